@@ -1,7 +1,9 @@
-"""What rules and numbers of our laws are worth: each is switched off, or replaced, and the law scored on held-out scenarios.
+"""The worth of the rules and numbers of our laws: each is switched off, or replaced, and the law is
+scored on held-out scenarios.
 
-A rule is worth what is lost without it: regret without it less regret with it, scenario by scenario. The mean has an interval
-of 95 % (Student's t over scenarios). A rule whose interval ends below `WORTH` does not pay.
+The worth of a rule is the regret without it minus the regret with it, scenario by scenario. Its
+mean has a 95 % interval (Student's t over scenarios). A rule whose interval ends below `WORTH` does
+not pay.
 
     python -m studies.ablation --every 10
 """
@@ -33,21 +35,22 @@ from harness.elasticity.threads.scaling import family
 from harness.errors import UserError
 from harness.files.whole import write_whole
 
-WORTH = 0.002  # of throughput: what a rule must be worth, perhaps
+WORTH = 0.002  # share of throughput: the upper end of a rule's interval must reach it
 CONFIDENCE = 0.95
 NEVER, ALWAYS = 10**9, math.inf
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`off`: names behind `harness.elasticity.`, of a module or of a class in it, with what they are without the rule."""
+    """A rule and the values that switch it off. `off`: names within `harness.elasticity.`, of a
+    module or of a class in it, with their values without the rule."""
 
     name: str
     off: tuple[tuple[str, object], ...]
 
 
 def _nothing(*_: object, **__: object) -> None:
-    """In place of a method that may propose something."""
+    """Replace a method that may propose something: it proposes nothing."""
 
 
 def _no_placements(*_: object, **__: object) -> list[object]:
@@ -115,7 +118,8 @@ RULES["paced"] = [
 
 @dataclass(frozen=True)
 class Worth:
-    """Regret without a rule less regret with it: mean and half of its interval. `law`: mean regret with all rules."""
+    """Regret without a rule minus regret with it: mean, and half the width of its interval. `law`:
+    mean regret with all rules."""
 
     bench: str
     rule: str
@@ -127,20 +131,20 @@ class Worth:
 
     @property
     def pays(self) -> bool:
-        """Whether it may be worth as much as a rule must."""
+        """True if the rule may be worth as much as a rule must be."""
         return self.mean + self.half >= WORTH
 
 
 @contextmanager
 def without(rule: Rule) -> Iterator[None]:
-    """While it is switched off, in this process."""
+    """Switch a rule off in this process, inside the context."""
     before = []
     try:
         for path, value in rule.off:
             owner, name = _owner(path)
             before.append((owner, name, getattr(owner, name)))
             setattr(owner, name, value)
-        family.cache_clear()  # which follows from such numbers
+        family.cache_clear()  # its values follow from such numbers
         yield
     finally:
         for owner, name, value in reversed(before):
@@ -156,7 +160,7 @@ def _owner(path: str) -> tuple[object, str]:
 
 
 def held_out(bench: str, every: int) -> list[Scenario]:
-    """One in so many scenarios that only score."""
+    """Return every `every`-th of the scenarios that only score."""
     return [scenario for scenario in library(bench) if scenario.held_out][::every]
 
 
@@ -167,7 +171,8 @@ def ablate(
     progress: Callable[[int, int], None],
     jobs: int | None = None,
 ) -> list[Worth]:
-    """What each rule is worth. `progress` is told how many of how many scenarios are done; `jobs`: as in `run_bench`."""
+    """Return the worth of each rule. `progress` receives the number of scenarios done and their
+    total; `jobs`: as in `run_bench`."""
     whole = Rule("", ())
     done, regrets = 0, {}
     for rule in [whole, *rules]:
@@ -192,7 +197,7 @@ def _worth(bench: str, name: str, law: Sequence[float], off: Sequence[float]) ->
 
 
 def summary(found: Sequence[Worth]) -> str:
-    """Markdown: the rules of each law, the most worth first."""
+    """Return a Markdown table for each law: its rules, the one with the greatest worth first."""
     parts = []
     for bench in dict.fromkeys(each.bench for each in found):
         some = sorted((each for each in found if each.bench == bench), key=lambda each: -each.mean)
@@ -235,7 +240,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print and write what each rule is worth."""
+    """Print and write the worth of each rule."""
     rules = {rule.name: rule for rule in RULES[args.bench]}
     for name in args.rule or ():
         if name not in rules:

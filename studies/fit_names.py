@@ -1,10 +1,12 @@
-"""What PacketAnalysis knows of names, from its source: letter_pairs.csv and the weights of its regression.
+"""The numbers that PacketAnalysis uses for names, computed from their source: letter_pairs.csv and
+the weights of its regression.
 
     python -m pip download --no-deps wordfreq==3.1.1
     python -m studies.fit_names wordfreq-3.1.1-py3-none-any.whl
 
-Prints the pairs of letters, as in letter_pairs.csv, then the weights, and what share of labels that they were not fitted to
-they take for the other kind. wordfreq (Speer, doi:10.5281/zenodo.7199437) lists words by how often they are used.
+Prints the pairs of letters, as in letter_pairs.csv, then the weights, then the shares of labels
+outside the fit that the weights take for the other kind. wordfreq (Speer,
+doi:10.5281/zenodo.7199437) lists words by their frequency of use.
 """
 
 from __future__ import annotations
@@ -22,17 +24,20 @@ import numpy as np
 from harness.applications.packet_analysis import features_of
 
 FREQUENT, RARER = 20_000, 60_000
-"""Pairs are counted in the most frequent words, up to the first number; labels are made of those between both."""
+"""Numbers of words: pairs are counted in the most frequent words, up to the first number; labels
+are made of those between both."""
 
 FITTED, TRIED = 20_000, 10_000
-"""Labels of each kind that the weights are fitted to, and others that they are tried on."""
+"""Numbers of labels of each kind: the weights are fitted to the first, and tried on others, the
+second."""
 
 LEAST = 7
-"""Characters of a label that is looked at."""
+"""Least number of characters of a label; shorter ones are not classified."""
 
 
 def words_of(wheel: str) -> list[str]:
-    """English words of three letters at least, from a to z and the most frequent ones first, of a wheel of wordfreq."""
+    """Return the English words in a wheel of wordfreq that have at least three letters, all from a
+    to z, the most frequent first."""
     with zipfile.ZipFile(wheel) as archive:
         packed = gzip.decompress(archive.read("wordfreq/data/large_en.msgpack.gz"))
     _, *groups = _unpacked(packed, 0)[0]
@@ -41,7 +46,8 @@ def words_of(wheel: str) -> list[str]:
 
 
 def _unpacked(packed: bytes, at: int) -> tuple[object, int]:
-    """The value at a place of MessagePack, and the place behind it: the kinds that lists of words have."""
+    """Return the value at a position of MessagePack, and the position after it; for the kinds of
+    values in lists of words."""
     kind = packed[at]
     at += 1
     if kind < 0x80:
@@ -63,7 +69,7 @@ def _unpacked(packed: bytes, at: int) -> tuple[object, int]:
 
 
 def pairs_in(words: Sequence[str]) -> list[list[int]]:
-    """How often each letter follows each other one."""
+    """Return the number of times that each letter follows each other letter."""
     counts = [[0] * 26 for _ in range(26)]
     for word in words:
         for one, other in pairwise(word):
@@ -72,7 +78,7 @@ def pairs_in(words: Sequence[str]) -> list[list[int]]:
 
 
 def natural_label(words: Sequence[str], draw: random.Random) -> str:
-    """A word, alone, behind another one, or before a number."""
+    """Return a word: alone, behind another one, or before a number."""
     while True:
         form = draw.randrange(3)
         label = (
@@ -83,14 +89,15 @@ def natural_label(words: Sequence[str], draw: random.Random) -> str:
 
 
 def made_up_label(draw: random.Random) -> str:
-    """Random letters, letters and digits, or hexadecimal digits."""
+    """Return random letters, letters and digits, or hexadecimal digits."""
     return "".join(
         draw.choices(draw.choice((ascii_lowercase, ascii_lowercase + digits, digits + "abcdef")), k=draw.randint(LEAST, 20))
     )
 
 
 def fitted(natural: Sequence[str], made_up: Sequence[str]) -> tuple[float, ...]:
-    """Weights of a logistic regression of a label being made up, to four places: Newton's method on its likelihood."""
+    """Return the weights, to four places, of a logistic regression of a label being made up.
+    Newton's method on its likelihood."""
     inputs = _inputs([*natural, *made_up])
     outcome = np.repeat([0.0, 1.0], [len(natural), len(made_up)])
     weights = np.zeros(inputs.shape[1])
@@ -105,7 +112,7 @@ def fitted(natural: Sequence[str], made_up: Sequence[str]) -> tuple[float, ...]:
 
 
 def taken_for_made_up(labels: Sequence[str], weights: Sequence[float]) -> float:
-    """The share of labels that are more likely made up than not."""
+    """Return the share of labels that are more likely made up than not."""
     return float(np.mean(_inputs(labels) @ np.array(weights) > 0.0))
 
 
@@ -114,7 +121,8 @@ def _inputs(labels: Sequence[str]) -> np.ndarray:
 
 
 def fit(words: Sequence[str]) -> tuple[tuple[float, ...], float, float]:
-    """Weights, and the shares of natural and of made-up labels that they take for the other kind."""
+    """Return the weights, and the shares of natural and of made-up labels that they take for the
+    other kind."""
     draw, rarer = random.Random(1), words[FREQUENT:RARER]
     natural = [natural_label(rarer, draw) for _ in range(FITTED + TRIED)]
     made_up = [made_up_label(draw) for _ in range(FITTED + TRIED)]
@@ -123,7 +131,7 @@ def fit(words: Sequence[str]) -> tuple[tuple[float, ...], float, float]:
 
 
 def main() -> None:
-    """Print what is found in the wheel that is given."""
+    """Print the numbers for the wheel that is given."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m studies.fit_names WHEEL")
     words = words_of(sys.argv[1])

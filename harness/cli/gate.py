@@ -1,4 +1,5 @@
-"""`millrace gate`: base against head, a verdict on each cell, and an exit code that a CI can trust."""
+"""The command `millrace gate`: compares base with head, gives a verdict on each cell, and an exit
+code that a CI can trust."""
 
 from __future__ import annotations
 
@@ -78,10 +79,11 @@ MOST_FACTOR = 100.0
 MOST_PAIRS = 10_000
 MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0
-FILES = (".json", ".json.gz", ".txt", ".txt.gz")  # what ends so and is not there is no revision, but a file that is missed
+# a missing file with such an ending is reported as missing, not as an unknown revision
+FILES = (".json", ".json.gz", ".txt", ".txt.gz")
 POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
 INTERRUPTED = 130
-FAILED = 70  # EX_SOFTWARE of sysexits.h: not 1, which says "regressed"
+FAILED = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
     "suite": "--suite",
     "build": "--build",
@@ -171,17 +173,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def factor(text: str) -> float:
-    """A ratio above 1."""
+    """Parse a ratio above 1."""
     return _number(text, 1.0, MOST_FACTOR, "a number above 1, at most 100")
 
 
 def alpha(text: str) -> float:
-    """A chance above 0 and below a half."""
+    """Parse a chance above 0 and below a half."""
     return _number(text, 0.0, math.nextafter(0.5, 0.0), "a number above 0 and below 0.5")
 
 
 def pairs(text: str) -> int | str:
-    """`auto`, or an even number."""
+    """Parse `auto` or an even number."""
     if text == "auto":
         return text
     if text.isascii() and text.isdigit() and len(text) <= 9 and 2 <= int(text) <= MOST_PAIRS and int(text) % 2 == 0:
@@ -194,13 +196,14 @@ def _number(text: str, above: float, most: float, rule: str) -> float:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:
         value = math.nan
-    if not above < value <= most:  # nan compares false
+    if not above < value <= most:  # False for nan too
         raise argparse.ArgumentTypeError(f"must be {rule}, not {shown(text)}")
     return value
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare, report; the exit code is the verdict. 1 never means that the gate itself has failed."""
+    """Compare and report. The exit code is the verdict; it is never 1 if the gate itself has
+    failed."""
     try:
         with ended_like_ctrl_c():
             return _run(args)
@@ -232,7 +235,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _are_files(args: argparse.Namespace) -> bool:
-    """Whether both sides are files of results. Raises UserError for a mixture, NoBase for a base file that is not there."""
+    """True if both sides are files of results. Raises UserError for a mixture, NoBase for a base
+    file that is missing."""
     sides = {"--base": args.base, "--head": args.head or ["."]}
     kinds = {option: {_holds(Path.is_file, text) for text in texts} for option, texts in sides.items()}
     for option, texts in sides.items():
@@ -253,7 +257,8 @@ def _are_files(args: argparse.Namespace) -> bool:
 
 
 def _holds(question: Callable[[Path], bool], text: str) -> bool:
-    """What a path answers; no, where there can be none: a name may be too long, or lie where we may not look."""
+    """Return a path's answer to a question; False if it has none, because a name is too long or a
+    folder is not readable."""
     try:
         return question(Path(text))
     except OSError:
@@ -295,7 +300,7 @@ def _split(text: str) -> list[str]:
 
 
 def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
-    """Build both sides and measure them; `options` gets what was chosen."""
+    """Build both sides and measure them. The chosen terms are added to `options`."""
     from harness.cli.gate_progress import GateProgress
     from harness.gate.compare import compare
     from harness.gate.loaded import rehearsed
@@ -308,14 +313,16 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed
     level = args.alpha or suite.alpha
-    declare(len(suite.cells), level, count)  # raises UserError for too few pairs, before anything is built
+    # raises UserError for too few pairs, before anything is built
+    declare(len(suite.cells), level, count)
     options |= {"pairs": args.pairs, "time_budget_s": budget_s if math.isfinite(budget_s) else None}
     words: dict[Role, str] = {"base": args.base[0], "head": (args.head or ["."])[0]}
     for role, text in words.items():
-        check(text, Path.cwd(), role)  # head, too, before minutes go into building base
-    # Builds, too, would disturb what another call measures. Nobody waits in a circle: here and by the selftest locks are asked
-    # for in the order measuring, cache, tree, and whoever else measures asks for none of the others. A build that measures
-    # would wait for us, until its time is up, as a program of the suite would that did.
+        check(text, Path.cwd(), role)  # head too, before minutes go into building base
+    # The lock covers the builds too, because they would disturb another call's measurement. There
+    # is no deadlock: this command and the selftest take their locks in the order measuring, cache,
+    # tree, and other users of the measuring lock take none of the others. A build or a program of
+    # the suite that measures would wait for us until its time is up.
     with GateProgress() as progress, measuring_lock(progress.notify):
         trees = prepare(words, suite, Path.cwd(), progress.notify)
         trees, options["loaded"] = rehearsed(trees, suite, args.allow_shared_code, progress.notify)
@@ -329,5 +336,5 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
             time_budget_s=budget_s,
             seed=seed,
             progress=progress,
-            lock=lambda notify: nullcontext(),  # it is held already
+            lock=lambda notify: nullcontext(),  # the lock is held already
         )

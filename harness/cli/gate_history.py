@@ -1,4 +1,5 @@
-"""`millrace gate history`: keeps verdicts of the gate, and shows where and when a cell has changed."""
+"""The command `millrace gate history`: stores verdicts of the gate, and shows when and where a cell
+has changed."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ DEFAULT_FIGURES = ("figures/gate_trend.png", "figures/gate_trend.svg")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One parser a command; what it does is `args.action`."""
+    """Add a parser for each command; its function is `args.action`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     adding = commands.add_parser("add", help="keep verdicts", description="Keep verdicts. One that is there already stays one.")
     adding.set_defaults(action=add)
@@ -67,12 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked. Raises UserError for bad input, RunFailed if a file cannot be written."""
+    """Run the command. Raises UserError for bad input, RunFailed if a file cannot be written."""
     return args.action(args)
 
 
 def add(args: argparse.Namespace) -> int:
-    """Keep verdicts: all of them, or none if one cannot be used."""
+    """Store verdicts: all of them, or none if one cannot be used."""
     from harness.gate.history import store
     from harness.gate.history.row import entry_of
     from harness.gate.host_key import UNKNOWN, host_key
@@ -128,7 +129,7 @@ def plot(args: argparse.Namespace) -> int:
 
 
 def _series(args: argparse.Namespace) -> list[Series]:
-    """The series asked for. Raises UserError if there is no such cell or host."""
+    """Return the series asked for. Raises UserError if there is no such cell or host."""
     from harness.gate.history import store
     from harness.gate.history.trend import series_of
 

@@ -1,4 +1,4 @@
-"""Where the report of `millrace gate` goes: stdout, the files asked for, the CI's step summary."""
+"""Outputs of `millrace gate`: stdout, the files asked for, and the CI's step summary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def check_outputs(args: argparse.Namespace) -> None:
-    """Raise UserError for a file that could not be written after all the measuring, and for two reports in one place."""
+    """Raise UserError for a file that could not be written after all the measuring, and for two
+    reports in one place."""
     taken: dict[str, str] = {}
     for name, option in FORMS.items():
         path = getattr(args, name)
@@ -43,7 +44,8 @@ def check_outputs(args: argparse.Namespace) -> None:
 def write_outputs(
     args: argparse.Namespace, comparison: Comparison, code: int, inconclusive: Exit, options: Mapping[str, Any], finished: bool
 ) -> bool:
-    """Write all that was asked for; whether all of it could be. What could not be is told, and the rest is written."""
+    """Write all reports that were asked for. Return True if all could be written; problems are
+    printed, and the other reports are written."""
     plain = {"inconclusive": inconclusive, "finished": finished}
     forms: Mapping[str, Callable[[], str]] = {
         "json": lambda: as_json(VerdictFile(comparison, code, finished, options)),
@@ -65,7 +67,7 @@ def write_outputs(
 
 
 def wants_colour() -> bool:
-    """On a terminal that can, unless NO_COLOR says otherwise."""
+    """True on a terminal with colours, unless NO_COLOR is set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -80,7 +82,7 @@ def _written(files: list[tuple[str, Callable[[], str]]]) -> Iterator[str]:
 def _said(told: str) -> Iterator[str]:
     try:
         say(told)
-    except BrokenPipeError:  # who read us has seen enough; the exit code still counts
+    except BrokenPipeError:  # the reader has closed the pipe; the exit code still counts
         discard(sys.stdout)
     except RunFailed as error:
         yield str(error)

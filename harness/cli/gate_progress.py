@@ -1,4 +1,4 @@
-"""How far `millrace gate` is: a line on the terminal, or now and then one in a log."""
+"""Progress of `millrace gate`: a line on the terminal, or now and then one in a log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from harness.gate.verdict import Verdict
 
 
 class GateProgress:
-    """One line on stderr, overwritten on a terminal, else a new one every `QUIET_S`: blocks, time left, what is decided."""
+    """One line on stderr with blocks, time left and decided cells: overwritten on a terminal, else
+    a new line every `QUIET_S`."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
@@ -29,7 +30,8 @@ class GateProgress:
         self._overwrite("")
 
     def __call__(self, blocks: int, left_s: float, states: Mapping[str, Verdict]) -> None:
-        """`blocks` are measured, at most `left_s` are left [s], and cells stand as in `states`."""
+        """Show that `blocks` are measured and at most `left_s` are left [s]; `states` has the
+        verdict of each cell so far."""
         line = f"block {blocks}, {_left(left_s)}; {_standing(states)}"
         now_s = time.monotonic()
         if self._live:
@@ -39,7 +41,7 @@ class GateProgress:
             tell(f"millrace gate: {line}")
 
     def notify(self, text: str) -> None:
-        """A line that stays: what is built, why we wait."""
+        """Print a line that stays: a build, or a reason for waiting."""
         self._overwrite("")
         tell(f"millrace gate: {text}")
 
@@ -54,7 +56,7 @@ def _left(left_s: float) -> str:
 
 
 def _standing(states: Mapping[str, Verdict]) -> str:
-    """`3 of 8 cells decided: 2 ok, 1 regressed`."""
+    """Return `3 of 8 cells decided: 2 ok, 1 regressed`."""
     counts = Counter(str(verdict) for verdict in states.values() if verdict is not Verdict.INCONCLUSIVE)
     told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     return f"{counts.total()} of {len(states)} cells decided{': ' + told if told else ''}"

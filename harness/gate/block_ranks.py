@@ -1,21 +1,27 @@
-"""The test of a cell: ranks of all processes, added up block by block, under the coin that decided each block's order.
+"""The test of a cell: a rank test on blocks, whose null distribution comes from the coin that
+decided each block's order.
 
-To test "head is slower by at most `shift`", take `shift` off the logs of head's processes and rank all processes of both sides
-together (Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947). A block's score is the ranks of its two head
-processes less those of its two base processes. If head is base times e^shift, the adjusted times are what they are whichever
-way the coin fell; it only decides which of them are called head. So each score's sign is a fair coin (Fisher, The Design of
-Experiments, 1935, chapter 3), whatever the host did, and the scores get Wilcoxon's signed-rank test: `Blocks` counts the pairs
-of blocks i <= j whose scores add up to more than 0, a sum whose distribution is known (`signed_rank.chance`).
+To test "head is slower by at most `shift`", subtract `shift` from the logs of head's processes and
+rank all processes of both sides together (Mann and Whitney, Annals of Mathematical Statistics
+18(1), 1947). A block's score is the ranks of its two head processes minus those of its two base
+processes. If head is base times e^shift, the adjusted times do not depend on the coin; the coin
+only decides which of them are called head. So the sign of each score is a fair coin (Fisher, The
+Design of Experiments, 1935, chapter 3), whatever the host did, and Wilcoxon's signed-rank test
+applies to the scores: `Blocks` counts the pairs of blocks i <= j whose scores add up to more than
+0. The distribution of that count is known (`signed_rank.chance`).
 
-Why ranks and not the blocks' mean log ratios: a virtual machine has times when a process is a fifth slower, here and there.
-One such process spoils the mean of its block, but takes one rank. Comparing ranks over the whole call (Hodges and Lehmann,
-Annals of Mathematical Statistics 33(2), 1962) finds the rest unspoilt, at the price of a few percent where noise is normal.
+Reason for ranks instead of the blocks' mean log ratios: on a virtual machine, some processes are a
+fifth slower for no visible reason. One such process spoils the mean of its block, but changes only
+one rank. Comparing ranks over the whole call (Hodges and Lehmann, Annals of Mathematical Statistics
+33(2), 1962) uses the other processes of the block at full value, and costs a few percent of power
+where noise is normal.
 
-Scores that are equal, or 0, are held apart by their blocks' mean log ratios less `shift`, whose signs are the same coins. What
-is equal even then counts for neither direction, so p is never too small.
+Ties: scores that are equal, or 0, are ordered by their blocks' mean log ratios minus `shift`, whose
+signs are the same coins. A tie that remains counts for neither direction, so p is never too small.
 
-Bounds: every score falls as `shift` grows, so the count does, too, and p grows. A bound is where p passes the level, found by
-bisection to a millionth, on the side where the test still rejects: what is beyond the bound, the test rejects.
+Bounds: every score falls as `shift` grows, so the count falls and p grows. A bound is the shift at
+which p passes the level. It is found by bisection to a millionth, on the side where the test still
+rejects: the test rejects everything beyond the bound.
 """
 
 from __future__ import annotations
@@ -30,14 +36,17 @@ from harness.gate.order import Block
 from harness.gate.pair_counts import pair_counts
 from harness.gate.signed_rank import chance
 
-RESOLUTION = 1e-6  # of a bound's log ratio; of differences, this share of the largest value
-FIRST_STEP = 0.01  # away from the middle, likewise: where a bound is looked for first
+# precision of a bound's log ratio; for differences, as a share of the largest value
+RESOLUTION = 1e-6
+# first step of the search for a bound, away from the middle; in the unit of RESOLUTION
+FIRST_STEP = 0.01
 
 
 class Blocks:
-    """At least one block, and what all of them say of head over base.
+    """At least one block, and what all blocks together prove about head over base.
 
-    Shifts are on the blocks' scale (`scale`): logs of ratios, or, `by_difference`, differences; positive is worse.
+    Shifts are on the blocks' scale (`scale`): logs of ratios, or differences if `by_difference`;
+    positive is worse.
     """
 
     def __init__(self, blocks: Sequence[Block], by_difference: bool = False) -> None:
@@ -49,31 +58,37 @@ class Blocks:
         self._unit = (largest or 1.0) if by_difference else 1.0
 
     def p_greater(self, shift: float) -> float:
-        """How likely so many pairs of blocks above 0 are, at most, if head is slower by at most `shift`."""
+        """Return the p-value of "head is slower by at most `shift`": the greatest chance of so many
+        pairs of blocks above 0."""
         return chance(self.n, self._counts(shift)[0])
 
     def p_less(self, shift: float) -> float:
-        """How likely so many pairs of blocks below 0 are, at most, if head is slower by at least `shift`."""
+        """Return the p-value of "head is slower by at least `shift`": the greatest chance of so
+        many pairs of blocks below 0."""
         return chance(self.n, self._counts(shift)[1])
 
     def low(self, level: float) -> float:
-        """Head is slower by more than this, but for a chance of `level`: `p_greater(shift) <= level` up to here.
+        """Return the lower bound: head is slower by more than this, except with a chance of
+        `level`. `p_greater(shift) <= level` holds up to here.
 
         -inf if there are too few blocks for any bound at this level.
         """
         return self._last(lambda shift: self.p_greater(shift) <= level)
 
     def high(self, level: float) -> float:
-        """Head is slower by less than this, but for a chance of `level`; inf if there are too few blocks."""
+        """Return the upper bound: head is slower by less than this, except with a chance of
+        `level`. inf if there are too few blocks."""
         return self._first(lambda shift: self.p_less(shift) <= level)
 
     def leans(self, shift: float) -> bool:
-        """Whether the estimate is above `shift`, as far as can be told without making it."""
+        """True if the estimate is above `shift`, judged by one count instead of the search that the
+        estimate needs."""
         above, below = self._counts(shift)
         return above > below
 
     def estimate(self) -> float:
-        """The middle of the shifts at which neither direction has more than half of the pairs, as Hodges and Lehmann (1963)."""
+        """Return the middle of the shifts at which neither direction has more than half of the
+        pairs (Hodges and Lehmann, 1963)."""
         half = self.n * (self.n + 1) / 4
         above = self._last(lambda shift: self._counts(shift)[0] > half)
         below = self._first(lambda shift: self._counts(shift)[1] > half)
@@ -83,19 +98,21 @@ class Blocks:
         return pair_counts(self._base, self._head, shift)
 
     def _last(self, holds: Callable[[float], bool]) -> float:
-        """The greatest shift at which `holds`, which does up to some shift; -inf if it never does."""
+        """Return the greatest shift at which `holds`; it must hold up to some shift. -inf if it
+        never does."""
         least = float(self._head.min() - self._base.max()) - FIRST_STEP * self._unit
         return _greatest(holds, self._middle, least, self._unit)
 
     def _first(self, holds: Callable[[float], bool]) -> float:
-        """The least shift at which `holds`, which does from some shift on; inf if it never does."""
+        """Return the least shift at which `holds`; it must hold from some shift on. inf if it never
+        does."""
         greatest = float(self._head.max() - self._base.min()) + FIRST_STEP * self._unit
         return -_greatest(lambda shift: holds(-shift), -self._middle, -greatest, self._unit)
 
 
 def _greatest(holds: Callable[[float], bool], near: float, least: float, unit: float) -> float:
-    """To `RESOLUTION`, the greatest shift at which `holds`: if it does not at `least`, then nowhere. It is looked for from
-    `near` on, in steps that double."""
+    """Return, to within `RESOLUTION`, the greatest shift at which `holds`. If it does not hold at
+    `least`, it holds nowhere. The search begins at `near`, in steps that double."""
     if not holds(least):
         return -math.inf
     step = FIRST_STEP * unit

@@ -1,4 +1,5 @@
-"""Building a tree by the suite's commands; what they print goes to a log, whose last lines an error quotes."""
+"""Builds a tree with the suite's commands. Their output goes to a log, and an error quotes its last
+lines."""
 
 from __future__ import annotations
 
@@ -10,16 +11,18 @@ from harness.errors import RunFailed
 from harness.gate.environment import clean_environment
 from harness.gate.session import run_session
 
-TIMEOUT_S = 3600.0  # of one command; generous: builds may be long, but nobody waits for a hung one for ever
-QUOTED_LINES, QUOTED = 3, 300  # of the log, in an error; lines and characters
+# of one command; generous, because a build may be long, but a hung build must end
+TIMEOUT_S = 3600.0
+QUOTED_LINES, QUOTED = 3, 300  # quoted from the log in an error: lines, and characters
 
 
 class BuildFailed(RunFailed):
-    """A command failed. The message quotes the log's last lines and says where it is."""
+    """A build command failed. The message quotes the log's last lines and names the log."""
 
 
 def build(commands: Sequence[Sequence[str]], directory: Path, log: Path, notify: Callable[[str], None], name: str) -> None:
-    """Run the commands in a tree, one after the other, at the first that fails raising BuildFailed. `name` is for people."""
+    """Run the commands in a tree, one after the other. Raises BuildFailed at the first that fails.
+    `name` is for messages."""
     if not commands:
         return
     log.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""What is compared: cells, each one number with a direction; and programs, each one fresh process that answers some of them."""
+"""Cells and programs. A cell is one number with a direction; a program is one fresh process that
+answers some cells."""
 
 from __future__ import annotations
 
@@ -7,27 +8,33 @@ from dataclasses import dataclass
 
 RECORD, BENCHMARKS, WALL = "record", "pytest-benchmark", "wall time"
 OUTCOMES = ".xml"
-"""What is put behind the name of the answer of a pytest program for the file in which pytest tells how its tests ended."""
+"""Suffix added to a pytest program's answer file; it names the file in which pytest writes how its
+tests ended."""
 
-LARGEST = 1e300  # of numbers that are compared by their difference: sums of some of them stay finite
+LARGEST = 1e300  # limit for numbers compared by their difference: sums of some of them stay finite
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that a program answers. `name` is its field: dotted inside objects, as `elastic.period_s`."""
+    """A number that a program answers. `name` is its field; dots lead into objects, as in
+    `elastic.period_s`."""
 
     name: str = "ns_per_hop"
     unit: str = "ns"
     lower_is_better: bool = True
-    floor: float = 0.0  # [unit] differences up to this are never called regressed or improved, whatever their ratio
-    may_be_zero: bool = False  # 0 is a value as good as any other: numbers are compared by their difference, not their ratio
-    deterministic: bool = False  # every process of a tree gives the same number: one block says all there is to say
-    factor: float | None = None  # head is fine up to this ratio; None: the call's
+    # [unit] differences up to this never count as regressed or improved, at any ratio
+    floor: float = 0.0
+    # 0 is a valid value: numbers are compared by their difference, not by their ratio
+    may_be_zero: bool = False
+    # every process of a tree gives the same number, so one block is enough
+    deterministic: bool = False
+    factor: float | None = None  # head is fine up to this ratio; None: the factor of the call
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One row of the verdict. `key` is the benchmark's full name in the answer of a pytest program, "" in a record's."""
+    """One row of the verdict. `key` is the benchmark's full name in the answer of a pytest program,
+    and "" in a record."""
 
     name: str
     metric: Metric
@@ -38,20 +45,23 @@ class Cell:
 class Program:
     """One fresh process in the directory of a tree, which answers all of its cells or none.
 
-    In `argv`, the word `{python}` stands for the tree's own interpreter and `{answer}` for a file that the process writes its
-    answer to; without `{answer}` it is the last line of stdout.
+    In `argv`, the word `{python}` stands for the tree's own interpreter, and `{answer}` for a file
+    to which the process writes its answer. Without `{answer}`, the answer is the last line of
+    stdout.
     """
 
     name: str
     argv: tuple[str, ...]
     cells: tuple[Cell, ...]
-    answers: str = RECORD  # or BENCHMARKS: pytest-benchmark's JSON; or WALL: how long it took is the answer [s]
+    # or BENCHMARKS: pytest-benchmark's JSON; or WALL: the answer is the process's duration [s]
+    answers: str = RECORD
     stdin: str = ""
     timeout_s: float = 120.0
 
 
 def comparable(value: object, metric: Metric) -> float | None:
-    """A number that can be compared as this metric's, as a float; None for anything else that JSON may hold."""
+    """Return a value as a float if it can be compared under this metric; None for anything else
+    that JSON may hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -59,10 +69,10 @@ def comparable(value: object, metric: Metric) -> float | None:
     except OverflowError:
         return None
     if metric.may_be_zero:
-        return number + 0.0 if 0.0 <= number <= LARGEST else None  # of -0.0 that makes 0.0
+        return number + 0.0 if 0.0 <= number <= LARGEST else None  # adding 0.0 turns -0.0 into 0.0
     return number if math.isfinite(number) and number > 0.0 else None
 
 
 def rule(metric: Metric) -> str:
-    """What `comparable` demands, for a message."""
+    """Return the rule that `comparable` applies, as words for a message."""
     return f"a number from 0 to {LARGEST:g}" if metric.may_be_zero else "a finite number above 0"

@@ -1,4 +1,5 @@
-"""What a work tree lacks although git finds it complete: submodules and files of Git LFS are fetched by other commands."""
+"""Parts that a work tree lacks although git calls it complete: submodules and files of Git LFS,
+which other commands fetch."""
 
 from __future__ import annotations
 
@@ -7,13 +8,15 @@ from pathlib import Path
 
 from harness.gate.git import asked
 
-POINTER = b"version https://git-lfs.github.com/spec/"  # with what a file begins that stands for another one
+# first bytes of a pointer file, which stands for another file
+POINTER = b"version https://git-lfs.github.com/spec/"
 GITLINK = "160000"  # mode of a submodule in git's index
-NAMED = 3  # in a note; the others are counted
+NAMED = 3  # names in a note; the others are counted
 
 
 def missing(directory: Path) -> Iterator[str]:
-    """What is not there of the work tree that a directory is in, a text each. Nothing if it is in none."""
+    """Yield a text for each kind of part that is missing from the directory's work tree. Nothing if
+    it is in no work tree."""
     top = asked(directory, "rev-parse", "--show-toplevel")
     if top is None:
         return

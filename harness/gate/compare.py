@@ -1,9 +1,11 @@
-"""A call's measuring: blocks of all programs that are still open, in turns, until all is decided or the time is up.
+"""The measuring of a call: blocks of all open programs in turns, until everything is decided or the
+time is up.
 
-One round is one block of every open program, in random order: what drifts, drifts for all of them. Programs with a cell that
-looks slower than the factor, but is not proven to be, get three quarters of the time: whoever waits for the verdict waits for
-these. The control has one block for as many of the programs' as there are programs: all along the same share of the time,
-however few are open. Processes never overlap, here or with any other measuring of this user.
+One round is one block of every open program, in random order, so that a drift of the host affects
+all of them. Programs with a cell that looks slower than the factor, but is not proven slower, get
+three quarters of the time, because the verdict waits for them. The control gets one block for every
+`n` blocks of the `n` programs, so its share of the time stays the same, however few programs are
+open. Processes never overlap, neither here nor with other measuring of this user.
 """
 
 from __future__ import annotations
@@ -28,14 +30,15 @@ from harness.gate.verdict import CellResult, Comparison, Decision, Verdict
 from harness.measurement.lock import measuring_lock, say_on_stderr
 
 Progress = Callable[[int, float, Mapping[str, Verdict]], None]
-"""Told before each block: blocks that are done, seconds left at most, and how each cell stands; an open one is inconclusive."""
+"""Called before each block with the number of blocks done, the most seconds left, and the verdict
+on each cell so far; an open cell is inconclusive."""
 
-NOTHING = (float("nan"), 0.0, float("inf"))
+UNKNOWN_RATIO = (float("nan"), 0.0, float("inf"))
 """Ratio and bounds of a cell without numbers."""
 
-SUSPECTED = 3
-"""Blocks of programs that look slower for one of the others: three found a slowdown of 5.5 % in 87 % of calls, one in 73 %,
-of the same recording (`docs/gate-error-rates.md`)."""
+BLOCKS_PER_SUSPECT = 3
+"""Blocks of each program that looks slower for one block of another. On the same recording, three
+found a slowdown of 5.5 % in 87 % of calls, one in 73 % (`docs/gate-error-rates.md`)."""
 
 
 def compare(
@@ -55,14 +58,16 @@ def compare(
     lock: Callable[[Callable[[str], None]], AbstractContextManager[None]] = measuring_lock,
     clock: Callable[[], float] = time.monotonic,
 ) -> Comparison:
-    """Measure head against base. `pairs`: so many of each cell; None: as many as it takes in `time_budget_s` (inf: no limit).
+    """Measure head against base. `pairs`: the number of pairs of each cell; None: as many as are
+    needed, within `time_budget_s` (inf: no limit).
 
-    A block is not begun if it would not end in time, by the mean of its program's blocks so far. `seed` decides the order of
-    everything. `keep` gets every sample as it comes. What `take` returns may be made up: then `lock` should be nothing, and
-    `clock` the time that the samples say.
+    A block does not begin if it would not end in time, judged by the mean of its program's blocks
+    so far. `seed` decides the order of everything. `keep` receives each sample as it comes. If the
+    samples of `take` are made up, `lock` must do nothing, and `clock` must return the time that the
+    samples took.
 
-    Raises UserError for `pairs` that can decide nothing; Interrupted, a KeyboardInterrupt, if Ctrl-C comes in between: it
-    carries the comparison as it stands, so that nothing measured is lost.
+    Raises UserError if `pairs` is too few to decide anything. Raises Interrupted, a
+    KeyboardInterrupt, on Ctrl-C: it carries the comparison so far, so that no measurement is lost.
     """
     call = _Call(base, head, suite, factor, alpha, pairs, seed)
     call.keep, call.take, call.clock = keep or call.keep, take, clock
@@ -76,7 +81,7 @@ def compare(
 
 
 class _Call:
-    """One call: the tests, the programs' series, and what has been learnt of the host."""
+    """One call: the tests, the programs' series, and the facts learnt about the host."""
 
     clock: Callable[[], float]
     take: Take
@@ -101,10 +106,11 @@ class _Call:
         self._draw = random.Random(seed)
 
     def keep(self, row: SampleRow) -> None:
-        """Nothing, unless the caller wants the samples."""
+        """Do nothing; replaced by the caller's function if it wants the samples."""
 
     def measure(self, time_budget_s: float, progress: Progress) -> None:
-        """Round after round, until nothing is open or no block fits into the time that is left."""
+        """Measure round after round, until nothing is open or no block fits into the time that is
+        left."""
         self.begin_s = self.clock()
         end_s = self.begin_s + time_budget_s
         while self._open():
@@ -131,7 +137,7 @@ class _Call:
         return f"{told}; {unseen} of them had fewer than {first} blocks, which can decide nothing" if unseen else told
 
     def standing(self) -> dict[str, Verdict]:
-        """How each cell stands; inconclusive if it is open, whether or not it has been measured."""
+        """Return the verdict on each cell so far; an open cell is inconclusive, measured or not."""
         standing = {}
         for series in self.series:
             for cell in series.program.cells:
@@ -141,7 +147,7 @@ class _Call:
         return standing
 
     def comparison(self) -> Comparison:
-        """All of it, as it stands."""
+        """Return the comparison as it is now."""
         control = self._control_result()
         cells = tuple(self._result(result) for result in self.family.results())
         return Comparison(
@@ -160,7 +166,7 @@ class _Call:
         )
 
     def _learnt(self, control: CellResult) -> Iterator[str]:
-        """Notes on what the samples told."""
+        """Yield notes on facts that the samples have shown."""
         yield from built_notes(self.sides["base"], self.sides["head"])
         yield from self.fitness.notes()
         for series in (*self.series, self.control_series):
@@ -169,12 +175,13 @@ class _Call:
             yield from control_notes(control, self.factor)
 
     def _round(self) -> list[Series]:
-        """Whoever is in it, in random order: the open programs, and the control as long as it works."""
+        """Return the series of the next round in random order: the open programs, and the control
+        while it works."""
         leaning = set(self.family.leaning())
         chosen = [series for series in self.series if self._is_open(series)]
         suspects = [series for series in chosen if any(cell.name in leaning for cell in series.program.cells)]
         if suspects:
-            chosen += suspects * (SUSPECTED * (len(chosen) - len(suspects)) // len(suspects) - 1)
+            chosen += suspects * (BLOCKS_PER_SUSPECT * (len(chosen) - len(suspects)) // len(suspects) - 1)
         if self._controlled(self.control_series):
             owed = sum(series.blocks for series in self.series) - len(self.series) * self.control_series.blocks
             chosen += [self.control_series] * (1 + owed // len(self.series))
@@ -199,7 +206,8 @@ class _Call:
         return any(self._is_open(series) for series in self.series)
 
     def _is_open(self, series: Series) -> bool:
-        """Whether a program has a cell that gives numbers and that more of them may decide."""
+        """True if a program has a cell that still gives numbers and that more numbers may
+        decide."""
         undecided = set(self.family.open())
         return any(cell.name in undecided for cell in series.sound())
 
@@ -210,7 +218,8 @@ class _Call:
         return self.control_series.blocks + sum(series.blocks for series in self.series)
 
     def _result(self, result: CellResult) -> CellResult:
-        """What the test says of a cell, unless a side failed: that is worse than any number."""
+        """Return the test's result for a cell, unless a side failed: a failure is worse than any
+        number."""
         name = result.cell.name
         series = next(each for each in self.series if result.cell in each.program.cells)
         judged = self._judged(series, result.cell, result.verdict)
@@ -218,18 +227,21 @@ class _Call:
             untried = result.verdict is Verdict.UNMEASURED
             return replace(result, reason="there was no time for a block of it") if untried else result
         base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
-        return CellResult(result.cell, Decision(judged[0], *NOTHING, min(len(base), len(head)) // 2), base, head, judged[1])
+        return CellResult(
+            result.cell, Decision(judged[0], *UNKNOWN_RATIO, min(len(base), len(head)) // 2), base, head, judged[1]
+        )
 
     def _judged(self, series: Series, cell: Cell, proven: Verdict) -> tuple[Verdict, str] | None:
-        """What is said of a cell of which a side gives no number, unless head is proven to be slower: that a side failed later
-        does not undo it."""
+        """Return the verdict and reason for a cell that a side gives no number for. None if head is
+        proven slower, because a later failure of a side does not undo that proof."""
         judged = series.judged(cell, self.suite.new_is_information, self.suite.removed_is_information)
         if judged is not None and proven is Verdict.REGRESSED and judged[0] is not Verdict.WRONG:
             return None
         return judged
 
     def _control_failed(self, control: CellResult) -> bool:
-        """Base differs from itself; or it gave no number beside itself, so that nothing shows that it does not."""
+        """True if base differs from itself, or gave no number when compared with itself, so that
+        nothing shows that it does not."""
         return self.control.failed or bool(control.reason)
 
     def _control_result(self) -> CellResult:

@@ -1,8 +1,9 @@
-"""What the blocks of one cell have shown so far: its values, p-values, the levels that they are held against, and the decision
+"""The results of one cell's blocks so far: values, p-values, the levels for these, and the decision
 once there is one.
 
-Of a metric that is the same in every process of a tree one block says all: there is no chance in it, so nothing is tested. If
-two processes of a side differ, it is not such a metric, and nothing is decided.
+A deterministic metric is the same in every process of a tree, so one block is enough and nothing is
+tested. If two processes of one side differ, the metric is not deterministic, and nothing is
+decided.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from harness.gate.cell import Cell
 from harness.gate.order import Pair, on_scale
 from harness.gate.scale import as_ratio, limits
 from harness.gate.sequential import Evidence, Looks
-from harness.gate.step import DUST, are_copies, slack, step
+from harness.gate.step import ROUNDING_ERROR, are_copies, slack, step
 from harness.gate.verdict import CellResult, Decision, Verdict
 from harness.measurement.rank_interval import middle_of
 
@@ -22,7 +23,7 @@ HYPOTHESES = ("regressed", "ok", "improved")
 
 
 class Row:
-    """A cell's values, block by block, and what they prove."""
+    """A cell's values, block by block, and the evidence from them."""
 
     def __init__(self, cell: Cell, looks: Looks) -> None:
         self.cell = cell
@@ -32,9 +33,9 @@ class Row:
         self.evidence = Evidence(looks, lambda: slack(self.base, self.head, by_difference), by_difference)
 
     def take_in(self, base_pair: Pair, head_pair: Pair) -> bool:
-        """One block: the values of its two pairs. True if what is proven may have changed.
+        """Add one block: the values of its two pairs. Return True if the evidence may have changed.
 
-        UserError for a value that cannot be compared.
+        Raises UserError for a value that cannot be compared.
         """
         (block,) = on_scale(self.cell, base_pair, head_pair)
         self.base += base_pair
@@ -42,32 +43,36 @@ class Row:
         return self.evidence.add(block)
 
     def agrees(self) -> bool:
-        """Whether each side has said the same in all of its processes."""
-        return all(max(side) - min(side) <= DUST * max(side) for side in (self.base, self.head) if side)
+        """True if each side has given one value in all of its processes."""
+        return all(max(side) - min(side) <= ROUNDING_ERROR * max(side) for side in (self.base, self.head) if side)
 
     def estimate(self) -> float:
-        """Of the shift, on the metric's scale; exact if neither side scatters; nan without a block."""
+        """Return the estimate of the shift, on the metric's scale: exact if neither side scatters,
+        nan without a block."""
         if not self.evidence.blocks:
             return math.nan
         if self.agrees():
             block = self.evidence.blocks[0]
             return block.head[0] - block.base[0]
         found = self.evidence.estimate()
-        near = RESOLUTION * max(*self.base, *self.head)  # what was looked for is 0 where no difference is told from it
+        # a difference within the search's precision is no difference: it counts as 0
+        near = RESOLUTION * max(*self.base, *self.head)
         return 0.0 if self.cell.metric.may_be_zero and abs(found) <= near else found
 
     def told(self, verdict: Verdict, low: float, high: float) -> Decision:
-        """In ratios, of bounds on the metric's scale; unknown bounds are 0 and inf, an unknown ratio is nan."""
+        """Return a decision in ratios, from bounds on the metric's scale. Unknown bounds are 0 and
+        inf, an unknown ratio is nan."""
         metric, base = self.cell.metric, middle_of(self.base) if self.base else 1.0
         ratio, low, high = (as_ratio(metric, shift, base) for shift in (self.estimate(), low, high))
         return Decision(verdict, ratio, low, high, len(self.evidence.blocks))
 
 
 class Course(Row):
-    """One cell's, and the decision. A cell that is decided is closed: nothing that comes after counts."""
+    """One cell's evidence and its decision. A decided cell is closed: later blocks do not count."""
 
     def __init__(self, cell: Cell, factor: float, looks: Looks, level: float) -> None:
-        """`factor` is the call's, `level` that of each hypothesis until Holm's rule gives another one."""
+        """`factor` is the call's; `level` is that of each hypothesis until Holm's rule sets
+        another."""
         super().__init__(cell, looks)
         self.factor = cell.metric.factor or factor
         self.p = dict.fromkeys(HYPOTHESES, 1.0)
@@ -76,13 +81,17 @@ class Course(Row):
         self.leans = False
 
     def add(self, base_pair: Pair, head_pair: Pair) -> bool:
-        """True if the p-values are new."""
+        """Add one block, the values of its two pairs. Return True if the p-values have changed."""
         if self.decided or not (self.take_in(base_pair, head_pair) or self.cell.metric.deterministic):
             return False
         better, worse = self._limits()
         if self.cell.metric.deterministic:
             shift = self.estimate()
-            proven = {"regressed": shift > worse + DUST, "ok": shift <= worse + DUST, "improved": shift < better - DUST}
+            proven = {
+                "regressed": shift > worse + ROUNDING_ERROR,
+                "ok": shift <= worse + ROUNDING_ERROR,
+                "improved": shift < better - ROUNDING_ERROR,
+            }
             self.p = {name: 0.0 if holds and self.agrees() else 1.0 for name, holds in proven.items()}
             return True
         self.leans = self.evidence.leans(worse)
@@ -90,17 +99,19 @@ class Course(Row):
         self.p["ok"] = self.evidence.p_less(worse)
         self.p["improved"] = self.evidence.p_less(better, faster=True)
         if self.cell.metric.may_be_zero and min(*self.base, *self.head) == max(*self.base, *self.head):
-            self.p["ok"] = min(self.p["ok"], self.evidence.least_p())  # a count has no clock: the same is the same
+            # equal counts are truly equal: a count is not rounded, as a clock is
+            self.p["ok"] = min(self.p["ok"], self.evidence.least_p())
         return True
 
     def is_open(self) -> bool:
-        """Whether more blocks may decide it."""
+        """True if more blocks may decide the cell."""
         if self.cell.metric.deterministic and self.evidence.blocks:
             return False
         return self.decided is None and self.evidence.looks.next(len(self.evidence.blocks)) is not None
 
     def verdict(self) -> Verdict:
-        """Of the p-values and levels as they are now. Regressed and ok can hardly both be proven; then the bad news is told."""
+        """Return the verdict for the present p-values and levels. If regressed and ok are both
+        significant (very unlikely), regressed wins."""
         rejected = {hypothesis for hypothesis, p in self.p.items() if p <= self.level[hypothesis]}
         if not self.evidence.blocks:
             return Verdict.UNMEASURED
@@ -111,16 +122,16 @@ class Course(Row):
         return Verdict.OK if "ok" in rejected else Verdict.INCONCLUSIVE
 
     def standing(self) -> Verdict:
-        """That of the decision, if there is one."""
+        """Return the verdict of the decision, or, if there is none, the verdict at this moment."""
         return self.decided.verdict if self.decided else self.verdict()
 
     def close_if_decided(self) -> None:
-        """Make the decision, if there is one to be made."""
+        """Make the decision if the present verdict is one."""
         if self.decided is None and self.verdict() not in (Verdict.UNMEASURED, Verdict.INCONCLUSIVE):
             self.decided = self.decision()
 
     def decision(self) -> Decision:
-        """As things stand."""
+        """Return the decision, or, if the cell is open, the state at this moment as a decision."""
         if self.decided:
             return self.decided
         verdict = self.verdict()
@@ -128,18 +139,19 @@ class Course(Row):
             shift = self.estimate()
             return self.told(verdict, *((shift, shift) if self.agrees() else (-math.inf, math.inf)))
         faster = verdict is Verdict.IMPROVED
-        high = self.evidence.high(self.level["improved" if faster else "ok"], faster)  # the bound that the verdict rests on
+        # the bound of the hypothesis behind the verdict
+        high = self.evidence.high(self.level["improved" if faster else "ok"], faster)
         return self.told(verdict, self.evidence.low(self.level["regressed"]), high)
 
     def result(self) -> CellResult:
-        """With all values that count."""
+        """Return the cell's result with all values that count."""
         return CellResult(self.cell, self.decision(), tuple(self.base), tuple(self.head), self._reason())
 
     def _limits(self) -> tuple[float, float]:
         return limits(self.cell.metric, self.factor, middle_of(self.base))
 
     def _reason(self) -> str:
-        """Why a cell cannot be told, if it is not the noise."""
+        """Return the reason why a cell is inconclusive if it is not noise, else ""."""
         if self.standing() is not Verdict.INCONCLUSIVE:
             return ""
         metric = self.cell.metric

@@ -1,16 +1,19 @@
-"""What the blocks of a call prove of each cell.
+"""The family of tests of a call: which verdicts its blocks prove.
 
-Three hypotheses of a cell, each tested in a family of its own over all cells by Holm's rule at alpha:
+Each cell has three hypotheses. Each kind is tested in a family of its own over all cells, by Holm's
+rule at alpha:
 
-- "head is slower by at most the factor": rejected, the cell has *regressed*;
-- "head is slower by at least the factor": rejected, it is *ok*;
-- "head is faster by at most the factor": rejected, it is ok and *improved*.
+- "head is slower by at most the factor": if rejected, the cell has *regressed*;
+- "head is slower by at least the factor": if rejected, it is *ok*;
+- "head is faster by at most the factor": if rejected, it is ok and *improved*.
 
-Neither of the first two rejected is *inconclusive*: the numbers allow both. So in all calls whose cells are truly within the
-factor, at most a share alpha calls any of them regressed, and likewise for a slowdown called ok, and for a false improvement.
+If neither of the first two is rejected, the cell is *inconclusive*: the numbers allow both. So
+among calls whose cells are truly within the factor, at most a share alpha calls any of them
+regressed. The same holds for a slowdown called ok, and for a false improvement.
 
-What is tested is declared before the first block: the cells, alpha and the looks. A cell that is decided is closed: blocks that
-come after are not counted, and nothing changes it. A cell that never gives a number stays in its families, as a p-value of 1.
+The tests are declared before the first block: the cells, alpha and the looks. A decided cell is
+closed: later blocks do not count, and nothing changes it. A cell that never gives a number stays in
+its families with a p-value of 1.
 """
 
 from __future__ import annotations
@@ -31,41 +34,46 @@ class Family:
     """The sequential test of all cells of one call."""
 
     def __init__(self, cells: Sequence[Cell], factor: float, alpha: float, looks: Looks) -> None:
-        """`factor` > 1; 0 < `alpha` < 1 is the family's; `looks` are `sequential.declare`d for so many cells."""
+        """`factor` > 1; 0 < `alpha` < 1 is that of the family; `looks` come from
+        `sequential.declare` for this number of cells."""
         self.alpha = alpha
         self.looks = looks
         self._courses = {cell.name: Course(cell, factor, looks, alpha / len(cells)) for cell in cells}
 
     def add(self, cell_name: str, base_pair: Pair, head_pair: Pair) -> None:
-        """One block of a cell: the values of its two pairs, in the metric's unit.
+        """Add one block of a cell: the values of its two pairs, in the metric's unit.
 
-        Nothing happens if the cell is decided. UserError if a value is not a finite number above 0.
+        A decided cell ignores it. Raises UserError for a value that cannot be compared
+        (`cell.comparable`).
         """
         if self._courses[cell_name].add(base_pair, head_pair):
             self._judge()
 
     def leaning(self) -> list[str]:
-        """Undecided cells whose estimate at their last look is beyond the factor."""
+        """Return the undecided cells whose estimate at their last look is beyond the factor."""
         return [name for name, course in self._courses.items() if course.leans and course.is_open()]
 
     def open(self) -> list[str]:
-        """The cells that further blocks may decide: not decided, and with a look to come."""
+        """Return the cells that further blocks may decide: those without a decision and with a look
+        to come."""
         return [name for name, course in self._courses.items() if course.is_open()]
 
     def verdict(self, cell_name: str) -> Verdict:
-        """As `decision` has it, without the bounds and the estimate, which take a thousand times as long."""
+        """Return the verdict of `decision` without computing its bounds and estimate, which take a
+        thousand times as long."""
         return self._courses[cell_name].standing()
 
     def decision(self, cell_name: str) -> Decision:
-        """As things stand; of a decided cell, as they stood when it was decided."""
+        """Return a cell's decision; for an open cell, its state at this moment."""
         return self._courses[cell_name].decision()
 
     def results(self) -> list[CellResult]:
-        """Every cell with the values that were counted, in the order of the cells. A cell without a block is unmeasured."""
+        """Return every cell's result with the values that count, in the order of the cells. A cell
+        without a block is unmeasured."""
         return [course.result() for course in self._courses.values()]
 
     def _judge(self) -> None:
-        """Hold all cells' p-values against Holm's levels, and close those that they decide."""
+        """Compare all cells' p-values with Holm's levels, and close the cells that this decides."""
         courses = list(self._courses.values())
         for hypothesis in HYPOTHESES:
             levels = holm([course.p[hypothesis] for course in courses], self.alpha)
@@ -76,33 +84,37 @@ class Family:
 
 
 class Control(Row):
-    """The test of base against itself, alone in its family and two-sided: ratio = 1, alpha / 2 to each side.
+    """The test of base against itself: alone in its family and two-sided, ratio = 1, with alpha / 2
+    on each side.
 
-    A metric that is the same in every process needs no test: it must be.
+    A deterministic metric needs no test: all of its values must be equal.
 
-    Its bounds' distance from 1 says how well this host can tell anything: a slowdown within it could be the host's.
+    The distance of its bounds from 1 is the precision of this host: the host alone could cause a
+    slowdown within it.
     """
 
     def __init__(self, cell: Cell, factor: float, alpha: float, looks: Looks) -> None:
-        """As of `Family`."""
+        """Same parameters as `Family`, for one cell."""
         super().__init__(cell, looks)
         self.factor = cell.metric.factor or factor
         self.level = alpha / 2
 
     def add(self, base_pair: Pair, again_pair: Pair) -> None:
-        """One block: the values of its two pairs, both sides being base. UserError as of `Family.add`."""
+        """Add one block: the values of its two pairs, where both sides are base. Raises UserError
+        as `Family.add` does."""
         self.take_in(base_pair, again_pair)
 
     @property
     def failed(self) -> bool:
-        """Whether base was found to differ from itself. Once true it stays true."""
+        """True if base was found to differ from itself. Once true it stays true."""
         if self.cell.metric.deterministic:
             return len({*self.base, *self.head}) > 1
         low, high = self._bounds()
         return low > 0 or high < 0
 
     def result(self) -> CellResult:
-        """Ok if the bounds are within the factor on both sides, else inconclusive; regressed or improved if it failed."""
+        """Return the control's result: ok if both bounds are within the factor, else inconclusive;
+        regressed or improved if it failed."""
         low, high = self._bounds()
         better, worse = limits(self.cell.metric, self.factor, middle_of(self.base)) if self.base else (0.0, 0.0)
         if not self.evidence.blocks:

@@ -1,7 +1,9 @@
-"""What builds and samples find in their environment: that of the call, less what would make two trees one.
+"""The environment of builds and samples: that of the call, without variables that would make two
+trees one.
 
-A PYTHONPATH would let both sides import the same code, and git's own variables, which it sets for hooks, would let every call
-of git speak of one repository. Nothing tells a process which side it is.
+A PYTHONPATH could make both sides import the same code. Git sets variables of its own for hooks,
+and they would point every git command at one repository. No variable says which side a process
+belongs to.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 BUILDING = ("CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MILLRACE_CFLAGS", "MILLRACE_SANITIZE")
-"""What decides how a tree is built besides its sources: a tree that was built under other values is another one."""
+"""Variables that decide how a tree is built, besides its sources: a tree built with other values is
+another tree."""
 
-HASH_SEED = "0"  # of Python's hashes, so that sets are walked in the same order in every process
+HASH_SEED = "0"  # seed of Python's hashes: every process iterates over sets in the same order
 
-FORGOTTEN = (
+NOT_INHERITED = (
     "PYTHONPATH",
     "PYTHONHOME",
     "PYTHONSAFEPATH",
@@ -37,14 +40,16 @@ FORGOTTEN = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
-"""Not inherited: search paths, an active environment, the pytest or make that called us, the repository of a hook; and what
-container images set, by which each sample would compile every module that it imports anew."""
+"""Variables that are not inherited: search paths, an active environment, the pytest or make that
+called us, the repository of a hook; and variables that container images set, which would make each
+sample compile every module that it imports."""
 
 
 def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A copy of ours for a process in a tree, and `more`. The commands of an active virtual environment are not on its PATH:
-    what is installed there, both sides would import."""
-    kept = {name: value for name, value in os.environ.items() if name not in FORGOTTEN}
+    """Return a copy of our environment for a process in a tree, with `more`. Its PATH lacks the
+    commands of an active virtual environment, because both sides would import the packages
+    installed there."""
+    kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     if "VIRTUAL_ENV" in os.environ and "PATH" in kept:
         commands = Path(os.environ["VIRTUAL_ENV"], "bin")
         kept["PATH"] = os.pathsep.join(each for each in kept["PATH"].split(os.pathsep) if Path(each) != commands)

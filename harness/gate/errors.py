@@ -1,4 +1,5 @@
-"""What ends a call of the gate before it has a verdict on every cell. Each is told in one line and has an exit code."""
+"""Errors that end a call of the gate before every cell has a verdict. Each has a message of one
+line and an exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from harness.gate.verdict import Comparison, Exit
 
 
 class NoBase(RunFailed):
-    """There is nothing to compare with: an unknown base revision, a base that does not build, results that cannot be used."""
+    """There is nothing to compare with: an unknown base revision, a base that does not build, or
+    results that cannot be used."""
 
     exit_code = int(Exit.NO_BASE)
 
@@ -19,11 +21,13 @@ class NothingMeasured(RunFailed):
 
 
 class UnusableResults(UserError):
-    """A file that should hold results has none that can be used: empty, cut short, no benchmark, a number that is none."""
+    """A file of results holds none that can be used: it is empty or cut short, has no benchmark, or
+    has a value that is no number."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user stopped the measuring. `comparison` has what there was until then; cells without a decision are open."""
+    """The user stopped the measuring. `comparison` holds the results so far; cells without a
+    decision are open."""
 
     def __init__(self, comparison: Comparison) -> None:
         super().__init__()

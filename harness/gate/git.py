@@ -1,4 +1,4 @@
-"""What the gate asks git."""
+"""Calls of git for the gate."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from harness.errors import RunFailed
 from harness.gate.environment import clean_environment
 
 TIMEOUT_S = 600.0  # a checkout of a large repository on a slow disk
-NO_REPOSITORY = "not a git repository"  # in what git says
-REMEDY = "git config --global --add safe.directory"  # which it says some lines below "dubious ownership"
+NO_REPOSITORY = "not a git repository"  # part of git's message outside a repository
+# part of git's message, some lines below "dubious ownership"
+REMEDY = "git config --global --add safe.directory"
 
 
 class GitRefused(RunFailed):
-    """Git is missing, or said no. The message is its reason, in one line; `silent` if it gave none."""
+    """Git is missing or refused. The message is its reason, in one line; `silent` is True if it
+    gave none."""
 
     silent = False
 
 
 def git(directory: Path, *words: str, settings: Mapping[str, str] | None = None) -> str:
-    """What git prints, run in a directory, which its own variables (of a hook that called us) do not override; `settings` do.
+    """Run git in a directory and return its output. Variables of git that a hook set are ignored;
+    `settings` are set.
 
     Raises GitRefused.
     """
@@ -32,7 +35,8 @@ def git(directory: Path, *words: str, settings: Mapping[str, str] | None = None)
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=TIMEOUT_S,
-            env=clean_environment({"LC_ALL": "C", **(settings or {})}),  # its reasons are looked at, so they are English
+            # English, because the reasons are matched
+            env=clean_environment({"LC_ALL": "C", **(settings or {})}),
             check=False,
         )
     except FileNotFoundError as error:
@@ -45,7 +49,7 @@ def git(directory: Path, *words: str, settings: Mapping[str, str] | None = None)
 
 
 def asked(directory: Path, *words: str) -> str | None:
-    """The same; None if git refuses."""
+    """Run git as `git` does, but return None if it refuses."""
     try:
         return git(directory, *words)
     except GitRefused:

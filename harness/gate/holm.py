@@ -1,11 +1,14 @@
-"""Holm's correction: many cells are tested, and the chance that any of them is falsely called must stay below alpha.
+"""Holm's correction: many cells are tested, and the chance that any of them is falsely called must
+stay below alpha.
 
-The least of m p-values is held against alpha / m; if it is rejected, the next against alpha / (m - 1), and so on up to the
-first that is not (Holm, Scandinavian Journal of Statistics 6(2), 1979). It supposes nothing about how the cells depend on each
-other, which matters here: they are measured in the same minutes on the same host.
+The least of m p-values is compared with alpha / m; if it is rejected, the next with alpha / (m -
+1), and so on up to the first that is not rejected (Holm, Scandinavian Journal of Statistics 6(2),
+1979). The rule assumes nothing about how the cells depend on each other. That matters here, because
+they are measured in the same minutes on the same host.
 
-It may be applied again and again while p-values that are always valid (`sequential`) fall: whatever is rejected at some time
-would also be rejected at the end, when all of them are as low as they ever get, and there Holm's theorem applies.
+It may be applied again and again while always-valid p-values (`sequential`) fall: a hypothesis that
+is rejected at some time would also be rejected at the end, when all p-values are at their lowest,
+and there Holm's theorem applies.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float], alpha: float) -> list[float]:
-    """The level that each p-value is held against: it is rejected exactly if it is at most that."""
+    """Return the level for each p-value: it is rejected exactly if it is at most that level."""
     cells = len(p_values)
     levels = [0.0] * cells
     rejected = 0

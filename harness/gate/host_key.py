@@ -1,8 +1,9 @@
-"""What must be the same of two hosts, as programs see them, before their numbers may be compared or joined to one series.
+"""Facts that two hosts must share before their numbers may be compared or joined to one series.
 
-The key holds what decides how fast a host can be: its CPU, how much of it is allowed, what compiled and what executes programs.
-It does not hold what passes (load of others, stolen time) or what changes nothing (host name, memory): two runners of one kind
-share a key, and one that was busy keeps its own. That the host was busy is a matter of intervals, not of identity.
+The key holds the facts that decide how fast a host can be: its CPU, the allowed share of it, the
+compiler and the interpreter. It leaves out passing states (load of others, stolen time) and facts
+without effect (host name, memory). So two runners of one kind share a key, and a busy runner keeps
+its key. A busy host shows in wider intervals instead.
 """
 
 from __future__ import annotations
@@ -23,24 +24,27 @@ FACTS = (
     "compiler",
     "compiler_flags",
 )
-"""The fields of a record's `host` object that count. Of the kernel's release only its first two numbers do."""
+"""The fields of a record's `host` object that count. Only the first two numbers of the kernel's
+release do."""
 
 UNKNOWN = "unknown host"
 DIGEST = 8  # hexadecimal digits: enough to tell the few hosts of a history apart
 
 
 def facts(host: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a record's `host` object that the key is made of, in the form in which it counts them; None: not told."""
-    told = {name: host.get(name) or None for name in FACTS}  # 0 CPUs and "" tell nothing either
+    """Return the fields of a record's `host` object that form the key, in the form used for the
+    key; None if unknown."""
+    told = {name: host.get(name) or None for name in FACTS}  # 0 CPUs and "" also mean unknown
     if told["kernel"] is not None:
         told["kernel"] = _kernel(str(told["kernel"]))
     return told
 
 
 def host_key(host: Mapping[str, Any]) -> str:
-    """A host as a short text, the same wherever and whenever it is made: `AMD EPYC 7763, 2 CPUs, 1f0c9a52`.
+    """Return a host as a short text that does not depend on where or when it is made: `AMD EPYC
+    7763, 2 CPUs, 1f0c9a52`.
 
-    `host` is a record's `host` object; one that tells nothing of what counts is the `unknown host`.
+    `host` is a record's `host` object; one without any fact that counts is the `unknown host`.
     """
     told = facts(host)
     if all(value is None for value in told.values()):
@@ -52,23 +56,27 @@ def host_key(host: Mapping[str, Any]) -> str:
 
 
 def differences(head: Mapping[str, Any], base: Mapping[str, Any]) -> list[str]:
-    """What counts and is not the same of two hosts, a text each: `cpus_allowed 2, base had 4`. Empty if they may be compared.
+    """Return the facts in which two hosts differ, a text each: `cpus_allowed 2, base had 4`. Empty
+    if they may be compared.
 
-    Both are `host` objects of records. What only one of them tells is a difference as well: silence proves nothing.
+    Both are `host` objects of records. A fact that only one of them has is a difference as well,
+    because it may differ.
     """
     mine, other = facts(head), facts(base)
     return [f"{name} {_text(mine[name])}, base had {_text(other[name])}" for name in FACTS if mine[name] != other[name]]
 
 
 def contradictions(head: Mapping[str, Any], base: Mapping[str, Any]) -> list[str]:
-    """Of `differences` those in what both tell: as of two trees measured in turns on one host, built in different ways."""
+    """Return those `differences` whose facts both hosts have: for two trees measured in turns on
+    one host, but built in different ways."""
     mine, other = facts(head), facts(base)
     both = [name for name in FACTS if mine[name] is not None and other[name] is not None]
     return differences({name: head[name] for name in both}, {name: base[name] for name in both})
 
 
 def _kernel(text: str) -> str:
-    """`Linux 6.8.0-45-generic` as `Linux 6.8`: later numbers are fixes, and runners change them every week."""
+    """Return `Linux 6.8` for `Linux 6.8.0-45-generic`: later numbers are fixes, and runners change
+    them every week."""
     found = re.match(r"(.*?\d+\.\d+)", text)
     return found.group(1) if found else text
 

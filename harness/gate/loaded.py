@@ -1,9 +1,11 @@
-"""Which files each side loads, and whether both load one tree: an editable install, a `.pth` file or an absolute path among the
-libraries makes base and head the same code, and every verdict an "ok" that means nothing.
+"""The files that each side loads, and a check that the sides do not load one tree. An editable
+install, a `.pth` file or an absolute path among the libraries makes base and head the same code,
+and then every verdict is a meaningless "ok".
 
-Each program is rehearsed once on each side, before anything is measured: Python processes write down the modules that they load
-(`probe/sitecustomize.py`), and the dynamic linker of glibc writes down programs and shared objects (LD_DEBUG). What other
-interpreters read is not seen, nor what a Python process loads that ignores its environment (`python -I`).
+Each program is rehearsed once on each side, before anything is measured: Python processes record
+the modules that they load (`probe/sitecustomize.py`), and the dynamic linker of glibc records
+programs and shared objects (LD_DEBUG). Two things are not seen: files that other interpreters read,
+and modules of a Python process that ignores its environment (`python -I`).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 from harness.errors import UserError
 from harness.gate.cell import Program
 from harness.gate.git import asked
-from harness.gate.probe.sitecustomize import HERE, WHERE
+from harness.gate.probe.sitecustomize import PATHS_VARIABLE, PROBE_FOLDER
 from harness.gate.sample import take
 from harness.gate.suite import Suite
 from harness.gate.tree import Role, Tree
@@ -27,32 +29,37 @@ from harness.gate.tree import Role, Tree
 OTHER: Mapping[Role, Role] = {"base": "head", "head": "base"}
 LINKED = re.compile(rb"^\s*\d+:\s+(?:calling init|initialize program): (.+?)\s*$", re.M)
 INSTALLED = frozenset({"site-packages", "dist-packages"})
-KEPT = 50  # files of a kind in the verdict's file; all are counted
-NAMED = 2  # in a message
+MAX_LISTED_FILES = 50  # files of a kind in the verdict's file; the counts there are of all files
+NAMED = 2  # files named in a message
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What the processes of one side loaded: of its own tree and of the other side's, relative to these, and elsewhere."""
+    """The files that the processes of one side loaded: of its own tree and of the other side's
+    (relative to the trees), and elsewhere."""
 
     root: Path
     own: frozenset[str]
     other: frozenset[str]
     elsewhere: frozenset[str]
-    foreign: frozenset[str]  # of `other`: where the side has such a file itself
-    installed: frozenset[str]  # of `elsewhere`: a copy of a module that the side's tree has
-    by_python: bool  # whether a Python process told
+    foreign: frozenset[str]  # those of `other` whose name exists in the side's own tree too
+    installed: frozenset[str]  # those of `elsewhere` that are copies of a module in the side's tree
+    by_python: bool  # True if a Python process recorded its modules
 
     def told(self) -> dict[str, Any]:
-        """For the verdict's file; what is installed in a tree comes after its own code."""
+        """Return the entry for the verdict's file. Files installed in a tree come after its own
+        code."""
         kinds = {"own": self.own, "other": self.other, "elsewhere": self.elsewhere}
         counts = {kind: len(files) for kind, files in kinds.items()}
-        files = {kind: sorted(found, key=_last_installed)[:KEPT] for kind, found in kinds.items() if kind != "elsewhere"}
+        files = {
+            kind: sorted(found, key=_last_installed)[:MAX_LISTED_FILES] for kind, found in kinds.items() if kind != "elsewhere"
+        }
         return {"root": str(self.root), "counts": counts, "files": files}
 
 
 def rehearse(trees: Mapping[Role, Tree], suite: Suite) -> dict[Role, Loaded]:
-    """Run each program once in each tree, and say what it loaded; whether it fails does not matter here."""
+    """Run each program once in each tree and return the files it loaded. A program that fails here
+    does no harm."""
     roots = _roots(trees)
     found: dict[Role, Loaded] = {}
     for role, tree in trees.items():
@@ -67,7 +74,8 @@ def rehearse(trees: Mapping[Role, Tree], suite: Suite) -> dict[Role, Loaded]:
 
 
 def problems(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
-    """Why base and head are the same code, wholly or in part: a text for each side and place."""
+    """Yield a text for each side and place that makes base and head the same code, wholly or in
+    part."""
     if loaded["base"].root == loaded["head"].root:
         return
     for role, side in loaded.items():
@@ -78,7 +86,7 @@ def problems(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
 
 
 def notes(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
-    """What a reader must know besides."""
+    """Yield other facts about loaded files that a reader of the verdict needs."""
     if loaded["base"].root == loaded["head"].root:
         return
     for role, side in loaded.items():
@@ -92,9 +100,10 @@ def notes(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
 def rehearsed(
     trees: Mapping[Role, Tree], suite: Suite, allowed: bool, notify: Callable[[str], None]
 ) -> tuple[dict[Role, Tree], dict[Role, Any]]:
-    """The trees, base with notes on what both load, and for the verdict's file what each loads.
+    """Return the trees, with notes at base on code that both load, and, for the verdict's file, the
+    files that each side loads.
 
-    Raises UserError if sides share code and that is not `allowed`.
+    Raises UserError if the sides share code and that is not `allowed`.
     """
     notify("rehearsing: which files does each side load?")
     loaded = rehearse(trees, suite)
@@ -112,7 +121,7 @@ def _run(tree: Tree, program: Program) -> tuple[set[Path], bool]:
         take(
             tree,
             program,
-            {"PYTHONPATH": HERE, WHERE: str(python), "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(linked)},
+            {"PYTHONPATH": PROBE_FOLDER, PATHS_VARIABLE: str(python), "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(linked)},
         )
         modules = [file.read_bytes() for file in Path(room).glob("python.*")]
         objects = [file.read_bytes() for file in Path(room).glob("linked.*")]
@@ -123,14 +132,14 @@ def _run(tree: Tree, program: Program) -> tuple[set[Path], bool]:
 
 
 def _source(path: Path) -> Path:
-    """A module's, whose compiled form was loaded."""
+    """Return the path of a module's source, also if its compiled form was loaded."""
     if path.suffix == ".pyc" and path.parent.name == "__pycache__":
         return path.parent.parent / f"{path.name.partition('.')[0]}.py"
     return path
 
 
 def _roots(trees: Mapping[Role, Tree]) -> dict[Role, Path]:
-    """The work trees; of two folders in one work tree these folders."""
+    """Return the work trees by role; for two folders in one work tree, the folders."""
     folders = {role: Path(os.path.realpath(tree.directory)) for role, tree in trees.items()}
     tops = {
         role: Path(os.path.realpath(top))
@@ -142,8 +151,8 @@ def _roots(trees: Mapping[Role, Tree]) -> dict[Role, Path]:
 
 
 def _is_named(path: Path, program: Program) -> bool:
-    """Whether the program's words name a file, or a script beside which it lies, by an absolute path: then it is shared on
-    purpose."""
+    """True if the program's words name the file, or a script in a folder above it, by an absolute
+    path: then it is shared on purpose."""
     scripts = [Path(os.path.realpath(word)) for word in program.argv if Path(word).is_absolute()]
     return any(path == script or (script.is_file() and script.parent in path.parents) for script in scripts)
 
@@ -152,7 +161,7 @@ def _sorted(paths: set[Path], mine: Path, theirs: Path, by_python: bool) -> Load
     own, other, elsewhere, foreign, installed = set(), set(), set(), set(), set()
     for path in paths:
         is_installed = not INSTALLED.isdisjoint(path.parts)
-        # the deeper one first: trees of revisions lie in the repository that they are of
+        # the deeper root first, because the tree of a revision is inside the repository
         for root in sorted((mine, theirs), key=lambda root: -len(root.parts)):
             if path.is_relative_to(root):
                 break
@@ -173,7 +182,7 @@ def _sorted(paths: set[Path], mine: Path, theirs: Path, by_python: bool) -> Load
 
 
 def _is_module_of(path: Path, tree: Path) -> bool:
-    """Whether a tree has the module, too: as a package at its top or in `src`."""
+    """True if a tree contains the module too, as part of a package at its top or in `src`."""
     if path.suffix not in (".py", ".so"):
         return False
     top = path.parent

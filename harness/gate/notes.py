@@ -1,4 +1,4 @@
-"""What a reader of the verdict must know besides: of the sides, of the host while it was measured, and why it ended."""
+"""Notes for a reader of the verdict: on the sides, and on the host while it was measured."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.gate.host_key import contradictions
-from harness.gate.sequential import FEWEST
+from harness.gate.sequential import FIRST_LOOK_BLOCKS
 from harness.gate.verdict import CellResult, Side, Verdict
 from harness.measurement.host import MAX_LOAD_OF_OTHERS, MAX_STEAL, MIN_THROTTLED_US
 
-MANY = 0.1  # share of the samples that are disturbed before a note says so; a guess, not tuned
+MAX_DISTURBED_SHARE = 0.1  # largest share of disturbed samples without a note; a guess, not tuned
 
 LIMITS = {
     "load_of_others": ("load of other processes", MAX_LOAD_OF_OTHERS),
     "steal_share": ("time stolen by the hypervisor", MAX_STEAL),
     "throttled_us": ("throttling by the cgroup", MIN_THROTTLED_US),
 }
-"""What disturbs a sample, by the field of its `host`: what it is called, and from where on it is too much."""
+"""Disturbances of a sample, by the field of its `host`: the name of each, and the limit above which
+it is too much."""
 
 
 @dataclass
 class Fitness:
-    """Counts the samples whose host was disturbed while they were measured, as far as they tell."""
+    """Counter of samples whose host was disturbed while they were measured, as far as their hosts
+    report it."""
 
     samples: int = 0
     disturbed: int = 0
     causes: Counter[str] = field(default_factory=Counter)
 
     def see(self, host: Mapping[str, Any]) -> None:
-        """The `host` of one more sample; one that tells nothing of others does not count."""
+        """Count one more sample by its `host`. One that says nothing about others does not
+        count."""
         if all(host.get(key) is None for key in LIMITS):
             return
         causes = disturbances(host)
@@ -41,14 +44,14 @@ class Fitness:
         self.causes.update(causes)
 
     def notes(self) -> Iterator[str]:
-        """One if many samples were disturbed."""
-        if self.disturbed > MANY * self.samples:
+        """Yield a note if many samples were disturbed."""
+        if self.disturbed > MAX_DISTURBED_SHARE * self.samples:
             told = ", ".join(f"{name} in {count}" for name, count in self.causes.most_common())
             yield f"the host was disturbed while {self.disturbed} of {self.samples} samples were measured: {told}"
 
 
 def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
-    """What is not the commit that it is called, of (role, side)."""
+    """Yield notes on sides, given as (role, side), that differ from their commit or have none."""
     for role, side in sides:
         if side.dirty:
             yield f"{role} {side.label!r} has changes that are not committed"
@@ -57,19 +60,22 @@ def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
 
 
 def same_commit(commit: str) -> str:
-    """That there is nothing to compare but builds and hosts."""
+    """Return the note that base and head are the same commit, so only builds and hosts can
+    differ."""
     return f"base and head are the same commit, {commit[:12]}: there is no difference to be found but one of builds or hosts"
 
 
 def built_notes(base: Side, head: Side) -> Iterator[str]:
-    """In what both sides' samples say that they are not alike; what compiles and executes them may belong to the change."""
+    """Yield a note if the sides' hosts differ in a fact that both report. The compiler and the
+    interpreter may be part of the change."""
     found = contradictions(head.host, base.host)
     if found:
         yield f"base and head were not built or executed alike: {'; '.join(found)}"
 
 
 def crash_notes(program: str, control: bool, crashes: Mapping[str, list[str]]) -> Iterator[str]:
-    """Of one program: processes that gave no answer and were started again, by side."""
+    """Yield notes on processes of one program that gave no answer and were started again, by
+    side."""
     for side, errors in crashes.items():
         if errors:
             where = f"base of {program}, compared with itself," if control else f"{side} of {program}"
@@ -78,7 +84,8 @@ def crash_notes(program: str, control: bool, crashes: Mapping[str, list[str]]) -
 
 
 def mean_notes(results: Iterable[CellResult], factor: float) -> Iterator[str]:
-    """Of cells whose means say another thing than their ranks, as they do if some processes are much slower than the others."""
+    """Yield notes on cells whose means contradict their ranks, which happens if some processes are
+    much slower than the others."""
     for result in results:
         metric, limit = result.cell.metric, result.cell.metric.factor or factor
         if (
@@ -87,7 +94,8 @@ def mean_notes(results: Iterable[CellResult], factor: float) -> Iterator[str]:
             or metric.deterministic
         ):
             continue
-        most = max(*result.base, *result.head)  # so that no sum is more than a float can hold
+        # dividing by the largest value keeps sums below the largest float
+        most = max(*result.base, *result.head)
         before, after = (sum(value / most for value in side) / len(side) for side in (result.base, result.head))
         if not metric.lower_is_better:
             before, after = after, before
@@ -99,9 +107,10 @@ def mean_notes(results: Iterable[CellResult], factor: float) -> Iterator[str]:
 
 
 def control_notes(control: CellResult, factor: float) -> Iterator[str]:
-    """How much base may differ from itself, if that is more than the factor; and if the control has said too little."""
+    """Yield a note on how far base may differ from itself if that is more than the factor, or a
+    note that the control's values are too coarse or too few to tell."""
     low, high = control.decision.low, control.decision.high
-    if not (low > 0.0 and math.isfinite(high)) and control.decision.blocks >= FEWEST:
+    if not (low > 0.0 and math.isfinite(high)) and control.decision.blocks >= FIRST_LOOK_BLOCKS:
         yield "the control's values are too coarse to say how noisy the host is"
     elif not (low > 0.0 and math.isfinite(high)):
         yield f"the control has {control.decision.blocks} blocks, too few to say how noisy the host is"
@@ -110,12 +119,13 @@ def control_notes(control: CellResult, factor: float) -> Iterator[str]:
 
 
 def disturbances(host: Mapping[str, Any]) -> list[str]:
-    """What others did to a sample beyond what a fit host allows, by name."""
+    """Return the names of disturbances of a sample that exceed the limits of a fit host."""
     return [name for key, (name, limit) in LIMITS.items() if _exceeds(host.get(key), limit)]
 
 
 def _exceeds(value: object, limit: float) -> bool:
-    """At the limit counts for whole microseconds, above it for shares; as `host.fitness_warnings`."""
+    """True if a value is at or above a limit in whole microseconds, or above a limit that is a
+    share, as in `host.fitness_warnings`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value >= limit if isinstance(limit, int) else value > limit

@@ -1,11 +1,15 @@
-"""How the four processes of a block are ordered, and their values on the scale on which they are compared.
+"""The order of a block's four processes, and their values on the scale on which they are compared.
 
-A block is two pairs of fresh processes in mirrored order: base head head base, or head base base head, by a coin.
+A block is two pairs of fresh processes in mirrored order: base head head base, or head base base
+head, chosen by a coin.
 
-- Mirrored: a drift that is linear over the block, and a process that is slower for being the second of its pair, cancel.
-- The coin: if base is head, the four times would have been the same had the coin fallen otherwise, only under each other's
-  names. Whatever the host did, that is all that the test of `block_ranks` needs.
-- One coin: the two pairs of a block share what disturbed it. Counted as two they would count one disturbance twice.
+- Mirrored order cancels a drift that is linear over the block, and the slowness of a process that
+  is the second of its pair.
+- The coin: if base is head, the four times would have been the same if the coin had fallen
+  otherwise, but with the names exchanged. That is all that the test of `block_ranks` needs,
+  whatever the host did.
+- One coin for both pairs: the two pairs of a block share any disturbance. Counted as two they would
+  count one disturbance twice.
 """
 
 from __future__ import annotations
@@ -19,34 +23,39 @@ from harness.errors import UserError
 from harness.gate.cell import Cell, comparable, rule
 
 BASE, HEAD = "base", "head"
-PAIRS = 2  # of a block
+PAIRS = 2  # pairs in a block
 Order = tuple[str, str, str, str]
 Pair = tuple[float, float]
 
 
 class Block(NamedTuple):
-    """What a block's processes measured, on the metric's scale (`scale`): positive differences are worse."""
+    """Values of a block's processes, on the metric's scale (`scale`): positive differences are
+    worse."""
 
     base: Pair
     head: Pair
 
 
 def block_order(draw: random.Random) -> Order:
-    """The sides of a block's four processes, in the order in which they run. Each side is first with the same chance."""
+    """Return the sides of a block's four processes, in the order in which they run. Each side is
+    first with the same chance."""
     return (BASE, HEAD, HEAD, BASE) if draw.random() < 0.5 else (HEAD, BASE, BASE, HEAD)
 
 
 def sides(order: Order, values: Sequence[float]) -> tuple[Pair, Pair]:
-    """Base's and head's values of a block whose processes gave `values` in `order`. Pair 0 is the first two processes."""
+    """Return base's and head's values of a block whose processes gave `values` in `order`. Pair 0
+    is the first two processes."""
     base = [value for side, value in zip(order, values, strict=True) if side == BASE]
     head = [value for side, value in zip(order, values, strict=True) if side == HEAD]
     return (base[0], base[1]), (head[0], head[1])
 
 
 def on_scale(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[Block]:
-    """Each whole block's values, turned so that more is worse: their logs, or themselves if the metric may be 0.
+    """Return each whole block's values, oriented so that more is worse: their logs, or the values
+    themselves if the metric may be 0.
 
-    `base[i]` and `head[i]` are pair i, in the metric's unit. UserError if a value cannot be compared.
+    `base[i]` and `head[i]` are pair i, in the metric's unit. Raises UserError if a value cannot be
+    compared.
     """
     metric = cell.metric
     for value in (*base, *head):

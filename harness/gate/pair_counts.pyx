@@ -1,19 +1,25 @@
-"""What `block_ranks` counts, compiled: a call of the gate asks for it thousands of times, and its tests a thousand times that."""
+"""The counts of `block_ranks`, compiled: a call of the gate asks for them thousands of times, and
+its tests a thousand times more."""
 
 from libc.math cimport fabs
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-ctypedef pair[double, int] Process  # a log, and the place: 4 to a block, base's two first
-ctypedef pair[pair[double, double], int] Score  # its size, and 1, 0 or -1: its sign
+# value on the metric's scale, and index: 4 to a block, base's two first
+ctypedef pair[double, int] Process
+# first: its absolute value and the tie-breaker; second: its sign, 1, 0 or -1
+ctypedef pair[pair[double, double], int] Score
 
 
 def pair_counts(const double[:, ::1] base, const double[:, ::1] head, double shift):
-    """(above, below): the pairs of blocks i <= j whose scores at `shift` add up to more than 0, and to less.
+    """Return (above, below): the numbers of pairs of blocks i <= j whose scores at `shift` add up
+    to more than 0, and to less.
 
-    `base`, `head`: logs, a row a block, two to a row. A score is the ranks, among all processes, of head's two less `shift`, less those of
-    base's two. A score of 0 has the sign of the block's mean difference less `shift`, and equal sizes are told apart by its size.
+    `base` and `head` are values on the metric's scale (`scale`), a row for each block, two to a
+    row. A score is the ranks, among all processes, of head's two values minus `shift`, less those
+    of base's two. A score of 0 has the sign of the block's mean difference minus `shift`. Scores of
+    equal size are ordered by that mean.
     """
     cdef Py_ssize_t blocks = base.shape[0], i, k, first, last
     cdef vector[Process] processes
@@ -34,7 +40,8 @@ def pair_counts(const double[:, ::1] base, const double[:, ::1] head, double shi
         last = first
         while last < 4 * blocks and processes[last].first == processes[first].first:
             last += 1
-        rank = first + last  # twice the mean rank of these equals, from 1/2: whole
+        # twice the mean rank of these equal values, counted from 1/2, so that it is whole
+        rank = first + last
         for k in range(first, last):
             place = processes[k].second
             scores[place // 4] += rank if place % 4 >= 2 else -rank
@@ -46,7 +53,8 @@ def pair_counts(const double[:, ::1] base, const double[:, ::1] head, double shi
         ordered.push_back(Score(pair[double, double](fabs(scores[i]), sign * mean), sign))
     sort(ordered.begin(), ordered.end())
     first = 0
-    while first < blocks:  # a sum has the sign of the larger one; of two equally large ones, that of both
+    # a sum has the sign of the larger score; of two equally large scores, the sign of both
+    while first < blocks:
         last, won, lost, even = first, 0, 0, 0
         while last < blocks and ordered[last].first == ordered[first].first:
             won += ordered[last].second > 0

@@ -1,8 +1,10 @@
-"""How wide the bounds of `decide` are, and which slowdowns they find: computed for processes that scatter normally.
+"""The width of the bounds of `decide`, and the slowdowns they find: computed for processes that
+scatter normally.
 
     python -m harness.gate.power        prints the table of docs/gate-statistics.md
 
-All widths scale with the standard deviation of the blocks, so one simulation in its units serves every host.
+All widths scale with the standard deviation of the blocks, so one simulation in its units serves
+every host.
 """
 
 from __future__ import annotations
@@ -17,14 +19,16 @@ from harness.gate.order import Block
 from harness.gate.sequential import Looks, declare
 
 FACTOR, ALPHA, CELLS = 1.02, 0.01, 8  # of the table
-SCATTERS = (0.005, 0.01, 0.02, 0.04)  # sd of the logs of processes, and so of the mean log ratios of blocks
+# standard deviations of processes' logs, and so of the mean log ratios of blocks
+SCATTERS = (0.005, 0.01, 0.02, 0.04)
 LOOKS = 6
 TRIALS = 2000
 CERTAINTY = 0.95
 
 
 def shortfalls(n: int, level: float, trials: int = TRIALS, seed: int = 1) -> np.ndarray:
-    """How far the lower bound at `level` is below the truth, in standard deviations of a block, in `trials` rows of n blocks.
+    """Return the distance of the lower bound at `level` below the truth, in standard deviations of
+    a block, for each of `trials` rows of n blocks.
 
     inf where n blocks give no bound.
     """
@@ -33,12 +37,14 @@ def shortfalls(n: int, level: float, trials: int = TRIALS, seed: int = 1) -> np.
 
 
 def found(factor: float, scatter: float, shortfall: float) -> float:
-    """The slowdown, as a ratio, whose lower bound is beyond `factor` if it falls short by `shortfall` standard deviations."""
+    """Return the slowdown, as a ratio, whose lower bound is just at `factor` if it falls short by
+    `shortfall` standard deviations."""
     return factor * math.exp(scatter * shortfall)
 
 
 def rows(looks: Looks) -> Iterator[list[str]]:
-    """Of each look: blocks, mean half-width [sd], and for each of `SCATTERS` mean half-width and the slowdown that is found."""
+    """Yield a row for each look: blocks, mean half-width [sd], and for each of `SCATTERS` the mean
+    half-width and the slowdown that is found."""
     n: int | None = 0
     for k in range(1, LOOKS + 1):
         if (n := looks.next(n)) is None:
@@ -49,7 +55,7 @@ def rows(looks: Looks) -> Iterator[list[str]]:
 
 
 def table() -> str:
-    """As Markdown."""
+    """Return the table as Markdown."""
     head = ["blocks", "half-width [sd]", *(f"sd {sd:.1%}" for sd in SCATTERS)]
     lines = [head, ["---:"] * len(head), *rows(declare(CELLS, ALPHA))]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,7 +1,8 @@
-"""Which tests of a pytest process failed or were skipped, and why, by its JUnit file (`--junitxml`, family xunit2).
+"""Tests of a pytest process that failed or were skipped, and the reasons, from its JUnit file
+(`--junitxml`, family xunit2).
 
-pytest-benchmark keeps the times of a test that failed after its rounds, and says nothing of one that failed before, or was
-skipped.
+pytest-benchmark keeps the times of a test that failed after its rounds, and reports nothing about a
+test that failed before or was skipped.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ KINDS = {"failure": "its test failed", "error": "its test failed", "skipped": "i
 
 
 def troubles(junit: Path, names: Iterable[str]) -> dict[str, str]:
-    """Of tests by their full names (`tests/test_a.py::TestX::test_b[1]`) those that gave no result, with the reason.
+    """Return the tests without a result and the reason, out of tests by full names
+    (`tests/test_a.py::TestX::test_b[1]`).
 
-    Nothing if there is no such file, or it cannot be read: then pytest did not come so far.
+    Empty if the file is missing or cannot be read: then pytest did not get that far.
     """
     try:
         cases = ElementTree.parse(junit).iter("testcase")
@@ -37,7 +39,8 @@ def _reason(kind: str, message: str) -> str:
 
 
 def _place(name: str) -> tuple[str, str]:
-    """Its class, dotted, and its own name with its parameters, which may hold anything."""
+    """Return a test's dotted class, and its own name with its parameters, which may contain any
+    character."""
     before, bracket, parameters = name.partition("[")
     file, *names = before.split("::")
     *classes, own = names or [""]

@@ -1,4 +1,5 @@
-"""A `run:` of a suite as what a measuring process is asked on stdin; checked as `millrace run` checks its arguments."""
+"""Conversion of a suite's `run:` entry into the request that a measuring process reads on stdin. It
+is checked as `millrace run` checks its arguments."""
 
 from __future__ import annotations
 
@@ -13,19 +14,22 @@ from harness.measurement.subject import find_subject
 from harness.models import Multilevel
 
 PAIR = "{pair}"
-"""Stands for the number of the pair, from 0: both sides of a pair have the same."""
+"""Placeholder for the number of the pair, from 0; both sides of a pair have the same number."""
 
 WARMUP_S, DURATION_S = 0.05, 0.2
-"""Of real runs. Short, since a process takes 0.1 to 0.2 s to start, and many short samples say more than a few long ones."""
+"""Defaults for real runs. They are short, because a process takes 0.1 to 0.2 s to start, and many
+short samples tell more than a few long ones."""
 
 SHORTEST_S = 0.05
 
 
 def run_in(entry: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: float = DURATION_S) -> Run:
-    """The run that an entry asks for; `warmup` and `duration_s` [s] are the suite's, for real runs that say none themselves.
+    """Return the run that an entry asks for. `warmup` and `duration_s` [s] are the suite's, for
+    real runs that set none themselves.
 
-    Raises UserError for an unknown topology, parameter, model, machine, law, or for what does not go together. A graph file is
-    looked for in the working directory, and may be another one in each tree.
+    Raises UserError for an unknown topology, parameter, model, machine or law, or for options that
+    exclude each other. A graph file is looked for in the working directory, and may differ from
+    tree to tree.
     """
     given = {"machine": LOCAL, "seed": 0, **entry}
     parameters = dict(given.pop("parameters", {}))
@@ -50,15 +54,18 @@ def run_in(entry: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s:
 
 
 def name_of(run: Run) -> str:
-    """What its program is called if the suite gives no name: place, topology with the parameters given, and model."""
+    """Return the name of a run's program if the suite gives none: place, topology with the given
+    parameters, and model."""
     label = run.place.label
     cell = cell_slug(run.topology, run.parameters)
     return f"{label + '~' if label else ''}{cell}/{arm_name(run.model)}"
 
 
 def question(run: Run) -> str:
-    """The run as JSON with nothing but what differs from the defaults: an older tree need not know what it is not asked.
+    """Return the run as JSON without fields at their defaults, so that an older tree need not know
+    fields that are not used.
 
-    The chances of a simulated run follow the pair, those of a real one are the same in all.
+    The random choices of a simulated run follow the number of the pair; those of a real run are the
+    same in all pairs.
     """
     return run.to_json()[:-1] + (f', "repeat": {PAIR}}}' if run.simulated else "}")

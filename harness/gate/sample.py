@@ -1,4 +1,5 @@
-"""A sample: one fresh process of a program in a tree, and what it answered; or why it did not, in one line."""
+"""A sample: one fresh process of a program in a tree, and its answer, or the reason why there is
+none, in one line."""
 
 from __future__ import annotations
 
@@ -27,28 +28,32 @@ from harness.machines.host.cpu import allowed_cpu_numbers
 from harness.measurement.host import cpu_model, governor
 
 PYTHON, ANSWER = "{python}", "{answer}"
-"""Words in a program's argv: the tree's interpreter, and a file that it writes its answer to."""
+"""Words in a program's argv: the tree's interpreter, and a file to which the program writes its
+answer."""
 
-TESTS_FAILED = 1  # of pytest: it came to its end, and some tests have failed; the others' numbers count
+# exit code of a pytest that ran to its end with failed tests; the numbers of the other tests count
+TESTS_FAILED = 1
 LONGEST = 200  # characters of a reason
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Either `values`, by cell, or why there are none: `error` (it crashed, hung, answered nothing) or `wrong` results.
+    """Either `values`, by cell, or the reason why there are none: `error` (it crashed, hung,
+    answered nothing) or `wrong` results.
 
-    A cell that is in neither `values` nor covered by an error is in `missing`, with the reason.
+    A cell that is neither in `values` nor covered by an error is in `missing`, with the reason.
     """
 
     values: Mapping[str, float]  # `cell.comparable`, in each metric's unit
     wrong: str | None = None
     error: str | None = None
-    host: Mapping[str, Any] = field(default_factory=dict)  # a record's `host` object, or what we know ourselves
-    seconds: float = 0.0  # that the process took, all in all
+    # a record's `host` object, or the facts that we know ourselves
+    host: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0  # duration of the process, with everything around it
     started_at: str = ""  # UTC, ISO 8601
     missing: Mapping[str, str] = field(default_factory=dict)
-    absent: frozenset[str] = frozenset()  # of those, the cells that the answer knows nothing of
-    timed_out: bool = False  # the error is that it was killed after its time
+    absent: frozenset[str] = frozenset()  # those of the missing cells that the answer does not know
+    timed_out: bool = False  # the error is that the process was killed at its time limit
 
 
 class NoAnswer(Exception):
@@ -58,15 +63,17 @@ class NoAnswer(Exception):
 
 
 class TimedOut(NoAnswer):
-    """It was killed since its time was up."""
+    """The process was killed at its time limit."""
 
     timed_out = True
 
 
 def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = None, pair: int = 0) -> Sample:
-    """Run a program in a tree. `environment`: variables besides those of `clean_environment`; `pair`: what `{pair}` means.
+    """Run a program in a tree. `environment`: variables besides those of `clean_environment`;
+    `pair`: the value of `{pair}`.
 
-    Never raises for what the program does. What it has started and left behind is killed.
+    Never raises because of the program's behaviour. Processes that it has started and left behind
+    are killed.
     """
     started_at, begin_s = datetime.now(UTC).isoformat(timespec="milliseconds"), monotonic()
     with tempfile.TemporaryDirectory(prefix="millrace-") as room:
@@ -95,7 +102,8 @@ def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = N
 
 
 def this_host() -> dict[str, Any]:
-    """What we know of the host of programs that tell nothing of it: not what compiled or executes them."""
+    """Return the facts about the host that we know ourselves, for programs that report none: not
+    the compiler or the interpreter."""
     return {
         "cpu_model": cpu_model(),
         "cpus_allowed": len(allowed_cpu_numbers()),
@@ -106,9 +114,11 @@ def this_host() -> dict[str, Any]:
 
 
 def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
-    """What a record says of cells: fields of `Sample`. `correct` and `error` are those of our records; others may lack them.
+    """Return a record's numbers for cells: fields of `Sample`. `correct` and `error` are those of
+    our records; other records may lack them.
 
-    A run that failed is wrong if it harmed tuples, as our own records tell; others are, if it had numbers all the same.
+    A run that failed is wrong if it harmed tuples, as our own records show. A run of another
+    program is wrong if it had numbers all the same.
     """
     host = record.get("host")
     found: dict[str, Any] = {"host": _tellable(host) if isinstance(host, dict) else {}}
@@ -124,7 +134,8 @@ def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, A
 
 
 def _tellable(host: Mapping[str, Any]) -> dict[str, Any]:
-    """What a program says of its host, less what the verdict's file cannot hold: NaN and infinity, which are no JSON."""
+    """Return a program's `host` facts without those that the verdict's file cannot hold: NaN and
+    infinity are not JSON."""
     kept = {}
     for name, value in host.items():
         with suppress(ValueError):
@@ -134,7 +145,7 @@ def _tellable(host: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> bool:
-    """Whether what a program says to be incorrect are its results, and not that it came to an end without them."""
+    """True if "incorrect" means wrong results, and not that the run ended without any."""
     if not failed:
         return True
     if "order_violations" not in record:
@@ -146,9 +157,10 @@ def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> boo
 def of_benchmarks(
     document: Mapping[str, Any], cells: tuple[Cell, ...], failed: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The same of pytest-benchmark's JSON: each benchmark's statistics of this process are one number.
+    """Return the fields of `Sample` from pytest-benchmark's JSON: each benchmark's statistics of
+    this process are one number.
 
-    `failed`: why a test has no result, by its full name, also if there are times of it.
+    `failed`: the reason why a test has no result, by its full name, even if there are times of it.
     """
     listed = document.get("benchmarks")
     benchmarks = {each.get("fullname"): each for each in listed if isinstance(each, dict)} if isinstance(listed, list) else {}
@@ -167,7 +179,7 @@ def of_benchmarks(
 
 
 def _require_ended(program: Program, ended: Ended, answer: Path) -> None:
-    """Raises NoAnswer for a process that did not come to a good end."""
+    """Raise NoAnswer for a process that did not end well."""
     because = _because(program, ended)
     if ended.timed_out:
         raise TimedOut(f"killed after {program.timeout_s:g} s without an answer{because}")
@@ -179,7 +191,7 @@ def _require_ended(program: Program, ended: Ended, answer: Path) -> None:
 
 
 def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
-    """The JSON object that a process answered. Raises NoAnswer."""
+    """Return the JSON object that a process answered. Raises NoAnswer."""
     because = _because(program, ended)
     if any(ANSWER in word for word in program.argv):
         try:
@@ -198,13 +210,14 @@ def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
 
 
 def _because(program: Program, ended: Ended) -> str:
-    """The last line of what a process said, as pytest does on stdout."""
+    """Return the last line that a process printed, in brackets. pytest prints it on stdout."""
     last = _last_line(ended.words) or ("" if program.answers == RECORD else _last_line(ended.output))
     return f" ({last})" if last else ""
 
 
 def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, str]]:
-    """Those that are numbers to compare, and why the others are not: both by the cell's name."""
+    """Return the values that are numbers to compare, and the reasons why the others are not; both
+    by the cell's name."""
     values: dict[str, float] = {}
     missing: dict[str, str] = {}
     for cell, value in found.items():
@@ -220,14 +233,14 @@ def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, 
 
 
 def _holds(document: object, name: str) -> bool:
-    """Whether there is a field of a dotted name, if only null."""
+    """True if there is a field of a dotted name, even if it is null."""
     *outer, last = name.split(".")
     place = _field(document, ".".join(outer)) if outer else document
     return isinstance(place, Mapping) and last in place
 
 
 def _field(document: object, name: str) -> object:
-    """A field by its dotted name; None if it is not there."""
+    """Return a field by its dotted name; None if it is missing."""
     for step in name.split("."):
         document = document.get(step) if isinstance(document, Mapping) else None
     return document
@@ -245,7 +258,8 @@ def _last_line(data: bytes) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Its first line, not endless, and such that it can be written: a program may answer half of a surrogate pair."""
+    """Return a text's first line, shortened, and encodable: a program may answer half of a
+    surrogate pair."""
     line = " ".join(text.strip().splitlines()[0].split()) if text.strip() else ""
     line = line.encode(errors="replace").decode()
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -1,6 +1,7 @@
-"""How a cell's numbers are compared: by their ratio, on a scale of logs, or by their difference, if they may be 0.
+"""The scale on which a cell's numbers are compared: their ratio, as a log, or their difference if
+they may be 0.
 
-On either scale positive is worse. A shift is a place on it: what head is worse by.
+On either scale positive is worse. A shift is a distance on the scale: how much worse head is.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ import math
 
 from harness.gate.cell import Metric
 
-LARGEST = 709.0  # whose exponential a float can hold
+LARGEST = 709.0  # a float can hold the exponential of this
 
 
 def limits(metric: Metric, factor: float, base: float) -> tuple[float, float]:
-    """The shifts that head must be beyond to have improved and to have regressed.
+    """Return the shifts below which head has improved and above which it has regressed.
 
-    They are those of `factor` > 1, but at least those that a difference of the metric's floor makes at `base` [its unit]: a
-    metric of 10 with a floor of 5 has regressed above 15 and improved below 5.
+    They are those of `factor` > 1, but at least those that a difference of the metric's floor makes
+    at `base` [its unit]: a metric of 10 with a floor of 5 has regressed above 15 and improved below
+    5.
     """
     if metric.may_be_zero:
         most = max(metric.floor, (factor - 1.0) * base)
@@ -28,14 +30,15 @@ def limits(metric: Metric, factor: float, base: float) -> tuple[float, float]:
 
 
 def as_ratio(metric: Metric, shift: float, base: float) -> float:
-    """The ratio that a shift makes at `base` [the metric's unit], above 1 being worse; of 0 to something more, infinity."""
+    """Return the ratio that a shift makes at `base` [the metric's unit]; above 1 is worse, and
+    infinity means from 0 to something more."""
     if math.isnan(shift):
         return math.nan
     if not metric.may_be_zero:
         return math.exp(shift) if shift < LARGEST else math.inf
     if math.isinf(shift):
         return math.inf if shift > 0.0 else 0.0
-    if not metric.lower_is_better:  # shift is what head lacks
+    if not metric.lower_is_better:  # the shift is the amount that head lacks
         base = max(0.0, base - shift)
     if base == 0.0:
         return 1.0 if shift == 0.0 else math.inf if shift > 0.0 else 0.0

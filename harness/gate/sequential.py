@@ -1,18 +1,21 @@
-"""Looking at the numbers while they come in, without paying for it in false alarms.
+"""Sequential testing: looks at the numbers while they come in, without more false alarms.
 
-Who tests again after each block until something is significant will find it. Here the moments are declared beforehand: `Looks`,
-counts of blocks. Look k may spend 3 alpha / ((k + 2) (k + 3)) of the allowed chance of error. These shares add up to alpha over
-endlessly many looks, so the chance that any look ever errs is at most alpha (the union bound): measuring may stop at any time,
-for any reason, and there is no most number of blocks. It is alpha spending as of Lan and DeMets (Biometrika 70(3), 1983), with
-a quarter for the first look.
+If you test after every block until something is significant, you will eventually see a false
+positive. Here the moments of the tests, the looks, are declared beforehand as counts of blocks
+(`Looks`). Look k may spend 3 alpha / ((k + 2) (k + 3)) of the allowed chance of error. These shares
+add up to alpha over infinitely many looks, so the chance that any look ever errs is at most alpha
+(the union bound). Measuring may stop at any time, for any reason, and the number of blocks has no
+upper limit. This is alpha spending (Lan and DeMets, Biometrika 70(3), 1983), with a quarter of
+alpha for the first look.
 
-Turned round: the least over the looks so far of p_k (k + 2) (k + 3) / 3 is a p-value that is valid whenever one stops (an
-always-valid p-value, Johari, Koomen, Pekelis and Walsh, Operations Research 70(3), 2022), and the narrowest of the looks'
-bounds, each at its share of the level, are confidence bounds that are. `Evidence` has both. They agree: the p-value at a shift
-is at most `level` exactly if the bound at `level` is beyond that shift.
+The least over the looks so far of p_k (k + 2) (k + 3) / 3 is an always-valid p-value: it holds at
+any stop (Johari, Koomen, Pekelis and Walsh, Operations Research 70(3), 2022). The narrowest of the
+looks' bounds, each at its share of the level, are confidence bounds that hold at any stop.
+`Evidence` has both. They agree: the p-value at a shift is at most `level` exactly if the bound at
+`level` is beyond that shift.
 
-The union bound ignores that looks share their blocks, which costs power. A boundary that knows their joint distribution would
-suppose a model of it, or a largest number of blocks.
+The union bound ignores that looks share their blocks, which costs power. A boundary that uses their
+joint distribution would need a model of it, or a largest number of blocks.
 """
 
 from __future__ import annotations
@@ -26,25 +29,29 @@ from harness.gate.block_ranks import Blocks
 from harness.gate.order import Block
 from harness.gate.step import EXACT, Slack
 
-GROWTH = 1.2  # closer looks stop sooner, but each spends of the same alpha; of 1.1, 1.2 and 1.41 the best on a recording
-LATE = 2  # looks by which the shares fall off later than from the first on, likewise
-FEWEST = 10  # blocks of a first look: with fewer, the estimate that is told beside the verdict says little
+# closer looks stop sooner, but each spends some of alpha; of 1.1, 1.2 and 1.41 the best on a
+# recording
+LOOK_GROWTH = 1.2
+LOOK_DELAY = 2  # looks by which the decrease of the shares is delayed; chosen as LOOK_GROWTH was
+# blocks at a first look: with fewer, the estimate beside the verdict says little
+FIRST_LOOK_BLOCKS = 10
 
 
 @dataclass(frozen=True)
 class Looks:
-    """The counts of blocks at which is looked: `first`, and each time `growth` times as many, rounded up, without end."""
+    """The block counts at which tests are made: `first`, then each time `growth` times as many,
+    rounded up, without end."""
 
     first: int
-    growth: float = GROWTH
+    growth: float = LOOK_GROWTH
 
     @classmethod
     def fixed(cls, n: int) -> Looks:
-        """One look, at n blocks, which spends all."""
+        """Return a single look, at n blocks, which spends all of alpha."""
         return cls(n, math.inf)
 
     def next(self, n: int) -> int | None:
-        """The first look at more than n blocks; None if there is none."""
+        """Return the first look at more than n blocks; None if there is none."""
         look = self.first
         while look <= n:
             if math.isinf(self.growth):
@@ -53,23 +60,25 @@ class Looks:
         return look
 
     def is_look(self, n: int) -> bool:
-        """Whether the test is made at n blocks."""
+        """True if the test is made at n blocks."""
         return self.next(n - 1) == n
 
     def number(self, n: int) -> int:
-        """How many looks there have been after n blocks: the number, from 1, of the look if it is one."""
+        """Return the number of looks up to n blocks; if there is a look at n, this is its number,
+        from 1."""
         count, look = 0, self.next(0)
         while look is not None and look <= n:
             count, look = count + 1, self.next(look)
         return count
 
     def weight(self, k: int) -> float:
-        """Look k >= 1 spends 1 / weight of the whole level."""
-        return 1.0 if math.isinf(self.growth) else (k + LATE) * (k + LATE + 1.0) / (LATE + 1.0)
+        """Return the reciprocal of the share of the whole level that look k >= 1 spends."""
+        return 1.0 if math.isinf(self.growth) else (k + LOOK_DELAY) * (k + LOOK_DELAY + 1.0) / (LOOK_DELAY + 1.0)
 
 
 def fewest_blocks(level: float) -> int:
-    """How many blocks it takes to reject anything at `level`: with n of them, the least p-value is 2^-n."""
+    """Return the least number of blocks that can reject anything at `level`: with n blocks, the
+    least p-value is 2^-n."""
     n = 1
     while 2.0**-n > level:
         n += 1
@@ -77,14 +86,16 @@ def fewest_blocks(level: float) -> int:
 
 
 def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
-    """The looks of a call over `cells` cells. With `pairs`, one look at that many pairs of each cell.
+    """Return the looks of a call over `cells` cells. With `pairs`, one look at that many pairs of
+    each cell.
 
-    The first look is where the first look's share of the strictest level can be reached: of Holm's levels for the cells, and
-    of alpha / 2, at which the control is tested to each side. UserError if `pairs` is odd, or too small for that.
+    The first look is at a number of blocks that can reach the first look's share of the strictest
+    level: of Holm's levels for the cells, and of alpha / 2, at which the control is tested on each
+    side. Raises UserError if `pairs` is odd, or too small for that.
     """
     strictest = alpha / max(cells, 2)
     if pairs is None:
-        return Looks(max(FEWEST, fewest_blocks(strictest / Looks(FEWEST).weight(1))))
+        return Looks(max(FIRST_LOOK_BLOCKS, fewest_blocks(strictest / Looks(FIRST_LOOK_BLOCKS).weight(1))))
     least = 2 * fewest_blocks(strictest)
     if pairs % 2 or pairs < least:
         raise UserError(f"--pairs must be even and at least {least} to decide {cells} cells at alpha {alpha:g}, not {pairs}")
@@ -93,7 +104,7 @@ def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
 
 @dataclass(frozen=True)
 class _Seen:
-    """A look: what it multiplies p-values by, the blocks at it, and how coarse their values were."""
+    """A look: its weight on p-values, its blocks, and how coarse their values were."""
 
     weight: float
     blocks: Blocks
@@ -111,13 +122,14 @@ class _Seen:
         return self.weight * self.blocks.p_less(shift - moved) if math.isfinite(moved) else self.weight
 
     def moved(self, faster: bool) -> float:
-        """How far the upper bound is moved: to prove that head is faster, or not slower."""
+        """Return the distance by which the upper bound is moved: to prove that head is faster, or
+        that it is not slower."""
         return self.slack.differs if faster else self.slack.same
 
 
 class Evidence:
-    """What a growing row of blocks has shown at the looks so far. `slack`: how far bounds are moved at a look, as the values
-    until then have it; asked for at looks only."""
+    """Evidence of a growing row of blocks at the looks so far. `slack` returns the distances by
+    which bounds are moved, given the values so far; it is called at looks only."""
 
     def __init__(self, looks: Looks, slack: Callable[[], Slack] = lambda: EXACT, by_difference: bool = False) -> None:
         self.looks = looks
@@ -126,7 +138,8 @@ class Evidence:
         self._seen: list[_Seen] = []
 
     def add(self, block: Block) -> bool:
-        """Take in the next block. True if this is a look: what is proven may have changed."""
+        """Add the next block. Return True if this is a look, so that the evidence may have
+        changed."""
         self.blocks.append(block)
         if not self.looks.is_look(len(self.blocks)):
             return False
@@ -135,16 +148,16 @@ class Evidence:
         return True
 
     def p_greater(self, shift: float) -> float:
-        """Always-valid p-value of "head is slower by at most `shift`"."""
+        """Return the always-valid p-value of "head is slower by at most `shift`"."""
         return min([1.0, *(seen.p_greater(shift) for seen in self._seen)])
 
     def p_less(self, shift: float, faster: bool = False) -> float:
-        """Always-valid p-value of "head is slower by at least `shift`"; `faster`: to prove that head differs, not that it is no
-        slower."""
+        """Return the always-valid p-value of "head is slower by at least `shift`"; `faster`: to
+        prove that head differs, not that it is no slower."""
         return min([1.0, *(seen.p_less(shift, faster) for seen in self._seen)])
 
     def low(self, level: float) -> float:
-        """Lower confidence bound, valid at any stop; -inf before the first look."""
+        """Return the lower confidence bound, valid at any stop; -inf before the first look."""
         best = -math.inf
         for seen in reversed(self._seen):
             if math.isfinite(seen.slack.differs) and (
@@ -154,7 +167,8 @@ class Evidence:
         return best
 
     def high(self, level: float, faster: bool = False) -> float:
-        """Upper confidence bound, valid at any stop; inf before the first look. `faster` as of `p_less`."""
+        """Return the upper confidence bound, valid at any stop; inf before the first look. `faster`
+        as in `p_less`."""
         best = math.inf
         for seen in reversed(self._seen):
             moved = seen.moved(faster)
@@ -163,21 +177,23 @@ class Evidence:
         return best
 
     def steps_hide(self, shift: float, level: float) -> bool:
-        """Whether at the last look values were too coarse to reject "head is slower by at least `shift`" ever, or just now: it
-        would be rejected if they were exact."""
+        """True if values were too coarse at the last look to reject "head is slower by at least
+        `shift`": ever, or at this look, where exact values would have rejected it."""
         if not self._seen or self.p_less(shift) <= level:
             return False
         last = self._seen[-1]
         return last.slack.same >= shift or (last.slack.same > 0.0 and last.weight * last.blocks.p_less(shift) <= level)
 
     def least_p(self) -> float:
-        """The least p-value that the last look could have had: as if all its blocks said the same; 1 before the first look."""
+        """Return the least p-value that the last look could have had, if all its blocks agreed; 1
+        before the first look."""
         return self._seen[-1].weight * 2.0 ** -self._seen[-1].blocks.n if self._seen else 1.0
 
     def leans(self, shift: float) -> bool:
-        """Whether the estimate at the last look is above `shift`; not before the first one."""
+        """True if the estimate at the last look is above `shift`; False before the first look."""
         return bool(self._seen) and self._seen[-1].blocks.leans(shift)
 
     def estimate(self) -> float:
-        """Of all blocks so far, also those after the last look; nan if there are none."""
+        """Return the estimate from all blocks so far, also those after the last look; nan if there
+        are none."""
         return Blocks(self.blocks, self._by_difference).estimate() if self.blocks else math.nan

@@ -1,4 +1,5 @@
-"""The blocks of one program: fresh processes of both sides in mirrored order, and what they have told of each side and cell."""
+"""The blocks of one program: fresh processes of both sides in mirrored order, and their results for
+each side and cell."""
 
 from __future__ import annotations
 
@@ -17,23 +18,25 @@ Arm = Literal["base", "head"]
 ARMS: tuple[Arm, Arm] = ("base", "head")
 
 Take = Callable[[Tree, Program, Mapping[str, str], int], Sample]
-"""As `sample.take`: tree, program, more environment, number of the pair. If a cell is deterministic both pairs of a block have
-the number of the first."""
+"""Function like `sample.take`, of tree, program, more environment, and number of the pair. If a
+cell is deterministic, both pairs of a block have the number of the first."""
 
 PADDING, MOST_PADDING = "MILLRACE_PADDING", 4096
-"""A variable of random length [bytes], drawn for each process. Where the stack begins depends on the size of the environment,
-and a program may be faster at some places than at others (Mytkowicz et al., ASPLOS 2009): what would be a bias of one side, and
-so a verdict, becomes noise of both."""
+"""A variable of random length [bytes], drawn for each process. The start of the stack depends on
+the size of the environment, and a program may be faster at some addresses than at others (Mytkowicz
+et al., ASPLOS 2009). The random length turns a bias of one side, and so a wrong verdict, into noise
+of both sides."""
 
 
 REPEATS = 2
-"""Processes of a program and side that may end without an answer, in a whole call, and are started again. One crash says little
-of how fast a side is, and must not hide what is known of it; a side that crashes more often is broken."""
+"""Number of processes of a program and side, in a whole call, that may end without an answer and
+are started again. One crash says little about a side's speed and must not hide what is known of it.
+A side that crashes more often is broken."""
 
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A sample and where in the call it was taken."""
+    """A sample and its position in the call."""
 
     program: str
     control: bool  # both arms are base
@@ -44,15 +47,15 @@ class SampleRow:
 
 
 class Trouble(NamedTuple):
-    """Why a side gives no number of a cell."""
+    """The reason why a side gives no number of a cell."""
 
-    wrong: bool  # its results are not correct; else it failed
+    wrong: bool  # its results are not correct; False: it failed
     reason: str
-    absent: bool = False  # the program answered, and does not know the cell
+    absent: bool = False  # the program answered, but does not know the cell
 
 
 class Pairs(NamedTuple):
-    """What a block says of a cell: the values of its two pairs."""
+    """A block's values of a cell: those of its two pairs."""
 
     cell: Cell
     base: tuple[float, float]
@@ -70,23 +73,26 @@ class Series:
     repeats: int = REPEATS
     blocks: int = 0
     seconds: float = 0.0  # of all blocks
-    crashes: dict[Arm, list[str]] = field(default_factory=dict)  # by arm: the errors of processes that were started again
+    # by arm: errors of processes that were started again
+    crashes: dict[Arm, list[str]] = field(default_factory=dict)
     trouble: dict[tuple[Arm, str], Trouble] = field(default_factory=dict)  # by arm and cell
-    values: dict[tuple[Arm, str], list[float]] = field(default_factory=dict)  # likewise, in the order of the blocks
+    # by arm and cell, in the order of the blocks
+    values: dict[tuple[Arm, str], list[float]] = field(default_factory=dict)
 
     @property
     def expected_s(self) -> float:
-        """How long the next block takes, by those before; 0 if there are none."""
+        """Expected duration of the next block: the mean of those before; 0 if there are none."""
         return self.seconds / self.blocks if self.blocks else 0.0
 
     def sound(self) -> list[Cell]:
-        """The cells of which both sides still give numbers."""
+        """Return the cells of which both sides still give numbers."""
         return [cell for cell in self.program.cells if not any((arm, cell.name) in self.trouble for arm in ARMS)]
 
     def judged(self, cell: Cell, new: bool = False, removed: bool = False) -> tuple[Verdict, str] | None:
-        """The verdict on a cell that is not sound, with the reason.
+        """Return the verdict on a cell that is not sound, with the reason; None if it is sound.
 
-        `new`: that base gives no number is information; `removed`: that head does not know it is, if base does.
+        `new`: a cell without a number in base is information, not an error. `removed`: likewise a
+        cell of base that head does not know.
         """
         base, head = (self.trouble.get((arm, cell.name)) for arm in ARMS)
         if head is not None and head.wrong:
@@ -100,10 +106,11 @@ class Series:
         return None
 
     def block(self, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sequence[Pairs]:
-        """Four processes, or fewer if a side fails; the sound cells' values of a whole block.
+        """Run four processes, or fewer if a side fails. Return the values of the sound cells.
 
-        A process that gave no answer is started again (`repeats` of each side at most), unless it hung. A side that has failed
-        is not asked again; the other one is, if nobody knows yet whether it works.
+        A process that gave no answer is started again (at most `repeats` on each side), unless it
+        hung. A side that has failed does not run again; the other side does if it has no result
+        yet.
         """
         order, seen = block_order(draw), {arm: [] for arm in ARMS}  # type: dict[str, list[Sample]]
         for position, arm in enumerate(order):
@@ -117,7 +124,8 @@ class Series:
         return [Pairs(cell, *(_two(seen[arm], cell) for arm in ARMS)) for cell in self.sound()]
 
     def _sample(self, arm: Arm, position: int, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sample:
-        """One process; another one in its place if it gave no answer and may be repeated."""
+        """Run one process, and another one in its place if it gave no answer and may be
+        repeated."""
         tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks
         if not any(cell.metric.deterministic for cell in self.program.cells):
             pair += position // 2
@@ -143,11 +151,11 @@ class Series:
                 self.trouble[arm, cell.name] = Trouble(False, reason_of_cell, cell.name in sample.absent)
 
     def _failed(self, arm: str) -> bool:
-        """Whether a side gives no number of any cell any more."""
+        """True if a side gives no number of any cell any more."""
         return all((arm, cell.name) in self.trouble for cell in self.program.cells)
 
     def _known(self, arm: str) -> bool:
-        """Whether a side has ever been asked."""
+        """True if a side has a result, good or bad, of any cell."""
         return any((arm, cell.name) in each for each in (self.values, self.trouble) for cell in self.program.cells)
 
 

@@ -1,6 +1,8 @@
-"""A process that ends with all that it has started, whatever session that is in: what is left over would disturb the next one.
+"""A process that ends together with all that it has started, in whatever session: processes left
+behind would disturb the next one.
 
-It is started by a supervisor, a process that goes on to the next one and ends everything if we are killed.
+It is started by a supervisor, a process that goes on to the next request and ends everything if we
+are killed.
 """
 
 from __future__ import annotations
@@ -22,22 +24,24 @@ from typing import IO
 from harness.errors import RunFailed
 from harness.gate.supervisor import ask
 
-TAIL_BYTES = 16_000_000  # of each output that is kept: its end
+TAIL_BYTES = 16_000_000  # kept from the end of each output
 
-PATIENCE_S = 15.0  # with a supervisor that was asked to end its process: more than it has itself
+# wait for a supervisor that was asked to end its process: longer than the supervisor's own limit
+SUPERVISOR_TIMEOUT_S = 15.0
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended. `code` as of `subprocess`: negative for a signal."""
+    """The end of a process. `code` is as in `subprocess`: negative for a signal."""
 
     code: int
     timed_out: bool
     output: bytes
-    words: bytes  # what it wrote to stderr; nothing if that went to a file
-    seconds: float  # from before it was started until it had ended; what it left behind does not count
+    words: bytes  # its stderr; empty if that went to a file
+    # from before its start until its end; the end of processes left behind does not count
+    seconds: float
 
 
 def run_session(
@@ -48,11 +52,13 @@ def run_session(
     stdin: str = "",
     log: IO[bytes] | None = None,
 ) -> Ended:
-    """Run a process to its end, or to `timeout_s`; then kill all that it has started. With `log` both outputs go there.
+    """Run a process to its end or to `timeout_s`; then kill all that it has started. With `log`,
+    both outputs go there.
 
-    It is in a session of its own: Ctrl-C reaches us alone. Outputs are files, not pipes: a process that something else has
-    inherited them from has ended nevertheless. Raises OSError if it cannot be started; whatever interrupts the waiting ends it
-    and its like, too.
+    It gets a session of its own, so that Ctrl-C reaches only us. Outputs are files, not pipes: the
+    process counts as ended even if another process has inherited its outputs. Raises OSError if it
+    cannot be started. Anything that interrupts the waiting also ends the process and all that it
+    has started.
     """
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as words:
         question.write(stdin.encode())
@@ -62,7 +68,8 @@ def run_session(
         timed_out = threading.Event()
         supervisor = _idle() or _Supervisor()
         try:
-            # a timer, and a wait without a limit: one with a limit would look every few milliseconds, beside what is measured
+            # A timer, and a wait without a limit: a wait with a limit would poll every few
+            # milliseconds and disturb the measurement.
             timer = threading.Timer(timeout_s, lambda: (timed_out.set(), supervisor.give_up()))
             timer.daemon = True
             timer.start()
@@ -75,7 +82,8 @@ def run_session(
             supervisor.end()
             raise
         if timed_out.is_set() or not told:
-            supervisor.end()  # what was asked too late would be read before the next request
+            # a request to end that comes too late would be read before the next request
+            supervisor.end()
         else:
             _IDLE.append(supervisor)
         if not told:
@@ -87,7 +95,7 @@ def run_session(
 
 
 class _Supervisor:
-    """Our end of one."""
+    """Our end of a supervisor."""
 
     def __init__(self) -> None:
         self.channel, theirs = socket.socketpair()
@@ -109,13 +117,13 @@ class _Supervisor:
             self.channel.send(b"x")
 
     def end(self) -> None:
-        """End it, and its process, and what that has started."""
+        """End it, its process, and all that the process has started."""
         with suppress(OSError):
             self.channel.shutdown(socket.SHUT_RDWR)
         self.answers.close()
         self.channel.close()
         try:
-            self.process.wait(PATIENCE_S)
+            self.process.wait(SUPERVISOR_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -126,7 +134,7 @@ _IDLE: list[_Supervisor] = []
 
 
 def _idle() -> _Supervisor | None:
-    """One that waits, and has not been killed meanwhile."""
+    """Return an idle supervisor that still runs; None if there is none."""
     while _IDLE:
         supervisor = _IDLE.pop()
         if supervisor.process.poll() is None:

@@ -1,9 +1,10 @@
-"""Suites: what is compared, from YAML (config/gate/*.yaml, schema gate-suite). A program is one of four kinds:
+"""Suites: the programs and cells to compare, from YAML (config/gate/*.yaml, schema gate-suite). A
+program is one of four kinds:
 
 run       a topology under a model; the process is the tree's own measuring process
 command   any program that prints one JSON object as the last line of its output
-time      any program; how long it takes is the answer
-pytest    benchmarks of pytest-benchmark, all of them named, so that none can be missing in silence
+time      any program; its duration is the answer
+pytest    benchmarks of pytest-benchmark, all listed by name, so that a missing one is noticed
 """
 
 from __future__ import annotations
@@ -22,30 +23,32 @@ from harness.gate.verdict import ALPHA, FACTOR
 
 TIME_BUDGET_S = 540.0
 BUILD, PYTHON = (("make", "build"),), ".venv/bin/python"
-TIMEOUT_S = 120.0  # generous: a hung process should not cost the whole time budget
-TIMED_TIMEOUT_S = 3600.0  # of a command that nobody has written a suite for: it may be a whole build
-LONGEST_NAME = 200  # characters, as the schema has it
+TIMEOUT_S = 120.0  # generous, but a hung process must not use up the whole time budget
+TIMED_TIMEOUT_S = 3600.0  # of a command without a suite: it may be a whole build
+LONGEST_NAME = 200  # characters; the same limit as in the schema
 
 MEASURE = ("{python}", "-m", "harness.measurement.child")
 PYTEST = (
     *("{python}", "-m", "pytest", "--benchmark-only", "--benchmark-json={answer}", f"--junitxml={{answer}}{OUTCOMES}"),
     *("--maxfail=0", "-q", "-p", "no:cacheprovider"),
 )
-"""All tests are run, whatever the tree's settings say of the first that fails."""
+"""All tests run, whatever the tree's settings say about stopping at a failure."""
 
 ERROR, INFORMATION = "error", "information"
-"""What a cell is to a call that one of the sides does not have."""
+"""Meaning, for the call, of a cell that one of the sides does not have."""
 
 WALL_S = "wall_s"
-"""The metric of a program that is timed: from before its process starts until it has ended, in seconds."""
+"""The metric of a program that is timed: from before its process starts until it has ended, in
+seconds."""
 
 UNITS = {"_per_s": "/s", "_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "bytes"}
-"""What a metric is measured in, by what its name ends in."""
+"""Unit of a metric, by the ending of its name."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """What is compared and how. `build` commands run in a tree before it is measured; `python` is its interpreter."""
+    """A suite: the programs, the terms of the verdict and the build. `build` commands run in a tree
+    before it is measured; `python` is the tree's interpreter."""
 
     name: str
     programs: tuple[Program, ...]
@@ -55,16 +58,18 @@ class Suite:
     factor: float = FACTOR
     alpha: float = ALPHA
     time_budget_s: float = TIME_BUDGET_S
-    new_is_information: bool = False  # a cell of which base gives no number; else that is an error
-    removed_is_information: bool = False  # one that head does not know
+    # a cell without a number in base is information; else it is an error
+    new_is_information: bool = False
+    # a cell that head does not know is information; else it is an error
+    removed_is_information: bool = False
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Of all programs, in their order."""
+        """Cells of all programs, in their order."""
         return tuple(cell for program in self.programs for cell in program.cells)
 
     def program_of(self, cell_name: str) -> Program:
-        """The program that answers a cell. KeyError if there is no such cell."""
+        """Return the program that answers a cell. Raises KeyError if there is no such cell."""
         for program in self.programs:
             if any(cell.name == cell_name for cell in program.cells):
                 return program
@@ -72,9 +77,11 @@ class Suite:
 
 
 def load_suite(path: Path) -> Suite:
-    """The suite in a file. Raises UserError, in one line, for a file that cannot be read or breaks a rule.
+    """Load the suite from a file. Raises UserError, in one line, for a file that cannot be read or
+    breaks a rule.
 
-    Topologies, parameters, models and machines are looked up here, before anything is built, as `millrace run` would.
+    Topologies, parameters, models and machines are looked up here, before anything is built, as
+    `millrace run` would.
     """
     values = read_checked(path, "gate-suite")
     warmup, duration_s = values.get("warmup", WARMUP_S), float(values.get("duration_s", DURATION_S))
@@ -103,7 +110,7 @@ def load_suite(path: Path) -> Suite:
 
 
 def suite_of_command(words: Sequence[str], build: Sequence[Sequence[str]]) -> Suite:
-    """A suite of one program, which is timed; `build` as in a suite."""
+    """Return a suite of one program, which is timed; `build` as in a suite."""
     name = shlex.join(words)
     name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
     program = Program(name, tuple(words), (Cell(name, Metric(WALL_S, "s")),), WALL, timeout_s=TIMED_TIMEOUT_S)
@@ -145,7 +152,8 @@ def _run(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str
 
 
 def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> tuple[Cell, ...]:
-    """One for each metric, called as the program or benchmark; if there are several, after the metric as well."""
+    """Return a cell for each metric. Its name is that of the program or benchmark, and of the
+    metric too if there are several."""
     common = {name: entry[name] for name in ("factor",) if name in entry}
     metrics = [_metric(common | values, bool(key)) for values in entry.get("metrics", [{"name": default}])]
     if len(metrics) == 1:
@@ -154,7 +162,8 @@ def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> 
 
 
 def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:
-    """`of_benchmark`: a field of pytest-benchmark's statistics, which are in seconds but for `ops`."""
+    """Return a metric from its entry. `of_benchmark`: it is a field of pytest-benchmark's
+    statistics, which are in seconds except for `ops`."""
     name = values["name"]
     rate = name.endswith("_per_s") or (of_benchmark and name == "ops")
     default = ("/s" if rate else "s") if of_benchmark else _unit(name)
@@ -166,7 +175,8 @@ def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:
 
 
 def _unit(name: str) -> str:
-    """What the last word of a dotted name says that says something: `ns` of `ns_per_hop`, `latency_ns` and `latency_ns.p99`."""
+    """Return the unit in the last part of a dotted name that implies one: `ns` for `ns_per_hop`,
+    `latency_ns` and `latency_ns.p99`."""
     for step in reversed(name.split(".")):
         if step == "ns_per_hop":
             return "ns"
@@ -187,7 +197,7 @@ def _words(path: Path, where: Place, command: str | Sequence[str]) -> tuple[str,
 
 
 def _check_names(path: Path, programs: Iterable[Program]) -> None:
-    """Raise UserError for a program or cell that is named twice."""
+    """Raise UserError for a program or cell whose name is used twice."""
     seen: set[str] = set()
     for place, name in _names(programs):
         if name in seen:
@@ -196,7 +206,8 @@ def _check_names(path: Path, programs: Iterable[Program]) -> None:
 
 
 def _names(programs: Iterable[Program]) -> Iterator[tuple[Place, str]]:
-    """The names of programs and their cells; a cell that is all of its program may be called as it."""
+    """Yield the names of programs and their cells. The only cell of a program may share its
+    name."""
     for index, program in enumerate(programs):
         yield ("programs", index), program.name
         yield from ((("programs", index), cell.name) for cell in program.cells if cell.name != program.name)

@@ -1,15 +1,18 @@
-"""Runs processes for the gate, one after the other, and ends with each of them all that it has started.
+"""Runs processes for the gate, one after the other, and ends with each of them all that it has
+started.
 
-A process of its own, since two things take one: what a measured program leaves behind in other sessions becomes a child of its
-nearest ancestor that adopts orphans (PR_SET_CHILD_SUBREAPER, prctl(2)), where it is found; and a gate that is killed with -9
-ends nothing itself. Here that is the end of the channel, and everything is ended as well. A program that the system does not
-let us kill, as one of another user, is left after `LONGEST_S`.
+It is a process of its own for two reasons. Processes that a measured program leaves behind in other
+sessions become children of the nearest ancestor that adopts orphans (PR_SET_CHILD_SUBREAPER,
+prctl(2)), which finds them. And a gate that is killed with -9 cannot end anything itself: here the
+channel ends, and everything is ended as well. A program that the system does not let us kill, such
+as one of another user, is left alone after `LONGEST_S`.
 
     python -m harness.gate.supervisor FD
 
-FD is a stream socket. A request is eight bytes with the length of what follows, beside them three file descriptors (stdin,
-stdout, stderr), and then JSON: `argv`, `directory`, `environment`. The answer is a line of JSON: `code` (negative for a signal)
-and `seconds`, or `errno` of a program that could not be started. A byte in between asks to end the process now.
+FD is a stream socket. A request is eight bytes with the length of the body, sent with three file
+descriptors (stdin, stdout, stderr), and then the body in JSON: `argv`, `directory`, `environment`.
+The answer is a line of JSON: `code` (negative for a signal) and `seconds`, or `errno` of a program
+that could not be started. A byte in between asks to end the process now.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ def serve(channel: socket.socket) -> None:
                 return
             body += more
         answer = _run(json.loads(body), files, channel)
-        with suppress(BrokenPipeError):  # nobody waits for it any more
+        with suppress(BrokenPipeError):  # the caller no longer waits
             channel.sendall(json.dumps(answer).encode() + b"\n")
 
 
@@ -88,15 +91,17 @@ def _run(request: dict[str, Any], files: list[int], channel: socket.socket) -> d
 
 
 def _end(process: subprocess.Popen[bytes]) -> int:
-    """End a process if it still runs, and all that it has left behind; its code."""
+    """End a process if it still runs, and all processes that it has left behind; return its exit
+    code."""
     process.poll()
-    process.kill()  # does nothing to one that has ended
+    process.kill()  # has no effect on a process that has ended
     try:
         code = process.wait(LONGEST_S)
     except subprocess.TimeoutExpired:
         code = -signal.SIGKILL
     give_up_s = time.monotonic() + LONGEST_S
-    while descendants(os.getpid()) and time.monotonic() < give_up_s:  # some may have started others meanwhile
+    # some may have started others meanwhile
+    while descendants(os.getpid()) and time.monotonic() < give_up_s:
         end_descendants(os.getpid())
     return code
 

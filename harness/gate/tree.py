@@ -1,7 +1,9 @@
-"""The two trees that are compared: a directory as it is, or a revision in a work tree of its own; both built by the suite.
+"""The two trees that are compared: a directory as it is, or a revision in a work tree of its own;
+both built by the suite.
 
-A word that is a directory means that directory, used in place. Any other word is a revision of the repository that the call is
-made in: it is checked out and built once, under `.millrace/gate` there (`tree_cache`).
+A word that is a directory means that directory, used in place. Any other word is a revision of the
+repository in which the call is made. It is checked out and built once, under `.millrace/gate` there
+(`tree_cache`).
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ Role = Literal["base", "head"]
 
 @dataclass(frozen=True)
 class Tree:
-    """A built tree. Programs run in `directory`; `python` is the interpreter that `{python}` stands for in their argv. `notes`:
-    what a reader of the verdict must know of it."""
+    """A built tree. Programs run in `directory`; `python` is the interpreter that `{python}` stands
+    for in their argv; `notes` are for the reader of the verdict."""
 
     directory: Path
     python: str
@@ -38,13 +40,15 @@ class Tree:
 
 
 def prepare(words: Mapping[Role, str], suite: Suite, repository: Path, notify: Callable[[str], None]) -> dict[Role, Tree]:
-    """The trees that words mean, built, by role. `repository`: the directory that the call is made in; a revision is looked at
-    from the same place within it. `notify` is told what is built, and why it takes long.
+    """Return the built trees that words mean, by role. `repository`: the directory in which the
+    call is made; a revision is measured in the same directory within its tree. `notify` receives
+    messages: the builds, and the reasons for waiting.
 
-    All of a call's at once, under one hold of the cache's lock: `tree_cache` says why.
+    All trees of a call are made under one hold of the cache's lock; `tree_cache` says why.
 
-    Raises UserError for an unknown head; NoBase for an unknown base or one that does not build, NothingMeasured for a head that
-    does not. A tree of a revision stays until this process ends; another process does not remove it before.
+    Raises UserError for an unknown head; NoBase for an unknown base or one that does not build,
+    NothingMeasured for a head that does not. The tree of a revision stays until this process ends;
+    another process does not remove it before.
     """
     top = asked(repository, "rev-parse", "--show-toplevel")
     room = Path(top or repository, ".millrace", "gate")
@@ -64,14 +68,16 @@ def prepare(words: Mapping[Role, str], suite: Suite, repository: Path, notify: C
 
 
 def check(text: str, repository: Path, role: Role) -> None:
-    """Raises what `prepare` would for a word that means neither a directory nor a revision: builds nothing."""
+    """Raise the error that `prepare` would raise for a word that is neither a directory nor a
+    revision. Builds nothing."""
     _find(text, repository, role)
 
 
 def _built(
     text: str, directory: Path | None, commit: str | None, suite: Suite, repository: Path, cache: TreeCache, role: Role
 ) -> Tree:
-    """The tree of a directory or of a commit, under the lock of the cache. Raises RunFailed, BuildFailed among them."""
+    """Return the tree of a directory or of a commit, under the lock of the cache. Raises RunFailed,
+    including BuildFailed."""
     if directory is not None:
         side = _side_in_place(text, directory, role, cache.notify)
         build(suite.build, directory, cache.room / f"{role}.log", cache.notify, f"{role} {text}")
@@ -85,7 +91,8 @@ def _built(
 
 
 def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | None]:
-    """The directory or the commit that a word means. Raises NoBase or UserError if it is neither, UserError if it is both."""
+    """Return the directory or the commit that a word means. Raises NoBase or UserError if it is
+    neither, UserError if it is both."""
     error = NoBase if role == "base" else UserError
     directory = repository / text
     is_directory = bool(text) and _is_directory(directory)
@@ -115,13 +122,15 @@ def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | N
 
 
 def _remote(text: str, repository: Path) -> str | None:
-    """The branch of that name that a remote has, as a CI's checkout knows it, which makes no branch of its own."""
+    """Return the remote branch with this name; None if there is none. A checkout in CI knows it,
+    but makes no local branch."""
     branches = asked(repository, "for-each-ref", "--format=%(refname:short)", "refs/remotes") or ""
     return next((branch for branch in branches.splitlines() if text and branch.partition("/")[2] == text), None)
 
 
 def _is_directory(path: Path) -> bool:
-    """Whether it is one that can be seen: a name may be too long, or lie where we may not look."""
+    """True if the path is a directory that we can see. A name may be too long, or in a place that
+    we may not read."""
     try:
         return path.is_dir()
     except OSError:
@@ -129,15 +138,17 @@ def _is_directory(path: Path) -> bool:
 
 
 def _commit(text: str, repository: Path) -> str | None:
-    """Raises GitRefused, which is silent if there is no such revision."""
+    """Return the commit of a revision; None for a text that cannot be one. Raises GitRefused, which
+    is silent if there is no such revision."""
     if not text or text.startswith("-") or "\0" in text:
         return None
     return git(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
 
 
 def _side_in_place(text: str, directory: Path, role: Role, notify: Callable[[str], None]) -> Side:
-    """A directory's commit, and whether files differ from it, or are there that it does not have. None, if it only lies in a
-    repository that ignores it, or if git refuses, whose reason `notify` is told."""
+    """Return the side of a directory: its commit, and whether files differ from it or are
+    untracked. The commit is None if the repository ignores the directory, or if git refuses; then
+    `notify` receives the reason."""
     try:
         git(directory, "rev-parse", "--show-toplevel")
     except GitRefused as refusal:
@@ -150,9 +161,11 @@ def _side_in_place(text: str, directory: Path, role: Role, notify: Callable[[str
 
 
 def _python(suite: Suite, directory: Path) -> str:
-    """A tree's interpreter. Raises RunFailed if there is none although a program needs it."""
+    """Return a tree's interpreter. Raises RunFailed if it is missing although a program needs
+    it."""
     python = str(directory / suite.python) if "/" in suite.python else suite.python
-    found = shutil.which(python, path=clean_environment().get("PATH"))  # where its samples look
+    # the PATH that its samples get
+    found = shutil.which(python, path=clean_environment().get("PATH"))
     if any("{python}" in word for program in suite.programs for word in program.argv) and found is None:
         raise RunFailed(f"there is no interpreter {suite.python} (key python of the suite {suite.name})")
     return python

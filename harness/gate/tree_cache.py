@@ -1,14 +1,16 @@
-"""Work trees of revisions, each checked out and built once: `.millrace/gate/trees`, in the repository.
+"""Work trees of revisions, each checked out and built once: `.millrace/gate/trees`, in the
+repository.
 
 COMMIT          the work tree
-COMMIT.built    by what commands and compiler's flags it was built, and where; written last: a tree without it was left
-                half-built, and is made anew
-COMMIT.log      what its build printed
-COMMIT.lock     shared by those who use the tree, held until they end
-COMMIT.rest.*   what could not be removed yet
+COMMIT.built    the commands and compiler flags of its build, and its path; written last: a tree
+                without it is half-built, and is made again
+COMMIT.log      the output of its build
+COMMIT.lock     shared by the processes that use the tree, held until they end
+COMMIT.rest.*   remains that could not be removed yet
 
-All of that changes only under the lock of the whole cache, so that callers who come together build one after the other.
-Who holds it may wait for the lock of a tree, so nobody asks for it who has a tree already: a call gets all its trees at once.
+All of that changes only under the lock of the whole cache, so simultaneous callers build one after
+the other. A holder of that lock may wait for the lock of a tree. To avoid deadlock, a process that
+has a tree never asks for the cache's lock: a call gets all its trees at once.
 """
 
 from __future__ import annotations
@@ -27,14 +29,17 @@ from harness.gate.build import build
 from harness.gate.environment import BUILDING
 from harness.gate.git import asked, git
 
-KEPT = 8  # trees; a guess, not tuned: one of this project takes 1.5 GB, of which uv shares 1.4 where it can make links
+# trees; a guess, not tuned: one of this project takes 1.5 GB, of which uv shares 1.4 where it can
+# make links
+MAX_TREES = 8
 
 
 REST = ".rest."
 
 
 class TreeCache:
-    """The trees under `room`. `notify` is told what is built, and for whom we wait."""
+    """The trees under `room`. `notify` receives messages about builds and about waiting for other
+    calls."""
 
     def __init__(self, room: Path, notify: Callable[[str], None]) -> None:
         self.room = room
@@ -43,10 +48,12 @@ class TreeCache:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock of the cache; `tree` is only called under it. Raises RunFailed if nothing can be written there."""
+        """Hold the lock of the cache; `tree` is only called under it. Raises RunFailed if nothing
+        can be written there."""
         try:
             self.trees.mkdir(parents=True, exist_ok=True)
-            (self.room / ".gitignore").write_text("*\n", encoding="utf-8")  # nothing here is the user's, not even untracked
+            # the user's git must not list anything here, not even as untracked
+            (self.room / ".gitignore").write_text("*\n", encoding="utf-8")
             handle = open_lock(self.room / "lock")
         except OSError as error:
             raise RunFailed(f"cannot write {self.room}: {error.strerror}") from error
@@ -57,9 +64,10 @@ class TreeCache:
             os.close(handle)
 
     def tree(self, repository: Path, commit: str, prefix: str, commands: Sequence[Sequence[str]], name: str) -> Path:
-        """The directory `prefix` of a built tree of a commit, which stays until this process ends. `name` is for people.
+        """Return the directory `prefix` of the built tree of a commit, which stays until this
+        process ends. `name` is for messages.
 
-        Raises RunFailed, BuildFailed among them, if it cannot be made.
+        Raises RunFailed, including BuildFailed, if it cannot be made.
         """
         root, marker = self.trees / commit, self.trees / f"{commit}.built"
         settings = {name: os.environ[name] for name in BUILDING if name in os.environ}
@@ -68,7 +76,7 @@ class TreeCache:
         try:
             self._sweep(repository)
             if _text(marker) == built and asked(root, "rev-parse", "HEAD") == commit:
-                os.utime(marker)  # used last
+                os.utime(marker)  # marks it as the last used
                 _share(self.trees / f"{commit}.lock")
                 return root / prefix
             take_lock(_handle(self.trees / f"{commit}.lock"), lambda: self.notify(f"waiting for calls that use {root}"))
@@ -83,7 +91,8 @@ class TreeCache:
 
     def _make(self, repository: Path, commit: str, prefix: str, commands: Sequence[Sequence[str]], name: str) -> None:
         root = self.trees / commit
-        # Forced twice: git still knows, as locked, a tree whose making was killed. The user's hooks are not for our trees.
+        # Forced twice: if the making of a tree was killed, git still lists it as locked. Hooks of
+        # the user must not run in our trees.
         words = ("worktree", "add", "--quiet", "--force", "--force", "--detach", str(root), commit)
         git(repository, "-c", "core.hooksPath=/dev/null", *words)
         if not (root / prefix).is_dir():
@@ -91,7 +100,8 @@ class TreeCache:
         build(commands, root / prefix, self.trees / f"{commit}.log", self.notify, name)
 
     def _sweep(self, repository: Path) -> None:
-        """Remove the trees of calls that were killed, or whose build failed: those without a marker."""
+        """Remove the trees of calls that were killed, or whose build failed: those without a
+        marker."""
         for root in self.trees.iterdir():
             if REST in root.name:
                 shutil.rmtree(root, ignore_errors=True)
@@ -99,9 +109,9 @@ class TreeCache:
                 self._remove(repository, root.name)
 
     def _evict(self, repository: Path) -> None:
-        """Remove all but the trees used last, unless somebody uses them."""
+        """Remove all but the trees used last, unless a process uses them."""
         markers = sorted(self.trees.glob("*.built"), key=lambda marker: marker.stat().st_mtime_ns, reverse=True)
-        for marker in markers[KEPT:]:
+        for marker in markers[MAX_TREES:]:
             lock = self.trees / f"{marker.stem}.lock"
             if str(lock) in _HELD:
                 continue
@@ -118,33 +128,35 @@ class TreeCache:
                 os.close(handle)
 
     def _remove(self, repository: Path, commit: str) -> None:
-        """Remove a tree, its marker first, so that nobody takes what is left of it for built.
+        """Remove a tree, its marker first, so that its remains never count as built.
 
-        It is moved away before: the build of a call that was killed may still run in it, and make files as we remove them.
+        It is moved away before, because the build of a call that was killed may still run in it and
+        make files while we remove them.
         """
         self.trees.joinpath(f"{commit}.built").unlink(missing_ok=True)
         if self.trees.joinpath(commit).exists():
             rest = self.trees / f"{commit}{REST}{os.urandom(6).hex()}"
             self.trees.joinpath(commit).rename(rest)
             shutil.rmtree(rest, ignore_errors=True)
-        # Forced twice: git locks a tree while it makes it. It refuses if it knows of none there, which is as well. Not `prune`:
-        # that would forget trees of the user's, too, whose disk is not there at the moment.
+        # Forced twice: git locks a tree while it makes it. Git refuses if it knows no tree there,
+        # which is fine. `prune` would also forget trees of the user whose disk is not mounted at
+        # the moment.
         asked(repository, "worktree", "remove", "--force", "--force", str(self.trees / commit))
 
 
 _HELD: dict[str, int] = {}
-"""The locks of trees that this process uses, by file, with their handles: until it ends."""
+"""Handles of the locks of trees that this process uses, by file, kept until it ends."""
 
 
 def _handle(lock: Path) -> int:
-    """The handle of a tree's lock that this process has, or has from now on."""
+    """Return this process's handle of a tree's lock; it is opened if necessary."""
     if str(lock) not in _HELD:
         _HELD[str(lock)] = open_lock(lock)
     return _HELD[str(lock)]
 
 
 def _share(lock: Path) -> None:
-    """Use a tree, as others may, too; in place of holding its lock alone."""
+    """Take a tree's lock shared, as other users of the tree do; it replaces an exclusive hold."""
     take_lock(_handle(lock), lambda: None, shared=True)
 
 

@@ -1,4 +1,4 @@
-"""What a gate says: a decision for each cell, and of all of them one exit code."""
+"""The result of a gate: a decision for each cell, and one exit code for all of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 from harness.gate.cell import Cell
 
 FACTOR, ALPHA = 1.02, 0.01
-"""Unless a suite or a call says otherwise."""
+"""Defaults, unless a suite or a call sets others."""
 
 
 class Verdict(StrEnum):
-    """Of a cell. The first four are decisions about numbers, the others say why there is none."""
+    """Verdict on a cell. The first four are decisions about numbers, the others are reasons why
+    there is none."""
 
     REGRESSED = "regressed"
     OK = "ok"
@@ -23,9 +24,10 @@ class Verdict(StrEnum):
     WRONG = "wrong results"  # head's oracle failed: tuples lost, doubled, reordered or harmed
     FAILED = "failed"  # head gave no number, base did
     FIXED = "no base"  # base gave no number, head did
-    NEW = "new"  # likewise, and the suite takes that for information
-    REMOVED = "removed"  # head has no such benchmark, base did, and the suite takes that for information
-    UNMEASURED = "not measured"  # neither did, or nobody tried
+    NEW = "new"  # as FIXED, but the suite counts it as information
+    # base had the benchmark, head does not, and the suite counts that as information
+    REMOVED = "removed"
+    UNMEASURED = "not measured"  # neither did, or there was no attempt
 
 
 MARKS: Mapping[Verdict, str] = {
@@ -40,11 +42,12 @@ MARKS: Mapping[Verdict, str] = {
     Verdict.REMOVED: "x",
     Verdict.UNMEASURED: "x",
 }
-"""In tables: those of asv. + is slower, - faster, ~ cannot tell, ! newly failing, * newly passing, x not comparable."""
+"""Marks in tables, as in asv: + is slower, - faster, ~ cannot tell, ! newly failing, * newly
+passing, x not comparable."""
 
 
 INFORMATION = frozenset({Verdict.NEW, Verdict.REMOVED})
-"""What is no fault of a cell; but it is no comparison, either."""
+"""Verdicts that are no fault of a cell, but no comparison either."""
 
 
 class Exit(IntEnum):
@@ -62,10 +65,11 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """What the blocks of a cell prove. Ratios are head over base in the bad direction: above 1 is worse, also of throughputs.
+    """Decision from the blocks of a cell. Ratios are head over base in the bad direction: above 1
+    is worse, also for throughputs.
 
-    `low` and `high` are the confidence bounds that the verdict rests on: at the level that this look spends, after Holm's
-    correction, each one-sided. `ratio` is the estimate of `block_ranks`.
+    `low` and `high` are the confidence bounds that the verdict rests on: at the level that this
+    look spends, after Holm's correction, each one-sided. `ratio` is the estimate of `block_ranks`.
     """
 
     verdict: Verdict
@@ -77,9 +81,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class CellResult:
-    """A cell with all that was measured of it. Values are in its metric's unit; pair i is `base[i]` and `head[i]`, and pairs
-    2k and 2k + 1 are block k. A failed cell has a `reason`, and maybe values of fewer processes on one side.
-    """
+    """A cell with all its values, in its metric's unit. Pair i is `base[i]` and `head[i]`, and
+    pairs 2k and 2k + 1 are block k. A failed cell has a `reason`, and maybe values of fewer
+    processes on one side."""
 
     cell: Cell
     decision: Decision
@@ -89,18 +93,19 @@ class CellResult:
 
     @property
     def verdict(self) -> Verdict:
-        """What is said of it."""
+        """Verdict of the decision."""
         return self.decision.verdict
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two that are compared, as a reader of the verdict must know it."""
+    """One of the two sides that are compared, as the reader of a verdict must know it."""
 
     label: str  # as the user named it
     commit: str | None  # None: not under version control
     dirty: bool = False
-    host: Mapping[str, Any] = field(default_factory=dict)  # a record's `host` object; {}: its programs tell none
+    # a record's `host` object; {}: its programs report none
+    host: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,9 +117,9 @@ class Comparison:
     head: Side
     cells: tuple[CellResult, ...]
     control: CellResult | None
-    control_failed: (
-        bool  # base differs from itself, or gave no number beside itself: nothing shows that this gate can be trusted
-    )
+    # base differs from itself, or gave no number beside itself, so that nothing shows that this
+    # gate can be trusted
+    control_failed: bool
     factor: float
     alpha: float
     seed: int
@@ -125,13 +130,13 @@ class Comparison:
 
 
 def exit_code(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE) -> Exit:
-    """The worst of what there is to say: wrong results, then a proven regression, which nothing that is missing or noisy may
-    hide, then cells without a number, then a control that failed.
+    """Return the worst outcome: wrong results, then a proven regression, which missing or noisy
+    cells must not hide, then cells without a number, then a failed control.
 
-    `inconclusive`: what cells that cannot be told amount to, if there is nothing worse.
+    `inconclusive`: the exit code for inconclusive cells, if nothing is worse.
     """
     verdicts = {result.verdict for result in comparison.cells}
-    nothing = bool(verdicts) and verdicts <= INFORMATION  # was compared
+    nothing = bool(verdicts) and verdicts <= INFORMATION  # no cell was compared
     order: Iterable[tuple[bool, Exit]] = (
         (Verdict.WRONG in verdicts, Exit.WRONG_RESULTS),
         (Verdict.REGRESSED in verdicts, Exit.REGRESSED),

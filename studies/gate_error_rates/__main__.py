@@ -1,4 +1,4 @@
-"""How often the gate is wrong, measured on this machine."""
+"""The command that measures how often the gate is wrong on this machine."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MOST_EFFECTS = 10
 DISTURB = ("none", "half")
 CALLS, MAX_CALLS = 200, 100_000
 TIME_BUDGET_S = 3600.0
-QUIET_S = 30.0  # between two lines of progress where nobody looks on
+QUIET_S = 30.0  # between two lines of progress if stderr is no terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, or record and replay; report."""
+    """Simulate, or record and replay; then report."""
     from studies.gate_error_rates.report import into, markdown, plain
 
     effects = _effects(args.effects)
@@ -200,7 +200,7 @@ def _names(option: str, text: str, known: tuple[str, ...]) -> list[str]:
 
 
 def _text(path: str) -> str:
-    """What is there already; a device or a missing file is empty."""
+    """Return the text that is in a file already; "" for a device or a missing file."""
     try:
         return Path(path).read_text(encoding="utf-8") if Path(path).is_file() else ""
     except (OSError, UnicodeDecodeError) as error:
@@ -208,7 +208,7 @@ def _text(path: str) -> str:
 
 
 class _Progress:
-    """What goes on, on stderr: a line that is overwritten on a terminal, else one now and then."""
+    """Progress on stderr: a line that is overwritten on a terminal, else one now and then."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -222,7 +222,7 @@ class _Progress:
         self._overwrite("")
 
     def show(self, text: str) -> None:
-        """What is going on."""
+        """Show the present step."""
         if self._live:
             self._overwrite(text)
         elif self._now() - self._told_s >= QUIET_S:
@@ -230,7 +230,7 @@ class _Progress:
             tell(f"{NAME}: {text}")
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._overwrite("")
         tell(f"{NAME}: {text}")
 

@@ -19,7 +19,7 @@ from harness.errors import RunFailed
 from harness.machines.host.parent import end_with
 
 ON_S = OFF_S = 5.0
-LOOK_S = 0.02  # between two looks whether to end
+LOOK_S = 0.02  # between two checks whether to end
 MODULE = "studies.gate_error_rates.busy"
 PROJECT = Path(__file__).resolve().parents[2]
 LIFETIME_S = 2 * 86400.0
@@ -27,7 +27,7 @@ LIFETIME_S = 2 * 86400.0
 
 @contextmanager
 def one_cpu_half_of_the_time(lifetime_s: float = LIFETIME_S) -> Iterator[subprocess.Popen[bytes]]:
-    """Such a process, as long as the context is open. Raises RunFailed if it cannot be started."""
+    """Run the load as long as the context is open. Raises RunFailed if it cannot be started."""
     try:
         process = subprocess.Popen(
             [sys.executable, "-m", MODULE, f"{lifetime_s:g}", str(os.getpid())], cwd=PROJECT, start_new_session=True
@@ -42,7 +42,7 @@ def one_cpu_half_of_the_time(lifetime_s: float = LIFETIME_S) -> Iterator[subproc
 
 
 def alternate(lifetime_s: float) -> None:
-    """Busy, then not, until the time is over."""
+    """Alternate between busy and idle until the time is over."""
     began_s = time.monotonic()
     while (passed_s := time.monotonic() - began_s) < lifetime_s:
         if passed_s % (ON_S + OFF_S) >= ON_S:

@@ -1,9 +1,11 @@
-"""How much must be injected for a wanted slowdown: measured twice for each kind of work, at slowdowns that noise does not hide.
+"""The amounts to inject for wanted slowdowns: measured twice for each kind of work, at slowdowns
+that noise does not hide.
 
-A small slowdown takes more processes to measure than there is time for. So an amount is searched for that makes `LARGE`, then
-one that makes about `SMALL` is measured, each with as many processes as noise takes to become a small part of it, and a power
-law through both tells the others: what work adds need not be in proportion, for some of it the core does beside other work.
-What amounts really make is measured again, by every block recorded.
+A small slowdown takes more processes to measure than there is time for. So the search finds an
+amount that makes `LARGE`, and then measures one that makes about `SMALL`, each with enough
+processes to make noise a small part of it. A power law through both gives the other amounts. The
+slowdown need not be proportional to the amount, because the core does some of the added work in
+parallel. The real slowdown of each amount is measured again, by every block recorded.
 """
 
 from __future__ import annotations
@@ -14,20 +16,22 @@ from collections.abc import Callable, Sequence
 from harness.errors import RunFailed
 
 LARGE, SMALL = 0.4, 0.1  # excess over 1
-NEAR = 0.25  # of it: such an excess is close enough to go by
-LEAST = 0.002  # a measured one below this, or below 0, is taken for this: noise
-FURTHEST = 30.0  # times an amount, in one step
-LARGE_CLOSE, SMALL_CLOSE = 0.04, 0.01  # half the width of the interval within which each is measured
+LARGE_TOLERANCE = 0.25  # relative distance from LARGE at which the search stops
+LEAST = 0.002  # a smaller measured excess, or a negative one, counts as this: noise
+MAX_STEP_FACTOR = 30.0  # largest factor on an amount, in one step
+LARGE_CLOSE, SMALL_CLOSE = 0.04, 0.01  # half the width of the interval at which measuring stops
 STEPS = 8
-POWERS = 0.5, 2.0  # what is plausible: beyond it is noise
+POWERS = 0.5, 2.0  # plausible exponents of the power law; others are noise
 MOST = 2**53
 
 Measure = Callable[[int, float], float]
-"""Head over base, above 1 being worse, of an amount; and half the width of the interval within which it has to be known."""
+"""Function of an amount, and of half the width of the interval within which the result must be
+known. Returns head over base; above 1 is worse."""
 
 
 def amounts(measure: Measure, wanted: Sequence[float], start: float) -> list[int]:
-    """The amounts, at least 1, that make head over base about `wanted` > 1. The first one tried is about `start`.
+    """Return the amounts, at least 1, that make head over base about `wanted` > 1. The first one
+    tried is about `start`.
 
     Raises RunFailed if no amount makes half of `LARGE`.
     """
@@ -41,14 +45,14 @@ def amounts(measure: Measure, wanted: Sequence[float], start: float) -> list[int
 
 
 def _search(measure: Measure, start: float) -> tuple[int, float]:
-    """An amount that makes about `LARGE`, and what it makes."""
+    """Return an amount that makes about `LARGE`, and the excess that it makes."""
     tried: dict[int, float] = {}  # excess by amount
     amount = _whole(start)
     for _ in range(STEPS):
         tried[amount] = excess = max(measure(amount, LARGE_CLOSE) - 1, LEAST)
-        if abs(excess / LARGE - 1) <= NEAR:
+        if abs(excess / LARGE - 1) <= LARGE_TOLERANCE:
             return amount, excess
-        amount = _whole(amount * min(FURTHEST, max(1 / FURTHEST, LARGE / excess)))
+        amount = _whole(amount * min(MAX_STEP_FACTOR, max(1 / MAX_STEP_FACTOR, LARGE / excess)))
         if amount in tried:
             break
     nearest = min(tried, key=lambda one: abs(math.log(tried[one] / LARGE)))

@@ -1,5 +1,5 @@
-"""What all of a recording has in common: a suite, a binary, a host. Whoever goes on with it, or replays it, must have the
-same."""
+"""The facts that all of a recording has in common: a suite, a binary, a host. A sitting that
+extends it, and a replay, must have the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from studies.gate_error_rates.replay import Injection
 
 
 def of_suite(suite: Suite, place: Injection) -> dict[str, Any]:
-    """What replaying needs: the cells and programs, and where work is injected. Factor, alpha and budget may be others."""
+    """Return the facts that replaying needs: the cells and programs, and the place of the injected
+    work. Factor, alpha and budget may differ."""
     programs = json.dumps([[program.name, program.argv, program.stdin, program.answers] for program in suite.programs])
     return {
         "suite": suite.name,
@@ -29,7 +30,8 @@ def of_suite(suite: Suite, place: Injection) -> dict[str, Any]:
 
 
 def of_recording(suite: Suite, place: Injection, commit: str, disturb: str) -> dict[str, Any]:
-    """A recording's first line, as of here and now. `commit` is the one with injected work."""
+    """Return a recording's first line for this host and time. `commit` is the one with injected
+    work."""
     from harness.measurement import host
 
     where = host.describe()
@@ -45,7 +47,8 @@ def of_recording(suite: Suite, place: Injection, commit: str, disturb: str) -> d
 
 
 def check(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raises UserError naming the first thing in which a recording at `path` is not what is wanted."""
+    """Raise UserError naming the first fact in which the recording at `path` differs from the
+    wanted one."""
     for name, value in wanted.items():
         if name != "started_at" and there.get(name) != value:
             found = _short(there.get(name))
@@ -53,7 +56,7 @@ def check(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> No
 
 
 def paragraph(recording: Recording, suite: Suite, place: Injection) -> str:
-    """How a recording was made, and what calls of it are."""
+    """Return a paragraph on how a recording was made, and on the terms of its calls."""
     blocks = [block for of_one in recording.rounds for block in of_one.values()]
     hours, processes = sum(sum(block.seconds) for block in blocks) / 3600, 4 * len(blocks)
     share = 100 * sum(block.disturbed for block in blocks) / max(1, processes)

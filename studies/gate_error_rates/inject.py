@@ -1,7 +1,8 @@
-"""The binary with injected work: a commit of its own on top of the one at hand, which no branch knows of.
+"""The binary with injected work: a commit of its own on top of the present one, on no branch.
 
-The commit is made of objects only (a private index, no work tree), so the user's checkout, index and branches stay as they are.
-It has its parent's dates, so the same sources give the same commit, and the tree that is built of it is found again.
+The commit is made of objects only (a private index, no work tree), so the user's checkout, index
+and branches stay as they are. It has its parent's dates, so the same sources give the same commit,
+and the tree that was built of it is found again.
 """
 
 from __future__ import annotations
@@ -26,24 +27,27 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "sleep": "MILLRACE_EXTRA_SLEEP",
     }
 )
-"""By kind, what its amount is read from: units in a billion tuples, as `injected.hpp` has them."""
+"""Variables that the amounts are read from, by kind: units in a billion tuples, as in
+`injected.hpp`."""
 
 ABOUT_NS: Mapping[str, float] = MappingProxyType({"flop": 1.0, "copy": 4.0, "atomic": 8.0, "sleep": 100_000.0})
-"""What a unit takes, roughly: guesses, which only tell a search where to begin."""
+"""Rough duration of a unit [ns], by kind: guesses, which only decide where a search begins."""
 
 MESSAGE = "Work injected by the gate's selftest"
 NAME, ADDRESS = "python -m studies.gate_error_rates", "selftest@localhost"
 
 
 def environment(kind: str | None = None, amount: int = 0) -> dict[str, str]:
-    """What a process must find in its environment: all kinds are named, so that nothing is inherited."""
+    """Return the variables of a process. All kinds are set, so that nothing is inherited."""
     return {variable: str(amount if name == kind else 0) for name, variable in VARIABLES.items()}
 
 
 def injected_commit(repository: Path) -> str:
-    """The commit: HEAD of `repository` and the patch. What is not committed there is not in it.
+    """Return the commit of HEAD of `repository` with the patch. It leaves out changes there that
+    are not committed.
 
-    Raises UserError if it is no repository with a commit, RunFailed if the sources have changed so that the patch does not fit.
+    Raises UserError if `repository` is no repository with a commit, RunFailed if the patch does not
+    fit because the sources have changed.
     """
     try:
         parent = git(repository, "rev-parse", "--verify", "HEAD^{commit}")
@@ -73,11 +77,12 @@ def injected_commit(repository: Path) -> str:
 
 
 def is_dirty(repository: Path) -> bool:
-    """Whether tracked files differ from HEAD: the selftest does not measure those changes."""
+    """True if tracked files differ from HEAD; the selftest does not measure those changes."""
     return bool(git(repository, "status", "--porcelain", "--untracked-files=no"))
 
 
 def _dates(text: str) -> tuple[str, str]:
-    """`SECONDS ZONE SECONDS ZONE`, as git shows author's and committer's dates, as two."""
+    """Split `SECONDS ZONE SECONDS ZONE`, as git shows author's and committer's dates, into the two
+    dates."""
     author_s, author_zone, committer_s, committer_zone = text.split()
     return f"{author_s} {author_zone}", f"{committer_s} {committer_zone}"

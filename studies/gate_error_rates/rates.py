@@ -1,10 +1,11 @@
-"""How often calls said what, and how surely.
+"""Rates of the calls' verdicts, with their intervals.
 
-Calls that begin again in a recording that is used up share its processes: they are not independent, however many there are. So
-an interval is made of the disjoint calls alone (Clopper and Pearson, Biometrika 26(4), 1934: exact, and never too narrow),
-while the rate beside it is that of all calls, whose fresh coins average out the chances of labelling. In A/A calls the coins
-alone decide which process is base, so given the recording the calls are independent: there a second interval, over all of them,
-tells about this recording and no other.
+When a recording is used up, calls begin again in it and share its processes. Such calls are not
+independent, however many there are. So an interval is made of the disjoint calls alone (Clopper and
+Pearson, Biometrika 26(4), 1934: exact, and never too narrow). The rate beside it is that of all
+calls, because their fresh coins average out the random labels. In A/A calls the coins alone decide
+which process is base, so the calls are independent given the recording. There a second interval,
+over all calls, holds for this recording and no other.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """Two ends."""
+    """The two ends of an interval."""
 
     low: float
     high: float
@@ -35,7 +36,8 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Rate:
-    """How many of `calls` calls did something, and the interval of the chance that one does, from the disjoint ones alone.
+    """Number of calls, of `calls`, in which something happened, and the interval of its chance,
+    from the disjoint calls alone.
 
     `in_recording` is the interval over all calls as if they were independent.
     """
@@ -47,13 +49,14 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """0 .. 1; nan of no calls."""
+        """Share of the calls, 0 .. 1; nan without calls."""
         return self.count / self.calls if self.calls else math.nan
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The injected ratio, of all recorded blocks: the estimate of `block_ranks` and its 95 % interval."""
+    """Injected ratio over all recorded blocks: the estimate of `block_ranks` and its 95 %
+    interval."""
 
     ratio: float
     low: float
@@ -63,13 +66,14 @@ class Effect:
 
 @dataclass(frozen=True)
 class Row:
-    """One condition: what its calls said. Without an effect, base against itself."""
+    """Results of the calls of one condition. Without an effect it is base against itself."""
 
     condition: str
     calls: int
     disjoint: int
     exits: dict[Exit, Rate]
-    verdicts: dict[str, Rate]  # of the injected cell: regressed, inconclusive, ok (or improved), unstable
+    # of the injected cell: regressed, inconclusive, ok (or improved), unstable
+    verdicts: dict[str, Rate]
     others_regressed: Rate  # calls in which a cell with nothing injected was called regressed
     yardsticks: dict[str, Rate]
     median_s: float
@@ -78,12 +82,13 @@ class Row:
 
     @property
     def false_alarms(self) -> Rate:
-        """Of base against itself: calls that ended as regressed."""
+        """Rate of the calls of base against itself that ended as regressed."""
         return self.exits[Exit.REGRESSED]
 
 
 def clopper_pearson(count: int, trials: int, level: float = LEVEL) -> Interval:
-    """The exact interval of a chance of which `count` of `trials` came true; all there is of no trials."""
+    """Return the exact interval of a chance that came true in `count` of `trials`; 0 to 1 without
+    trials."""
     from scipy.stats import beta
 
     if not 0 <= count <= trials:
@@ -95,7 +100,7 @@ def clopper_pearson(count: int, trials: int, level: float = LEVEL) -> Interval:
 
 
 def rate(calls: Sequence[Call], happened: Callable[[Call], bool]) -> Rate:
-    """How often something happened."""
+    """Return the rate at which something happened."""
     disjoint = [call for call in calls if call.disjoint]
     count = sum(map(happened, calls))
     return Rate(
@@ -115,9 +120,11 @@ def row(
     effect: Effect | None = None,
     wanted: float | None = None,
 ) -> Row:
-    """What the calls of a condition said. `cell` has the injected work, and so have all of its program's (`program_cells`).
+    """Return the results of the calls of a condition. `cell` has the injected work, and so have all
+    cells of its program (`program_cells`).
 
-    A call that ended as unstable says nothing of the cell, whatever its numbers: it counts as unstable only.
+    A call that ended as unstable says nothing about the cell, whatever its numbers: it counts as
+    unstable only.
     """
     injected = {one.name for one in program_cells}
     return Row(
@@ -125,7 +132,7 @@ def row(
         len(calls),
         sum(call.disjoint for call in calls),
         {code: rate(calls, lambda call, code=code: call.exit_code == code) for code in Exit},
-        {} if cell is None else {word: rate(calls, _said(cell.name, word)) for word in SAID},
+        {} if cell is None else {word: rate(calls, _said(cell.name, word)) for word in CELL_RESULTS},
         rate(
             calls,
             lambda call: (
@@ -140,12 +147,14 @@ def row(
     )
 
 
-SAID = ("regressed", "inconclusive", "ok", "unstable")
-"""What a call can say of the injected cell; `ok` is also what calls it improved, which would be worse."""
+CELL_RESULTS = ("regressed", "inconclusive", "ok", "unstable")
+"""Possible results of a call for the injected cell. `ok` includes improved, which would be a worse
+error."""
 
 
 def said(call: Call, cell: str) -> str:
-    """One of SAID. Raises ValueError if the call has no such verdict, which a replay cannot have."""
+    """Return one of CELL_RESULTS. Raises ValueError if the call has no such verdict, which cannot
+    happen in a replay."""
     if call.exit_code is Exit.HOST_UNSTABLE:
         return "unstable"
     match call.verdicts[cell]:
@@ -164,7 +173,7 @@ def _said(cell: str, word: str) -> Callable[[Call], bool]:
 
 
 def effect_of(cell: Cell, blocks: Iterable[Block]) -> Effect | None:
-    """The ratio that was measured; None of no blocks."""
+    """Return the measured ratio; None without blocks."""
     base: list[float] = []
     head: list[float] = []
     for block in blocks:

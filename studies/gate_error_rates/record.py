@@ -1,6 +1,8 @@
-"""Measures rounds into a recording: blocks as real calls measure them, four fresh processes in a row, base and injected head.
+"""Measurement of rounds into a recording: blocks as real calls measure them, four fresh processes
+in a row, base and injected head.
 
-A process that fails costs its block, and is told; a row of failures ends the recording.
+A process that fails costs its block, and the recording notes it; several failures in a row end the
+recording.
 """
 
 from __future__ import annotations
@@ -26,16 +28,17 @@ from studies.gate_error_rates.inject import ABOUT_NS, environment
 from studies.gate_error_rates.recording import BASE, CONTROL, Arm, Recording, Writer, next_round
 
 FAILURES_IN_A_ROW = 3
-FEWEST_BLOCKS, MOST_BLOCKS = 6, 60  # to find what an amount makes
-CALIBRATION_LEVEL = 0.1  # of its interval, at either end
+FEWEST_BLOCKS, MOST_BLOCKS = 6, 60  # blocks for the effect of an amount
+CALIBRATION_LEVEL = 0.1  # chance of error at either end of its interval
 MAX_REASON = 200  # characters
 
 
 def block_rows(
     take: Take, tree: Tree, program: Program, draw: random.Random, arm: Arm | None = None, number: int = 0
 ) -> list[dict[str, Any]]:
-    """The four processes of block `number`, as a call measures it. Raises RunFailed with the reason if one gives no number."""
-    head, rows = replace(tree), []  # another tree than base's, and the same
+    """Return the four processes of block `number`, measured as in a call. Raises RunFailed with the
+    reason if one gives no number."""
+    head, rows = replace(tree), []  # a different object than base's tree, but an equal one
 
     def injecting(side: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
         injected = environment(arm.kind, arm.amount) if arm is not None and side is head else environment()
@@ -72,7 +75,8 @@ def find_amounts(
     draw: random.Random,
     progress: Callable[[str], None],
 ) -> list[Arm]:
-    """The arms with their amounts: those that the recording has, the others by what one measures of their kind, and kept."""
+    """Return the arms with their amounts: those in the recording, and the others by calibrating
+    their kind, which are added to it."""
     known = dict(writer.recording.arms)
     missing = [arm for arm in wanted if arm.name not in known]
     for kind in dict.fromkeys(arm.kind for arm in missing):
@@ -104,7 +108,8 @@ def record(
     draw: random.Random,
     progress: Callable[[str], None],
 ) -> None:
-    """Measure rounds until they hold `calls` disjoint calls, or the time is up: the round that is on is finished.
+    """Measure rounds until they hold `calls` disjoint calls, or the time is up. The round in
+    progress is finished.
 
     The arms' work is injected into `program`. Raises RunFailed if several processes in a row fail.
     """
@@ -135,16 +140,15 @@ def record(
 
 
 def seconds_of_base(recording: Recording) -> float:
-    """How long the blocks with nothing injected took: what A/A calls are made of."""
+    """Return the duration [s] of the blocks with nothing injected, which A/A calls are made of."""
     return sum(
         sum(block.seconds) for blocks in recording.rounds for (_, arm), block in blocks.items() if arm in (BASE, CONTROL)
     )
 
 
 def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, close: float, draw: random.Random) -> float:
-    """Head over base in the bad direction, as `block_ranks` estimates it once the interval's half width is at most `close`, or
-    after `MOST_BLOCKS`.
-    """
+    """Return head over base in the bad direction, as `block_ranks` estimates it once half the width
+    of the interval is at most `close`, or after `MOST_BLOCKS`."""
     values: dict[str, list[float]] = {BASE: [], HEAD: []}
     for count in range(1, MOST_BLOCKS + 1):
         for row in block_rows(take, tree, program, draw, arm):
@@ -156,7 +160,8 @@ def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, close
 
 
 def _for_twice(take: Take, tree: Tree, program: Program, cell: Cell, kind: str) -> float:
-    """A guess, from what a unit takes, and ns a hop if the cell measures that."""
+    """Return a guess of the amount that doubles the time, from the duration of a unit, and ns per
+    hop if the cell measures that."""
     hop_ns = 100.0
     if cell.metric.name == "ns_per_hop":
         hop_ns = block_rows(take, tree, program, random.Random(0))[0]["values"][cell.name]

@@ -1,16 +1,18 @@
-"""What the selftest has measured: `samples.jsonl`, one line a process, written as blocks come, read again by who goes on.
+"""The selftest's measurements: `samples.jsonl`, one line for each process, written block by block.
+A later sitting reads it and goes on.
 
-Lines are JSON objects. The first describes the recording, one with `wanted` gives the amount of an arm, one with `failed` says
-why a block is missing, others are processes:
+Lines are JSON objects. The first describes the recording, one with `wanted` gives the amount of an
+arm, one with `failed` says why a block is missing, others are processes:
 
-    round, program, arm, amount   which block this process belongs to, and what its head had injected
-    position, side                its place in the block, 0 to 3, and what it was: base or head
-    at, seconds                   when it began (UTC), and how long it took from start to end
+    round, program, arm, amount   the block of this process, and the work injected into its head
+    position, side                its position in the block, 0 to 3, and its side: base or head
+    at, seconds                   its start (UTC), and its duration from start to end
     values                        by cell, in the metric's unit
-    host, disturbance             whose host (a hash), and what others did to its CPUs meanwhile
+    host, disturbance             its host (a hash), and what others did to its CPUs meanwhile
 
-A block is appended by one write when its four processes are done, so that a killed selftest loses one block at most: what is
-left of it at the end of the file is not read, and cut off by who goes on.
+A block is appended by one write when its four processes are done, so a killed selftest loses at
+most one block. An incomplete block at the end of the file is not read, and a later sitting cuts it
+off.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ from harness.gate.notes import disturbances
 VERSION = 1
 SAMPLES = "samples.jsonl"
 BASE, CONTROL = "base", "control"
-"""Arms with nothing injected. That of the control is recorded apart, as in a call, where its program may be a cell's as
-well."""
+"""Arms with nothing injected. The control has its own blocks, as in a call, where its program may
+also be that of a cell."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A kind of work in the amount (units in a billion tuples) that makes about the wanted effect; measured is what counts."""
+    """A kind of work in the amount (units in a billion tuples) that makes about the wanted effect.
+    Only the measured effect counts."""
 
     kind: str
     wanted: float  # head over base
@@ -43,33 +46,35 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """As recordings and tables have it."""
+        """Name in recordings and tables."""
         return f"{self.kind} {self.wanted:g}"
 
 
 @dataclass(frozen=True)
 class Block:
-    """Four processes in a row: when each ran is its place, what it was is its side. `values` of each are by cell."""
+    """Four processes in a row. The index of a process is its position in time; `sides` says whether
+    it was base or head. `values` of each are by cell."""
 
     sides: tuple[str, ...]
     values: tuple[Mapping[str, float], ...]
     seconds: tuple[float, ...]  # of each process, from start to end
-    disturbed: int = 0  # processes to which others did more than a fit host allows (`measurement.host`)
+    # processes to which others did more than a fit host allows (`measurement.host`)
+    disturbed: int = 0
 
     def of(self, cell: str, side: str) -> list[float]:
-        """What base or head gave of a cell, pair by pair."""
+        """Return the values of a cell in base or in head, pair by pair."""
         return [values[cell] for values, was in zip(self.values, self.sides, strict=True) if was == side]
 
 
 Check = Callable[[Path, Mapping[str, Any], Mapping[str, Any]], None]
 
 Round = Mapping[tuple[str, str], Block]
-"""By program and arm."""
+"""Blocks by program and arm."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """All that a file holds. `whole_bytes`: what may stay if somebody goes on writing."""
+    """Contents of a file. `whole_bytes`: the length that stays if a later sitting goes on."""
 
     about: Mapping[str, Any]
     arms: Mapping[str, Arm] = field(default_factory=dict)
@@ -78,12 +83,13 @@ class Recording:
     failed: int = 0  # blocks in which a process gave no number
 
     def blocks(self, program: str, arm: str) -> Iterator[Block]:
-        """In order of time, those of a program under an arm."""
+        """Yield the blocks of a program under an arm, in the order of time."""
         return (blocks[program, arm] for blocks in self.rounds if (program, arm) in blocks)
 
 
 def read(path: Path) -> Recording:
-    """Raises UserError naming the line that is not what it should be, or as `read_given`."""
+    """Read a recording. Raises UserError naming the line that breaks a rule, and the errors of
+    `read_given`."""
     lines = read_given(path).splitlines(keepends=True)
     if lines and not lines[-1].endswith(b"\n"):
         del lines[-1]  # a write that was cut short
@@ -104,7 +110,7 @@ def read(path: Path) -> Recording:
             rows = [_object(path, number + i, line) for i, line in enumerate(lines[number : number + 4])]
             took = len(rows)
             if took < 4:
-                break  # the block that was on when it was killed
+                break  # the block that was in progress when it was killed
             key, block = _checked(path, number, _block, rows)
             rounds.setdefault(key[0], {})[key[1:]] = block
         whole += sum(map(len, lines[number : number + took]))
@@ -113,15 +119,16 @@ def read(path: Path) -> Recording:
 
 
 def next_round(recording: Recording) -> int:
-    """The number of the round to measure next. One that was cut short stays as it is."""
+    """Return the number of the round to measure next. One that was cut short stays as it is."""
     return len(recording.rounds)
 
 
 class Writer:
-    """Appends to a recording; makes it if it is not there."""
+    """Appends to a recording; creates it if it is missing."""
 
     def __init__(self, path: Path, about: Mapping[str, Any], check: Check) -> None:
-        """`check(path, there, about)` raises if what is there is a recording of something else; this also raises as `read`."""
+        """`check(path, there, about)` raises if the file is a recording of something else. Raises
+        the errors of `read` too."""
         self._path = path
         if path.exists():
             self.recording = read(path)
@@ -133,7 +140,8 @@ class Writer:
             self.append([self.recording.about])
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """A block, or a line of another kind. Raises RunFailed if the system refuses (a full disk)."""
+        """Append a block, or a line of another kind. Raises RunFailed if the system refuses (a full
+        disk)."""
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
         def write() -> None:
@@ -143,7 +151,7 @@ class Writer:
         self._do(write)
 
     def add_arm(self, arm: Arm) -> None:
-        """Its amount, which all of its blocks have."""
+        """Append the amount of an arm, which all of its blocks have."""
         self.append([{"kind": arm.kind, "wanted": arm.wanted, "amount": arm.amount}])
 
     def _do(self, action: Any) -> None:

@@ -1,11 +1,14 @@
-"""Calls of the gate over recorded rounds: a real call, `compare.compare`, whose processes are those of the recording.
+"""Calls of the gate over recorded rounds: a real call, `compare.compare`, whose processes are those
+of the recording.
 
-A call begins at some round, and its block n of a program is that of the n-th round from there; its clock is the time that the
-processes took. Where nothing is injected, which process is base and which head is decided by the call's own coin.
+A call begins at some round, and its block n of a program is that of the n-th round from there. Its
+clock is the time that the processes took. Where nothing is injected, the call's own coin decides
+which process is base and which is head.
 
-The first calls take rounds that no call before has taken: they are *disjoint*. When the recording is used up, later calls
-begin anywhere, with fresh coins. After the last round comes the first one again: a long call is as welcome as a short one. But
-none may come to the same round twice, so a recording in which one does is too short for any.
+The first calls use rounds that no call before has used: they are *disjoint*. When the recording is
+used up, later calls begin anywhere, with fresh coins. The first round follows the last one, so that
+long calls are not left out. But no call may use a round twice: if one does, the recording is too
+short for any call.
 """
 
 from __future__ import annotations
@@ -28,12 +31,13 @@ from harness.gate.yardsticks import YARDSTICKS, Yardstick
 from studies.gate_error_rates.recording import BASE, CONTROL, Block, Round
 
 BASE_TREE, HEAD_TREE = (Tree(Path(side), "", Side(side, None)) for side in (BASE_SIDE, HEAD))
-"""Of a replayed call: trees that nothing runs in."""
+"""Trees of a replayed call; nothing runs in them."""
 
 
 @dataclass(frozen=True)
 class Injection:
-    """Where an arm's blocks stand in for those with nothing injected, and which of the program's cells is asked about."""
+    """The arm whose blocks replace those with nothing injected, its program, and the cell of that
+    program that is judged."""
 
     arm: str
     program: Program
@@ -42,7 +46,8 @@ class Injection:
 
 @dataclass(frozen=True)
 class Call:
-    """What one call said. `slower`: by yardstick, whether it calls the injected cell slower; of A/A calls, any cell."""
+    """Result of one call. `slower`: by yardstick, True if it calls the injected cell slower; in A/A
+    calls, any cell."""
 
     disjoint: bool
     exit_code: Exit
@@ -52,21 +57,24 @@ class Call:
 
 
 class Taken:
-    """Stands in for processes: `take` of `compare`, and its clock. `rounds` begin with the call's first."""
+    """Replacement for processes: `take` of `compare`, and its clock. `rounds` begin with the call's
+    first."""
 
     def __init__(self, rounds: Sequence[Mapping[str, Sequence[Block]]], injected: str | None) -> None:
         self.used = 0  # rounds
         self._rounds = rounds
         self._injected = injected
-        self._taken: dict[tuple[str, int], list[Tree]] = {}  # by program and round, who has asked so far
+        # trees asked for so far, by program and round
+        self._taken: dict[tuple[str, int], list[Tree]] = {}
         self._seconds = 0.0
 
     def clock(self) -> float:
-        """Seconds that the processes so far took."""
+        """Return the seconds that the processes so far took."""
         return self._seconds
 
     def __call__(self, tree: Tree, program: Program, environment: Mapping[str, str], pair: int) -> Sample:
-        """The process that is next in its block. The control's program has two blocks a round; either may be the control's."""
+        """Return the next process of its block. The control's program has two blocks a round;
+        either may be the control's."""
         number = pair // 2
         self.used = max(self.used, number + 1)
         before = self._taken.setdefault((program.name, number), [])
@@ -88,9 +96,10 @@ def calls(
     draw: random.Random,
     progress: Callable[[int], None] = lambda made: None,
 ) -> list[Call]:
-    """`wanted` calls, the disjoint ones first; none if a call came to a round again: then too few were recorded.
+    """Return `wanted` calls, the disjoint ones first; none if a call came to a round again, because
+    then too few were recorded.
 
-    `progress` is told before each how many are made.
+    `progress` receives the number of calls made, before each call.
     """
     usable = [taken for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds) if taken is not None]
     made: list[Call] = []
@@ -121,7 +130,7 @@ def calls(
 
 
 def call_of(comparison: Comparison, injection: Injection | None, disjoint: bool) -> Call:
-    """What a comparison said, and what the yardsticks say of its samples."""
+    """Return the verdicts of a comparison, and those of the yardsticks on its samples."""
     asked = [result for result in comparison.cells if injection is None or result.cell == injection.cell]
     return Call(
         disjoint,
@@ -133,7 +142,8 @@ def call_of(comparison: Comparison, injection: Injection | None, disjoint: bool)
 
 
 def _of_a_call(blocks: Round, suite: Suite, injection: Injection | None) -> dict[str, tuple[Block, ...]] | None:
-    """By program, what a call measures in a round; None if the round is not whole."""
+    """Return the blocks that a call measures in a round, by program; None if the round is
+    incomplete."""
     arms = {program.name: (BASE,) for program in suite.programs}
     arms[suite.program_of(suite.control).name] = (BASE, CONTROL)
     if injection is not None:
@@ -144,7 +154,8 @@ def _of_a_call(blocks: Round, suite: Suite, injection: Injection | None) -> dict
 
 
 def _slower(yardstick: Yardstick, result: CellResult) -> bool:
-    """What a yardstick says, which knows times only: a rate is turned into the time of one."""
+    """Return a yardstick's verdict. It knows only times, so a rate is turned into the time of
+    one."""
     if len(result.base) < 2:
         return False
     if result.cell.metric.lower_is_better:

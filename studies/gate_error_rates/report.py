@@ -1,4 +1,4 @@
-"""The error rates as tables: Markdown, which is also what the terminal gets, and JSON."""
+"""The error rates as tables: Markdown, also for the terminal, and JSON."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ which the injected cell is."""
 
 @dataclass(frozen=True)
 class Study:
-    """All that is told. `about`: how it was made, a paragraph; `key` names the section of a file that it replaces."""
+    """The content of a report. `about`: a paragraph on how it was made; `key` names the section of
+    a file that it replaces."""
 
     key: str
     title: str
@@ -57,12 +58,12 @@ class Study:
 
 
 def markdown(study: Study) -> str:
-    """Its tables, and how to read them."""
+    """Return the study's tables, and how to read them."""
     return f"{tables(study)}\n{LEGEND}\n"
 
 
 def tables(study: Study) -> str:
-    """Two, base against itself and injected work, and how they were made."""
+    """Return the two tables, base against itself and injected work, and how they were made."""
     same = [row for row in study.rows if row.effect is None and row.wanted is None]
     slower = [row for row in study.rows if row not in same]
     parts = [f"### {study.title}", study.about]
@@ -79,7 +80,8 @@ def tables(study: Study) -> str:
 
 
 def into(text: str, study: Study) -> str:
-    """A file's text with the study in it: between the markers of its key, or at the end if there are none, with the legend.
+    """Return a file's text with the study in it: between the markers of its key, or at the end,
+    with the legend, if there are none.
 
     Raises UserError if there is one marker without the other.
     """
@@ -95,7 +97,7 @@ def into(text: str, study: Study) -> str:
 
 
 def plain(study: Study) -> dict[str, Any]:
-    """For JSON: every number behind the tables; exits by their names."""
+    """Return every number behind the tables, for JSON; exits by their names."""
     return {
         "key": study.key,
         "title": study.title,

@@ -1,4 +1,5 @@
-"""One sitting of measuring: builds the binary, disturbs if asked to, finds amounts, records, makes true calls."""
+"""One sitting of measuring: builds the binary, disturbs the host if asked to, finds amounts,
+records, and makes true calls."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from harness.gate.verdict import Comparison
 
 HALF = "half"
-TRUE_EFFECT = 1.05  # of the arm that true calls are also made of, as near as there is one
+TRUE_EFFECT = 1.05  # of the arm that true calls also use: the arm nearest to this
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a sitting. `show` and `note` are told what goes on: for the moment, and to stay."""
+    """Options of a sitting. `show` receives messages for the moment, `note` messages that stay."""
 
     repository: Path
     directory: Path  # of the recording
@@ -43,10 +44,12 @@ class Options:
 
 
 def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -> dict[str, list[Call]]:
-    """Record until there is enough or the time is up; then true calls, which are returned by condition.
+    """Record until there is enough or the time is up. Then make true calls, and return them by
+    condition.
 
-    All under the measuring lock: what is read of the recording before is not what is there once another sitting has ended.
-    Coins are not those of a seed: a sitting that goes on with another one must not repeat its chances.
+    All of this holds the measuring lock, because another sitting may extend the recording while
+    this one waits for it. Coins do not come from a seed: a sitting that continues another one must
+    not repeat its random numbers.
     """
     commit = inject.injected_commit(options.repository)
     if inject.is_dirty(options.repository):
@@ -67,7 +70,7 @@ def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -
 def _record(
     suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, writer: Writer, options: Options
 ) -> Sequence[Arm]:
-    """The arms, with the amounts that were found."""
+    """Record, and return the arms with the amounts that were found."""
     draw = random.Random()
     arms = find_amounts(sample.take, built, writer, place.program, place.cell, arms, draw, options.show)
     record(
@@ -92,7 +95,7 @@ def _disturbing(options: Options) -> AbstractContextManager[object]:
 def _true_calls(
     suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, options: Options
 ) -> dict[str, list[Call]]:
-    """Of base against itself, and of one arm."""
+    """Make true calls of base against itself, and of one arm; return them by condition."""
     terms = Terms(suite.factor, suite.alpha, suite.time_budget_s)
 
     def compared(base: tree.Tree, head: tree.Tree, take: Take, seed: int) -> Comparison:
@@ -106,7 +109,7 @@ def _true_calls(
             time_budget_s=terms.time_budget_s,
             seed=seed,
             take=take,
-            lock=lambda notify: nullcontext(),  # it is held already
+            lock=lambda notify: nullcontext(),  # the lock is held already
         )
 
     conditions: dict[str, Arm | None] = {SAME: None}

@@ -1,7 +1,8 @@
-"""Rounds that are made up: the noises of `noise`, and a slowdown that multiplies head's times. Seconds where recording takes
-hours.
+"""Simulated rounds: the noises of `noise`, and a slowdown that multiplies head's times. They take
+seconds where recording takes hours.
 
-Each call has rounds of its own, so all calls are disjoint. The suite is like the short one: two cells, half a second a process.
+Each call has rounds of its own, so all calls are disjoint. The suite is like the short one: two
+cells, half a second for each process.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from studies.gate_error_rates.replay import Call, Injection, calls
 PROCESS_S = 0.5
 BUDGET_S = 132.0  # 22 rounds of two programs and the control: three looks
 NS_PER_HOP = 100.0
-SLOWER = "slower"  # the arm
+SLOWER = "slower"  # name of the arm
 
 
 def _program(name: str) -> Program:
@@ -35,18 +36,20 @@ INJECTED = Injection(SLOWER, SUITE.programs[1], SUITE.cells[1])
 
 
 def simulated_calls(noise: str, effect: float, wanted: int, seed: int, suite: Suite = SUITE) -> Iterator[Call]:
-    """Calls under a noise of `NOISES`; head of one cell is slower by the ratio `effect`, 1 being base against itself."""
+    """Yield calls under a noise of `NOISES`. Head of one cell is slower by the ratio `effect`; 1 is
+    base against itself."""
     draw = random.Random(f"{seed} {noise} {effect}")
     noises = np.random.default_rng([seed, list(NOISES).index(noise), round(effect * 1e6)])
     per_round = 4 * (len(suite.programs) + 1)
-    rounds = math.ceil(suite.time_budget_s / (4 * PROCESS_S))  # if one program's blocks took all of it
+    # enough if one program's blocks took all of the time
+    rounds = math.ceil(suite.time_budget_s / (4 * PROCESS_S))
     injection = None if effect == 1 else INJECTED
     for logs in NOISES[noise](noises, (wanted, rounds * per_round)):
         yield from calls(_rounds(np.exp(logs) * NS_PER_HOP, suite, effect, draw), suite, injection, 1, draw)
 
 
 def _rounds(times: np.ndarray, suite: Suite, effect: float, draw: random.Random) -> list[Round]:
-    """One call's processes in the order in which they run, four a block."""
+    """Return one call's processes as rounds, in the order in which they run, four to a block."""
     at = iter(times.tolist())
     rounds: list[Round] = []
     places = [*((program.name, BASE) for program in suite.programs), (suite.program_of(suite.control).name, CONTROL)]

@@ -1,4 +1,5 @@
-"""What the selftest finds out: the conditions of a recording, or of simulated noises, as rows of rates."""
+"""The results of the selftest: the conditions of a recording, or of simulated noises, as rows of
+rates."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ SAME = "base against itself"
 
 
 def injected_cell(suite: Suite, name: str | None) -> Injection:
-    """Where work goes: the named cell, else the first; not into the control's program, which is base on both sides.
+    """Return the place of the injected work: the named cell, else the first; not in the control's
+    program, which is base on both sides.
 
     The arm is left open (""). Raises UserError for a name that no such cell has.
     """
@@ -36,7 +38,8 @@ def injected_cell(suite: Suite, name: str | None) -> Injection:
 def recorded(
     recording: Recording, suite: Suite, place: Injection, wanted_calls: int, seed: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """A row of base against itself and one of each arm; of arms without a whole call, a row of no calls."""
+    """Return a row of base against itself and one of each arm; an arm without a whole call has a
+    row of no calls."""
 
     def replayed(name: str, injection: Injection | None) -> list[Call]:
         def tell(made: int) -> None:
@@ -55,7 +58,7 @@ def recorded(
 def simulated(
     noises: Sequence[str], effects: Sequence[float], wanted_calls: int, seed: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """A row of each noise for base against itself, and for each effect."""
+    """Return, for each noise, a row of base against itself and one of each effect."""
     rows = []
     for noise in noises:
         for effect in (1.0, *effects):
@@ -66,7 +69,8 @@ def simulated(
 
 
 def real(made: Mapping[str, Sequence[Call]], place: Injection, recording: Recording) -> list[Row]:
-    """Rows of true calls, by condition: `SAME` or the name of an arm, whose effect is the one recorded."""
+    """Return the rows of true calls, by condition: `SAME` or the name of an arm, whose effect is
+    the one recorded."""
     rows = []
     for condition, of_one in made.items():
         name = f"{condition}, true calls"
@@ -79,7 +83,7 @@ def real(made: Mapping[str, Sequence[Call]], place: Injection, recording: Record
 
 
 def known_noises() -> tuple[str, ...]:
-    """Their names."""
+    """Return the names of the noises."""
     return tuple(NOISES)
 
 

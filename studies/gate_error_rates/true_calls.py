@@ -1,5 +1,5 @@
-"""True calls of the gate, from end to end: what replayed ones must agree with. `calls.jsonl` of the recording's directory has a
-line of each."""
+"""True calls of the gate, from end to end, which replayed ones must agree with. `calls.jsonl` in
+the recording's directory has a line for each."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 CALLS = "calls.jsonl"
 
 Compare = Callable[["Tree", "Tree", Take, int], "Comparison"]
-"""A whole call, of base, head, what takes a sample, and a seed."""
+"""Function that makes a whole call, of base, head, a function that takes a sample, and a seed."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a call's verdict depends on besides the numbers. A suite may have other ones when somebody goes on."""
+    """Terms that a call's verdict depends on besides the numbers. The suite may have changed them
+    when a sitting goes on."""
 
     factor: float
     alpha: float
@@ -51,7 +52,8 @@ def true_calls(
     compare: Compare,
     seed: int,
 ) -> list[Call]:
-    """Those of `condition` in the file that were made on the same `terms`, and as many more as are missing.
+    """Return the calls of `condition` in the file that were made on the same `terms`, and make as
+    many more as are missing.
 
     Raises RunFailed if one measures nothing.
     """
@@ -74,9 +76,9 @@ def true_calls(
 
 
 def read(path: Path, terms: Terms) -> dict[str, list[Call]]:
-    """Those made on `terms`, by condition; a last line that was cut short is not read.
+    """Return the calls made on `terms`, by condition. A last line that was cut short is not read.
 
-    Raises UserError naming the line that is none of ours.
+    Raises UserError naming the line that is no call of the selftest.
     """
     found: dict[str, list[Call]] = {}
     try:
@@ -107,7 +109,7 @@ def _append(path: Path, condition: str, terms: Terms, call: Call) -> None:
     }
     try:
         there = path.read_bytes() if path.exists() else b""
-        if there and not there.endswith(b"\n"):  # a line that was cut short
+        if there and not there.endswith(b"\n"):  # the last line was cut short
             os.truncate(path, there.rfind(b"\n") + 1)
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")

@@ -17,7 +17,7 @@ from harness.gate.decide import Family
 from harness.gate.noise import NOISES
 from harness.gate.sequential import Looks
 from harness.gate.signed_rank import chance
-from harness.gate.step import DUST, EXACT, UNKNOWN, Slack, slack, step
+from harness.gate.step import EXACT, ROUNDING_ERROR, UNKNOWN, Slack, slack, step
 from harness.gate.verdict import Verdict
 
 FACTOR, ALPHA, BLOCKS, CALLS = 1.05, 0.01, 12, 200
@@ -93,8 +93,8 @@ def test_the_step_is_seen():
 def test_bounds_move_by_the_step_only_if_samples_share_a_value():
     assert slack([100.0, 101.5], [99.0, 103.25], False) == EXACT
     assert slack([100.0, 101.0, 100.0], [100.0, 102.0, 101.0], False) == pytest.approx((math.log1p(0.01),) * 2)
-    assert slack([5.0] * 4, [5.0] * 4, False) == (pytest.approx(DUST), math.inf)
-    assert slack([5.0] * 4, [6.0] * 4, False) == (pytest.approx(DUST), pytest.approx(math.log(1.2)))
+    assert slack([5.0] * 4, [5.0] * 4, False) == (pytest.approx(ROUNDING_ERROR), math.inf)
+    assert slack([5.0] * 4, [6.0] * 4, False) == (pytest.approx(ROUNDING_ERROR), pytest.approx(math.log(1.2)))
     assert slack([0.0] * 4, [0.0, 1.0, 2.0, 2.0], True) == Slack(0.0, 1.0)
     assert slack([0.0] * 4, [4.0] * 4, True) == Slack(0.0, 1.0)
     assert slack([1.0, 2.5, 3.25], [3.25, 1.0, 2.5], False) == UNKNOWN

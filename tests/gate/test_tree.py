@@ -131,7 +131,7 @@ def test_work_tree_of_the_user_whose_disk_is_not_there_is_not_forgotten(reposito
 
 
 def test_oldest_of_many_trees_are_removed_unless_they_are_in_use(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_cache, "KEPT", 2)
+    monkeypatch.setattr(tree_cache, "MAX_TREES", 2)
     monkeypatch.setattr(tree_cache, "_HELD", {})
     made_of = [made(repository, commit(repository, number)) for number in range(3, 6)]
     assert all(tree.directory.exists() for tree in made_of)  # this process uses them all
@@ -411,7 +411,7 @@ def test_tree_in_use_by_another_process_is_not_removed(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: Callable[[Path], None]
 ) -> None:
     """Another process holds the oldest tree while this one makes too many."""
-    monkeypatch.setattr(tree_cache, "KEPT", 1)
+    monkeypatch.setattr(tree_cache, "MAX_TREES", 1)
     code = (
         "import sys, time; from pathlib import Path; from harness.gate.tree_cache import TreeCache\n"
         "cache = TreeCache(Path(sys.argv[1]), print)\n"

@@ -1,21 +1,27 @@
-"""Where a series of results changed its level, and by how much.
+"""Changes of level in a series of results: their positions and sizes.
 
-Candidates come from PELT (Killick, Fearnhead and Eckley, JASA 107(500), 2012), which finds the segmentation of least cost, with
-the cost of ranks (Lung-Yut-Fong, Lévy-Leduc and Cappé, JSFdS 156(4), 2015): one noisy night has the greatest rank, however
-noisy it was, and cannot pay for a segment of its own. Both are of the library `ruptures`.
+Candidates come from PELT (Killick, Fearnhead and Eckley, JASA 107(500), 2012), which finds the
+segmentation of least cost, with the cost of ranks (Lung-Yut-Fong, Lévy-Leduc and Cappé, JSFdS
+156(4), 2015). With ranks, one noisy night has at most the greatest rank, however noisy it was, and
+cannot pay for a segment of its own. Both are in the library `ruptures`.
 
-PENALTY  what one more change must bring: 2 log n, as in the Bayesian information criterion, for the two numbers that it adds:
-         its place, and the level behind it. (Where nothing changed, the gain of one place is a chi-squared variable of one
-         degree of freedom.) It proposes too much rather than too little, since the test decides.
-PLACE    ranks draw the highest results of a long segment into a short one behind it, so that each candidate is moved, between
-         its neighbours, to where the absolute deviations from the medians of its two segments are least.
-TEST     of two neighbouring segments: Mann and Whitney's, two-sided. The place was chosen among n because it looks best there,
-         so that alpha is shared among n places. The least convincing candidate goes first and its two segments become one,
-         until all that are left convince.
+Penalty: one more change must lower the cost by 2 log n, as in the Bayesian information criterion,
+for the two numbers that it adds: its position, and the level after it. (Where nothing changed, the
+gain of one position is a chi-squared variable with one degree of freedom.) It proposes too many
+changes rather than too few, because the test decides.
 
-A segment has at least five results: a change is told five results after it happened, in a series of 14 at the earliest. A slow
-drift has no place; it appears as a staircase, whose steps say how much in all. Noise is taken to be independent from one result
-to the next: where a host has good and bad weeks, these are changes of level, too, and are reported as such.
+Position: ranks draw the highest results of a long segment into a short one after it. So each
+candidate is moved, between its neighbours, to the position where the absolute deviations from the
+medians of its two segments are least.
+
+Test: Mann and Whitney's, two-sided, on two neighbouring segments. The position was chosen among n
+because it looks best there, so alpha is shared among n positions. The least convincing candidate
+goes first and its two segments become one, until all that are left are significant.
+
+A segment has at least five results, so a change is reported five results after it happened, in a
+series of 14 at the earliest. A slow drift has no position; it appears as a staircase, whose steps
+add up to the drift. Noise is assumed to be independent from one result to the next: good and bad
+weeks of a host are changes of level, too, and are reported as such.
 """
 
 from __future__ import annotations
@@ -26,24 +32,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MIN_SEGMENT = 5  # results; 2 / C(10, 5) = 0.008 is then the least p-value that two segments can have
+# results; 2 / C(10, 5) = 0.008 is then the least p-value that two segments can have
+MIN_SEGMENT = 5
 ALPHA = 0.01
-MAX_EXACT = 2_500  # results before x results after: up to here the exact null distribution is quick
+# results before x results after: up to here the exact null distribution is fast to compute
+MAX_EXACT = 2_500
 
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """Between results `index - 1` and `index` of a series. `ratio` is the median behind it over the median before it, each of
-    the segment that reaches to the next change.
-    """
+    """A change between results `index - 1` and `index` of a series. `ratio` is the median after it
+    over the median before it, each over the segment that reaches to the next change."""
 
     index: int
     ratio: float
-    p_value: float  # of the two segments alone: what it is compared with is alpha over the number of results
+    # of the two segments alone; it must be at most alpha divided by the number of results
+    p_value: float
 
 
 def change_points(values: Sequence[float], alpha: float = ALPHA, min_segment: int = MIN_SEGMENT) -> list[ChangePoint]:
-    """The changes of level of positive values in the order of time; with probability alpha, about, there is one too many.
+    """Return the changes of level of positive values in the order of time; the chance of one too
+    many is about `alpha`.
 
     Raises ValueError if a value is not positive and finite.
     """
@@ -57,14 +66,16 @@ def change_points(values: Sequence[float], alpha: float = ALPHA, min_segment: in
 
 
 def _candidates(series: np.ndarray, min_segment: int) -> list[int]:
-    """Of standardised ranks, least squares are the cost of ranks but for a constant, and `ruptures` has them in C."""
+    """Return the changes that PELT proposes. For standardised ranks, least squares equal the cost
+    of ranks up to a constant, and `ruptures` computes them in C."""
     from ruptures import KernelCPD
     from scipy.stats import rankdata
 
     ranks = rankdata(series)
     standard = (ranks - ranks.mean()) / ranks.std()
     search = KernelCPD(kernel="linear", min_size=min_segment).fit(standard[:, np.newaxis])
-    return [int(index) for index in search.predict(pen=2 * math.log(len(series)))[:-1]]  # the last one is the end
+    # the last one is the end
+    return [int(index) for index in search.predict(pen=2 * math.log(len(series)))[:-1]]
 
 
 def _moved(logs: np.ndarray, indices: list[int], min_segment: int) -> list[int]:
@@ -98,6 +109,7 @@ def _change(before: np.ndarray, after: np.ndarray, index: int) -> ChangePoint:
     from scipy.stats import mannwhitneyu
 
     both = np.concatenate([before, after])
-    exact = len(before) * len(after) <= MAX_EXACT and len(np.unique(both)) == len(both)  # with ties there is no exact one
+    # with ties there is no exact distribution
+    exact = len(before) * len(after) <= MAX_EXACT and len(np.unique(both)) == len(both)
     p_value = mannwhitneyu(before, after, method="exact" if exact else "asymptotic").pvalue
     return ChangePoint(index, float(np.exp(np.median(after) - np.median(before))), float(p_value))

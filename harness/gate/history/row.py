@@ -1,4 +1,4 @@
-"""A verdict as rows: one a cell, flat, so that any reader of Parquet can use them."""
+"""A verdict as rows: one per cell, flat, so that any reader of Parquet can use them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1  # 1: the first
 SCHEMA = pa.schema(
     [
         ("schema_version", pa.int32()),
-        ("verdict_id", pa.string()),  # of the content: the same for all rows of a verdict
+        ("verdict_id", pa.string()),  # hash of the content; all rows of a verdict share it
         ("started_at", pa.timestamp("us", tz="UTC")),
         ("suite", pa.string()),
         ("base_commit", pa.string()),  # null: not under version control
@@ -38,7 +38,7 @@ SCHEMA = pa.schema(
         (
             "ratio",
             pa.float64(),
-        ),  # as in verdict.Decision, with its bounds; null: not known
+        ),  # as in verdict.Decision, with its bounds; null: unknown
         ("low", pa.float64()),
         ("high", pa.float64()),  # infinite where there is no bound
         ("blocks", pa.int32()),
@@ -50,9 +50,11 @@ SCHEMA = pa.schema(
         ("head_samples", pa.int32()),
         ("base_median", pa.float64()),  # [unit]; null without samples
         ("head_median", pa.float64()),
-        ("head_low", pa.float64()),  # the 95 % interval of head's median (measurement.rank_interval)
+        # the 95 % interval of head's median (measurement.rank_interval)
+        ("head_low", pa.float64()),
         ("head_high", pa.float64()),
-        ("host_key", pa.string()),  # of head's host, as are the facts that follow: null where it does not tell
+        # of head's host, as are the facts that follow; null where the host does not report it
+        ("host_key", pa.string()),
         ("cpu_model", pa.string()),
         ("cpus_allowed", pa.int32()),
         ("cgroup_quota_cpus", pa.float64()),
@@ -68,14 +70,16 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Entry:
-    """A verdict as it is kept: rows of `SCHEMA`, and a name that is the same whenever the same verdict is added."""
+    """A verdict in its stored form: rows of `SCHEMA`, and a name that depends only on the
+    content."""
 
     name: str
     rows: pa.Table
 
 
 def entry_of(comparison: Comparison) -> Entry:
-    """A verdict's rows. Raises UserError if its time is none, if it has no cells, or if a host's fact is of no use."""
+    """Return a verdict's rows. Raises UserError if its time is invalid, if it has no cells, or if a
+    fact about a host cannot be stored."""
     if not comparison.cells:
         raise UserError("the verdict has no cells: there is nothing to keep")
     content = json.dumps(asdict(comparison), sort_keys=True, default=str)
@@ -84,7 +88,8 @@ def entry_of(comparison: Comparison) -> Entry:
     common = {"schema_version": SCHEMA_VERSION, "verdict_id": identity, "started_at": started_at, **_of_all(comparison)}
     try:
         rows = pa.Table.from_pylist([common | _of_cell(result) for result in comparison.cells], schema=SCHEMA)
-    except (pa.ArrowException, OverflowError) as error:  # `host` may be anything that some program has printed
+    # `host` may be anything that a program has printed
+    except (pa.ArrowException, OverflowError) as error:
         raise UserError(f"the verdict cannot be kept: {str(error).splitlines()[0]}") from error
     return Entry(f"{started_at:%Y%m%dT%H%M%SZ}-{identity}.parquet", rows)
 
@@ -107,7 +112,7 @@ def _of_all(comparison: Comparison) -> dict[str, Any]:
 
 
 def _texts(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts in the types of their columns: numbers as they are, all others as texts."""
+    """Return facts in the types of their columns: numbers as they are, all others as texts."""
     numbers = ("cpus_allowed", "cgroup_quota_cpus")
     return {name: value if value is None or name in numbers else str(value) for name, value in told.items()}
 

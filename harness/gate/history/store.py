@@ -1,6 +1,6 @@
-"""A folder of verdicts, a Parquet file each, named by its time and content: adding one twice is adding it once, and two jobs
-that add at the same time are not in each other's way. No file is ever changed: a cache, a bucket or a branch can keep them.
-"""
+"""A folder of verdicts, one Parquet file each, named by its time and content. Adding a verdict
+twice adds it once, and two jobs may add at the same time. No file is ever changed, so a cache, a
+bucket or a branch can keep them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from harness.measurement.lock import say_on_stderr
 
 
 def add(comparison: Comparison, folder: Path) -> Path | None:
-    """Keep a verdict; the file, or None if it was there already. Raises UserError, RunFailed if it cannot be written."""
+    """Store a verdict. Return its file, or None if it was there already. Raises UserError;
+    RunFailed if the file cannot be written."""
     entry = entry_of(comparison)
     path = folder / entry.name
     if path.exists():
@@ -33,10 +34,10 @@ def add(comparison: Comparison, folder: Path) -> Path | None:
 
 
 def read(folder: Path, notify: Callable[[str], None] = say_on_stderr) -> pd.DataFrame:
-    """All rows of a folder, the oldest first, with the columns of `row.SCHEMA`.
+    """Return all rows of a folder, the oldest first, with the columns of `row.SCHEMA`.
 
-    A file that cannot be read, or is of another version, is left out, and `notify` is told which and why. Raises UserError if
-    there is no file, or none that can be used.
+    A file that cannot be read, or has another version, is left out, and `notify` receives its name
+    and the reason. Raises UserError if there is no file, or none that can be used.
     """
     paths = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not paths:

@@ -1,4 +1,4 @@
-"""Series of a history as text, and as a document for programs."""
+"""Series of a history as text for people, and as a document for programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ MAX_COMMIT = 10  # digits shown
 
 
 def table(series: Sequence[Series]) -> str:
-    """A line a series, its latest result beside the level that it has had since its last change; below it a line a change."""
+    """Return a table: a line for each series, with its latest result beside its level since the
+    last change, and below it a line for each change."""
     cells = [_cells(one, several_suites=len({each.suite for each in series}) > 1) for one in series]
     widths = [max(map(len, column)) for column in zip(HEADINGS, *cells, strict=True)]
 
@@ -30,7 +31,7 @@ def table(series: Sequence[Series]) -> str:
 
 
 def warnings(series: Sequence[Series]) -> list[str]:
-    """What must be known of hosts before series are believed."""
+    """Return warnings about hosts that a reader of the series needs."""
     joined = sorted({host for one in series if one.joined for host in one.hosts})
     found = [f"HOSTS JOINED, whose numbers differ for other reasons too: {'; '.join(joined)}"] if joined else []
     if any(UNKNOWN in one.hosts for one in series):
@@ -39,22 +40,23 @@ def warnings(series: Sequence[Series]) -> list[str]:
 
 
 def document(series: Sequence[Series]) -> dict[str, Any]:
-    """The same for programs. A number that is not known is null."""
+    """Return the series as a document for programs. A number that is not known is null."""
     return {"schema_version": 1, "series": [_described(one) for one in series]}
 
 
 def percent(ratio: float) -> str:
-    """A ratio as a change: `+5.2 %`."""
+    """Return a ratio as a change: `+5.2 %`."""
     return f"{100 * (ratio - 1):+.1f} %"
 
 
 def size_text(ratio: float, one: Series) -> str:
-    """A ratio as good or bad news: `+5.2 %, worse`."""
+    """Return a ratio as good or bad news: `+5.2 %, worse`."""
     return f"{percent(ratio)}, {'worse' if one.is_worse(ratio) else 'better'}"
 
 
 def change_text(change: Change, one: Series) -> str:
-    """`2026-11-10: +5.2 %, worse: after abc, up to def (p = 0.0001)`: one of the commits behind abc, up to def, has done it."""
+    """Return a change as text: `2026-11-10: +5.2 %, worse: after abc, up to def (p = 0.0001)`. One
+    of the commits after abc, up to def, has caused it."""
     where = f"after {commit(change.before)}, up to {commit(change.after)}"
     other = "; ANOTHER HOST from here on" if change.another_host else f"; {one.host}" if one.joined else ""
     size = size_text(change.point.ratio, one)
@@ -62,7 +64,7 @@ def change_text(change: Change, one: Series) -> str:
 
 
 def commit(row: pd.Series) -> str:
-    """The commit that a result is of, short; `+dirty` if its tree had other changes."""
+    """Return the short commit of a result, with `+dirty` if its tree had other changes."""
     if not isinstance(row["head_commit"], str):
         return "no commit"
     return row["head_commit"][:MAX_COMMIT] + ("+dirty" if row["head_dirty"] else "")

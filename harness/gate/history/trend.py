@@ -1,8 +1,10 @@
-"""Series of a history: a cell on a host, in the order of time, with its changes of level and the trend since the last one.
+"""Series of a history: a cell on a host, in the order of time, with its changes of level and the
+trend since the last one.
 
-Hosts stay apart: numbers of two hosts (`harness.gate.host_key`) are never in one series unless `join_hosts` asks for it, and
-such a series says so. Results count if head gave numbers that can be trusted: not where its results were wrong, and not where
-the control had failed. Those are kept and drawn, and enter no level, change or trend.
+Hosts stay apart: numbers of two hosts (`harness.gate.host_key`) are never in one series unless
+`join_hosts` asks for it, and such a series says so. A result counts if head gave numbers that can
+be trusted: its results were not wrong, and the control had not failed. Other results are kept and
+drawn, but do not affect any level, change or trend.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ from harness.gate.history.change_points import ALPHA, ChangePoint, change_points
 from harness.gate.verdict import Verdict
 
 IDENTITY = ["suite", "cell", "metric", "unit", "lower_is_better"]
-MIN_FOR_TREND = 8  # results: a guess; the test needs 5 at least to reach 0.05 at all
-PER = 10  # results that a trend is told for
+MIN_FOR_TREND = 8  # results; a guess. The test needs at least 5 to reach 0.05 at all
+PER = 10  # results over which a trend is stated
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level: after the result `before` and up to the result `after` (rows of the series), by `point.ratio`."""
+    """A change of level by `point.ratio`: after the result `before` and up to the result `after`
+    (rows of the series)."""
 
     point: ChangePoint
     before: pd.Series
@@ -32,13 +35,15 @@ class Change:
 
     @property
     def another_host(self) -> bool:
-        """Whether the two results beside it are of two hosts: only in a joined series."""
+        """True if the two results beside it are of two hosts, which happens only in a joined
+        series."""
         return self.before["host_key"] != self.after["host_key"]
 
 
 @dataclass(frozen=True)
 class Series:
-    """A cell's results on a host, or on several that were joined. `rows`: all of them; `counted`: those that can be trusted."""
+    """Results of a cell on a host, or on several joined hosts. `rows`: all of them; `counted`:
+    those that can be trusted."""
 
     suite: str
     cell: str
@@ -50,28 +55,31 @@ class Series:
     counted: pd.DataFrame
     changes: tuple[Change, ...] = field(default=())
     level: float | None = None  # [unit] median of the results since the last change
-    level_results: int = 0  # how many those are
-    trend: float | None = None  # ratio over PER results since then; 1: none that is significant; None: too few to say
+    level_results: int = 0  # number of results since the last change
+    # ratio over PER results since then; 1: no significant trend; None: too few results
+    trend: float | None = None
 
     @property
     def joined(self) -> bool:
-        """Whether results of several hosts are in it."""
+        """True if the series contains results of several hosts."""
         return len(self.hosts) > 1
 
     @property
     def host(self) -> str:
-        """What every line and panel about it says of its host."""
+        """Name of the host, as lines and panels show it."""
         return f"{len(self.hosts)} HOSTS JOINED" if self.joined else self.hosts[0]
 
     def is_worse(self, ratio: float) -> bool:
-        """Whether a ratio of later over earlier values is bad news."""
+        """True if a ratio of later over earlier values is bad news."""
         return (ratio > 1) == self.lower_is_better
 
 
 def series_of(table: pd.DataFrame, *, join_hosts: bool = False, alpha: float = ALPHA) -> list[Series]:
-    """The series of a history (`store.read`), by suite, cell and host. `alpha` holds for each of them."""
+    """Return the series of a history (`store.read`), by suite, cell and host. `alpha` holds for
+    each of them."""
     median = table["head_median"]
-    table = table.assign(head_median=median.where(np.isfinite(median)))  # an infinite one is as good as none
+    # an infinite median is as useless as a missing one
+    table = table.assign(head_median=median.where(np.isfinite(median)))
     keys = IDENTITY if join_hosts else [*IDENTITY, "host_key"]
     return [_series(rows, alpha) for _, rows in table.groupby(keys, sort=True)]
 
@@ -107,9 +115,9 @@ def _changes(points: Sequence[ChangePoint], counted: pd.DataFrame, lower_is_bett
 
 
 def trend(values: np.ndarray, alpha: float = ALPHA) -> float | None:
-    """How much values grow in `PER` results, as a ratio: the slope of Theil and Sen over their logarithms, or 1 if Kendall's
-    test for an order finds none at `alpha`. None for fewer than `MIN_FOR_TREND` values.
-    """
+    """Return the growth of values over `PER` results, as a ratio: from the slope of Theil and Sen
+    over their logarithms, or 1 if Kendall's test finds no trend at `alpha`. None for fewer than
+    `MIN_FOR_TREND` values."""
     from scipy.stats import kendalltau, theilslopes
 
     if len(values) < MIN_FOR_TREND:

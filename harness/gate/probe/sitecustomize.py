@@ -1,6 +1,7 @@
-"""Writes down what a Python process loads, from its start on: Python's `site` imports this, as `PYTHONPATH` names its folder.
+"""Records the files that a Python process loads, from its start: Python's `site` imports this
+module because `PYTHONPATH` names its folder.
 
-Only in the rehearsal of a program (`harness/gate/loaded.py`), never in a measured process.
+Used only in the rehearsal of a program (`harness/gate/loaded.py`), never in a measured process.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = str(Path(__file__).parent.absolute())
-WHERE = "MILLRACE_LOADED"  # a variable: what the files begin with that take the paths, each ended by a zero byte
+PROBE_FOLDER = str(Path(__file__).parent.absolute())
+# environment variable with the prefix of the files that receive the paths, each ended by a zero
+# byte
+PATHS_VARIABLE = "MILLRACE_LOADED"
 
 
 def _record(prefix: str) -> None:
@@ -24,7 +27,8 @@ def _record(prefix: str) -> None:
         if event == "open":
             path = told[0] if isinstance(told[0], str) and told[0].endswith((".py", ".pyc")) else None
         else:
-            path = told[1] if event == "import" else None  # of extension modules only; of others it is None
+            # set for extension modules; None for other modules
+            path = told[1] if event == "import" else None
         if path and path not in seen:
             seen.add(path)
             os.write(handle, bytes(Path(path).absolute()) + b"\0")
@@ -33,14 +37,14 @@ def _record(prefix: str) -> None:
 
 
 def _go_on() -> None:
-    """Import the module that we stand before, if there is one."""
-    sys.path[:] = [each for each in sys.path if each != HERE]
+    """Import the `sitecustomize` module that this one hides, if there is one."""
+    sys.path[:] = [each for each in sys.path if each != PROBE_FOLDER]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
 if __name__ == "sitecustomize":
-    if WHERE in os.environ:
-        _record(os.environ[WHERE])
+    if PATHS_VARIABLE in os.environ:
+        _record(os.environ[PATHS_VARIABLE])
     _go_on()

@@ -1,3 +1,2 @@
-"""What a reader sees of a Comparison. `rows` says what a table has, `words` what it means; one file for each form of it:
-`text`, `markdown`, `table` (CSV), `junit`. JSON is in `harness.gate.results`.
-"""
+"""The report of a Comparison. `rows` has the cells of a table, and `words` the sentences. Each form
+has a file: `text`, `markdown`, `table` (CSV), `junit`. JSON is in `harness.gate.results`."""

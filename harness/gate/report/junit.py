@@ -1,7 +1,8 @@
-"""The report as JUnit XML, which CI servers show: a test case a cell.
+"""The report as JUnit XML, which CI servers show: one test case for each cell.
 
-A regression is a failure, and so are wrong results; a cell without a number is an error; one that cannot be told is skipped, or
-a failure if the caller wants it so. A control that failed is an error of its own.
+A regression is a failure, and so are wrong results. A cell without a number is an error. An
+inconclusive cell is skipped, or a failure if the caller asks for that. A failed control is an error
+of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def junit(
     comparison: Comparison, *, code: int | None = None, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True
 ) -> str:
-    """The document. `code`: the call's exit code if it is not that of the verdict."""
+    """Return the XML document. `code`: the call's exit code if it is not that of the verdict."""
     code = exit_code(comparison, inconclusive) if code is None else code
     name = _clean(f"gate.{comparison.suite}")
     suite = ElementTree.Element("testsuite", name=name, timestamp=comparison.started_at, time=f"{comparison.seconds:.3f}")
@@ -53,7 +54,7 @@ def junit(
 
 
 def _judge(case: ElementTree.Element, result: CellResult, factor: float, inconclusive: Exit) -> None:
-    """Say why a case has not passed, if it has not."""
+    """Add the reason why a case has not passed, if it has not."""
     kind = KINDS.get(result.verdict)
     if result.verdict is Verdict.INCONCLUSIVE and inconclusive is Exit.REGRESSED:
         kind = "failure"
@@ -98,5 +99,5 @@ def _numbers(result: CellResult) -> dict[str, object]:
 
 
 def _clean(text: str) -> str:
-    """Without the characters that XML cannot have."""
+    """Return a text without the characters that XML forbids."""
     return FORBIDDEN.sub("�", text)

@@ -11,14 +11,16 @@ from harness.gate.verdict import Comparison, Exit
 ALIGNED = (":-:", ":--", "--:", "--:", "--:", ":-:", ":--")
 
 SIGN = re.compile(r"[\\`*_|<>\[\]#~&$]|^[-+]")
-"""What Markdown would take for a sign of its own, the first of a line of a list included."""
+"""Characters with a meaning in Markdown, including those that begin a list at the start of a
+line."""
 
 NUMBERED = re.compile(r"^(\d+)([.)])")
 
 BREAK = "<!-- -->"
 REFERENCE = re.compile(r"(?<=[@#!~%&$])(?=\w)|(?<=\bGH-)(?=\d)|(?<=:)(?=//|[a-z0-9_+-]+:)")
-"""Where `BREAK` goes, which nobody sees: servers look for mentions, issues, addresses and emoji in what Markdown has become,
-so a backslash does not keep a benchmark that is called `@all` from calling all."""
+"""Positions for `BREAK`, which is invisible. Servers look for mentions, issues, addresses and emoji
+in the rendered Markdown, so a backslash would not stop a benchmark named `@all` from notifying
+everybody."""
 
 
 def markdown(
@@ -28,7 +30,7 @@ def markdown(
     inconclusive: Exit = Exit.INCONCLUSIVE,
     finished: bool = True,
 ) -> str:
-    """The whole report."""
+    """Return the whole report."""
     shown = worst_first(comparison, only_changed)
     parts = [f"### Gate: {_escaped(conclusion(comparison, inconclusive, finished))}", _escaped(heading(comparison))]
     if shown:
@@ -44,6 +46,6 @@ def _line(words: tuple[str, ...] | list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """As it is, whatever a name or a reason holds."""
+    """Return a text escaped so that Markdown shows it unchanged."""
     plain = BREAK.join(SIGN.sub(r"\\\g<0>", part) for part in REFERENCE.split(text))
     return NUMBERED.sub(r"\1\\\2", plain)

@@ -1,4 +1,4 @@
-"""The rows of the table, worst first, in words and figures."""
+"""Rows of the table, worst first, as texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDER = (
     Verdict.OK,
     Verdict.IMPROVED,
 )
-"""Worst first."""
+"""Order of the table: worst first."""
 
 MEANINGS = {
     Verdict.REGRESSED: "worse",
@@ -36,7 +36,7 @@ MEANINGS = {
     Verdict.REMOVED: "gone from head",
     Verdict.UNMEASURED: "not measured",
 }
-"""Of the marks."""
+"""Meanings of the marks."""
 
 HEADINGS = ("", "cell", "base", "head", "ratio", "bounds", "verdict")
 TAIL = 0.025  # on each side of the 95 % interval of a side's samples
@@ -44,7 +44,7 @@ UNKNOWN = "-"
 
 
 class Row(NamedTuple):
-    """One cell, as it is told: a text a column of `HEADINGS`."""
+    """One cell as it is shown: a text for each column of `HEADINGS`."""
 
     mark: str
     cell: str
@@ -56,13 +56,13 @@ class Row(NamedTuple):
 
 
 def worst_first(comparison: Comparison, only_changed: bool = False) -> list[CellResult]:
-    """The cells in the order of a reader; `only_changed`: those that are not ok."""
+    """Return the cells in the order of the table; `only_changed`: only those that are not ok."""
     results = [result for result in comparison.cells if not (only_changed and result.verdict is Verdict.OK)]
     return sorted(results, key=lambda result: (ORDER.index(result.verdict), -_known(result.decision.ratio), result.cell.name))
 
 
 def row(result: CellResult) -> Row:
-    """A cell's row."""
+    """Return a cell's row."""
     unit, decision = result.cell.metric.unit, result.decision
     return Row(
         MARKS[result.verdict],
@@ -76,7 +76,8 @@ def row(result: CellResult) -> Row:
 
 
 def side(values: Sequence[float], unit: str) -> str:
-    """A side's samples: their middle ± the farther end of its 95 % interval, which takes 6 samples."""
+    """Return a side's samples as text: their middle ± the farther end of its 95 % interval, which
+    takes 6 samples."""
     if not values:
         return UNKNOWN
     found, low, high = middle(values)
@@ -86,13 +87,14 @@ def side(values: Sequence[float], unit: str) -> str:
 
 
 def middle(values: Sequence[float]) -> tuple[float, float, float]:
-    """Of a side's samples the Hodges-Lehmann estimate and the ends of its 95 % interval; of more than `EXACT`, whose pairs
-    could fill the memory, the median and the ends of its interval by the sign test."""
+    """Return the Hodges-Lehmann estimate of a side's samples and the ends of its 95 % interval. For
+    more than `EXACT` samples, whose pairs could fill the memory, return the median and the ends of
+    its interval by the sign test."""
     return median_interval(values) if len(values) > EXACT else (estimate(values), *bounds(values, TAIL))
 
 
 def quantity(value: float, unit: str) -> str:
-    """A number with its unit; times in the unit that suits them."""
+    """Return a number with its unit; times in the unit that suits their size."""
     if unit in SECONDS:
         seconds = value * SECONDS[unit]
         unit = next((name for name in ("s", "ms", "µs") if abs(seconds) >= SECONDS[name]), "ns")
@@ -101,29 +103,29 @@ def quantity(value: float, unit: str) -> str:
 
 
 def figure(value: float) -> str:
-    """Four digits, or all that are before the point."""
+    """Return four significant digits of a number, or all digits before the point."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:#.4g}".rstrip(".")
 
 
 def ratio(value: float) -> str:
-    """A ratio, to a thousandth."""
+    """Return a ratio to a thousandth."""
     return UNKNOWN if math.isnan(value) else "∞" if math.isinf(value) else f"{value:.3f}"
 
 
 def between(low: float, high: float) -> str:
-    """The bounds of a ratio."""
+    """Return the bounds of a ratio."""
     if not low > 0 and math.isinf(high):
         return UNKNOWN
     return f"[{ratio(low) if low > 0 else '0'}, {ratio(high)}]"
 
 
 def one_line(text: str) -> str:
-    """A text without line ends and other characters that would break a table."""
+    """Return a text without line ends and other characters that would break a table."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def legend(results: Sequence[CellResult]) -> str:
-    """What the marks mean, of those that occur."""
+    """Return the meanings of the marks that occur."""
     found = {result.verdict for result in results}
     told = dict.fromkeys(f"{MARKS[verdict]} {MEANINGS[verdict]}" for verdict in ORDER if verdict in found and MARKS[verdict])
     return ", ".join(told)

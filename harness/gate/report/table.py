@@ -1,4 +1,4 @@
-"""The cells as CSV, worst first: raw numbers, one row a cell."""
+"""The cells as CSV, worst first: raw numbers, one row for each cell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.gate.report.rows import middle, one_line, worst_first
 from harness.gate.verdict import CellResult, Comparison
 
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-"""With what a formula begins: a spreadsheet would execute the name of a benchmark."""
+"""Characters that begin a formula: a spreadsheet would execute the name of a benchmark."""
 
 COLUMNS = (
     "cell",
@@ -36,7 +36,7 @@ COLUMNS = (
 
 
 def table(comparison: Comparison, *, only_changed: bool = False) -> str:
-    """The rows, with a line of headings. What is not known is empty."""
+    """Return the rows, with a line of headings. Unknown values are empty."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -63,13 +63,14 @@ def _numbers(result: CellResult) -> list[object]:
 
 
 def _text(told: str) -> str:
-    """In one line; behind an apostrophe, which a spreadsheet reads as "text", if it would else be a formula."""
+    """Return a text in one line. An apostrophe, which a spreadsheet reads as "text", goes before
+    one that would be a formula."""
     line = one_line(told)
     return f"'{line}" if line.startswith(FORMULA) else line
 
 
 def _estimated(values: tuple[float, ...]) -> list[object]:
-    """A side's middle with its interval."""
+    """Return a side's middle with its interval."""
     return [_plain(value) for value in middle(values)] if values else ["", "", ""]
 
 

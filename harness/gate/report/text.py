@@ -1,4 +1,4 @@
-"""The report on a terminal or in a log."""
+"""The report for a terminal or a log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def text(
     inconclusive: Exit = Exit.INCONCLUSIVE,
     finished: bool = True,
 ) -> str:
-    """The whole report: the table, how to read it, what else to know, and in its last line the verdict."""
+    """Return the whole report: the table, how to read it, other facts, and the verdict in its last
+    line."""
     shown = worst_first(comparison, only_changed)
     head, *lines = _aligned([Row(*HEADINGS), *map(row, shown)])
     if colour:

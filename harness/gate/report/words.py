@@ -1,4 +1,4 @@
-"""What a comparison means, in sentences: the same in every form of the report."""
+"""Sentences about a comparison, used in every form of the report."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from harness.experiments.config import clock
 from harness.gate.geometric_mean import geometric_mean
 from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
-from harness.gate.sequential import FEWEST
+from harness.gate.sequential import FIRST_LOOK_BLOCKS
 from harness.gate.signed_rank import EXACT
 from harness.gate.verdict import INFORMATION, Comparison, Exit, Side, Verdict, exit_code
 
-NAMED = 4  # cells that a sentence names; the others are counted
+NAMED = 4  # cells named in a sentence; the others are counted
 
 SIDES = (
     "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval (signed rank; from 6 samples on; "
@@ -22,14 +22,15 @@ RATIOS = "ratio: head over base, above 1 is worse; bounds: what the verdict rest
 
 
 def heading(comparison: Comparison) -> str:
-    """What was compared with what."""
+    """Return the line that names the suite and both sides."""
     return (
         f"suite {one_line(comparison.suite)}: head {one_line(comparison.head.label)} against {one_line(comparison.base.label)}"
     )
 
 
 def foot(comparison: Comparison, only_changed: bool = False) -> list[str]:
-    """How to read the table: the marks that occur, and the numbers if there are any."""
+    """Return lines that explain the table: the marks that occur, and the numbers if there are
+    any."""
     shown = worst_first(comparison, only_changed)
     marks = legend(shown)
     lines = [f"marks: {marks}"] if marks else []
@@ -37,12 +38,12 @@ def foot(comparison: Comparison, only_changed: bool = False) -> list[str]:
 
 
 def reasons(comparison: Comparison) -> list[str]:
-    """Why cells have no number or no decision."""
+    """Return the reasons why cells have no number or no decision, a line each."""
     return [f"{one_line(result.cell.name)}: {one_line(result.reason)}" for result in worst_first(comparison) if result.reason]
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """Improvements, notes, the control, the sides, the terms."""
+    """Return the lines on improvements, notes, the control, the sides and the terms."""
     improved = _named(comparison, Verdict.IMPROVED)
     lines = [f"improved: {improved}"] if improved else []
     for told, verdict in (("new in head", Verdict.NEW), ("gone from head", Verdict.REMOVED)):
@@ -61,7 +62,8 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def mean_of_cells(comparison: Comparison) -> str:
-    """`1.004 [0.998, 1.010] of 6 cells (95 %, of the first 10 blocks of each)`; "" if there are not two to take it of."""
+    """Return `1.004 [0.998, 1.010] of 6 cells (95 %, of the first 10 blocks of each)`; "" if fewer
+    than two cells have a mean."""
     found = geometric_mean(comparison)
     if found is None:
         return ""
@@ -79,7 +81,11 @@ def _control(comparison: Comparison) -> str:
     cell = one_line(result.cell.name)
     if result.reason:
         return f"FAILED: base, compared with itself, gave no number of {cell}: {one_line(result.reason)}"
-    if decision.blocks >= FEWEST and not (decision.low > 0 and math.isfinite(decision.high)) and not comparison.control_failed:
+    if (
+        decision.blocks >= FIRST_LOOK_BLOCKS
+        and not (decision.low > 0 and math.isfinite(decision.high))
+        and not comparison.control_failed
+    ):
         return f"the values of {cell} are too coarse to say whether base differs from itself ({decision.blocks} blocks)"
     if not decision.blocks:
         return f"there was no time to compare base with itself ({cell})"
@@ -96,7 +102,7 @@ def _side(side: Side) -> str:
 
 
 def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True) -> str:
-    """The verdict, and what to do about it."""
+    """Return the verdict, and advice about it."""
     if not finished:
         open_cells = sum(result.verdict in (Verdict.INCONCLUSIVE, Verdict.UNMEASURED) for result in comparison.cells)
         slower = _named(comparison, Verdict.REGRESSED)
@@ -134,13 +140,13 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
 
 
 def control_failure(comparison: Comparison) -> str:
-    """Why the control failed."""
+    """Return the reason why the control failed."""
     crashed = comparison.control is not None and comparison.control.reason
     return "base, compared with itself, gave no number" if crashed else "base differs from itself"
 
 
 def _besides(comparison: Comparison) -> Iterator[str]:
-    """What there is to say beside a regression."""
+    """Yield the problems to mention after a regression."""
     for told, verdicts in (
         ("no number of", (Verdict.FAILED, Verdict.UNMEASURED)),
         ("base has no number of", (Verdict.FIXED,)),
@@ -153,7 +159,7 @@ def _besides(comparison: Comparison) -> Iterator[str]:
 
 
 def _count(comparison: Comparison, *verdicts: Verdict) -> str:
-    """`2 of 8 cells (this, that)`."""
+    """Return a count with names: `2 of 8 cells (this, that)`."""
     count = sum(result.verdict in verdicts for result in comparison.cells)
     return f"{count} of {len(comparison.cells)} cells ({_named(comparison, *verdicts)})"
 

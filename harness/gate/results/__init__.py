@@ -1,10 +1,13 @@
-"""Files of results: the verdict of a call as JSON, and files of this and of other programs as sides of a comparison.
+"""Files of results: the verdict of a call as JSON, and files of this and of other programs as sides
+of a comparison.
 
-verdict_file.py     a Comparison as JSON and back; the file is one of pytest-benchmark's as well
-pytest_format.py    the part of it that pytest-benchmark knows: statistics of head's samples, machine, commit
-load.py             the text of a file, however it is encoded and packed
-read.py             what a file holds of a side: a number for each cell and process (`side.py`). Its content says what wrote it;
-                    formats of others are pyperf.py, hyperfine.py, google_benchmark.py and go_bench.py
+verdict_file.py     a Comparison as JSON and back; pytest-benchmark can read the file too
+pytest_format.py    the part of it that pytest-benchmark knows: statistics of head's samples,
+                    machine, commit
+load.py             the text of a file, in any encoding, packed or not
+read.py             the numbers of a side in a file, one for each cell and process (`side.py`).
+                    The content shows which program wrote it. Formats of other programs are in
+                    pyperf.py, hyperfine.py, google_benchmark.py and go_bench.py
 compare_files.py    two sides that were measured before: a Comparison that was not interleaved
 """
 

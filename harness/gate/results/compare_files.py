@@ -1,13 +1,15 @@
-"""Two sides that were measured before, compared by the same statistics as if they had been measured now.
+"""Comparison of two sides that were measured before, by the same statistics as a new measurement.
 
-Files of a side follow each other by the times that they tell, else in the order given, and process i of base pairs with process
-i of head; two pairs are a block. A content counts once, and a session has one say (`sessions`). That they were measured at
-other times cannot be mended: whatever changed meanwhile is a difference, as a note says.
+Files of a side are ordered by the times that they contain, else as they are given. Process i of
+base pairs with process i of head; two pairs are a block. Equal contents count once, and the values
+of a session count as at most two (`sessions`). Base and head were measured at different times, and
+no statistics can correct that: any change in between is a difference, as a note says.
 
-How many samples a verdict of the gate has of a cell follows from these samples: a cell that is decided is measured no further.
-So their test is the sequential one, with its looks, which is valid wherever a row of blocks ends. Of other programs' samples
-there are as many as somebody asked for: their cells have one look, at all of their blocks; cells of equally many form a family,
-and of alpha it gets the share that it has of the cells.
+The number of samples in a gate verdict depends on their values, because a decided cell is not
+measured any further. So their test is the sequential one, with its looks, which is valid wherever a
+row of blocks ends. The number of samples in files of other programs was chosen beforehand. So their
+cells have one look, at all of their blocks. Cells with equally many blocks form a family, whose
+share of alpha is its share of the cells.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ SUITE = "results files"
 
 @dataclass(frozen=True)
 class _Side:
-    """The files of a side as one."""
+    """The files of a side, joined."""
 
     files: tuple[Results, ...]
     answers: Mapping[str, Answer]
     sessions: int
-    shortened: bool  # whether a session had more values than it has a say
+    shortened: bool  # True if a session had more values than it may have in the test
 
     @property
     def told(self) -> Side:
@@ -59,10 +61,10 @@ class _Side:
 def compare_files(
     base: Sequence[str], head: Sequence[str], *, factor: float, alpha: float, allow_other_host: bool = False
 ) -> Comparison:
-    """The verdict on files of head against files of base, at least one each.
+    """Return the verdict on files of head against files of base; each side has at least one file.
 
-    Raises NoBase if base cannot be used, for itself or because it is of another host, NothingMeasured if head holds no result,
-    UserError if what is named as head is no file of results.
+    Raises NoBase if base cannot be used, or is of another host; NothingMeasured if head holds no
+    result; UserError if a file of head is no file of results.
     """
     started = datetime.now(UTC)
     old_files, new_files = _read(base, _unusable_base), _read(head, _unusable_head)
@@ -116,7 +118,7 @@ def _read(paths: Sequence[str], refuse: Callable[[UserError], Exception]) -> tup
 
 
 def _copies(old: Sequence[Results], new: Sequence[Results]) -> Iterator[str]:
-    """Notes on files that hold what another one holds."""
+    """Yield notes on files with the same content as another one."""
     for role, files in (("base", old), ("head", new)):
         _, copies = without_copies(files)
         if copies:
@@ -127,9 +129,11 @@ def _copies(old: Sequence[Results], new: Sequence[Results]) -> Iterator[str]:
 
 
 def _side(read: Sequence[Results], rows: Groups | None) -> _Side:
-    """The files of a side as one, without copies: a cell has the values of all files, and is broken if it is in any.
+    """Return the files of a side as one, without copies. A cell has the values of all files, and is
+    broken if it is broken in any file.
 
-    `rows`: its sessions, if all files tell their times; else they follow each other as they are given, and each is a session.
+    `rows`: its sessions, if all files contain their times; else the files keep their order, and
+    each is a session.
     """
     files, _ = without_copies(read)
     groups = [[file] for file in files] if rows is None else rows
@@ -159,7 +163,8 @@ def _joined(name: str, files: Sequence[Results], groups: Groups) -> Answer:
 
 
 def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
-    """Notes about hosts that differ; raises NoBase if that is not `allowed`. All files are held against head's first."""
+    """Return notes about hosts that differ. Raises NoBase if that is not `allowed`. All files are
+    compared with head's first."""
     first = new.files[0]
     for file in (*new.files[1:], *old.files):
         facts = None if file.tells == first.tells else _both(file.tells, first.tells)
@@ -178,12 +183,12 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
 
 
 def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
-    """The facts that two kinds of files tell alike; None: all."""
+    """Return the facts that two kinds of files both report in the same way; None: all."""
     return other if one is None else one if other is None else one & other
 
 
 def _broken(old: Answer | None, new: Answer | None) -> CellResult | None:
-    """The result of a cell that cannot be compared; None if it can."""
+    """Return the result of a cell that cannot be compared; None if it can."""
     cell = (new or old).cell
     if new is not None and new.broken is Verdict.WRONG:
         return _without_decision(cell, Verdict.WRONG, new.reason)
@@ -219,7 +224,8 @@ def _paired(old: Answer, new: Answer) -> _Pairs:
 
 
 def _kind(cell: Cell) -> tuple[str, str, bool]:
-    """What two numbers must share to have a ratio: the least time of some rounds says nothing beside a median."""
+    """Return the properties that two numbers must share to have a ratio: the least time of some
+    rounds, for example, says nothing about a median."""
     return cell.metric.name, cell.metric.unit, cell.metric.lower_is_better
 
 
@@ -228,7 +234,8 @@ def _shown(cell: Cell) -> str:
 
 
 def _too_few(old: _Side, new: _Side) -> str:
-    """Of what there is too little if nothing can be decided: `{}` is how many samples a side there are."""
+    """Return the words for too few samples to decide anything; `{}` in them stands for the number
+    of samples a side."""
     if not (old.shortened or new.shortened):
         return "{} processes a side"
     rows = min(old.sessions, new.sessions)
@@ -241,8 +248,8 @@ def _too_few(old: _Side, new: _Side) -> str:
 def _decided(
     paired: Mapping[str, _Pairs], factor: float, alpha: float, stopped: bool, too_few: str, shared: bool
 ) -> dict[str, CellResult]:
-    """The results of cells that can be compared, by name. `stopped`: how many blocks there are may follow from the numbers;
-    `shared`: a file is on both sides, so that nothing follows from any."""
+    """Return the results of cells that can be compared, by name. `stopped`: the number of blocks
+    may depend on their values. `shared`: a file is on both sides, so no cell can be decided."""
     single = {name: pairs for name, pairs in paired.items() if shared or not pairs.blocks}
     why = SHARED if shared else ONE_PROCESS
     results = {name: _result(pairs, _undecided(pairs), why) for name, pairs in single.items()}
@@ -264,7 +271,8 @@ def _decided(
 def _families(
     several: Mapping[str, _Pairs], alpha: float, stopped: bool
 ) -> Iterator[tuple[Mapping[str, _Pairs], Looks, float, int]]:
-    """Cells that are tested together, their looks, their share of alpha, and the blocks without which nothing is decided."""
+    """Yield families of cells that are tested together: the cells, their looks, their share of
+    alpha, and the least number of blocks that can decide anything."""
     if several and stopped:
         looks = declare(len(several), alpha, None)
         yield several, looks, alpha, looks.first
@@ -280,11 +288,12 @@ def _result(pairs: _Pairs, decision: Decision, reason: str) -> CellResult:
 
 
 def _undecided(pairs: _Pairs) -> Decision:
-    """Of one process a side: the ratio is told, and rests on nothing."""
+    """Return the decision for one process a side: inconclusive, with the ratio and without
+    bounds."""
     return Decision(Verdict.INCONCLUSIVE, _ratio(pairs), 0.0, math.inf, 0)
 
 
 def _ratio(pairs: _Pairs) -> float:
-    """Of a single pair, in the bad direction."""
+    """Return the ratio of the first pair, in the bad direction."""
     ((before, _), (after, _)) = on_scale(pairs.cell, pairs.base[:1] * 2, pairs.head[:1] * 2)[0]
     return as_ratio(pairs.cell.metric, after - before, pairs.base[0])

@@ -1,11 +1,13 @@
-"""What `go test -bench` prints, kept in a file; the format is that of golang.org/design/14313-benchmark-format.
+"""Files with the output of `go test -bench`; the format is that of
+golang.org/design/14313-benchmark-format.
 
-A line of results is `BenchmarkName-8  1000  82.2 ns/op  112 B/op`. All lines of a package's run are of one process, so a
-benchmark that `-count` repeats gives one sample, the median of its lines; outputs that were appended to one file give one each.
-A run begins with its `goos:`, `goarch:` or `pkg:`, and ends with PASS, FAIL or ok.
+A line of results is `BenchmarkName-8  1000  82.2 ns/op  112 B/op`. All lines of a package's run are
+of one process, so a benchmark that `-count` repeats gives one sample, the median of its lines.
+Outputs that were appended to one file give one sample each. A run begins with its `goos:`,
+`goarch:` or `pkg:`, and ends with PASS, FAIL or ok.
 
-A cell is a benchmark in one unit. Rates (`/s`) are better if higher, all else if lower, unless a line `Unit NAME better=higher`
-says so. MB/s is left out: it is the time once more.
+A cell is a benchmark in one unit. Rates (`/s`) are better if higher, all others if lower, unless a
+line `Unit NAME better=higher` says otherwise. MB/s is left out, because it repeats the time.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ CUT = re.compile(r"^Benchmark\S*\s+\d")
 CPUS = re.compile(r"-\d+$")
 UNITS = {"ns/op": "ns", "B/op": "bytes"}
 COUNTED = ("B/op", "allocs/op")  # may be 0
-THE_TIME_ONCE_MORE = "MB/s"
+THROUGHPUT_UNIT = "MB/s"
 TIME = "ns/op"
-TELLS = frozenset({"cpu_model"})
+REPORTED_FACTS = frozenset({"cpu_model"})
 
 
 class _Number(NamedTuple):
@@ -40,12 +42,13 @@ class _Number(NamedTuple):
 
 
 def is_go_bench(text: str) -> bool:
-    """Whether a text is such an output, maybe of a run that failed before its first line of results."""
+    """True if a text is such an output, even of a run that failed before its first line of
+    results."""
     return any(LINE.match(line) or SETTING.match(line) or NO_RESULT.match(line) for line in text.splitlines())
 
 
 def of_go_bench(text: str, path: str) -> Results:
-    """What it says. Raises UnusableResults."""
+    """Return the results in an output. Raises UnusableResults."""
     lines = text.splitlines()
     higher = {found[1]: found[2] == "higher" for line in lines if (found := BETTER.match(line))}
     told: dict[tuple[str, str], dict[int, list[object]]] = {}
@@ -66,11 +69,12 @@ def of_go_bench(text: str, path: str) -> Results:
         raise UnusableResults(f"{path}: is of several CPUs: {', '.join(sorted(cpus))}")
     notes = (f"{path}: skipped: {', '.join(skipped)}",) if skipped else ()
     host = {"cpu_model": cpus.pop()} if cpus else {}
-    return Results(path, answers, host, tells=TELLS, notes=notes, may_be_in_turns=True)
+    return Results(path, answers, host, tells=REPORTED_FACTS, notes=notes, may_be_in_turns=True)
 
 
 def _numbers(lines: list[str], path: str) -> Iterator[_Number]:
-    """All pairs of value and unit. Raises UnusableResults for a line of results that is cut short."""
+    """Yield all pairs of value and unit. Raises UnusableResults for a line of results that is cut
+    short."""
     process, package, began = 0, "", False
     for position, line in enumerate(lines, 1):
         setting, found = SETTING.match(line), LINE.match(line)
@@ -82,15 +86,15 @@ def _numbers(lines: list[str], path: str) -> Iterator[_Number]:
             began = True
             words = found[3].split()
             for value, unit in zip(words[::2], words[1::2], strict=True):
-                if unit != THE_TIME_ONCE_MORE:
+                if unit != THROUGHPUT_UNIT:
                     yield _Number(package + found[1], unit, value, process)
         elif CUT.match(line):
             raise UnusableResults(f"{path}: line {position} is cut short: {line.strip()[:60]!r}")
 
 
 def _without_results(lines: list[str], names: set[str]) -> tuple[list[str], list[str]]:
-    """The benchmarks that failed and those that were skipped. They are told without the number of CPUs that ends the `names` of
-    all others, and are called as these."""
+    """Return the benchmarks that failed and those that were skipped. Their lines lack the number of
+    CPUs that ends all other `names`, so it is added."""
     endings = {found[0] if (found := CPUS.search(name)) else "" for name in names}
     ending = endings.pop() if len(endings) == 1 else ""
     package, kinds = "", {"FAIL": [], "SKIP": []}  # type: tuple[str, dict[str, list[str]]]

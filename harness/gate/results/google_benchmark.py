@@ -1,8 +1,8 @@
 """Files of Google Benchmark: `PROGRAM --benchmark_out=FILE --benchmark_out_format=json`.
 
-A file is one process. A benchmark's repetitions are rounds of it, so it gives one sample, the median of their real times; where
-only aggregates are told, the one called median. Times are in the unit that each benchmark has chosen, and are compared in
-nanoseconds. Smaller is better.
+A file is one process. A benchmark's repetitions are rounds of that process, so it gives one sample,
+the median of their real times. If the file has only aggregates, it is the one called median. Each
+benchmark chooses the unit of its times; they are compared in nanoseconds. Smaller is better.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from harness.gate.results.side import Answer, Results, answer_of, fault, mapping
 
 REAL_TIME = Metric("real_time", "ns")
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-TELLS = frozenset({"cpus_allowed"})
+REPORTED_FACTS = frozenset({"cpus_allowed"})
 
 
 def is_google_benchmark(document: Mapping[str, Any]) -> bool:
-    """Whether a document is of Google Benchmark."""
+    """True if a document is of Google Benchmark."""
     return isinstance(document.get("context"), dict) and isinstance(document.get("benchmarks"), list)
 
 
 def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
-    """What it says. Raises UnusableResults."""
+    """Return the results in a document. Raises UnusableResults."""
     told: dict[str, list[Mapping[str, Any]]] = {}
     for position, each in enumerate(document["benchmarks"]):
         name = text(mapping(each).get("run_name")) or text(mapping(each).get("name"))
@@ -42,7 +42,7 @@ def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
         f"{path}: the benchmark library itself was built for debugging": context.get("library_build_type") == "debug",
     }
     host = {key: value for key, value in known.items() if value is not None}
-    return Results(path, answers, host, tells=TELLS, notes=tuple(note for note, holds in doubts.items() if holds))
+    return Results(path, answers, host, tells=REPORTED_FACTS, notes=tuple(note for note, holds in doubts.items() if holds))
 
 
 def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
@@ -60,5 +60,5 @@ def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
 
 
 def _scaled(time: Any, scale: float) -> Any:
-    """In nanoseconds. What is no number stays as it is, for the message."""
+    """Return a time in nanoseconds. A value that is no number stays as it is, for the message."""
     return time * scale if isinstance(time, float) or (isinstance(time, int) and not isinstance(time, bool)) else time

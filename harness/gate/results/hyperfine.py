@@ -1,7 +1,8 @@
 """Files of hyperfine: `hyperfine --command-name NAME --export-json FILE COMMAND`.
 
-Each of a command's times is of one fresh process, in seconds, and is one sample. A cell goes by the command's name: where the
-two sides' commands differ, `--command-name` gives them one name. Hosts are not told.
+Each of a command's times is of one fresh process, in seconds, and is one sample. A cell has the
+command's name: if the two sides' commands differ, `--command-name` gives them one name. The files
+contain no host.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ TIME = Metric("time", "s")
 
 
 def is_hyperfine(document: Mapping[str, Any]) -> bool:
-    """Whether a document is an export of hyperfine."""
+    """True if a document is an export of hyperfine."""
     results = document.get("results")
     return isinstance(results, list) and all("command" in mapping(result) for result in results)
 
 
 def of_hyperfine(document: Mapping[str, Any], path: str) -> Results:
-    """What it says. Raises UnusableResults."""
+    """Return the results in a document. Raises UnusableResults."""
     answers: dict[str, Answer] = {}
     for position, result in enumerate(document["results"]):
         name = text(result["command"])

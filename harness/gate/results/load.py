@@ -1,4 +1,5 @@
-"""The text of a file of results: UTF-8 or UTF-16, with the mark that Windows puts first or without; maybe packed by gzip."""
+"""The text of a file of results: UTF-8 or UTF-16, with or without a byte-order mark, maybe packed
+by gzip."""
 
 from __future__ import annotations
 
@@ -16,12 +17,13 @@ from harness.files.given import read_given
 from harness.gate.errors import UnusableResults
 
 GZIP = b"\x1f\x8b"
-MOST = 1 << 30  # bytes, unpacked: a few kilobytes could else fill the memory
+MOST = 1 << 30  # bytes, unpacked: otherwise a packed file of a few kilobytes could fill the memory
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def load_text(path: str | os.PathLike[str]) -> str:
-    """The text in a file. Raises UserError if it cannot be read or is no text, UnusableResults if it is empty or cut short."""
+    """Return the text in a file. Raises UserError if it cannot be read or is no text,
+    UnusableResults if it is empty or cut short."""
     try:
         data = _unpacked(Path(path))
         text = data.decode("utf-16" if data.startswith(UTF_16) else "utf-8-sig")
@@ -35,17 +37,18 @@ def load_text(path: str | os.PathLike[str]) -> str:
 
 
 def parse_json(text: str, path: object) -> Any:
-    """The JSON that a text is. Raises UnusableResults if it is none, or cut short."""
+    """Return the JSON in a text. Raises UnusableResults if it is not JSON, or cut short."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise UnusableResults(f"{path}: not JSON, or cut short: {error.msg} in line {error.lineno}") from error
-    except (ValueError, RecursionError) as error:  # a number of too many digits; lists in lists in lists
+    # a number of too many digits; lists in lists in lists
+    except (ValueError, RecursionError) as error:
         raise UnusableResults(f"{path}: not JSON for us: {str(error).splitlines()[0]}") from error
 
 
 def load_json(path: str | os.PathLike[str]) -> Any:
-    """The JSON in a file. Raises as `load_text` and `parse_json`."""
+    """Return the JSON in a file. Raises the errors of `load_text` and `parse_json`."""
     return parse_json(load_text(path), path)
 
 

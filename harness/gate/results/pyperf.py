@@ -1,8 +1,8 @@
 """Files of pyperf: `python -m pyperf timeit -o FILE`, or a runner's `-o FILE`.
 
-A suite of benchmarks, each with runs, and each run with values is one fresh process: so each gives one sample, the median of
-its values. Runs without values have calibrated the loops. Smaller is better, whatever the unit, as pyperf itself has it.
-Metadata of a benchmark and of a run are those of the suite and more.
+A file is a suite of benchmarks with runs. Each run with values is one fresh process and gives one
+sample, the median of its values. Runs without values only calibrated the loops. Smaller is better
+for every unit, as in pyperf itself. A benchmark and a run inherit the metadata of the suite.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from harness.gate.errors import UnusableResults
 from harness.gate.results.side import Answer, Results, add, answer_of, mapping, require_any, text
 
 UNITS = {"second": "s", "byte": "bytes", "integer": ""}
-TELLS = frozenset({"cpu_model", "kernel", "python"})
+REPORTED_FACTS = frozenset({"cpu_model", "kernel", "python"})
 
 
 def is_pyperf(document: Mapping[str, Any]) -> bool:
-    """Whether a document is a suite of pyperf."""
+    """True if a document is a suite of pyperf."""
     benchmarks = document.get("benchmarks")
     return isinstance(benchmarks, list) and isinstance(document.get("version"), str) and "metadata" in document
 
 
 def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
-    """What it says. Raises UnusableResults."""
+    """Return the results in a document. Raises UnusableResults."""
     shared = mapping(document.get("metadata"))
     answers: dict[str, Answer] = {}
     for position, benchmark in enumerate(document["benchmarks"]):
@@ -41,11 +41,12 @@ def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
         values = (mapping(run).get("values") for run in runs)
         add(answers, name, answer_of(cell, [each for each in values if isinstance(each, list) and each]))
     require_any(answers, path)
-    return Results(path, answers, _host(shared), tells=TELLS)
+    return Results(path, answers, _host(shared), tells=REPORTED_FACTS)
 
 
 def _host(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Under the names of a record's `host`. The platform is `Linux-6.1.0-13-amd64-...`, a version `3.11.2 (64-bit)`."""
+    """Return the host under the names of a record's `host`. The platform is
+    `Linux-6.1.0-13-amd64-...`, a version `3.11.2 (64-bit)`."""
     system, _, release = str(told.get("platform", "")).partition("-")
     version = str(told.get("python_version", "")).partition(" ")[0]
     known = {

@@ -1,6 +1,8 @@
-"""The part of a verdict file that pytest-benchmark knows, so that whatever reads its files reads ours.
+"""The part of a verdict file that pytest-benchmark knows, so that every reader of its files can
+read ours.
 
-Only times go there, in seconds: its readers know no other quantity. A sample is the number that one process of head gave.
+It holds only times, in seconds, because its readers know no other quantity. A sample is the number
+that one process of head gave.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ import numpy as np
 from harness import __version__
 from harness.gate.verdict import CellResult, Comparison, Side
 
-TIMES = (1e-150, 1e150)  # [s] what this part tells of lies in between
+TIMES = (1e-150, 1e150)  # [s] this part holds only times between these
 
 SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
 def pytest_document(comparison: Comparison) -> dict[str, Any]:
-    """The keys of a file of pytest-benchmark, about head."""
+    """Return the keys of a file of pytest-benchmark, about head."""
     return {
         "machine_info": machine_info(comparison.head.host),
         "commit_info": _commit_info(comparison.head),
@@ -31,7 +33,8 @@ def pytest_document(comparison: Comparison) -> dict[str, Any]:
 
 
 def machine_info(host: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record says of its host, under the names of pytest-benchmark. What is not known is left out."""
+    """Return a record's facts about its host, under the names of pytest-benchmark. Unknown facts
+    are left out."""
     implementation, _, version = str(host.get("python", "")).partition(" ")
     system, _, release = str(host.get("kernel", "")).partition(" ")
     known = {
@@ -48,9 +51,10 @@ def machine_info(host: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def host_of(info: Mapping[str, Any]) -> dict[str, Any]:
-    """The other way round: a `machine_info` as far as it says what a record's `host` does.
+    """Return a record's `host` from a `machine_info`, as far as it has the facts.
 
-    Its compiler is the one that made Python, not the one that made what is measured, and does not count.
+    Its compiler is the one that built Python, not the one that built the measured program, so it
+    does not count.
     """
     cpu = info.get("cpu") if isinstance(info.get("cpu"), dict) else {}
     version = info.get("python_version")
@@ -69,7 +73,7 @@ def _commit_info(side: Side) -> dict[str, Any]:
 
 
 def _is_told(result: CellResult) -> bool:
-    """Whether a cell has times of head, and such that their sums and squares are numbers."""
+    """True if a cell has times of head whose sums and squares a float can hold."""
     seconds = SECONDS.get(result.cell.metric.unit)
     return seconds is not None and bool(result.head) and all(TIMES[0] < value * seconds < TIMES[1] for value in result.head)
 
@@ -89,7 +93,8 @@ def _benchmark(result: CellResult) -> dict[str, Any]:
 
 
 def _stats(data: Sequence[float]) -> dict[str, Any]:
-    """The statistics that its tables show, of samples [s]; quartiles are interpolated. Operations are those per second."""
+    """Return the statistics that pytest-benchmark's tables show, of samples [s]. Quartiles are
+    interpolated; `ops` is 1 / mean."""
     low, middle, high = (float(value) for value in np.percentile(data, (25, 50, 75)))
     mean = statistics.fmean(data)
     spread = statistics.stdev(data) if len(data) > 1 else 0.0

@@ -1,7 +1,9 @@
-"""What a file says of one side: for each cell, one number a process. What wrote the file is seen by its content.
+"""Readers of files of results: for each cell of a side, one number per process. The content shows
+which program wrote the file.
 
-A file of pytest-benchmark is one process: its many rounds share one memory layout, one hash seed and one moment, so that of
-each benchmark they give one sample, their median. A verdict of the gate gives the samples of its head.
+A file of pytest-benchmark is one process: its many rounds share one memory layout, one hash seed
+and one moment. So each benchmark in it gives one sample, the median of its rounds. A verdict of the
+gate gives the samples of its head.
 """
 
 from __future__ import annotations
@@ -27,13 +29,15 @@ from harness.gate.results.verdict_file import verdict_of
 from harness.gate.verdict import Verdict
 
 ROUNDS = Metric("median", "s")
-"""Of the rounds: the field of pytest-benchmark's statistics."""
+"""Metric of a benchmark's rounds: the field of pytest-benchmark's statistics."""
 
-TELLS = frozenset({"cpu_model", "kernel", "python"})
-"""What files of pytest-benchmark tell of their host as others do: their compiler is Python's, their CPUs are all there are."""
+REPORTED_FACTS = frozenset({"cpu_model", "kernel", "python"})
+"""Facts about their host that files of pytest-benchmark report as others do. Their compiler is
+Python's, and their CPUs are all of the machine."""
 
 NO_COMMIT = ("unversioned", "unknown")
-"""What pytest-benchmark writes in place of a commit, outside a repository or where it cannot ask for one."""
+"""Texts that pytest-benchmark writes in place of a commit, outside a repository or where it cannot
+ask for one."""
 
 BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.REMOVED, Verdict.UNMEASURED)
 OBJECT = ("{", "[")
@@ -43,7 +47,8 @@ KNOWN = "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine or G
 def read_results(path: str | os.PathLike[str]) -> Results:
     """Read a file of any kind.
 
-    Raises UnusableResults if it holds no result that can be used, UserError if it is no file of results at all.
+    Raises UnusableResults if it holds no usable result, UserError if it is no file of results at
+    all.
     """
     content = load_text(path)
     if not content.lstrip().startswith(OBJECT) and is_go_bench(content):
@@ -73,7 +78,8 @@ def _of_verdict(document: Mapping[str, Any], path: str) -> Results:
     keys = Counter(result.cell.key for result in comparison.cells)
     answers = {}
     for result in comparison.cells:
-        name = result.cell.key if keys[result.cell.key] == 1 else ""  # a benchmark with several metrics is several cells
+        # a benchmark with several metrics is several cells
+        name = result.cell.key if keys[result.cell.key] == 1 else ""
         broken = result.verdict if result.verdict in BROKEN else None if result.head else Verdict.UNMEASURED
         answer = Answer(result.cell, (), broken, result.reason) if broken else answer_of(result.cell, _each(result.head))
         answers[name or result.cell.name] = answer
@@ -105,4 +111,4 @@ def _of_pytest(document: Mapping[str, Any], path: str) -> Results:
     machine, commit = (mapping(document.get(key)) for key in ("machine_info", "commit_info"))
     made_of = text(commit.get("id"))
     known = None if made_of in NO_COMMIT else made_of
-    return Results(path, answers, host_of(machine), known, commit.get("dirty") is True, tells=TELLS)
+    return Results(path, answers, host_of(machine), known, commit.get("dirty") is True, tells=REPORTED_FACTS)

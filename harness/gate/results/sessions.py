@@ -1,10 +1,11 @@
-"""When files were measured: what counts once, and what counts as one session.
+"""Copies and sessions: which files count once, and which count as one session.
 
-A file that is given twice, under whatever name, is one measurement. And a host is not the same tomorrow: results that were
-measured one after the other, with none of the other side in between, share what the host was like then, however many they are.
-Such a row is a session, and so is a file. Two values of it may be a side of a block; of more there are two left, the medians of
-its earlier and its later half, so that a session has one say. If all of base is before all of head, there is one session a
-side, and nothing that tells how far two sessions of the same program would be apart.
+A file that is given twice, under any name, is one measurement. A host also changes from day to day:
+results that were measured one after the other, without the other side in between, share the state
+of the host at that time, however many they are. Such a row is a session, and so is a single file. A
+session may give the test two values, one side of a block. If it has more, it gives the medians of
+its earlier and its later half. If all of base is before all of head, there is one session on each
+side, and nothing shows how much two sessions of the same program would differ.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from harness.gate.results.side import Results
 from harness.measurement.rank_interval import middle_of
 
-SAY = 2  # values that a session may have in the test: a side of a block
+VALUES_PER_SESSION = 2  # values of a session in the test: one side of a block
 
 TIMES = (
     ("gate", "started_at"),
@@ -28,17 +29,19 @@ TIMES = (
     ("metadata", "date"),
     ("benchmarks", 0, "runs", 0, "metadata", "date"),
 )
-"""Where files have their time: verdicts, pytest-benchmark, Google Benchmark, pyperf of one run and of several."""
+"""Paths to the time in a file: verdicts, pytest-benchmark, Google Benchmark, pyperf with one
+benchmark and with several."""
 
 
 def digest(content: Any) -> str:
-    """The same for the same content, however it is spaced and ordered."""
+    """Return a hash of the content that ignores white space and the order of keys."""
     text = content if isinstance(content, str) else json.dumps(content, sort_keys=True)
     return sha256("\n".join(text.split()).encode(errors="replace")).hexdigest()
 
 
 def measured_at(document: Any) -> datetime | None:
-    """When a file says that it was measured, taken for UTC if it names no zone; None if it does not say."""
+    """Return the time of measurement in a file, taken as UTC if it names no zone; None if there is
+    none."""
     for place in TIMES:
         found = document
         for key in place:
@@ -59,7 +62,7 @@ def _within(document: Any, key: str | int) -> Any:
 
 
 def without_copies(files: Iterable[Results]) -> tuple[tuple[Results, ...], tuple[str, ...]]:
-    """The files, each content once, and the paths of those that are left out."""
+    """Return the files, each content once, and the paths of those that are left out."""
     kept: dict[str, Results] = {}
     copies = [file.path for file in files if kept.setdefault(file.digest, file) is not file]
     return tuple(kept.values()), tuple(copies)
@@ -69,7 +72,8 @@ Groups = Sequence[Sequence[Results]]
 
 
 def sessions(base: Sequence[Results], head: Sequence[Results]) -> tuple[Groups, Groups] | None:
-    """Each side's sessions, by time; None if a file does not say when it was measured, or two sides say the same time."""
+    """Return each side's sessions, by time; None if a file has no time of measurement, or if both
+    sides have the same time."""
     told = [(file.measured_at, is_head, file) for is_head, files in ((False, base), (True, head)) for file in files]
     if any(at is None for at, *_ in told) or {file.measured_at for file in base} & {file.measured_at for file in head}:
         return None
@@ -81,8 +85,9 @@ def sessions(base: Sequence[Results], head: Sequence[Results]) -> tuple[Groups, 
 
 
 def one_say(values: Sequence[float]) -> tuple[float, ...]:
-    """A session's values in the test: themselves, or the medians of the earlier and the later half."""
-    if len(values) <= SAY:
+    """Return a session's values in the test: all of them, or the medians of the earlier and the
+    later half."""
+    if len(values) <= VALUES_PER_SESSION:
         return tuple(values)
     half = len(values) // 2
     return middle_of(values[:half]), middle_of(values[half:])

@@ -1,4 +1,5 @@
-"""What a file of results says of one side, whichever program wrote it."""
+"""The results of one side in a file, in a form that does not depend on the program that wrote
+it."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from harness.measurement.rank_interval import middle_of
 
 @dataclass(frozen=True)
 class Answer:
-    """What a file says of a cell: `values` [the metric's unit], one a process, or why there are none."""
+    """Values of a cell in a file (in the metric's unit, one for each process), or the reason why
+    there are none."""
 
     cell: Cell
     values: tuple[float, ...] = ()
@@ -25,23 +27,27 @@ class Answer:
 
 @dataclass(frozen=True)
 class Results:
-    """What a file says. Cells go by their key, which is the benchmark's full name, or by their name if they have none."""
+    """Contents of a file. Cells are keyed by their key, which is the benchmark's full name, or by
+    their name if they have no key."""
 
     path: str
     answers: Mapping[str, Answer]
     host: Mapping[str, Any]  # as in records, as far as it is known
     commit: str | None = None
     dirty: bool = False
-    tells: frozenset[str] | None = None  # of a host, the facts that files of this kind tell as others do; None: all
-    stopped: bool = False  # how many samples there are may follow from their values, as of a verdict
+    # facts about a host that files of this kind report as others do; None: all
+    tells: frozenset[str] | None = None
+    stopped: bool = False  # the number of samples may depend on their values, as in a verdict
     notes: tuple[str, ...] = field(default=())
-    digest: str = ""  # of its content: two files with the same one are one measurement
-    measured_at: datetime | None = None  # None: it does not say
-    may_be_in_turns: bool = False  # outputs may be appended to it, with the other side measured in between
+    digest: str = ""  # of its content: two files with the same digest are one measurement
+    measured_at: datetime | None = None  # None: unknown
+    # outputs may be appended to it, with the other side measured in between
+    may_be_in_turns: bool = False
 
 
 def answer_of(cell: Cell, processes: Iterable[Sequence[Any]]) -> Answer:
-    """What a file says of a cell: of each process the median of its rounds. A round that is no number to compare breaks it."""
+    """Return the answer of a cell: for each process the median of its rounds. A round that is no
+    comparable number breaks the cell."""
     values = []
     for rounds in processes:
         numbers = [comparable(each, cell.metric) for each in rounds]
@@ -53,12 +59,12 @@ def answer_of(cell: Cell, processes: Iterable[Sequence[Any]]) -> Answer:
 
 
 def fault(cell: Cell, reason: str) -> Answer:
-    """A cell that gives no number, unlike the others of its file."""
+    """Return the answer of a cell that gives no number, unlike the others of its file."""
     return Answer(cell, broken=Verdict.FAILED, reason=reason)
 
 
 def add(answers: dict[str, Answer], name: str, answer: Answer) -> None:
-    """One more; a name that is there already is a fault of both."""
+    """Add an answer. A name that is there already makes both a fault."""
     answers[name] = answer if name not in answers else fault(answer.cell, "is there twice")
 
 
@@ -72,10 +78,10 @@ def require_any(answers: Mapping[str, Answer], path: str) -> None:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """An object of JSON; an empty one for anything else."""
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def text(value: Any) -> str | None:
-    """A text that says something; None for anything else."""
+    """Return a text that is not empty; None for any other value."""
     return value if isinstance(value, str) and value else None

@@ -1,6 +1,8 @@
-"""A Comparison as a file, and back: JSON such as pytest-benchmark writes, and beside it an object `gate` that has all of it.
+"""A Comparison as a file, and back: JSON as pytest-benchmark writes it, with an additional object
+`gate` that holds everything.
 
-JSON has no infinity and no NaN: a ratio that is not known is null, and so is an upper bound where there is none.
+JSON has no infinity and no NaN: an unknown ratio is null, and so is an upper bound if there is
+none.
 """
 
 from __future__ import annotations
@@ -28,12 +30,13 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class VerdictFile:
-    """What a verdict's file holds."""
+    """Contents of a verdict file."""
 
     comparison: Comparison
     exit_code: int
     finished: bool = True  # False: the user interrupted it
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the call, as far as the comparison does not have them
+    # of the call, as far as the comparison does not have them
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_json(
@@ -44,24 +47,26 @@ def write_json(
     finished: bool = True,
     options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the file, whole or not at all; `code`: the exit code if it is not the plain one. Raises RunFailed if it cannot."""
+    """Write the file, whole or not at all. `code`: the exit code if it is not that of the verdict.
+    Raises RunFailed if it cannot be written."""
     code = int(exit_code(comparison)) if code is None else code
     write_whole(path, as_json(VerdictFile(comparison, code, finished, options or {})).encode())
 
 
 def as_json(verdict: VerdictFile) -> str:
-    """The file's text, checked against config/schemas/gate-verdict.schema.json."""
+    """Return the file's text, checked against config/schemas/gate-verdict.schema.json."""
     document = {**pytest_document(verdict.comparison), "gate": _gate(verdict)}
     text = json.dumps(document, allow_nan=False, indent=1) + "\n"
-    problem = schema_problem(json.loads(text))  # as it will be read: tuples are lists there
+    problem = schema_problem(json.loads(text))  # parsed first, because tuples become lists in JSON
     assert problem is None, problem
     return text
 
 
 def read_verdict(path: str | os.PathLike[str]) -> VerdictFile:
-    """Read such a file.
+    """Read a verdict file.
 
-    Raises UserError in one line: it cannot be read, is cut short, is of another version, or has a sample that is not finite.
+    Raises UserError, in one line, if it cannot be read, is cut short, has another version, or has a
+    sample that is not finite.
     """
     document = load_json(path)
     verdict = verdict_of(document, path)
@@ -70,7 +75,7 @@ def read_verdict(path: str | os.PathLike[str]) -> VerdictFile:
 
 
 def verdict_of(document: Any, path: object) -> VerdictFile:
-    """What a document says, samples that are not finite included.
+    """Return the verdict in a document, including samples that are not finite.
 
     Raises UserError naming `path` if it does not fit the schema.
     """
@@ -86,7 +91,8 @@ def verdict_of(document: Any, path: object) -> VerdictFile:
 
 
 def _require_finite(gate: Mapping[str, Any], path: object) -> None:
-    """Python reads NaN, and 1e999 as infinity, which a schema takes for numbers."""
+    """Raise UnusableResults for a sample that is not finite. Python reads NaN, and 1e999 as
+    infinity, and a schema accepts both as numbers."""
     for cell in (*gate["cells"], *([gate["control"]] if gate["control"] else [])):
         for side in ("base", "head"):
             for place, value in enumerate(cell[side]):
@@ -99,7 +105,8 @@ def _is_verdict(document: Any) -> bool:
 
 
 def schema_problem(document: Any) -> str | None:
-    """What is wrong with a document: place and rule in a line; None if it fits."""
+    """Return the first fault of a document, place and rule in one line; None if it fits the
+    schema."""
     import jsonschema
 
     rules = json.loads((SCHEMAS / "gate-verdict.schema.json").read_text(encoding="utf-8"))
