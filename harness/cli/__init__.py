@@ -6,7 +6,7 @@ measuring process must start fast and must not load what it does not use. A comm
 names their modules in `WORDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None if there is no
 `--`.
 
-Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, told in one line;
+Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, reported in one line;
 130 interrupted. `gate` has more, and 1 means one thing only there.
 """
 
@@ -55,7 +55,7 @@ class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line on stderr, without the usage text; its help begins with its description."""
 
     def format_help(self) -> str:
-        """What it is for and how it is called, then all options."""
+        """Return the description, the usage, and then all options."""
         about, self.description = self.description, None
         try:
             return "\n\n".join(filter(None, (about and about.rstrip(), super().format_help())))

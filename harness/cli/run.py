@@ -284,7 +284,7 @@ def _keep(path: str | None, records: Sequence[dict[str, Any]]) -> None:
 
 
 def run_asked(args: argparse.Namespace) -> Run:
-    """The run asked for. Bad input is told here, before anything is started."""
+    """Return the run asked for. Raises UserError for bad input, before anything is started."""
     place = find_place(args.machine, args.simulated, args.software, args.cpus)
     constants = parse_constants(place, args.set_constant)
     _check_lengths(args, place)

@@ -1,4 +1,4 @@
-"""What a person reads of runs: the table of `millrace run`."""
+"""The report of runs for people: the table of `millrace run`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.watch.lines import count
 COLUMNS = {
     "run": 4, "tuples/s": 12, "submitted/s": 14, "ns/hop": 8, "p50 latency": 11, "p99 latency": 11, "settled": 7, "correct": 7,
 }  # fmt: skip
-"""Of the table, with the width of each [characters]: a row is printed before those behind it are known."""
+"""Columns of the table with their widths [characters]: a row is printed before the next ones are known."""
 
 
 def report(records: Sequence[dict[str, Any]]) -> list[str]:
@@ -64,7 +64,7 @@ def _aligned(cells: Iterable[str]) -> str:
 
 
 def _threads(record: dict[str, Any]) -> str:
-    """How many threads executed operators, of which kind, and how long their queues were."""
+    """Return how many threads executed operators, of which kind, and how long their queues were."""
     total, pool = record["threads_total"], record["threads"]
     if not total:
         return "did not start"
@@ -77,7 +77,7 @@ def _threads(record: dict[str, Any]) -> str:
 
 
 def _simulation_lines(record: dict[str, Any]) -> list[str]:
-    """What was simulated; times in the table are then virtual."""
+    """Return the lines about a simulation; times in the table are then virtual."""
     told = record["simulation"]
     if told is None:
         return []
@@ -86,7 +86,7 @@ def _simulation_lines(record: dict[str, Any]) -> list[str]:
 
 
 def _effort_lines(records: Sequence[dict[str, Any]]) -> list[str]:
-    """What it took to simulate them."""
+    """Return the lines about the effort of simulating runs."""
     told = [record["simulation"] for record in records if record["simulation"] is not None]
     return (
         [f"simulated {sum(each['events'] for each in told):,} events in {sum(each['wall_s'] for each in told):.1f} s"]
@@ -117,7 +117,7 @@ def _end_lines(records: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
-    """What the law of each elastic run came to. A law keeps a level; only runs settle."""
+    """Return a line about the law of each elastic run. A law keeps a level; only runs settle."""
     lines = []
     for number, record in enumerate(records, start=1):
         terms = record["elastic"]
@@ -131,7 +131,7 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _found(record: dict[str, Any]) -> str:
-    """What became of a law in the time that it had to settle."""
+    """Return the outcome of a law in the time that it had to settle."""
     terms = record["elastic"]
     if terms["settled"]:
         return "kept its level"
@@ -154,7 +154,7 @@ def _found(record: dict[str, Any]) -> str:
 
 
 def _moved(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether a law changed anything between two periods."""
+    """Return True if a law changed anything between two periods."""
     changed = any(after.get(name) for name in ("switched_on", "switched_off", "replicas_changed"))
     return changed or before["threads_requested"] != after["threads_requested"]
 
@@ -171,7 +171,7 @@ def _replicas(terms: dict[str, Any]) -> str:
 
 
 def _application_lines(records: Sequence[dict[str, Any]]) -> list[str]:
-    """What the application counted, of each run."""
+    """Return the lines about the application's counts in each run."""
     told = [(number, record.get("application")) for number, record in enumerate(records, start=1)]
     return [
         f"run {number} counted: " + ", ".join(f"{name} {value:,}" for name, value in counts.items())

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _place(args: argparse.Namespace) -> Place | None:
-    """Where to measure, if that is asked for. Raises UserError for what cannot be."""
+    """Return the place to measure at, if one is asked for. Raises UserError for one that cannot be."""
     if args.machine is None and args.cpus is None and not args.simulated and not args.software:
         return None
     return find_place(args.machine or LOCAL, args.simulated, args.software, args.cpus)

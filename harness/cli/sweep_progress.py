@@ -1,4 +1,4 @@
-"""What a person sees while a sweep goes on: one line that is overwritten on a terminal, else a line a run."""
+"""Progress of a sweep: one line that is overwritten on a terminal, else a line for each run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SweepProgress:
         self._is_terminal = sys.stderr.isatty()
 
     def phase(self, done: int, total: int, text: str) -> None:
-        """What the run in flight is doing; terminals only."""
+        """Show the phase of the current run; on terminals only."""
         if self._is_terminal and text != "done":
             self._overwrite(f"{self._head()} {self._remaining()} left; {text}{self._last}")
 

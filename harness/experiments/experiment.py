@@ -1,4 +1,4 @@
-"""What one figure is made of: cells x arms, on one machine or several.
+"""The measurements of one figure: cells x arms, on one machine or several.
 
 Experiment  one figure's measurements in the profile's size
 Block       one cell on one machine with all arms and all repeats: what one job of the workflow measures
@@ -22,13 +22,13 @@ RUN_OVERHEAD_S = 0.7
 """Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
 
 PEER_OVERHEAD_S = 3.0
-"""The same of a run of a peer: virtual machines start, and compile. For estimates only."""
+"""Seconds that a run of a peer takes besides its window: virtual machines start, and compile. For estimates only."""
 
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
 SIMULATION_OVERHEAD_S = 0.15
-"""The same of a simulated run, which needs no process of its own."""
+"""Seconds that a simulated run takes besides its window: it needs no process of its own."""
 
 EVENTS_A_SECOND = 1.2e7
 """Events that a simulation handles in a second, about. For estimates only."""
@@ -94,17 +94,17 @@ class Block:
 
     @property
     def stem(self) -> str:
-        """What its file is called, without the ending: the cell, on a simulated machine after the machine's name."""
+        """Name of its file without the ending: the cell, after the machine's name if that is simulated."""
         return f"{self.place.label}~{self.cell.name}" if self.place.label else self.cell.name
 
     @property
     def name(self) -> str:
-        """What the block is called wherever blocks are listed: experiment, machine and cell."""
+        """Name of the block in listings: experiment, machine and cell."""
         return f"{self.experiment}/{self.stem}"
 
     @property
     def runs(self) -> int:
-        """How many runs the block has."""
+        """Number of runs of the block."""
         return len(self.arms) * (self.repeats + len(self.variants))
 
     @property
@@ -127,12 +127,12 @@ class Block:
         return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
 
     def _adaptation_s(self, arm: Arm) -> float:
-        """What a run adapts for, about: a pool of many virtual threads for half of the time that it may."""
+        """Return about how long a run adapts [s]: a pool of many virtual threads for half of its limit."""
         about_s = ADAPTATION_ESTIMATE * self.period_s
         return max(about_s, self._run(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
 
     def _seconds_a_second(self, arm: Arm) -> float:
-        """What a second of a run takes: a virtual one the longer, the more threads are busy."""
+        """Return how many seconds a second of a run takes: virtual ones take longer with more busy threads."""
         if not self.place.simulated:
             return 1.0
         return VIRTUAL_SECOND_S * max(0.05, min(1.0, (arm.threads or self.place.cpus) / VIRTUAL_CPUS))
@@ -159,7 +159,7 @@ class Block:
 
     @property
     def _simulated(self) -> str:
-        """What else decides what a simulated block's records mean; "" for a measured one."""
+        """Further settings of a simulated block's records; "" for a measured block."""
         if not self.place.simulated:
             return ""
         variants = " ".join(f"{path}={value:g}" for variant in self.variants for path, value in variant.items())
@@ -168,7 +168,7 @@ class Block:
         return f"{events}; simulated; {profiles}; variants {variants}"
 
     def runs_by_arm(self) -> dict[str, Run]:
-        """What each arm is asked to do, by the arm's name."""
+        """Return the run of each arm, by the arm's name."""
         return {arm.name: self._run(arm) for arm in self.arms}
 
     def _run(self, arm: Arm) -> Run:

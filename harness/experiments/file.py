@@ -21,13 +21,13 @@ from harness.measurement.spec import PERIOD_S, PeerModel, arm_name, level_of
 from harness.models import MODELS, model_on, with_level
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
-"""What a size of an experiment may say otherwise than its profile, and a machine of a size otherwise than the size."""
+"""Settings that a size of an experiment may override, and a machine of a size again."""
 
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
-"""What runs on real threads must last at least [s]."""
+"""Shortest window and period on real threads [s]."""
 
 VIRTUAL_LEAST = dict.fromkeys(REAL_LEAST, 1e-6)
-"""The same of simulated ones."""
+"""Shortest window and period of simulated runs [s]."""
 
 
 def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None, sensitivity: bool) -> Experiment:
@@ -69,7 +69,7 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
 
 
 def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
-    """How a profile's runs are measured, or an experiment's on one machine."""
+    """Return how the runs of a profile are measured, or those of an experiment on one machine."""
     return {
         "repeats": int(values["repeats"]),
         "duration_s": float(values["duration_s"]),
@@ -84,7 +84,7 @@ def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
 def _places(
     path: Path, where: Spot, size: Mapping[str, Any], profile: Mapping[str, Any], wanted: Place | None
 ) -> Iterator[tuple[Spot, Place, Mapping[str, Any]]]:
-    """Where the cells of a size are measured: the place in the file that says so, the machine, and what is otherwise there."""
+    """Yield the places where the cells of a size are measured: the spot in the file, the place, and its own settings."""
     entries = size.get("machines")
     named = entries is not None
     found = []
@@ -105,7 +105,8 @@ def _places(
 
 
 def _said_at(spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Spot:
-    """Which part of the file a value comes from: the machine's entry or the size; or the entry that inherits the profile's."""
+    """Return the part of the file that a value comes from: the machine's entry or the size; or the entry
+    that inherits the profile's value."""
     return spot[:2] if key in size and key not in entry else spot
 
 

@@ -55,7 +55,7 @@ def _variant(record: dict[str, Any]) -> tuple[tuple[str, float], ...]:
 
 
 def _is_simulated_as_in(block: Block, record: dict[str, Any]) -> bool:
-    """Whether a simulated run had the profiles as they are now. A run that was lost never got to say which."""
+    """Return True if a simulated run had the profiles as they are now, or failed before it could say."""
     said = record.get("simulation")
     if said is None or record.get("error") is not None:
         return True

@@ -1,4 +1,4 @@
-"""The elastic part of a run: time passes, laws see it, somebody is told; and the time until the laws have settled."""
+"""The elastic part of a run: samples pass and laws step, until the laws have settled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.measurement.spec import Run
 from harness.measurement.steady import WarmUp
 
 SHORTEST_REST_S = 0.01
-"""What may be left of an adaptation that is over, or a tenth of a sample: no time to learn anything in."""
+"""Longest remainder of an adaptation that is ignored [s], or a tenth of a sample: too short to learn from."""
 
 Announce = Callable[[str], None]
 
@@ -82,7 +82,7 @@ def period_line(sample: Sample, step: Step) -> str:
 
 
 def told_replicas(replicas: Mapping[str, int], most: int = 6) -> str:
-    """How many replicas operators have, the first few of them: `busy1 3, busy2 4 and 5 more`."""
+    """Return the replicas of the first few operators as text: `busy1 3, busy2 4 and 5 more`."""
     shown = [f"{name} {count}" for name, count in islice(replicas.items(), most)]
     rest = len(replicas) - len(shown)
     return ", ".join(shown) + (f" and {rest:,} more" if rest else "")

@@ -132,10 +132,11 @@ def enter_simulation(record: dict[str, Any], simulation: Mapping[str, Any], pass
 
 
 def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
-    """What the graph got through [tuples/s]: hops executed in the window over the hops of a tuple; None if nobody knows them.
+    """Return the rate of a graph [tuples/s]: hops executed in the window over the hops of a tuple.
 
-    It is the rate at the sinks of a run that is stationary. A deep pipeline moves its tuples in lumps, and a simulated window
-    may end before the first lump arrives: this counts the way that they have come.
+    None if the hops of a tuple are unknown. In a stationary run it is the rate at the sinks. A deep
+    pipeline moves its tuples in lumps, and a simulated window may end before the first lump arrives:
+    hops count the part of the way that tuples have come.
     """
     elapsed_s = sum((sample.elapsed_s for sample in samples), 0.0)
     if not flow.hops or elapsed_s <= 0.0 or not all(sample.processed for sample in samples):
@@ -144,7 +145,7 @@ def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
 
 
 def _simulation(run: Run) -> dict[str, Any]:
-    """Of a simulated run that did nothing."""
+    """Return the `simulation` of the record of a simulated run that did nothing."""
     return {
         "software": run.place.software,
         "machine_digest": "",
@@ -173,7 +174,7 @@ def _of_totals(totals: Totals) -> dict[str, Any]:
 
 
 def _elastic(seen: Observation) -> dict[str, Any] | None:
-    """What an elastic pool's law was given, and what became of the level; None if the pool is not elastic."""
+    """Return the settings of an elastic pool's law and its levels; None if the pool is not elastic."""
     terms = seen.controller.terms() if seen.controller else None
     if terms is None:
         return None
@@ -201,7 +202,7 @@ def _step(sample: Sample, seen: Observation) -> Step:
 
 
 def read_of(step: Step) -> dict[str, Any] | None:
-    """What else the law went by, as a record has it; None if that is nothing."""
+    """Return the other values that a law used, as a record has them; None if it used none."""
     plain = {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in step.read.items()}
     return plain or None
 

@@ -22,7 +22,7 @@ from harness.measurement.spec import Run
 from harness.measurement.variant import SEEDS, as_variant, is_unreached, mark_reached, one_seed_decides
 
 Progress = Callable[[int, int, str], None]
-"""Is told: runs done, runs in all, what is going on (`dynamic-2: measuring`). It is called from another thread."""
+"""Receives the runs done, the runs in all, and the phase (`dynamic-2: measuring`), on another thread."""
 
 
 Constants = Mapping[str, float]
@@ -59,7 +59,7 @@ def run_block(
     variants: Sequence[Constants] = (),
     finished: Sequence[dict[str, Any]] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Yield the record of each run as it ends. `notify` is told if another measuring process must be waited for.
+    """Yield the record of each run as it ends. `notify` gets a line if another measuring process must be waited for.
 
     Simulated runs wait for nobody: another process does not change what they say. `finished`: the records of the block's first
     runs, which are not made again.
@@ -100,7 +100,7 @@ def run_block(
 
 
 def _needs_seeds(nominal: Mapping[str, Any], varied: Mapping[Varied, Mapping[str, Any]]) -> bool:
-    """Whether one seed decides what some constant does to an arm."""
+    """Return True if one seed decides what some constant does to an arm."""
     ends: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for constants, record in varied.items():
         ends[tuple(path for path, _ in constants)].append(record)

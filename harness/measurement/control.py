@@ -52,7 +52,7 @@ class ControlFailed(RunFailed):
 
 @dataclass(frozen=True)
 class Step:
-    """What was decided at the end of a sample: nothing, unless it ended a period."""
+    """Decisions at the end of a sample: none unless the sample ended a period."""
 
     state: str | None = None  # of the pool's law
     reason: str | None = None
@@ -103,7 +103,7 @@ class Controller:
 
     @property
     def controls(self) -> bool:
-        """Whether there is anything elastic."""
+        """True if anything is elastic."""
         return bool(self._loops())
 
     @property
@@ -113,7 +113,7 @@ class Controller:
 
     @property
     def settled(self) -> bool:
-        """Whether every law has kept its level for `SETTLED_PERIODS`, and none says that it may look elsewhere all the same."""
+        """True if every law has kept its level for `SETTLED_PERIODS`, and none says that it may still search."""
         return self.kept >= SETTLED_PERIODS and all(loop.state not in UNSETTLED for loop in self._loops())
 
     def see(self, sample: Sample) -> Step:
@@ -145,7 +145,7 @@ class Controller:
         return step
 
     def step_after(self, sample: Sample) -> Step:
-        """What was decided after a sample that was seen."""
+        """Return the decisions after a sample that `see` has taken."""
         return self._steps.get(sample.time_s, Step())
 
     def terms(self) -> dict[str, Any] | None:
@@ -198,9 +198,10 @@ class Controller:
         return changed
 
     def _hindrance(self, sample: Sample) -> str | None:
-        """Why the period says nothing about its level: a thread did not do as it was told in it (P17 §4.2.3).
+        """Return why the period says nothing about its level: a thread did not suspend (P17 §4.2.3).
 
-        A thread that an operator keeps for good does not hold up the law for good: once who runs stays the same, it goes on.
+        A thread that an operator never releases does not stop the law: once the same threads run
+        for a while, the law goes on.
         """
         excess = sample.threads_active - sample.threads_requested
         more_unsuspendable = sample.threads_unsuspendable > self._unsuspendable
@@ -262,7 +263,7 @@ class Loop:
         self._latencies = _added(self._latencies, sample.latency_counts)
 
     def is_due(self, sample_s: float) -> bool:
-        """Whether a period is over, as nearly as samples of `sample_s` allow."""
+        """Return True if a period is over, as nearly as samples of `sample_s` allow."""
         return self.elapsed_s > self.period_s - sample_s / 2
 
     @property
@@ -302,7 +303,7 @@ class Loop:
         return decision
 
     def _counted(self, needed: frozenset[str]) -> dict[str, Any]:
-        """What a law needs of operators, ports and sinks; nobody else's step has to look through it."""
+        """Return the counts of operators, ports and sinks that a law needs; empty for other laws."""
         counted: dict[str, Any] = {name: tuple(sums) for name, sums in self._sums.items() if name in needed and sums}
         if "full" in counted:
             counted["full"] = tuple(min(1.0, full_s / self.whole_s) for full_s in counted["full"])
@@ -339,7 +340,9 @@ def _added(sums: Sequence[float], values: Sequence[float]) -> list[float]:
 
 
 def mean_latency_s(counts: Sequence[int]) -> float | None:
-    """Of a histogram whose buckets are those of `latency_bounds_ns`, by their middles; None if it is empty."""
+    """Return the mean latency [s] of a histogram, by the middles of its buckets (`latency_bounds_ns`).
+
+    None if the histogram is empty."""
     total = sum(counts)
     if total == 0:
         return None
@@ -354,7 +357,7 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
 
 
 def is_paced(graph: Graph) -> bool:
-    """Whether each source has a rate, at times at least."""
+    """Return True if each source has a rate, at least at times."""
     return all(source.rates or source.rate is not None for source in graph.operators.values() if source.is_source)
 
 
@@ -404,7 +407,7 @@ def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity
 
 
 def decides_under(model: Model) -> Decides:
-    """What a model's law decides about, besides threads. Raises UserError if under it there is no such law."""
+    """Return what a model's law decides about, besides threads. Raises UserError if the model has no such law."""
     return elasticity.decides_of(getattr(model, "law", DEFAULT_LAW), model.name)
 
 

@@ -1,4 +1,4 @@
-"""What others did to the CPUs of this process while it was measured: time stolen by the hypervisor, load of other processes."""
+"""Use of this process's CPUs by others while it was measured: stolen time, and other processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.machines.host.cpu import SHORTEST_S, Reading
 
 @dataclass(frozen=True)
 class Disturbance:
-    """How others disturbed a measured window; None where unknown."""
+    """Disturbance of a measured window by others; None where unknown."""
 
     steal_share: float | None = None  # of the time of the CPUs that this process may use, 0 .. 1
     load_of_others: float | None = None  # CPUs that other processes kept busy, among those that this one may use

@@ -94,7 +94,9 @@ def governor(root: Path = ROOT) -> str | None:
 
 
 def huge_pages(root: Path = ROOT) -> str | None:
-    """When the system gives memory in huge pages: `always`, `madvise`, which queues ask for, or `never`; None: not told."""
+    """Return the system's rule for huge pages: `always`, `madvise` (on request, as queues do) or `never`.
+
+    None if the system does not say."""
     chosen = re.search(r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or "")
     return chosen[1] if chosen else None
 

@@ -25,7 +25,7 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 @lru_cache
 def spread_factors(n: int) -> tuple[float, float]:
-    """By which the standard deviation of `n` >= 2 normal values is multiplied to get the ends of its 95 % interval."""
+    """Return the factors from the standard deviation of `n` >= 2 normal values to the ends of its 95 % interval."""
     from scipy.special import chdtri
 
     low, high = (math.sqrt((n - 1) / float(chdtri(n - 1, tail))) for tail in (0.025, 0.975))

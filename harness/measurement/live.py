@@ -12,10 +12,10 @@ from harness.measurement.control import Controller
 
 
 class Told:
-    """An engine whose samples are announced; all else is the engine's own.
+    """Engine that announces its samples, and otherwise behaves as the engine in it.
 
-    A sample is told when the next thing happens, whatever that is: by then the laws have seen it, and their step is told with
-    it. Nothing waits in between.
+    A sample is announced at the next call of any method: by then the laws have seen it, and their
+    step is announced with it. Nothing waits in between.
     """
 
     def __init__(self, engine: Engine, controller: Controller, names: Sequence[str], announce: Callable[[str], None]) -> None:
@@ -38,7 +38,7 @@ class Told:
         return self._sample
 
     def sample_events(self, events: int) -> Sample:
-        """As of a simulator."""
+        """Let so many events pass, as the simulator's engine does."""
         self._tell()
         self._sample = self._engine.sample_events(events)
         return self._sample

@@ -25,14 +25,14 @@ VARIABLE = "MILLRACE_LOCK"
 
 
 def lock_path() -> Path:
-    """Where the lock is: of all users, or if there is no folder for that of this one alone."""
+    """Return the path of the lock of all users; if there is no folder for that, of this user alone."""
     if os.environ.get(VARIABLE):
         return Path(os.environ[VARIABLE])
     return next((folder / NAME for folder in SHARED_FOLDERS if _is_for_all(folder)), own_path())
 
 
 def own_path() -> Path:
-    """Where the lock of this user alone is."""
+    """Return the path of the lock of this user alone."""
     return Path(tempfile.gettempdir(), f"millrace-{os.getuid()}.lock")
 
 
@@ -84,9 +84,10 @@ def _tell(notify: Callable[[str], None], path: Path, handle: int) -> None:
 
 
 def _open(path: Path) -> int:
-    """The file, readable for all who come later, whoever has made it; nobody's link is followed, and no other file is taken.
+    """Open the lock file, readable for all users; no link is followed, and no other file is taken.
 
-    Not opened to be made at once: many systems refuse that for a file of another user in a folder such as /tmp.
+    An existing file is opened without O_CREAT: many systems refuse that flag for a file of another
+    user in a folder such as /tmp.
     """
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
@@ -111,7 +112,7 @@ def _is_still_there(path: Path, handle: int) -> bool:
 
 
 def _is_for_all(folder: Path) -> bool:
-    """Whether everybody may make files there, and nobody remove those of others."""
+    """Return True if every user may make files there, and may not remove those of others."""
     try:
         what = folder.lstat()
     except OSError:

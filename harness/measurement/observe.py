@@ -27,7 +27,7 @@ STALL_S = 120.0  # a bounded run in which no tuple moves for so long is given up
 
 @dataclass
 class Observation:
-    """What was seen of one run. `samples` are the measured window's alone."""
+    """Observation of one run. `samples` are those of the measured window alone."""
 
     samples: Sequence[Sample] = ()
     before: list[Sample] = field(default_factory=list)  # of warming up, or of adapting where something is elastic
@@ -53,7 +53,7 @@ def observe(
     controller: Controller | None = None,
     finite: bool = False,
 ) -> Observation:
-    """Run `engine` as `spec` says; `copies` as in `graph.Flow`, `announce` is told each phase, and each period of laws.
+    """Execute `run` on `engine`. `copies` is that of `graph.Flow`; `announce` gets each phase, and each period of laws.
 
     A timed run that is over before its time is measured as a whole if its sources may end (`finite`), and has failed otherwise.
     Whatever happens, the engine is stopped before this returns or raises. Raises what the engine raises.

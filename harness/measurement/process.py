@@ -35,7 +35,7 @@ def run_in_fresh_process(
 
     A child that crashes, hangs for `timeout_s` (None: as `Run.timeout_s`), or answers anything but a record gives a
     *failed* record whose `error` says so in its first line; the child's last words follow. What a good child wrote to stderr is
-    passed on. `announce` is told the phases of the run, from another thread.
+    passed on. `announce` gets the phases of the run, on another thread.
     """
     import subprocess
     import threading

@@ -69,7 +69,7 @@ def profile(graph: Graph) -> Profiled:
 
 
 def _costs_ns(sample: Sample, alike: Sequence[Sequence[int]]) -> list[float]:
-    """By operator: what a tuple took; the mean of those that are alike."""
+    """Return the time of a tuple in each operator [ns]; like operators have their mean."""
     busy_ns = min(sample.cpu_s, sample.elapsed_s) * 1e9
     costs = [0.0] * len(sample.processed)
     for places in alike:

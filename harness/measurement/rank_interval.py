@@ -24,7 +24,7 @@ class Interval(NamedTuple):
 
 
 def coverage(n: int, k: int) -> float:
-    """How surely the k-th smallest and k-th largest of `n` values hold the median between them."""
+    """Return the probability that the median lies between the k-th smallest and k-th largest of `n` values."""
     return 1 - 2 * sum(math.comb(n, heads) for heads in range(k)) / 2**n
 
 

@@ -20,8 +20,9 @@ from harness.measurement.subject import build_subject
 from harness.models import Dynamic, Multilevel, with_level
 
 PROFILE_PERIODS = 4
-"""Of its law that a profile looks back at most: where it is longer, a law that sees throughput change sees old costs beside it
-for many periods, takes the new load for a known one, or divides the graph by a mixture of both."""
+"""Longest window of a profile, in periods of its law. A longer one would show old costs beside a new
+throughput for many periods: the law would take the new load for a known one, or place queues by a
+mixture of both."""
 
 SHORTEST_PROFILE_S = 0.4  # half of it is 200 looks at each thread: fewer say little about a hundred operators
 
@@ -39,7 +40,7 @@ def run_once(run: Run) -> dict[str, Any]:
 
 
 def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
-    """As `run_once`, telling its phases, and with `commit` null: whoever starts measuring processes asks for it once."""
+    """Do one run as `run_once` does, and announce its phases. `commit` stays null: the caller fills it in."""
     if isinstance(run.model, PeerModel):
         from harness.peers.measure import measure_peer  # late: that room stands on this one
 
@@ -81,7 +82,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
 
 
 def _wants_profile(run: Run) -> bool:
-    """Whether the law goes by operators' costs, or by useful time, which the profile tells where no engine counts it."""
+    """Return True if the law uses operators' costs, or useful time that the engine does not count itself."""
     model = run.model
     if not isinstance(model, (Dynamic, Multilevel)) or not model.elastic:
         return False  # an engine of co-routines counts useful time itself
@@ -89,7 +90,7 @@ def _wants_profile(run: Run) -> bool:
 
 
 def _options(run: Run) -> dict[str, Any]:
-    """What else `open_engine` is told: of a run whose law needs costs that it wants a profile; of a simulated one, where."""
+    """Return further options of `open_engine`: a profile if the law needs costs; machine and seed if simulated."""
     options: dict[str, Any] = {}
     if _wants_profile(run):
         window_s = min(max(PROFILE_PERIODS * run.period_s, SHORTEST_PROFILE_S), harness.engine.PROFILE_WINDOW_S)

@@ -1,4 +1,4 @@
-"""Which source was measured: the commit of the project's checkout."""
+"""The source that was measured: the commit of the project's checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one run is: built once, by `run_of`, for every caller, and passed on unchanged, to the measuring process as JSON."""
+"""One run: built once, by `run_of`, for every caller, and passed on unchanged, to the measuring process as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ PERIOD_S = 1.0  # of control laws, unless another one is asked for
 DURATION_S = 2.0  # of the measured window, likewise
 
 VIRTUAL_PERIOD_S, VIRTUAL_DURATION_S = 0.002, 0.02
-"""The same of simulated runs. Virtual time has no noise and no ticks, and costs seconds a tenth of a second: docs/design.md."""
+"""Defaults of simulated runs. Virtual time has no noise and no ticks, and a tenth of a virtual second
+takes seconds to simulate (docs/design.md)."""
 
 QUANTA = 2
 """That a virtual period of co-routines has at least: a co-routine may keep its thread for all of one, and a period then tells
@@ -110,7 +111,7 @@ class Run:
 
     @property
     def simulation_seed(self) -> int:
-        """What a simulated run draws its chances from: another one in each repeat. Variants share those of nominal runs."""
+        """Seed of a simulated run's random choices: another one in each repeat. Variants share that of the nominal run."""
         return self.seed + self.repeat
 
     @property
@@ -160,7 +161,7 @@ class Run:
 
     @property
     def adaptation_limit_s(self) -> float:
-        """The same of a run in which something is elastic, where the laws adapt instead."""
+        """Seconds after which the adaptation of a run with an elastic part gives up."""
         if self.warmup != "auto":
             return float(self.warmup)
         places = isinstance(self.model, Multilevel)

@@ -1,4 +1,4 @@
-"""When a run has become stationary. Samples in, verdict out: no clock, no thread.
+"""Test of whether a run is stationary. It takes samples and returns a verdict, without clock or thread.
 
 A run is stationary over two windows in a row if their sink rates agree, and if in each of them the sinks receive as fast as
 the sources send (times the copies that a tuple becomes). The second condition is what a filling pipeline breaks: its sinks may
@@ -19,7 +19,7 @@ DRIFT = 0.2  # by how much the halves of a measured window may differ although t
 
 @dataclass(frozen=True)
 class Window:
-    """What went in and came out in a stretch of time."""
+    """Tuples that went in and came out in a stretch of time."""
 
     elapsed_s: float
     source_tuples: int
@@ -33,7 +33,7 @@ class Window:
 
 
 def stationary(first: Window, second: Window, copies: int | None, tolerance: float = TOLERANCE) -> bool:
-    """Whether the run was stationary over two windows in a row.
+    """Return True if the run was stationary over two windows in a row.
 
     `copies`: tuples at the sinks for each tuple sent, None if that depends on the tuple; sources are then not looked at.
     """
@@ -48,13 +48,13 @@ def stationary(first: Window, second: Window, copies: int | None, tolerance: flo
 
 
 def settled_within(samples: Sequence[Sample], copies: int | None, tolerance: float = TOLERANCE) -> bool:
-    """Whether the two halves of a measured window agree: the verdict on a run whose warm-up was not watched."""
+    """Return True if the two halves of a measured window agree: for a run whose warm-up was not watched."""
     middle = len(samples) // 2
     return stationary(Window.of(samples[:middle]), Window.of(samples[middle:]), copies, tolerance)
 
 
 def stayed_settled(samples: Sequence[Sample], copies: int | None) -> bool:
-    """Whether the measured window of a run bears out that its warm-up was over: its halves do not differ by more than `DRIFT`.
+    """Return True if the halves of a measured window differ by at most `DRIFT`, so that its warm-up was over.
 
     Two neighbouring windows of a warm-up agree by chance now and then while queues still fill. One sample says nothing.
     """
@@ -84,6 +84,6 @@ class WarmUp:
         return self.settled or self.elapsed_s >= self._limit_s
 
     def _stationary(self, length: int) -> bool:
-        """Whether the last two windows of `length` samples are."""
+        """Return True if the last two windows of `length` samples are stationary."""
         before, last = self.samples[-2 * length : -length], self.samples[-length:]
         return stationary(Window.of(before), Window.of(last), self._copies, self._tolerance)

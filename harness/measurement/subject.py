@@ -1,4 +1,4 @@
-"""What a run executes, by the word that names it: a topology of this project, or a graph file."""
+"""The graph of a run, by the word that names it: a topology of this project, or a graph file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Subject:
 
 
 def find_subject(word: str, given: Mapping[str, Value], seed: int) -> Subject:
-    """What a word means. Raises UserError for a topology, file or parameter that is not there, or a graph that cannot run."""
+    """Return what a word names. Raises UserError for a topology, file or parameter that does not exist, or a
+    graph that cannot run."""
     from harness.graph.files.file import is_graph_file, load_graph_file
 
     if not is_graph_file(word):

@@ -95,7 +95,7 @@ class Unfinished:
 
 
 def _digest(runs: Sequence[str], digests: Sequence[str]) -> str:
-    """Of the runs, and of the program and the machine that make them."""
+    """Return a digest of the runs, and of the program and the machine that make them."""
     program = [
         (str(path.relative_to(CHECKOUT)), path.stat().st_mtime_ns)
         for folder in ("harness", "topologies")

@@ -28,7 +28,7 @@ NOISE = 0.02
 
 
 def is_unreached(variant: Run, nominal: Run, record: Mapping[str, Any]) -> bool:
-    """Whether a simulated variant replaces only steps of `atomic.contended` out of the reach of its arm's nominal run.
+    """Return True if a variant replaces only steps of `atomic.contended` that its nominal run cannot reach.
 
     `record`: of the nominal run with the variant's chances, which are those of the first repeat.
     """
@@ -56,14 +56,14 @@ def mark_reached(record: dict[str, Any], nominal: Mapping[str, Any]) -> None:
 
 
 def _outcome(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What two simulations have in common only if every event of theirs was at the same time."""
+    """Return values that two simulations share only if all their events were at the same times."""
     simulation = record["simulation"]
     told = tuple(record[key] for key in ("sink_tuples_per_s", "submitted_tuples_per_s", "cpu_seconds", "latency_ns"))
     return (*told, *(simulation.get(key) for key in ("events", "virtual_s", "passed_tuples_per_s", "load")))
 
 
 def one_seed_decides(nominal: Mapping[str, Any], ends: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether both ends of a constant's range move throughput to the same side of the nominal run's, and not by noise alone.
+    """Return True if both ends of a constant's range move throughput to the same side, by more than noise.
 
     Then chance has moved it, and not the constant, or as much as that. `ends`: the variants' records.
     """
