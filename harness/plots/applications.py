@@ -18,5 +18,5 @@ TABLES = application_panels.TABLES
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return application_panels.figure(tables, "Applications under every model")

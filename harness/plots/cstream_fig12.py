@@ -18,5 +18,5 @@ TITLE = "Co-routines beside Storm, without adaptation (C-Stream Figure 12)"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return storm_panels.figure(tables, TITLE)

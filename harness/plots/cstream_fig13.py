@@ -18,5 +18,5 @@ TITLE = "Co-routines with adaptation beside Storm (C-Stream Figure 13)"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return storm_panels.figure(tables, TITLE)

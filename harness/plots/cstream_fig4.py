@@ -19,5 +19,5 @@ TITLE = "Throughput and latency over threads, by policy (C-Stream Figures 4 and 
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return policy_panels.figure(tables, TITLE, policy_panels.THREADS)

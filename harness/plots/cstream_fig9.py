@@ -20,5 +20,5 @@ SHOWN_US = 80
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return replica_panels.figure(tables, TITLE, SHOWN_US)

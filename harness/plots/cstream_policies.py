@@ -25,7 +25,7 @@ TITLE = "Latency against throughput of all scheduling policies"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = joined(tables)
     rows = panels(table)
     columns = max(map(len, rows))
@@ -47,7 +47,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def draw(ax: Axes, rows: pd.DataFrame) -> None:
-    """One topology. At the point of each number of threads that lies farthest up stands how many they are."""
+    """Draw one topology. For each number of threads, the highest of its points is labelled with
+    that number.
+    """
     known = rows[rows["mean"].notna() & rows["p50"].notna()]
     for policy, look, line, _ in lines(known, THREADS):
         x, y = line["mean"].astype(float), line["p50"].astype(float) * NS

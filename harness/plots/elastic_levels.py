@@ -23,7 +23,7 @@ TITLE = "The default control law against every fixed thread level"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     ratios = tables["speedup"]
     ratios = ratios[(ratios["against"] == "best") & ratios["arm"].str.startswith("dynamic-elastic")]
 
@@ -35,6 +35,6 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _told(row: pd.Series, called: str) -> str:
-    """A ratio with its interval, which one repeat does not have."""
+    """Return a ratio with its interval, which one repeat does not have."""
     interval = "" if pd.isna(row["lo"]) else f" [{row['lo']:.0%}, {row['hi']:.0%}]"
     return f"{called} {row['ratio']:.0%}{interval}"

@@ -21,7 +21,8 @@ EXPENSIVE = (0.3, 0.4)  # of a cycle, from and to: as topologies/load_balance.py
 
 
 def bursts(rows: pd.DataFrame) -> Iterator[time_panels.Burst]:
-    """When expensive tuples were passing, by the number of tuples that had arrived. What lay in the buffers is not counted.
+    """Yield the stretches in which expensive tuples passed, by the number of tuples that had
+    arrived. Tuples in buffers are not counted.
 
     `rows` are those of one run, from its beginning, in the order of time.
     """
@@ -40,5 +41,5 @@ KIND = time_panels.balancing(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND)

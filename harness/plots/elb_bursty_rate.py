@@ -20,7 +20,9 @@ TABLES = ("throughput", "timeline")
 
 
 def silences(rows: pd.DataFrame) -> Iterator[time_panels.Burst]:
-    """When the source sends nothing: first a burst, then silence, over and over. `rows` are those of one run."""
+    """Yield the stretches in which the source sends nothing: first a burst, then silence, again and
+    again. `rows` are those of one run.
+    """
     parameters = json.loads(rows["parameters"].iloc[0])
     burst_s, silence_s = (int(parameters[name]) / 1e3 for name in ("burst", "silence"))
     begin_s = burst_s
@@ -33,5 +35,5 @@ KIND = time_panels.balancing("ElasticLoadBalance under bursts of tuples", bursts
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND)

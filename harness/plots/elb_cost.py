@@ -19,5 +19,5 @@ KIND = time_panels.balancing("ElasticLoadBalance: throughput and active ports ov
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND, cells_across=True)

@@ -21,5 +21,5 @@ KIND = gain_panels.Kind(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return gain_panels.figure(tables, KIND)

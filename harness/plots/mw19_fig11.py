@@ -19,5 +19,5 @@ KIND = gain_panels.Kind("Mixes: dynamic elastic and multilevel over manual (M19 
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return gain_panels.figure(tables, KIND)

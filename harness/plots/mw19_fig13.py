@@ -23,10 +23,12 @@ TABLES = ("throughput", "timeline")
 
 
 def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
-    """When the source sent tuples of even phases: the first operators have other work from there on.
+    """Yield the stretches in which the source sent tuples of even phases: in these the first
+    operators have other work.
 
-    `rows` are those of one run, from its first sample, in the order of time. What no sample saw was sent before: a simulated
-    run settles for a moment until its law looks, and sources stop with the last sample.
+    `rows` are those of one run, from its first sample, in the order of time. Tuples that no sample
+    saw were sent before the first sample: a simulated run settles for a moment before its law
+    starts, and sources stop with the last sample.
     """
     phase = int(json.loads(rows["parameters"].iloc[0])["phase"])
     seen = np.concatenate([[0.0], (rows["throughput_source"] * rows["elapsed_s"]).cumsum()])
@@ -42,5 +44,5 @@ KIND = adaptation_panels.Kind(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return adaptation_panels.figure(tables, KIND)

@@ -30,7 +30,7 @@ NS = 1e-9
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = tables["throughput"].merge(tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left")
     columns = list(places.rows_by_topology(table))
     with style.applied():
@@ -51,7 +51,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def draw(ax: Axes, rows: pd.DataFrame) -> None:
-    """The rates of one topology. An arm without a mean is named at the foot of its cost."""
+    """Draw the rates of one topology. An arm without a mean is named at the foot of its cost."""
     costs = _costs(rows)
     for name, look, line, shift in _lines(rows):
         line = line[line["mean"].notna()]
@@ -86,7 +86,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
-    """The median latencies of one topology."""
+    """Draw the median latencies of one topology."""
     costs = _costs(rows)
     for _, look, line, shift in _lines(rows):
         line = line[line["p50"].notna()]
@@ -101,7 +101,9 @@ def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """The fastest peer of one cell, and its mean over the highest of ours: `go 0.41 of ours`; "" without either."""
+    """Return the fastest peer of one cell, and its mean over the highest of ours: `go 0.41 of
+    ours`; "" without either.
+    """
     known = rows[rows["mean"].notna()]
     peers, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if peers.empty or ours.empty:
@@ -111,7 +113,9 @@ def verdict(rows: pd.DataFrame) -> str:
 
 
 def _lines(rows: pd.DataFrame):
-    """The arms in their order, ours first: name, style, rows by cost, and how far to the side they are drawn."""
+    """Yield the arms in their order, ours first: name, style, rows by cost, and how far to the side
+    they are drawn.
+    """
     arms = _arms(rows)
     for place, (name, model) in enumerate(arms):
         line = rows[rows["arm"] == name].sort_values("cost", key=lambda costs: costs.map(cost_key))

@@ -19,5 +19,5 @@ TITLE = "Throughput against scheduler threads: data parallelism of pipelines (P1
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return thread_panels.figure(tables["throughput"], TITLE)

@@ -25,5 +25,5 @@ KIND = time_panels.Kind(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND)

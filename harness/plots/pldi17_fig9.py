@@ -20,7 +20,7 @@ TITLE = "Throughput against scheduler threads: pure pipeline and pure data paral
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     switches = switch_table.lines(tables["throughput"], "pipeline")
     below = thread_panels.Below(lambda ax: switch_table.draw(ax, switches), switch_table.height(switches)) if switches else None
     return thread_panels.figure(tables["throughput"], TITLE, below=below)

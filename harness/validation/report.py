@@ -1,4 +1,6 @@
-"""What a person reads of a validation, in Markdown: a line a case, errors by group, the order of the models, the verdict."""
+"""Report of a validation in Markdown: a line for each case, errors by group, the order of the
+models, the verdict.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks"
 
 
 def report(comparisons: Sequence[Comparison], constants: Mapping[str, float] | None = None) -> str:
-    """The whole report. `constants`: those that were measured between the runs and took the place of the profile's."""
+    """Return the whole report. `constants`: those that were measured between the runs and replaced
+    the profile's.
+    """
     verdict = judge(comparisons)
     parts = ["## Throughput at the sinks [tuples/s]", table(ROW_HEADINGS, [_row(each) for each in comparisons], left=4)]
     parts.append(_note(comparisons, constants or {}))
@@ -51,7 +55,7 @@ def _row(each: Comparison) -> tuple[str, ...]:
 
 
 def remarks(each: Comparison) -> list[str]:
-    """What has to be known about a case."""
+    """Return the remarks that a reader of a case must know."""
     found = []
     if each.unstable:
         found.append("unstable")
@@ -149,7 +153,7 @@ def _word(met: bool) -> str:
 
 
 def amount(rate: float | None) -> str:
-    """A rate with three digits: 1.23 M, 45.6 k, 789."""
+    """Return a rate with three digits: 1.23 M, 45.6 k, 789."""
     if rate is None:
         return "-"
     for unit, factor in ((" M", 1e6), (" k", 1e3)):
@@ -160,12 +164,14 @@ def amount(rate: float | None) -> str:
 
 
 def signed(share: float | None) -> str:
-    """An error for people: +12.3%."""
+    """Return an error for people: +12.3%."""
     return "-" if share is None else f"{share:+.1%}"
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    """A Markdown table; the first `left` columns and the last one, if it is remarks, are aligned to the left."""
+    """Return a Markdown table; the first `left` columns and the last one, if it is remarks, are
+    aligned to the left.
+    """
     cells = [tuple(headings), *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     to_left = [place < left or name == "remarks" for place, name in enumerate(headings)]

@@ -1,4 +1,6 @@
-"""The table of a validation, a row a case: what the figure is drawn from, and what others may read."""
+"""Table of a validation, a row for each case: the figure is drawn from it, and other programs may
+read it.
+"""
 
 from __future__ import annotations
 

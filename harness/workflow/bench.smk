@@ -9,7 +9,8 @@ rule bench_laws:
         CONFIG.bench("saso"),
     log:
         f"{CONFIG.results}/logs/tables/saso.log",
-    # Before simulations, which are many and short: the longest job of one core, begun last, would leave the other cores idle.
+    # Before simulations, which are many and short: the longest job of one core, started last, would
+    # leave the other cores idle.
     priority: 4
     threads: 1
     params:
@@ -19,7 +20,9 @@ rule bench_laws:
 
 
 rule bench_placements:
-    """Every law that places queues, and what it must beat, on scenarios of the SASO bench in two dimensions."""
+    """Every law that places queues, and the baselines, on scenarios of the SASO bench in two
+    dimensions.
+    """
     input:
         code(freshness.of_bench("queues")),
     output:

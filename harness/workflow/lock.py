@@ -1,7 +1,7 @@
 """One workflow at a time in a working directory.
 
-Snakemake's own lock is a file that a killed workflow leaves behind, and that somebody must then remove by hand. This one
-belongs to the process: the system releases it however the process ends.
+Snakemake's own lock is a file that a killed workflow leaves behind, and that a user must then
+remove by hand. This lock belongs to the process: the system releases it however the process ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _held: dict[
 
 
 def hold_lock() -> None:
-    """Take the lock of the working directory, for as long as this process lives; does nothing if it has it already.
+    """Take the lock of the working directory, for as long as this process lives; does nothing if
+    the process has it already.
 
     Raises RunFailed if another process holds it, or if the lock file cannot be made.
     """
