@@ -21,7 +21,9 @@ MAX_DEPTH = (MAX_OPERATORS - 2) // 2  # with a width of 1, two chains; a width o
 
 
 def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> Graph:
-    """Two trees of `depth` levels; `spread2.3` is the third operator of the second level, and `join2.3` its mirror image."""
+    """Return two trees of `depth` levels; `spread2.3` is the third operator of the second level,
+    and `join2.3` its mirror image.
+    """
     graph = Graph("bushy", payload)
     costs = iter(work_costs(cost, size(width, depth) - 2, seed))
     level = [graph.source("source")]
@@ -41,12 +43,12 @@ def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> G
 
 
 def _parent_port(parents: list[Operator], child: int, width: int) -> PortId:
-    """The output port that feeds the child of this index; a source has only the one."""
+    """Return the output port that feeds the child of this index; a source has only one."""
     return parents[0].output(0) if parents[0].is_source else parents[child // width].output(child % width)
 
 
 def size(width: int, depth: int, **_: object) -> int:
-    """Operators of the graph; where it is above `MAX_OPERATORS`, only that it is."""
+    """Return the number of operators of the graph; above `MAX_OPERATORS`, any number above it."""
     if width == 1:
         return 2 * depth + 2
     total, level = 2, 1

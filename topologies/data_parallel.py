@@ -12,7 +12,7 @@ from topologies.costs import COST, work_costs
 
 
 def build(width: int, cost: int | str, payload: int, seed: int) -> Graph:
-    """`width` work operators side by side."""
+    """Return `width` work operators side by side."""
     graph = Graph("data-parallel", payload)
     source, split = graph.source("source"), graph.split("split", outputs=width)
     graph.connect(source, split)

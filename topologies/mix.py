@@ -13,7 +13,7 @@ MAX_SIDE = 100_000  # the longest chain, and the most chains
 
 
 def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> Graph:
-    """`width` chains side by side; `work2.5` is the fifth operator of the second chain."""
+    """Return `width` chains side by side; `work2.5` is the fifth operator of the second chain."""
     graph = Graph("mix", payload)
     source, split = graph.source("source"), graph.split("split", outputs=width)
     graph.connect(source, split)

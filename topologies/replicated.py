@@ -23,7 +23,7 @@ MERGE = Parameter(
 
 
 def build(width: int, busy: int, merge: str, payload: int, seed: int) -> Graph:
-    """`width` busy operators side by side."""
+    """Return `width` busy operators side by side."""
     graph = Graph("replicated", payload)
     source, split = graph.source("source"), graph.split("split", outputs=width)
     graph.connect(source, split)

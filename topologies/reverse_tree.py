@@ -13,7 +13,9 @@ from topologies.tree import BRANCHING, DEPTH, size
 
 
 def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Graph:
-    """`busy2.3` is the third operator of the second level, seen from the sink; `source3` is before the third leaf."""
+    """Return the graph. `busy2.3` is the third operator of the second level, seen from the sink;
+    `source3` is before the third leaf.
+    """
     graph = Graph("reverse-tree", payload)
     above = [graph.source(f"source{i + 1}") for i in range(branching ** (depth - 1))]
     for level in range(depth, 0, -1):

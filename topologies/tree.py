@@ -17,7 +17,9 @@ BRANCHING = Parameter("branching", 2, "children", 1, MAX_PORTS, "children of eac
 
 
 def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Graph:
-    """`busy2.3` is the third operator of the second level, `sink3` is behind the third leaf."""
+    """Return the graph. `busy2.3` is the third operator of the second level, `sink3` is behind the
+    third leaf.
+    """
     graph = Graph("tree", payload)
     ways = [graph.source("source").output(0)]
     for level in range(1, depth + 1):
@@ -32,7 +34,7 @@ def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Gra
 
 
 def size(depth: int, branching: int, **_: object) -> int:
-    """Operators of the graph; where it is above `MAX_OPERATORS`, only that it is."""
+    """Return the number of operators of the graph; above `MAX_OPERATORS`, any number above it."""
     if branching == 1:
         return depth + 2
     total, level = 1, 1

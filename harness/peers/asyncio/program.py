@@ -1,6 +1,7 @@
-"""A graph in asyncio, as a Python user would write it: a task an operator, and an `asyncio.Queue` before each.
+"""A graph in asyncio, as a Python user would write it: a task for each operator, and an
+`asyncio.Queue` before each.
 
-What it is told and what it answers: harness/peers/plan.py and harness/peers/program.py.
+Its input and its answers: harness/peers/plan.py and harness/peers/program.py.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FINAL = None  # the last thing on a stream
-SAMPLED = 32  # one tuple in so many has its latency taken
-SERIAL_FLOP = 32  # from here on an operator's chain of multiplies continues from tuple to tuple
+SAMPLED = 32  # the latency of one tuple in so many is measured
+SERIAL_FLOP = 32  # from this cost on, the chain of multiplies continues from tuple to tuple
 CALIBRATION_FLOP = 200_000
 BUCKETS = 592  # of the latency histogram: exact below 16 ns, then 16 to each power of two
 MASK = 2**64 - 1
