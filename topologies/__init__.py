@@ -29,7 +29,8 @@ MAX_PATH = 4096  # characters
 class Parameter:
     """A parameter of a topology.
 
-    A value is a whole number from `low` to `high` in `unit` (None: no number), one of `words`, a path, or a URL.
+    A value is a whole number from `low` to `high` in `unit` (None: no number), one of `words`, a
+    path, or a URL.
     """
 
     name: str
@@ -41,7 +42,8 @@ class Parameter:
     words: tuple[str, ...] = ()
     path: bool = False  # it may name a file
     url: bool = False  # it may be a web address
-    once: tuple[str, ...] = ()  # words whose input can be read only once, so that only one run is possible
+    # words whose input can be read only once, so that only one run is possible
+    once: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
@@ -135,7 +137,8 @@ def build(name: str, values: Mapping[str, Value], seed: int) -> tuple[Graph, dic
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # needed on mistakes only; a measuring process must start fast
+    # needed on mistakes only; a measuring process must start fast
+    from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""

@@ -1,13 +1,15 @@
-"""Bushy graph (M19 Figure 8(d)): a tree that spreads the tuples, and the mirrored tree that joins them again.
+"""Bushy graph (M19 Figure 8(d)): a tree that spreads the tuples, and the mirrored tree that joins
+them again.
 
-The paper says that the graph has 82 operators; its drawing is not in the text that we have. Our reading: with `width` 3 and
-`depth` 4,
+The paper says that the graph has 82 operators; its drawing is not in the text that we have. Our
+reading: with `width` 3 and `depth` 4,
 
     source -> tree of 1 + 3 + 9 + 27 operators -> mirrored tree of 27 + 9 + 3 + 1 operators -> sink: 1 + 40 + 40 + 1 = 82
 
-Each operator of the first tree sends its tuples round-robin to its `width` children. The leaves of the first tree feed the
-leaves of the second one to one; in the second tree the children of an operator share its single input port. Every operator of
-the trees is a work operator: there is neither a split nor a merge, so all of them can have a queue.
+Each operator of the first tree sends its tuples round-robin to its `width` children. The leaves of
+the first tree feed the leaves of the second one to one; in the second tree the children of an
+operator share its single input port. Every operator of the trees is a work operator: there is
+neither a split nor a merge, so all of them can have a queue.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from harness.graph.values import MAX_OPERATORS, MAX_PORTS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, work_costs
 
-MAX_DEPTH = (MAX_OPERATORS - 2) // 2  # with a width of 1, two chains; a width of 2 ends at 18 levels
+# with a width of 1, two chains; a width of 2 ends at 18 levels
+MAX_DEPTH = (MAX_OPERATORS - 2) // 2
 
 
 def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> Graph:

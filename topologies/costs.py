@@ -60,4 +60,5 @@ def shared_costs(heavy: int, count: int, seed: int) -> list[int]:
 def _placed(heavy: int, medium: int, count: int, seed: int) -> list[int]:
     costs = [HEAVY] * heavy + [MEDIUM] * medium + [LIGHT] * (count - heavy - medium)
     generator = random.Random(seed)
-    return sorted(costs, key=lambda _: generator.random())  # Python guarantees the same numbers for ever only for random()
+    # Python guarantees the same numbers for ever only for random()
+    return sorted(costs, key=lambda _: generator.random())

@@ -1,6 +1,8 @@
-"""Pure data parallelism (P17 §5.2, M19 Figure 8(b)): source -> split -> `width` work operators -> sink.
+"""Pure data parallelism (P17 §5.2, M19 Figure 8(b)): source -> split -> `width` work operators ->
+sink.
 
-There is no merge: every work operator feeds the one input port of the sink, where many threads may meet.
+There is no merge: every work operator feeds the one input port of the sink, where many threads may
+meet.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ threads a further one slows the others. Loads, as in the operator's own tests:
 
   constant      every tuple costs `cost`, the source is as fast as it is allowed to
   bursty-cost   of `cycle` tuples 30 % cost 1 FLOP, then 10 % `cost`, then 60 % 1 again, repeatedly
-  bursty-rate   the source sends for `burst`, as fast as it is allowed to, and is silent for `silence`,
-                repeatedly
+  bursty-rate   the source sends for `burst`, as fast as it is allowed to, and is silent for
+                `silence`, repeatedly
 
 The law of the operator decides the number of active ports, unless `elastic` is no.
 """
@@ -74,8 +74,7 @@ def build(
 
 
 def wrong(workers: int, initial: int | str, **_: object) -> str | None:
-    """Return the broken rule if the number of initially active ports is above the number of ports.
-    """
+    """Return the broken rule if the number of initially active ports is above the number of ports."""
     if isinstance(initial, int) and initial > workers:
         return f"parameter initial must be at most {workers}, which is workers, not {initial}"
     return None

@@ -3,8 +3,8 @@ break-ins as well.
 
   figure   14 operators: lines -> parse x7 -> failures only -> failure x4 -> failures; 13 threaded
            ports by hand
-  large    27 operators: the order of lines restored, suspects by three windows, break-ins by a join;
-           9 threaded ports by hand
+  large    27 operators: the order of lines restored, suspects by three windows, break-ins by a
+           join; 9 threaded ports by hand
 
 The input is generated, or a file of real lines, plain or gzip. It is repeated, with times that go
 on, without end or `cycles` times.
@@ -26,7 +26,8 @@ def build(form: str, records: int, input: str, cycles: int | str, placement: str
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
-    from harness.applications.login_failures import FORMS, input_of  # late: it is compiled, and other topologies do not need it
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications.login_failures import FORMS, input_of
 
     text, truncated = input_of(records, seed, "" if input == GENERATED else input)
     return FORMS[form](text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph

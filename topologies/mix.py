@@ -1,6 +1,8 @@
-"""Data parallelism of pipelines (P17 §5.3, M19 Figure 8(c)): source -> split -> chains of work operators -> sink.
+"""Data parallelism of pipelines (P17 §5.3, M19 Figure 8(c)): source -> split -> chains of work
+operators -> sink.
 
-There are `width` chains of `depth` operators; the papers use 10 of 50 to 100. There is no merge, as in `data_parallel`.
+There are `width` chains of `depth` operators; the papers use 10 of 50 to 100. There is no merge, as
+in `data_parallel`.
 """
 
 from __future__ import annotations

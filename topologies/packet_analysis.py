@@ -22,7 +22,8 @@ def build(sources: int, records: int, input: str, cycles: int | str, placement: 
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
-    from harness.applications import packet_analysis as application  # late: it is compiled, and other topologies do not need it
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications import packet_analysis as application
 
     data, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
     times = 0 if cycles == ENDLESS else cycles

@@ -1,7 +1,8 @@
-"""Reverse tree (C-Stream §5.1): a source before each leaf -> `depth` levels of busy operators -> sink.
+"""Reverse tree (C-Stream §5.1): a source before each leaf -> `depth` levels of busy operators ->
+sink.
 
-The mirror image of the topology tree: the children of an operator share its input port. As there, the paper's drawing is not
-part of the text that we have, and the sources are our reading.
+The mirror image of the topology tree: the children of an operator share its input port. As there,
+the paper's drawing is not part of the text that we have, and the sources are our reading.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Tree (C-Stream §5.1): source -> `depth` levels of busy operators -> a sink behind each leaf.
 
-Each operator sends its tuples to its `branching` children in turn, so that a level passes on as much as the one before it. The
-paper gives the tree a depth of 6 and a branching factor of 2: 63 busy operators. Its drawing (Figure 3) is not part of the text
-that we have; that each leaf has a sink of its own is our reading.
+Each operator sends its tuples to its `branching` children in turn, so that a level passes on as
+much as the one before it. The paper gives the tree a depth of 6 and a branching factor of 2: 63
+busy operators. Its drawing (Figure 3) is not part of the text that we have; that each leaf has a
+sink of its own is our reading.
 """
 
 from __future__ import annotations

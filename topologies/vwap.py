@@ -19,7 +19,8 @@ def build(records: int, input: str, cycles: int | str, placement: str, seed: int
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
-    from harness.applications.vwap import Vwap, input_of  # late: it is compiled, and other topologies do not need it
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications.vwap import Vwap, input_of
 
     text, truncated = input_of(records, seed, "" if input == GENERATED else input)
     return Vwap(text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph

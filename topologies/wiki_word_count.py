@@ -21,7 +21,8 @@ def build(records: int, input: str, url: str, port: int | str, cycles: int | str
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
-    from harness.applications import wiki_word_count as application  # late: it is compiled, and other topologies do not need it
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications import wiki_word_count as application
 
     by_hand, published = placement == HAND, None if port == NONE else port
     if url != NONE or input == STANDARD:
@@ -31,8 +32,7 @@ def build(records: int, input: str, url: str, port: int | str, cycles: int | str
 
 
 def wrong(input: str, url: str, cycles: int | str, **_: object) -> str | None:
-    """Return the broken rule if there are two inputs, or if a live input would have to be repeated.
-    """
+    """Return the broken rule if there are two inputs, or if a live input would have to be repeated."""
     if url != NONE and input != GENERATED:
         return "url must be none where input is given"
     if cycles != ENDLESS and (url != NONE or input == STANDARD):

@@ -36,7 +36,8 @@ def read_input(path: str) -> GivenInput:
     for at in range(0, len(packed), PIECE):
         piece = packed[at : at + PIECE]
         while piece:
-            if unpacker is None or unpacker.eof:  # one member after the other, with zeros between them
+            # one member after the other, with zeros between them
+            if unpacker is None or unpacker.eof:
                 unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
                 piece = bytes(piece).lstrip(b"\0") if pieces else piece
             before = unpacker.copy()

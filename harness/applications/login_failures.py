@@ -55,7 +55,7 @@ COSTS = {"lines": 150, "parse": 400, "filter": 100, "failure": 300, "other": 100
 """Approximate cost of a tuple [FLOP], for the size of batches."""
 
 
-# -- input --------------------------------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
@@ -117,12 +117,11 @@ def generate(records: int, seed: int) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-# -- graphs -------------------------------------------------------------------------------------------------------------------
+# -- graphs ----------------------------------------------------------------------------------------
 
 
 class Built:
-    """A graph, and the counters of its operators: `graph.counts` returns them when a run is over.
-    """
+    """A graph, and the counters of its operators: `graph.counts` returns them when a run is over."""
 
     def __init__(self, name: str, text: bytes, truncated: bool, cycles: int, ports: int, keep: int) -> None:
         self.graph = Graph(name, payload=0)

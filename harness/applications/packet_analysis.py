@@ -105,7 +105,7 @@ COSTS = {"packets": 150, "query": 150, "label": 100, "alert": 100}
 """Approximate cost of a tuple [FLOP], for the size of batches."""
 
 
-# -- models of names ----------------------------------------------------------------------------------------------------------
+# -- models of names -------------------------------------------------------------------------------
 
 
 def class_of(letter: str) -> int:
@@ -162,7 +162,7 @@ def features_of(label: str) -> tuple[float, float, float, float]:
     )
 
 
-# -- input --------------------------------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
@@ -215,7 +215,8 @@ def generate(records: int, seed: int) -> bytes:
     picked = iter(draw.choices(names, [rank**-SLOPE for rank in range(1, DOMAINS + 1)], k=records + 1))
     asking = iter(draw.choices(clients, [1 / rank for rank in range(1, CLIENTS + 1)], k=records + 1))
     now, number = 1_700_000_000 * 10**9, 0
-    waiting: list[tuple[int, int, bytes]] = []  # future packets: an answer may come after the next questions
+    # future packets: an answer may come after the next questions
+    waiting: list[tuple[int, int, bytes]] = []
     out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
     while len(out) <= records:
         while waiting and waiting[0][0] <= now and len(out) <= records:
@@ -279,7 +280,7 @@ def _question(name: str, kind: int) -> bytes:
     return b"".join(bytes((len(label),)) + label.encode() for label in name.split(".")) + struct.pack(">BHH", 0, kind, 1)
 
 
-# -- graph --------------------------------------------------------------------------------------------------------------------
+# -- graph -----------------------------------------------------------------------------------------
 
 
 class PacketAnalysis:

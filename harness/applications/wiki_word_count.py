@@ -38,7 +38,7 @@ COSTS = {"changes": 300, "tokenise": 1500, "count": 150, "sink": 60}
 """Approximate cost of a tuple [FLOP], for the size of batches."""
 
 
-# -- input --------------------------------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
@@ -59,7 +59,8 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
 A_SECOND = 30  # changes, about (a guess, not measured)
 WIKIS = ("wikidatawiki", "commonswiki", *(f"{code}wiki" for code in ("en", "de", "fr", "ru", "ar", "cs", "es", "fa")))
 WIKI_SHARES = (0.19, 0.16, 0.13, 0.1, 0.09, 0.08, 0.07, 0.07, 0.06, 0.05)
-"""The two largest have a tenth to a fifth of the changes each, as in the real stream; those of the others are guesses."""
+"""The two largest have a tenth to a fifth of the changes each, as in the real stream; those of the
+others are guesses."""
 WORDS = 50_000
 SLOPE = 1.0  # of words, by rank
 SYLLABLES = ("ka", "ro", "mi", "ten", "sul", "ver", "an", "dor", "pe", "lin", "gu", "sha", "bor", "né", "ост", "ли", "京")
@@ -123,7 +124,7 @@ def change_of(record: bytes) -> dict[str, object]:
     return {"number": 0, "shift": 0, "text": record}
 
 
-# -- graph --------------------------------------------------------------------------------------------------------------------
+# -- graph -----------------------------------------------------------------------------------------
 
 
 class WikiWordCount:

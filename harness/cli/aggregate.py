@@ -95,7 +95,9 @@ def _alone(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
 
 
 def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
-    """Take the tables if they were made ahead; else make them, and those of other experiments ahead."""
+    """Take the tables if they were made ahead; else make them, and those of other experiments
+    ahead.
+    """
     from harness.experiments.config import load_config
     from harness.spark import ahead
     from harness.spark.aggregate import Summary, aggregate

@@ -74,7 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--software", metavar="PATH", help="the software profile (default: config/software/millrace.yaml)")
     parser.add_argument("--only", action="append", metavar="GROUP", help=f"one of: {', '.join(GROUPS)}; may be repeated")
     parser.add_argument("--json", action="store_true", help="write what was found as JSON to stdout in place of the table")
-    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)  # tests: one round that does almost nothing
+    # tests: one round that does almost nothing
+    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -216,7 +217,8 @@ def _of_another_cpu(base: Machine, kept: Sequence[str]) -> Iterator[str]:
     model, _ = _origin()
     if not base.title.startswith(f"{model}, "):
         told = ["core.ipc, by which costs of the runtime are scaled from machine to machine"]
-        known = {"core.ipc", *(f"{room}.{key}.1" for room, key in SMT_TABLES)}  # the latter are 1 by definition
+        # the latter are 1 by definition
+        known = {"core.ipc", *(f"{room}.{key}.1" for room, key in SMT_TABLES)}
         told += [path for path in kept if path not in known]
         yield f"not measured, and still of {base.title!r}, not of this {model}: {'; '.join(told)}"
 

@@ -68,7 +68,8 @@ class Countdown:
         from harness.experiments.config import clock
 
         past_s = self._estimated_s - self._left_s
-        stretch = (time.monotonic() - self._started_s) / past_s if past_s > 0 else 1.0  # actual time over estimated time so far
+        # actual time over estimated time so far
+        stretch = (time.monotonic() - self._started_s) / past_s if past_s > 0 else 1.0
         return f"[{self._done}/{self._total}] {clock(self._left_s * stretch)} left"
 
     def _overwrite(self, text: str) -> None:

@@ -18,7 +18,8 @@ def ended_like_ctrl_c() -> Iterator[None]:
 
     def interrupt(number: int, frame: object) -> None:
         for each in taken:
-            signal.signal(each, signal.SIG_IGN)  # `timeout` sends it twice, and the second must not end the writing
+            # `timeout` sends it twice, and the second must not end the writing
+            signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     for number in taken:

@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
     report = config.report if args.report == IN_RESULTS else args.report
     targets = [file for word in args.target for file in _files(config, word)]
-    missing = _missing(config, _made(config, targets))  # Snakemake does not remake results whose inputs were deleted
+    # Snakemake does not remake results whose inputs were deleted
+    missing = _missing(config, _made(config, targets))
     unusable = _unusable(config, _made(config, targets))
     wanted = [*_made(config, targets), *missing] if missing else targets
     if args.cores != "all" and not (args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0):
@@ -70,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
     if report is not None and Path(report).suffix not in (".html", ".zip"):
         raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
     common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
-    common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default explains these
+    # profiles/default explains these
+    common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]
     common += ["--max-checksum-file-size", "32MB"]  # and this one
     again = ["--forcerun", *unusable] if unusable else []
     if args.dry_run:

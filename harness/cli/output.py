@@ -1,4 +1,6 @@
-"""Standard output and standard error: their encoding may lack our characters, and they may be a full disk or a closed pipe."""
+"""Standard output and standard error: their encoding may lack our characters, and they may be a
+full disk or a closed pipe.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ from harness.machines.place import Place
 
 
 def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = LOCAL) -> None:
-    """Add the options; `harness.machines.place.find_place` reads the first four, `parse_constants` the last one."""
+    """Add the options; `harness.machines.place.find_place` reads the first four, `parse_constants`
+    the last one.
+    """
     told = "local, its threads" if default == LOCAL else "that of the experiment"
     parser.add_argument(
         "--machine", default=default, metavar="NAME", help=f"where to run: local, or a simulated machine (default: {told})"

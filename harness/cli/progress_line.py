@@ -67,6 +67,7 @@ class ProgressLine:
 
     def _put(self, text: str) -> None:
         if self._live:
-            text = text[: shutil.get_terminal_size().columns - 1]  # a longer text would take a second line, which would stay
+            # a longer text would take a second line, which would stay
+            text = text[: shutil.get_terminal_size().columns - 1]
             print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
             self._width = len(text)

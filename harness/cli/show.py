@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     settings = parse_settings(args.set)
     graph, parameters = _graph(args.topology, settings, args.seed)
     graph.check()
-    from harness.plots import graph_drawing, style  # late: matplotlib is slow to import, and a user's mistake needs none
+    # late: matplotlib is slow to import, and a user's mistake needs none
+    from harness.plots import graph_drawing, style
 
     style.save(graph_drawing.figure(graph, model, parameters), [path])
     return 0

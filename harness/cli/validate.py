@@ -161,7 +161,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(args: argparse.Namespace, frame: pd.DataFrame, text: str) -> None:
     """Write the requested files. Raises RunFailed if one cannot be written."""
-    buffer = io.BytesIO()  # the writer of Parquet would remove a file that it cannot write, a device too
+    # the writer of Parquet would remove a file that it cannot write, a device too
+    buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     write_whole(args.output, buffer.getvalue())
     if args.markdown:

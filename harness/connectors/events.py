@@ -62,7 +62,8 @@ class EventReader:
             if self._data:
                 yield b"\n".join(self._data) if self._size <= MOST_RECORD else b""
             self._data, self._size = [], 0
-        if len(self._begun) > MOST_RECORD:  # only the field's name matters in a line that is too long
+        # only the field's name matters in a line that is too long
+        if len(self._begun) > MOST_RECORD:
             self._size = MOST_RECORD + 1
             self._begun = self._begun[:MOST_RECORD]
 

@@ -1,7 +1,8 @@
 """Base of all network sinks: each subscriber has a queue, and never delays the run.
 
-  BOUND  A subscriber that is MOST_WAITING pieces behind loses the oldest of them; `lost` counts them.
-  ENDS   When the run has stopped, subscribers have ENDING_S to take their waiting pieces.
+BOUND  A subscriber that is MOST_WAITING pieces behind loses the oldest of them; `lost` counts
+       them.
+ENDS   When the run has stopped, subscribers have ENDING_S to take their waiting pieces.
 """
 
 from __future__ import annotations

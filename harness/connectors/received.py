@@ -1,8 +1,8 @@
 """Base of all sources here: a thread receives records, and the run takes those that have arrived.
 
-  BOUND  At most MOST_WAITING tuples wait for the run; then the receiving thread waits, and so does the
-         sender.
-  ENDS   `close` interrupts the thread's wait, and every wait has a limit as well.
+BOUND  At most MOST_WAITING tuples wait for the run; then the receiving thread waits, and so does
+       the sender.
+ENDS   `close` interrupts the thread's wait, and every wait has a limit as well.
 """
 
 from __future__ import annotations

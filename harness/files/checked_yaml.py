@@ -89,7 +89,8 @@ def load_yaml(text: str, numbered: bool = False) -> Any:
             raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
     try:
         return yaml.load(text, Loader=_loader(numbered))
-    except (LookupError, AttributeError) as error:  # raised by tags: `!!bool maybe`, `!!timestamp x`
+    except (LookupError, AttributeError) as error:
+        # raised by tags: `!!bool maybe`, `!!timestamp x`
         raise yaml.YAMLError("a tag does not fit its value") from error
 
 
@@ -112,7 +113,8 @@ def _loader(numbered: bool) -> type:
     """
     import yaml
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # libyaml's loader takes a tenth of the time
+    # libyaml's loader takes a tenth of the time
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
             seen: set[str] = set()
             for key, _ in node.value:

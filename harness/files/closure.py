@@ -1,4 +1,5 @@
-"""The files that a module depends on: all of this project whose edit can change what the module does.
+"""The files that a module depends on: all of this project whose edit can change what the module
+does.
 
 The sources are read; nothing is imported. From the modules given, the closure follows
 * the imports of a Python module, those inside functions too, but none for type checkers alone;
@@ -39,8 +40,9 @@ DOORS = frozenset(
         "harness.files.closure",  # it decides when a result is made, and changes none
     )
 )
-"""Modules that Python modules import inside a function when a run asks for them. The closure enters those
-that it starts from, and no other: a result that does not name them does not depend on them."""
+"""Modules that Python modules import inside a function when a run asks for them. The closure enters
+those that it starts from, and no other: a result that does not name them does not depend on them.
+"""
 
 FOUND_BY_NAME = {
     "topologies": ("topologies", ".py"),
@@ -48,8 +50,8 @@ FOUND_BY_NAME = {
     "harness.machines.machine.load_machine": ("config/machines", ".yaml"),
     "harness.machines.software.load_software": ("config/software", ".yaml"),
 }
-"""Modules and functions that find a file by its name: the folder and the ending. A file counts if the
-result gives its name, or if a module that imports the finder has the name in a string."""
+"""Modules and functions that find a file by its name: the folder and the ending. A file counts if
+the result gives its name, or if a module that imports the finder has the name in a string."""
 
 SCHEMAS = ("config/schemas", ".schema.json")
 SCHEMA_READERS = frozenset(("read_checked", "read_profile"))
@@ -57,7 +59,8 @@ SCHEMA_READERS = frozenset(("read_checked", "read_profile"))
 
 HEADERS = ("harness/runtime/native",)
 MORE_HEADERS = {"applications": ("harness/operators/native", *HEADERS)}
-"""Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the module's folder."""
+"""Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the
+module's folder."""
 
 CODE = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
 """Endings of files that are no data of the module beside them."""
@@ -288,8 +291,7 @@ def _imports(path: Path) -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def _places(name: str, folder: Path, folders: Iterable[Path]) -> Iterator[Path]:
-    """Return the places in which the compiler looks for a header that a file in a folder includes.
-    """
+    """Return the places in which the compiler looks for a header that a file in a folder includes."""
     return (Path(os.path.normpath(place / name)) for place in (folder, *folders))
 
 

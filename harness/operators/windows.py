@@ -35,7 +35,7 @@ WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64
 NUMBERS = (*WHOLE, "float32", "float64")
 
 
-# -- windows ------------------------------------------------------------------------------------------------------------------
+# -- windows ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _whole(what: str, value: object, least: int, most: int, unit: str) -> None:
         raise GraphError(f"{what} must be a whole number from {least:,} to {most:,} {unit}, not {value!r:.60}")
 
 
-# -- aggregates ---------------------------------------------------------------------------------------------------------------
+# -- aggregates ------------------------------------------------------------------------------------
 
 
 class Value(NamedTuple):
@@ -268,7 +268,7 @@ def _source(takes: Schema, value: Value) -> tuple[str, int, int]:
     return kind, attribute.offset, attribute.bound + (4 if kind == "string" else 0)
 
 
-# -- joins --------------------------------------------------------------------------------------------------------------------
+# -- joins -----------------------------------------------------------------------------------------
 
 
 class From(NamedTuple):
@@ -343,7 +343,7 @@ def join(
     return graph.typed(name, made.process, list(takes), gives, cost=cost)
 
 
-# -- sketches -----------------------------------------------------------------------------------------------------------------
+# -- sketches --------------------------------------------------------------------------------------
 
 
 def top_k(
@@ -405,7 +405,7 @@ def frequencies(
     return graph.typed(name, made.process, takes, gives, cost=cost)
 
 
-# -- attributes ---------------------------------------------------------------------------------------------------------------
+# -- attributes ------------------------------------------------------------------------------------
 
 
 def _check(name: str, what: str, value: object, kind: type, rule: str) -> None:

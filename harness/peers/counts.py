@@ -57,7 +57,9 @@ class Ending:
 
     drained: bool
     left: Sequence[int]  # tuples that each operator received and did not execute
-    sums: Sequence[int]  # by operator: of what a source sent, of what a sink received, of what any other one did not execute
+    # by operator: of what a source sent, of what a sink received, of what any other one did not
+    # execute
+    sums: Sequence[int]
     out_of_order: int  # tuples that a sink saw after a later one of the same path
     harmed: int  # tuples at the sinks whose payload or value was not what the source had put there
     ns_per_flop: float | None  # of a dependent floating-point operation in the program

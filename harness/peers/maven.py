@@ -11,7 +11,8 @@ from harness.peers.peer import Tool
 
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 OPENED = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch")]
-HEAP = ("-Xms1g", "-Xmx2g", "-XX:+UseParallelGC", "-Djava.io.tmpdir=.")  # the working folder, removed after the run
+# the working folder, removed after the run
+HEAP = ("-Xms1g", "-Xmx2g", "-XX:+UseParallelGC", "-Djava.io.tmpdir=.")
 
 CLUSTER_WARMUP_S = 2.0
 

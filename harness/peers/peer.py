@@ -58,7 +58,8 @@ class Peer:
     tools: Sequence[Tool] = ()
     build: Sequence[Sequence[str]] = ()  # commands, one after the other, in its folder
     ordered: bool = True  # True if it guarantees that a path's tuples arrive in order
-    warmup_s: float = 0.0  # time for compilers at run time, before the test for a stationary state [s]
+    # time for compilers at run time, before the test for a stationary state [s]
+    warmup_s: float = 0.0
 
     @property
     def out(self) -> Path:

@@ -31,7 +31,9 @@ from harness.machines.host.descendants import adopt_orphans, descendants, end_de
 from harness.machines.host.parent import ending_with_us
 
 START_S = 45.0  # until it is ready; a local Storm cluster takes 10 s on an idle machine
-ANSWER_S = 30.0  # to a sample: it only reads counters, but on a host full of busy threads even that has taken more than 10 s
+# to a sample: it only reads counters, but on a host full of busy threads even that has taken more
+# than 10 s
+ANSWER_S = 30.0
 END_S = 5.0  # to end after its totals
 LONGEST_ANSWER = 64 * 2**20  # bytes; 100,000 operators have answers of 2 MB
 SHOWN = 60  # characters of a wrong answer

@@ -105,7 +105,8 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
         style.title_with_legend(drawing, title, [*_legend(table), *settled.hatches(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
         if table["simulated"].astype(bool).any():
-            provenance.foot(drawing, f"{provenance.sentence(table, INTERVAL)} {PROFILED}")  # in place of the sentence alone
+            # in place of the sentence alone
+            provenance.foot(drawing, f"{provenance.sentence(table, INTERVAL)} {PROFILED}")
     return drawing
 
 

@@ -1,7 +1,8 @@
 """All applications under all models on this machine.
 
-Reads   throughput.parquet   topology, sources, placement, model, arm, law, mean, lo, hi [tuples/s at the sinks], submitted_* of
-                             the same [tuples/s over all operators: PacketAnalysis], level [threads]
+Reads   throughput.parquet   topology, sources, placement, model, arm, law, mean, lo, hi [tuples/s
+                             at the sinks], submitted_* of the same [tuples/s over all operators:
+                             PacketAnalysis], level [threads]
 Draws   a panel an application, a bar an arm with its threads
 """
 

@@ -34,7 +34,8 @@ TITLE = "Which threading model wins, over tuple cost and payload"
 INTERVAL = "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it allows for the number of arms"
 TILE_INCHES = (1.4, 0.75)
 TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
-TINT = 0.42  # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
+# how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
+TINT = 0.42
 
 
 @dataclass(frozen=True)

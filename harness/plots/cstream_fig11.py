@@ -1,11 +1,14 @@
-"""C-Stream Figure 11: threads for data parallelism of 12 busy operators, by two high thresholds of utilisation.
+"""C-Stream Figure 11: threads for data parallelism of 12 busy operators, by two high thresholds of
+utilisation.
 
-Reads   throughput.parquet   arm, threads, elastic, law, level, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   arm, threads, elastic, law, level, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
         timeline.parquet     a row a period: threads_requested, times [s]
-Draws   a row a machine: throughput over fixed threads, with a marker where each law ended; threads over time
+Draws   a row a machine: throughput over fixed threads, with a marker where each law ended; threads
+        over time
 
-A misreading to avoid: a law's marker stands at the mean of the levels of its runs. One whose threads go up and down by one is
-between two numbers, and its marker is pale.
+A misreading to avoid: a law's marker stands at the mean of the levels of its runs. One whose
+threads go up and down by one is between two numbers, and its marker is pale.
 """
 
 from __future__ import annotations

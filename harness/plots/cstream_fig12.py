@@ -1,6 +1,7 @@
 """C-Stream Figure 12: co-routines beside Storm, without adaptation.
 
-Reads   throughput.parquet   cell, topology, busy, model, peer, arm, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   cell, topology, busy, model, peer, arm, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
 Draws   a panel a machine, the rates of all arms by topology (storm_panels)
 """
 

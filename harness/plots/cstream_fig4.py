@@ -1,6 +1,8 @@
-"""C-Stream Figures 4 and 5: throughput and latency against threads, by topology and scheduling policy.
+"""C-Stream Figures 4 and 5: throughput and latency against threads, by topology and scheduling
+policy.
 
-Reads   throughput.parquet   topology, threads, policy, threads, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   topology, threads, policy, threads, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
 Draws   throughput above and median latency below, a line a policy (policy_panels)
 """

@@ -1,11 +1,14 @@
-"""Latency against throughput for every scheduling policy of co-routines, a column a topology: a figure of our own.
+"""Latency against throughput for every scheduling policy of co-routines, a column a topology: a
+figure of our own.
 
-Reads   throughput.parquet   topology, policy, threads, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   topology, policy, threads, mean, lo, hi [tuples/s at the sinks],
+                             settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   a point a policy and number of threads, joined by policy in the order of threads; to the right is faster, below is
-        sooner, so the best policies are at the lower right
+Draws   a point a policy and number of threads, joined by policy in the order of threads; to the
+        right is faster, below is sooner, so the best policies are at the lower right
 
-A misreading to avoid: latencies are those of sources at full speed, with queues as full as a policy lets them get.
+A misreading to avoid: latencies are those of sources at full speed, with queues as full as a policy
+lets them get.
 """
 
 from __future__ import annotations
@@ -53,7 +56,8 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
     known = rows[rows["mean"].notna() & rows["p50"].notna()]
     for policy, look, line, _ in lines(known, THREADS):
         x, y = line["mean"].astype(float), line["p50"].astype(float) * NS
-        lengths = [(x - line["lo"]).to_numpy(float), (line["hi"] - x).to_numpy(float)]  # NaN: no interval, no bar
+        # NaN: no interval, no bar
+        lengths = [(x - line["lo"]).to_numpy(float), (line["hi"] - x).to_numpy(float)]
         drawn = {"color": look.color, "ls": look.line, "lw": 0.9, "elinewidth": 0.7, "capsize": 2}
         ax.errorbar(x, y, xerr=lengths, label=policy, zorder=2, **drawn)
         for _, row in line.iterrows():

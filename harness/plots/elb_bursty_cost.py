@@ -1,8 +1,11 @@
-"""ElasticLoadBalance under bursts of expensive tuples: throughput and active output ports over time (ELB, Bursty Cost).
+"""ElasticLoadBalance under bursts of expensive tuples: throughput and active output ports over time
+(ELB, Bursty Cost).
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], active_ports, times [s], parameters (cycle [tuples])
+Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], active_ports, times [s],
+                             parameters (cycle [tuples])
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a column a run; throughput left, from 0, and active ports right, from 0, as steps; expensive tuples shaded
+Draws   a column a run; throughput left, from 0, and active ports right, from 0, as steps; expensive
+        tuples shaded
 """
 
 from __future__ import annotations

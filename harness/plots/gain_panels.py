@@ -26,7 +26,8 @@ INTERVAL = "error bars: 95 % interval of the ratio to manual, paired by repeat; 
 PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
-CUT = 4.0  # factor at which intervals end: one of two runs may span powers of ten, and hide the bars
+# factor at which intervals end: one of two runs may span powers of ten, and hide the bars
+CUT = 4.0
 ROOM = 0.32  # free part of the axis above the highest bar, for a number; share of the part below it
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
@@ -81,8 +82,7 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
 
 
 def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
-    """Return the figure from the rows of its experiment: throughput, and speedup (against manual).
-    """
+    """Return the figure from the rows of its experiment: throughput, and speedup (against manual)."""
     table = tables["throughput"]
     ratios = tables["speedup"][tables["speedup"]["against"] == "manual"]
     lines = places.side_by_side(list(_lines(table, kind)))
@@ -165,7 +165,8 @@ def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame,
     face = {"facecolor": pale, "edgecolor": look.color, "hatch": hatch} if hatch else {"color": look.color}
     ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **face)
     left, right = x - width / 2, x + width / 2
-    ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)  # as fast as manual: a bar without height
+    # as fast as manual: a bar without height
+    ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)
     if pd.notna(ratio["lo"]):
         _interval(ax, x, *ratio[["lo", "ratio", "hi"]])
 
@@ -193,8 +194,7 @@ def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Se
 
 
 def _two_digits(number: float) -> str:
-    """Return a number as `0.39`, `2.4`, `19`; with all digits before the point if there are more.
-    """
+    """Return a number as `0.39`, `2.4`, `19`; with all digits before the point if there are more."""
     return f"{number:.0f}" if number >= 9.95 else f"{number:#.2g}"
 
 

@@ -32,7 +32,8 @@ TITLE, NAME, SMALL = 12.0, 9.0, 7.5  # points
 BOX_HEIGHT, ROW = 0.38, 0.49
 PADDING = 0.09  # between a box and its text
 MARGIN = 0.25
-GAP, GAP_OF_FAN, MAX_GAP = 0.36, 0.06, 0.9  # between levels; more where streams climb, so that they stay apart
+# between levels; more where streams climb, so that they stay apart
+GAP, GAP_OF_FAN, MAX_GAP = 0.36, 0.06, 0.9
 QUEUE_WIDTH, QUEUE_HEIGHT = 0.19, 0.17
 ARROW = 0.075
 STACK = 0.035  # between the sheets of a folded node
@@ -50,7 +51,8 @@ def _tint(color: str) -> Color:
 POOL = "pool"
 POOL_COLOR = _tint(style.of_model("dynamic").color)
 FIRST_COLOR = _tint("#e69f00")  # of the first thread, in most graphs the only source's
-THREAD_COLORS = tuple(map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00")))  # of the others, in turn
+# of the others, in turn
+THREAD_COLORS = tuple(map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00")))
 SEVERAL_COLOR = "#f0f0f0"
 
 
@@ -276,8 +278,7 @@ class _Picture:
             self._text(MARGIN + 0.55, y, line, NAME, "left")
 
     def _set_columns(self) -> None:
-        """Compute `left[level]` and `widths[level]`: the place and width of the boxes of a level.
-        """
+        """Compute `left[level]` and `widths[level]`: the place and width of the boxes of a level."""
         nodes = self.layout.nodes
         self.widths = [
             max((self._text_width(node) for node in level if nodes[node].names), default=0.0) + 2 * PADDING
@@ -406,8 +407,7 @@ class _Picture:
     # -- the legend --------------------------------------------------------------------------------
 
     def _legend_lines(self) -> list[tuple[Callable[[float, float], None], str]]:
-        """Return a function that draws each symbol around a place, with the meaning of the symbol.
-        """
+        """Return a function that draws each symbol around a place, with the meaning of the symbol."""
         counted = any(operator.kind is WORK for operator in self.graph.operators.values())
         computes = ": what it computes for a tuple, in floating-point operations (FLOP)" if counted else ""
         lines = [(self._swatch("white"), f"operator{computes}")]

@@ -18,8 +18,10 @@ from typing import NamedTuple
 
 from harness.graph import Graph
 
-MAX_LEVELS, FIRST_LEVELS, LAST_LEVELS = 10, 4, 3  # a deeper graph shows the first and last of its levels; 10: bushy fits
-MAX_ROWS, FIRST_ROWS, LAST_ROWS = 27, 4, 3  # a wider level shows the first and last of its operators; 27: bushy fits
+# a deeper graph shows the first and last of its levels; 10: bushy fits
+MAX_LEVELS, FIRST_LEVELS, LAST_LEVELS = 10, 4, 3
+# a wider level shows the first and last of its operators; 27: bushy fits
+MAX_ROWS, FIRST_ROWS, LAST_ROWS = 27, 4, 3
 MOST_STEPS = 24  # levels of a typed graph whose operators are folded side by side
 MAX_BENT = 40  # with more streams that skip levels, they run behind the boxes: a guess, not tuned
 SWEEPS = 4  # over all levels, forth and back

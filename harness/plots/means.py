@@ -18,7 +18,8 @@ def draw(ax: Axes, x: pd.Series, rows: pd.DataFrame, look: ModelStyle, label: st
     there = rows["mean"].notna()
     good, at = rows[there], x[there]
     y = good["mean"].astype(float)
-    lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN: no interval, no bar
+    # NaN: no interval, no bar
+    lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]
     ax.errorbar(at, y, yerr=lengths, color=look.color, ls=look.line, lw=1.2, elinewidth=0.8, capsize=2, label=label)
     for place, (_, row) in zip(at, good.iterrows(), strict=True):
         ax.plot(place, row["mean"], ls="", ms=size, zorder=4, **settled.filled(row, look))

@@ -1,8 +1,11 @@
-"""M19 Figure 10: operators side by side, by width, payload and distribution of costs, against manual.
+"""M19 Figure 10: operators side by side, by width, payload and distribution of costs, against
+manual.
 
-Reads   throughput.parquet   width, payload, cost, model, arm, law, mean [tuples/s], queued and places [ports], level [threads]
+Reads   throughput.parquet   width, payload, cost, model, arm, law, mean [tuples/s], queued and
+                             places [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine and distribution of costs, a panel a width, bars by payload; below, queues and threads
+Draws   a row a machine and distribution of costs, a panel a width, bars by payload; below, queues
+        and threads
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""M19 Figure 12: the bushy graph of 82 operators, by cost, payload and the cores that it may use, against manual.
+"""M19 Figure 12: the bushy graph of 82 operators, by cost, payload and the cores that it may use,
+against manual.
 
-Reads   throughput.parquet   cost, payload, model, arm, law, mean [tuples/s], queued and places [ports], level [threads]
+Reads   throughput.parquet   cost, payload, model, arm, law, mean [tuples/s], queued and places
+                             [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine with its number of CPUs and a payload, bars by cost; below, queues and threads
+Draws   a row a machine with its number of CPUs and a payload, bars by cost; below, queues and
+        threads
 """
 
 from __future__ import annotations

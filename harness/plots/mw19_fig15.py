@@ -1,8 +1,11 @@
-"""M19 Figure 15: applications under manual, with threads by hand, with thread elasticity and with multi-level elasticity.
+"""M19 Figure 15: applications under manual, with threads by hand, with thread elasticity and with
+multi-level elasticity.
 
-Reads   throughput.parquet   topology, sources, placement, model, arm, law, mean, lo, hi [tuples/s at the sinks], submitted_* of
-                             the same [tuples/s over all operators: PacketAnalysis], level [threads]
-Draws   a row an application with its number of sources, a panel a machine with its CPUs, a bar an arm with its threads
+Reads   throughput.parquet   topology, sources, placement, model, arm, law, mean, lo, hi [tuples/s
+                             at the sinks], submitted_* of the same [tuples/s over all operators:
+                             PacketAnalysis], level [threads]
+Draws   a row an application with its number of sources, a panel a machine with its CPUs, a bar an
+        arm with its threads
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """Other runtimes beside ours: throughput and latency over the cost of a tuple, a column a topology.
 
-Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the fastest of ours
-        below: median latency from source to sink, of sources at full speed: that of queues as full as they get
+Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the
+        fastest of ours below: median latency from source to sink, of sources at full speed: that of
+        queues as full as they get
 
-A misreading to avoid: a share is the ratio of two means, each the luckiest of several; a few percent either way say nothing.
+A misreading to avoid: a share is the ratio of two means, each the luckiest of several; a few
+percent either way say nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ TABLES = ("throughput", "latency")
 TITLE = "Other runtimes beside ours, over tuple cost"
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.6
-DODGE = 0.035  # of the distance between two costs, from arm to arm: intervals must not hide each other
+# of the distance between two costs, from arm to arm: intervals must not hide each other
+DODGE = 0.035
 NS = 1e-9
 
 

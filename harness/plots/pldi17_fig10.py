@@ -1,8 +1,9 @@
 """P17 Figure 10: throughput against scheduler threads in the mix, pipelines side by side.
 
-Reads   throughput.parquet   topology, cost, model, threads, mean, lo, hi [tuples/s at the sinks], elastic, level [threads]
-Draws   a panel a cost; y from 0; dynamic as a line with 95 % intervals, elastic as a diamond, the others as
-        lines with bands
+Reads   throughput.parquet   topology, cost, model, threads, mean, lo, hi [tuples/s at the sinks],
+                             elastic, level [threads]
+Draws   a panel a cost; y from 0; dynamic as a line with 95 % intervals, elastic as a diamond, the
+        others as lines with bands
 """
 
 from __future__ import annotations

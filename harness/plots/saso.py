@@ -156,7 +156,8 @@ def _side(place: float, low: float, high: float) -> str:
 def _scale(ax: Axes, metric: Metric) -> None:
     low, high = ax.get_xlim()
     end = 1.0 if metric.more_is_better else 0.0
-    room = 0.04 * max(abs(high - end), abs(end - low), 0.01)  # for half a dot beyond the last possible value
+    # for half a dot beyond the last possible value
+    room = 0.04 * max(abs(high - end), abs(end - low), 0.01)
     if not metric.is_signed:
         ax.set_xlim(*((low, end + room) if metric.more_is_better else (end - room, high)))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4))

@@ -26,7 +26,8 @@ from harness.errors import RunFailed
 INK = "#222222"
 FAINT = "#767676"  # text of lesser weight; 4.5 : 1 on white
 GRID = "#e4e4e4"
-SIMULATED = "#fdf8e4"  # behind simulated results: lighter than all lines, and no line has this colour
+# behind simulated results: lighter than all lines, and no line has this colour
+SIMULATED = "#fdf8e4"
 SIMULATED_LABEL = "#ffe680"
 
 PARAMETERS = {
@@ -164,7 +165,8 @@ def save(figure: Figure, paths: list[Path]) -> None:
         for path in paths:
             temporary = path.with_name(f".{path.name}.tmp")
             kind = path.suffix.removeprefix(".")
-            metadata = {"Date": None} if kind == "svg" else None  # the same table gives the same file
+            # the same table gives the same file
+            metadata = {"Date": None} if kind == "svg" else None
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 figure.savefig(temporary, format=kind, metadata=metadata)

@@ -107,7 +107,8 @@ def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
     look = style.of_model(model)
     good = rows[rows["mean"].notna()]
     x, y = good["threads"].astype(int), good["mean"].astype(float)
-    lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN (one run: no interval) draws no bar
+    # NaN (one run: no interval) draws no bar
+    lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]
     ax.errorbar(x, y, yerr=lengths, color=look.color, ls=look.line, label=model, zorder=3)
     varied = good[good["band_lo"].notna()]
     if len(varied):

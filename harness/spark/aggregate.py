@@ -44,7 +44,8 @@ def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
     """
     usable = runs(records)
     marked = mark_used(usable.drop("samples", "adaptation"))
-    in_order = usable.orderBy(*ARM, "repeat", "run_id")  # runs are few; each keeps its samples' order
+    # runs are few; each keeps its samples' order
+    in_order = usable.orderBy(*ARM, "repeat", "run_id")
     return {
         "throughput": throughput(marked).orderBy(*ARM),
         "samples": samples(in_order),
@@ -62,7 +63,8 @@ def aggregate(spark: SparkSession, place: str, writer: TableWriter) -> Summary:
     """
     root = local_path(place)
     with spark_failures("the aggregation failed"):
-        records = parse(read_lines(spark, as_source(place))).localCheckpoint()  # read once; short plans from here on
+        # read once; short plans from here on
+        records = parse(read_lines(spark, as_source(place))).localCheckpoint()
         tables = make_tables(records, place if root is None else str(root))
         for name, table in tables.items():
             writer.write(name, table)

@@ -112,7 +112,8 @@ def take(records: Path, tables: Path) -> Mapping | None:
     summary = _kept(records, tables)
     place = place_of(tables)
     if summary is not None:
-        (place / SUMMARY).unlink()  # first: a process killed after this leaves nothing that looks complete
+        # first: a process killed after this leaves nothing that looks complete
+        (place / SUMMARY).unlink()
         tables.mkdir(parents=True, exist_ok=True)
         for table in place.glob("*.parquet"):
             shutil.rmtree(tables / table.name, ignore_errors=True)

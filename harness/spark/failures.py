@@ -31,8 +31,7 @@ def spark_failures(doing: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet_py4j() -> Iterator[None]:
-    """Keep py4j from writing tracebacks of the exceptions that it also raises to the root logger.
-    """
+    """Keep py4j from writing tracebacks of the exceptions that it also raises to the root logger."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -28,7 +28,8 @@ from harness.errors import RunFailed
 
 OLDEST = 17  # Spark 4 runs on Java 17 and newer
 UNWANTED = "--add-modules=jdk.incubator.vector"
-SHIMS = Path(sys.prefix) / "millrace-jre"  # a directory for each Java: two processes may choose different ones
+# a directory for each Java: two processes may choose different ones
+SHIMS = Path(sys.prefix) / "millrace-jre"
 ANSWER_TIMEOUT_S = 30  # a guess, not tuned; a JVM that says its version takes 0.05 s here
 
 SCRIPT = """\

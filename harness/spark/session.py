@@ -33,17 +33,21 @@ JVM_OPTIONS = (
     # records, spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 takes the second one back.
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-XX:ReservedCodeCacheSize=240m",  # 48m with one tier, full after half a minute; then all code is interpreted
+    # 48m with one tier, full after half a minute; then all code is interpreted
+    "-XX:ReservedCodeCacheSize=240m",
 )
 
 DEFAULTS: Mapping[str, str] = {
     "spark.app.name": "millrace",
     "spark.master": "local[*]",
     "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "8",  # records are small data; adaptive execution merges small partitions
+    # records are small data; adaptive execution merges small partitions
+    "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",  # the default deletes every partition of a table that one job rewrites
-    "spark.python.sql.dataFrameDebugging.enabled": "false",  # no search of the call site at each column function
+    # the default deletes every partition of a table that one job rewrites
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    # no search of the call site at each column function
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -84,7 +88,8 @@ def open_session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSes
     try:
         yield spark
     finally:
-        with quiet_py4j(), contextlib.suppress(Exception):  # its JVM may be gone; that was reported already
+        # its JVM may be gone; that was reported already
+        with quiet_py4j(), contextlib.suppress(Exception):
             spark.stop()
 
 
@@ -136,7 +141,8 @@ def start(settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     if master.startswith("sc://"):
         for key, value in settings.items():
-            if key.startswith("spark.sql."):  # the server runs already: only a session's own settings still apply
+            # the server runs already: only a session's own settings still apply
+            if key.startswith("spark.sql."):
                 builder = builder.config(key, value)
         with spark_failures(f"cannot reach Spark Connect at {master}"):
             return builder.remote(master).getOrCreate()
@@ -184,7 +190,8 @@ def _prepare_environment(master: str) -> None:
     import pyspark
 
     os.environ["JAVA_HOME"] = str(java_home())
-    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)  # the jars must be those of this pyspark
+    # the jars must be those of this pyspark
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.pop("SPARK_REMOTE", None)  # else Spark refuses any other master
     if stays_here(master):

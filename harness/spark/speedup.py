@@ -36,7 +36,8 @@ MOST_ARMS = 40
 """Number of arms of a cell beyond which there are no intervals against the best."""
 
 ONE_PAIR = (2, 2)  # events of lo and hi
-EVENTS = [ONE_PAIR, *((arms, arms * (arms - 1)) for arms in range(2, MOST_ARMS + 1))]  # by the number of arms, less 1
+# by the number of arms, less 1
+EVENTS = [ONE_PAIR, *((arms, arms * (arms - 1)) for arms in range(2, MOST_ARMS + 1))]
 
 
 def speedup(runs: DataFrame) -> DataFrame:

@@ -1,4 +1,6 @@
-"""The cases of validation: four topologies x three costs x two payloads under four arms; co-routines; deep pipelines."""
+"""The cases of validation: four topologies x three costs x two payloads under four arms;
+co-routines; deep pipelines.
+"""
 
 from __future__ import annotations
 

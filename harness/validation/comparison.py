@@ -34,7 +34,8 @@ class Comparison:
     runs: int = 0  # number of runs in the median
     failed: int = 0
     unsettled: int = 0
-    unsettled_used: bool = False  # the median is of unsettled runs, since no run of the case settled
+    # the median is of unsettled runs, since no run of the case settled
+    unsettled_used: bool = False
     other_state: int = 0  # runs in another state of the machine than the profile describes
     other_state_used: bool = False  # the median is of such runs, since there are no others
     predicted: float | None = None  # the median of its runs
@@ -42,7 +43,8 @@ class Comparison:
     predicted_high: float | None = None
     predicted_unsettled: int = 0  # unsettled ones among the predicting runs
     failure: str | None = None  # why nothing was predicted
-    others: float = 0.0  # share of the CPUs that other processes took while it was measured, mean of the runs
+    # share of the CPUs that other processes took while it was measured, mean of the runs
+    others: float = 0.0
 
     @property
     def attempted(self) -> int:

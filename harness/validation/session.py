@@ -107,7 +107,8 @@ def read_measured(path: Path, option: str) -> list[Record]:
     """
     records, problems = read_records(path)
     lines = read_given(path).split(b"\n")
-    problems = [problem for problem in problems if problem.line < len(lines)]  # text after the last line end is incomplete
+    # text after the last line end is incomplete
+    problems = [problem for problem in problems if problem.line < len(lines)]
     if problems:
         more = f" (and {len(problems) - 1} more such lines)" if len(problems) > 1 else ""
         reason = " ".join(problems[0].reason.split())[:200]

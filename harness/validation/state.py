@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 TRIES = 3  # of a run, if the state changes during it
-UNSEEN_S = 5.0  # longest wait for a state not seen yet: the profile may be old, or of another machine
+# longest wait for a state not seen yet: the profile may be old, or of another machine
+UNSEEN_S = 5.0
 LOOKS_S = 0.25
 SHARES_S = 10.0  # between two looks at the shared cache, which take two seconds each
 
@@ -65,7 +66,8 @@ class State:
         self.unseen_ns: float | None = None
         self._seen = False
         self._patience_s = patience_s
-        self._share, self._least_share = 0, profile.get("cache.l2", 0)  # the profile counts less as no shared cache
+        # the profile counts less as no shared cache
+        self._share, self._least_share = 0, profile.get("cache.l2", 0)
         self._looked_s = float("-inf")
 
     def run(self, run: Callable[[], Record], show: Callable[[str], None]) -> Record:

@@ -2,7 +2,9 @@
 
 
 rule bench_laws:
-    """Every control law of the thread level on every scenario of the SASO bench, closed loop, seeded."""
+    """Every control law of the thread level on every scenario of the SASO bench, closed loop,
+    seeded.
+    """
     input:
         code(freshness.of_bench("threads")),
     output:

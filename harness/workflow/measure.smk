@@ -2,7 +2,9 @@
 
 
 rule measure:
-    """One block: one cell under all arms, all repeats, in random order, each run in a fresh process."""
+    """One block: one cell under all arms, all repeats, in random order, each run in a fresh
+    process.
+    """
     input:
         block_code,
     output:

@@ -42,7 +42,8 @@ WORDS = {
     "figure": "drew",
     "claims": "checked the claims",
 }
-DOUBTED = 0.1  # share of all estimated time; after so much, the observed error of estimates has weight 1/2
+# share of all estimated time; after so much, the observed error of estimates has weight 1/2
+DOUBTED = 0.1
 LOG_LINES = 12  # of a failed job's log that are shown
 SOME_JOB_FAILED = "At least one job did not complete successfully"
 INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
@@ -58,7 +59,8 @@ class Progress:
         self._estimates_s = ESTIMATES_S | {
             rule: all_s / config.bench_every[bench] for rule, (bench, all_s) in BENCHES_S.items()
         }
-        self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}  # by target; unfinished blocks only
+        # by target; unfinished blocks only
+        self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}
         for block in config.blocks():
             rule = "simulate" if block.place.simulated else "measure"
             self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s

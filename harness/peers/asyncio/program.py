@@ -29,7 +29,8 @@ class Operator:
     kind: str
     cost: int
     busy_ns: int
-    ports: list[list[tuple[Operator, int]]]  # by output port: where its tuples go, and what is added to their path
+    # by output port: where its tuples go, and what is added to their path
+    ports: list[list[tuple[Operator, int]]]
     queue: asyncio.Queue | None = None
     open_streams: int = 0
     executed: int = 0
@@ -149,7 +150,8 @@ async def sink(op: Operator, run: Run) -> None:
                 return
             continue
         sequence, path, born, value, payload = item
-        if run.cut:  # no more work is done by now: what is here counts as left, as before any other operator
+        # no more work is done by now: what is here counts as left, as before any other operator
+        if run.cut:
             op.left += 1
         else:
             op.executed += 1
