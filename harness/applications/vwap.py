@@ -100,7 +100,7 @@ def columns_of(text: bytes) -> dict[str, int]:
 TICKERS = 1924
 SHARE_OF_QUOTES = 0.78
 SLOPE, SLOPE_TOP, TOP = 1.07, 0.32, 100
-TOP_SHARE = 0.26  # of records that are of the first 100 tickers
+TOP_SHARE = 0.26  # share of records of the first 100 tickers
 
 
 def generate(records: int, seed: int) -> bytes:

@@ -62,7 +62,7 @@ WIKI_SHARES = (0.19, 0.16, 0.13, 0.1, 0.09, 0.08, 0.07, 0.07, 0.06, 0.05)
 """The two largest have a tenth to a fifth of the changes each, as in the real stream; those of the
 others are guesses."""
 WORDS = 50_000
-SLOPE = 1.0  # of words, by rank
+SLOPE = 1.0  # of the frequencies of words, by rank
 SYLLABLES = ("ka", "ro", "mi", "ten", "sul", "ver", "an", "dor", "pe", "lin", "gu", "sha", "bor", "né", "ост", "ли", "京")
 
 

@@ -64,7 +64,7 @@ ROUNDS = 15
 BUDGET_S = 45.0
 QUICK_EFFORT = 0.02
 
-MOST_OF_OTHERS = 0.1
+MAX_OTHERS_CPU_SHARE = 0.1
 """Share of the CPUs that other processes may use meanwhile without a notice."""
 
 
@@ -192,7 +192,7 @@ def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, fl
         yield "one core may be used: what takes two (transfers, contention, waking another core) was left out"
     if host.caches is None:
         yield "the system does not tell plausible cache sizes: those of the profile stay"
-    if others > MOST_OF_OTHERS:
+    if others > MAX_OTHERS_CPU_SHARE:
         yield f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again when the machine is quiet"
     if seen.left_out:
         yield (

@@ -71,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
     if report is not None and Path(report).suffix not in (".html", ".zip"):
         raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
     common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
-    # profiles/default explains these
+    # profiles/default explains the next two lines
     common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]
-    common += ["--max-checksum-file-size", "32MB"]  # and this one
+    common += ["--max-checksum-file-size", "32MB"]
     again = ["--forcerun", *unusable] if unusable else []
     if args.dry_run:
         return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", *again, "--", *wanted])

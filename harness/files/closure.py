@@ -3,14 +3,14 @@ does.
 
 The sources are read; nothing is imported. From the modules given, the closure follows
 * the imports of a Python module, those inside functions too, but none for type checkers alone;
-* names of modules in strings, as of `"harness.measurement.child"`, which is started with `-m`;
+* names of modules in strings, such as `"harness.measurement.child"`, which is started with `-m`;
 * the packages of a module: an `__init__` that has only a docstring and constants counts where
   one of these is imported;
-* the imports and cimports of a Cython module, and what it is built from: `.pxd` files, C++ headers
+* the imports and cimports of a Cython module, and the files it is built from: `.pxd`, C++ headers
   and `setup.py`; and the built module;
 * data: a file beside a module that a string of the module names, with or without its ending.
 
-The text of an import does not tell everything. Two short tables say the rest: `DOORS` and
+Imports in the text do not show everything. Two short tables add the rest: `LATE_IMPORTS` and
 `FOUND_BY_NAME`.
 """
 
@@ -29,14 +29,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("harness", "topologies")
 
-DOORS = frozenset(
+LATE_IMPORTS = frozenset(
     (
         "harness.runtime.engine",  # one engine or the other runs a graph,
-        "harness.runtime.protocol",  # with what both have in common,
+        "harness.runtime.protocol",  # with the code that both share,
         "harness.runtime.typed",
         "harness.simulator.engine",
-        "harness.peers.measure",  # or another runtime does
-        "harness.measurement.profiling",  # of typed operators, before they are simulated
+        "harness.peers.measure",  # or another runtime runs it
+        "harness.measurement.profiling",  # runs typed operators before they are simulated
         "harness.files.closure",  # it decides when a result is made, and changes none
     )
 )
@@ -68,11 +68,11 @@ CODE = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
 
 @dataclass(frozen=True)
 class Source:
-    """One module, as far as its text tells."""
+    """One module, described by its text."""
 
     files: frozenset[Path]  # the module itself, the files it is built from, and data
     imports: frozenset[str]  # modules of this project
-    asked: frozenset[str] = frozenset()  # those of them that are `DOORS`
+    asked: frozenset[str] = frozenset()  # the `LATE_IMPORTS` among them
     finders: frozenset[str] = frozenset()  # keys of `FOUND_BY_NAME` that it imports
     strings: frozenset[str] = frozenset()
 
@@ -160,7 +160,7 @@ def _imported(module: str, names: Collection[str] = ()) -> Iterator[str]:
     if _path(module) and (not inside or len(found) + len(declared) < len(inside)):
         yield module
     yield from found
-    if DOORS.isdisjoint([*found, module]):
+    if LATE_IMPORTS.isdisjoint([*found, module]):
         for each in [*found, module]:
             yield from _packages(each)
 
@@ -211,7 +211,7 @@ def _python(path: Path) -> Source:
     return Source(
         files=frozenset((path, *data, *_named(*SCHEMAS, schemas))),
         imports=frozenset(imports),
-        asked=DOORS & imports,
+        asked=LATE_IMPORTS & imports,
         finders=FOUND_BY_NAME.keys() & words,
         strings=frozenset(strings),
     )

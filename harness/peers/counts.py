@@ -61,8 +61,8 @@ class Ending:
     # execute
     sums: Sequence[int]
     out_of_order: int  # tuples that a sink saw after a later one of the same path
-    harmed: int  # tuples at the sinks whose payload or value was not what the source had put there
-    ns_per_flop: float | None  # of a dependent floating-point operation in the program
+    harmed: int  # tuples at the sinks whose payload or value differs from the source's
+    ns_per_flop: float | None  # time of a dependent floating-point operation in the program
 
     @classmethod
     def read(cls, name: str, told: Mapping[str, Any], operators: int) -> Ending:

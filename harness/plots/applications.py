@@ -3,7 +3,7 @@
 Reads   throughput.parquet   topology, sources, placement, model, arm, law, mean, lo, hi [tuples/s
                              at the sinks], submitted_* of the same [tuples/s over all operators:
                              PacketAnalysis], level [threads]
-Draws   a panel an application, a bar an arm with its threads
+Draws   a panel for each application, a bar for each arm with its threads
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ INTERVAL = "in brackets: 95 % interval of the ratio winner / runner-up, paired b
 TILE_INCHES = (1.4, 0.75)
 TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
 # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
-TINT = 0.42
+TILE_TINT = 0.42
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFr
     """Draw one cell; return its hatching, "" without any."""
     said = verdict(throughput, speedup) if len(throughput) else None
     look = style.of_model(said.model) if said else None
-    face = tuple(1 - TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
+    face = tuple(1 - TILE_TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
     tile = Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=face, edgecolor="#cccccc", linewidth=0.8)
     ax.add_patch(tile)
     if said is None:
@@ -214,6 +214,6 @@ def _text_look(said: Verdict) -> dict:
 def _legend(throughput: pd.DataFrame, drawn: Sequence[str]) -> list[Patch]:
     """Return the legend. `drawn`: the hatchings that tiles have."""
     models = style.in_order(throughput["model"], list(style.MODELS))
-    patches = [Patch(facecolor=style.of_model(model).color, alpha=TINT, label=model) for model in models]
+    patches = [Patch(facecolor=style.of_model(model).color, alpha=TILE_TINT, label=model) for model in models]
     kinds = {TIE: "tie: interval includes 1", NO_INTERVAL: "no interval: one run, or no pairs"}
     return [*patches, *(Patch(facecolor="#dddddd", edgecolor="white", hatch=kind, label=kinds[kind]) for kind in drawn)]

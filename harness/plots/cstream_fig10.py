@@ -2,8 +2,8 @@
 
 Reads   throughput.parquet   busy, threads, replicas, elastic, law, level, mean, lo, hi [tuples/s at
                              the sinks], settled_share
-        timeline.parquet     a row a period: threads_requested, replicas (JSON by operator), times
-                             [s]
+        timeline.parquet     a row for each period: threads_requested, replicas (JSON by operator),
+                             times [s]
 Draws   throughput, and final threads and replicas, over cost; threads and replicas over time at 60
         µs (replica_panels)
 """

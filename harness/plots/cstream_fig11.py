@@ -3,9 +3,9 @@ utilisation.
 
 Reads   throughput.parquet   arm, threads, elastic, law, level, mean, lo, hi [tuples/s at the
                              sinks], settled_share
-        timeline.parquet     a row a period: threads_requested, times [s]
-Draws   a row a machine: throughput over fixed threads, with a marker where each law ended; threads
-        over time
+        timeline.parquet     a row for each period: threads_requested, times [s]
+Draws   a row for each machine: throughput over fixed threads, with a marker where each law ended;
+        threads over time
 
 A misreading to avoid: a law's marker stands at the mean of the levels of its runs. One whose
 threads go up and down by one is between two numbers, and its marker is pale.

@@ -2,7 +2,7 @@
 
 Reads   throughput.parquet   cell, topology, busy, model, peer, arm, mean, lo, hi [tuples/s at the
                              sinks], settled_share
-Draws   a panel a machine, the rates of all arms by topology (storm_panels)
+Draws   a panel for each machine, the rates of all arms by topology (storm_panels)
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ policy.
 Reads   throughput.parquet   topology, threads, policy, threads, mean, lo, hi [tuples/s at the
                              sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   throughput above and median latency below, a line a policy (policy_panels)
+Draws   throughput above and median latency below, a line for each policy (policy_panels)
 """
 
 from __future__ import annotations

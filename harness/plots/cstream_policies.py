@@ -1,11 +1,11 @@
-"""Latency against throughput for every scheduling policy of co-routines, a column a topology: a
-figure of our own.
+"""Latency against throughput for every scheduling policy of co-routines, a column for each
+topology: a figure of our own.
 
 Reads   throughput.parquet   topology, policy, threads, mean, lo, hi [tuples/s at the sinks],
                              settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   a point a policy and number of threads, joined by policy in the order of threads; to the
-        right is faster, below is sooner, so the best policies are at the lower right
+Draws   a point for each policy and number of threads, joined by policy in the order of threads; to
+        the right is faster, below is sooner, so the best policies are at the lower right
 
 A misreading to avoid: latencies are those of sources at full speed, with queues as full as a policy
 lets them get.

@@ -2,13 +2,12 @@
 
 Reads   throughput.parquet   as Figure 9 (thread_panels)
         speedup.parquet      arm, against = best: ratio, lo, hi, of repeats of the same block
-Draws   a row a topology, a panel a cost; under each title the elastic arm's rate over that of the
-        best of the other arms, with an interval that allows for the choice of the best
+Draws   a row for each topology, a panel for each cost; under each title the elastic arm's rate over
+        that of the best of the other arms, with an interval that allows for the choice of the best
         (spark.speedup)
 
-A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as
-good as it can be is a little below 100 % wherever levels are alike; its interval then has 100 % in
-it.
+A misreading to avoid: the best of several arms is also the luckiest one, so a perfect law is a
+little below 100 % wherever levels are alike; its interval then has 100 % in it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """ElasticLoadBalance with a source that falls silent: throughput and active output ports over time
 (ELB, Bursty Rate).
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], active_ports, times [s],
-                             parameters (burst, silence: lengths in ms)
+Reads   timeline.parquet     a row for each period: throughput_sink [tuples/s], active_ports, times
+                             [s], parameters (burst, silence: lengths in ms)
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a column a run; throughput left, from 0, and active ports right, from 0, as steps; silence
-        shaded
+Draws   a column for each run; throughput left, from 0, and active ports right, from 0, as steps;
+        silence shaded
 """
 
 from __future__ import annotations

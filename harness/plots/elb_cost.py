@@ -1,10 +1,11 @@
 """ElasticLoadBalance at three tuple costs: throughput and active output ports over time (ELB, How
 It Performs).
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], active_ports, times [s]
+Reads   timeline.parquet     a row for each period: throughput_sink [tuples/s], active_ports, times
+                             [s]
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a panel a cost, cheapest first; throughput left, from 0, and active ports right, from 0, as
-        steps
+Draws   a panel for each cost, cheapest first; throughput left, from 0, and active ports right, from
+        0, as steps
 """
 
 from __future__ import annotations

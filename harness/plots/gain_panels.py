@@ -27,7 +27,7 @@ PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
 # factor at which intervals end: one of two runs may span powers of ten, and hide the bars
-CUT = 4.0
+INTERVAL_LIMIT = 4.0
 ROOM = 0.32  # free part of the axis above the highest bar, for a number; share of the part below it
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
@@ -173,7 +173,10 @@ def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame,
 
 def _interval(ax: Axes, x: float, lo: float, ratio: float, hi: float) -> None:
     """Draw an interval: capped where it ends, with an arrow where it is cut."""
-    for end, farthest, nearer, arrow in ((lo, ratio / CUT, max, "v"), (hi, ratio * CUT, min, "^")):
+    for end, farthest, nearer, arrow in (
+        (lo, ratio / INTERVAL_LIMIT, max, "v"),
+        (hi, ratio * INTERVAL_LIMIT, min, "^"),
+    ):
         shown = nearer(end, farthest)
         ax.plot([x, x], [ratio, shown], color=style.INK, lw=1, zorder=4)
         ax.plot([x], [shown], ls="", marker="_" if shown == end else arrow, ms=4, color=style.INK, zorder=4)
@@ -187,7 +190,7 @@ def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Se
     if key not in known.index or any(each["settled_share"] != 1 for each in (row, threads_alone)):
         return
     ratio = known.loc[key, "ratio"]
-    top = min(known.loc[key, ["ratio", "hi"]].max(), CUT * ratio)
+    top = min(known.loc[key, ["ratio", "hi"]].max(), INTERVAL_LIMIT * ratio)
     told = f"{_two_digits(row['mean'] / threads_alone['mean'])}×" if threads_alone["mean"] > 0 else ""
     look = {"rotation": 90, "fontsize": 6.5, "ha": "center", "va": "bottom", "color": style.INK}
     ax.annotate(told, (x, max(1.0, top)), xytext=(0, 3), textcoords="offset points", zorder=5, **look)

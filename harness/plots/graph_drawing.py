@@ -37,7 +37,7 @@ GAP, GAP_OF_FAN, MAX_GAP = 0.36, 0.06, 0.9
 QUEUE_WIDTH, QUEUE_HEIGHT = 0.19, 0.17
 ARROW = 0.075
 STACK = 0.035  # between the sheets of a folded node
-LINE = 0.19  # of the legend
+LINE = 0.19  # height of a line of the legend
 
 Color = str | tuple[float, float, float]
 
@@ -50,8 +50,8 @@ def _tint(color: str) -> Color:
 
 POOL = "pool"
 POOL_COLOR = _tint(style.of_model("dynamic").color)
-FIRST_COLOR = _tint("#e69f00")  # of the first thread, in most graphs the only source's
-# of the others, in turn
+FIRST_COLOR = _tint("#e69f00")  # the first thread; in most graphs it is the only source's
+# the other threads, in turn
 THREAD_COLORS = tuple(map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00")))
 SEVERAL_COLOR = "#f0f0f0"
 

@@ -4,8 +4,8 @@ manual.
 Reads   throughput.parquet   width, payload, cost, model, arm, law, mean [tuples/s], queued and
                              places [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine and distribution of costs, a panel a width, bars by payload; below, queues
-        and threads
+Draws   a row for each machine and distribution of costs, a panel for each width, bars by payload;
+        below, queues and threads
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ against manual.
 Reads   throughput.parquet   depth, payload, cost, model, arm, law, mean [tuples/s], queued and
                              places [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine and distribution of costs, a panel a length, bars by payload; below, queues
-        and threads
+Draws   a row for each machine and distribution of costs, a panel for each length, bars by payload;
+        below, queues and threads
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ against manual.
 Reads   throughput.parquet   cost, payload, model, arm, law, mean [tuples/s], queued and places
                              [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine with its number of CPUs and a payload, bars by cost; below, queues and
-        threads
+Draws   a row for each machine with its number of CPUs and a payload, bars by cost; below, queues
+        and threads
 """
 
 from __future__ import annotations

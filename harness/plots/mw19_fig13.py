@@ -1,11 +1,12 @@
 """M19 Figure 13: the share of heavy operators changes in mid-run; throughput, queues and threads
 over time.
 
-Reads   timeline.parquet     a row a period: throughput_sink and throughput_source [tuples/s],
-                             queued_ports, threads_active, times [s], tuples_sent, parameters
+Reads   timeline.parquet     a row for each period: throughput_sink and throughput_source
+                             [tuples/s], queued_ports, threads_active, times [s], tuples_sent,
+                             parameters
         throughput.parquet   which cells and arms there are, and on what they were measured
-Draws   a row a machine, a panel an arm: throughput above, queues and threads below; phases with
-        more heavy operators shaded
+Draws   a row for each machine, a panel for each arm: throughput above, queues and threads below;
+        phases with more heavy operators shaded
 """
 
 from __future__ import annotations

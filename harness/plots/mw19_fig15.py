@@ -4,8 +4,8 @@ multi-level elasticity.
 Reads   throughput.parquet   topology, sources, placement, model, arm, law, mean, lo, hi [tuples/s
                              at the sinks], submitted_* of the same [tuples/s over all operators:
                              PacketAnalysis], level [threads]
-Draws   a row an application with its number of sources, a panel a machine with its CPUs, a bar an
-        arm with its threads
+Draws   a row for each application with its number of sources, a panel for each machine with its
+        CPUs, a bar an arm with its threads
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ multilevel against manual.
 Reads   throughput.parquet   operators, payload, cost, model, arm, law, mean [tuples/s], queued,
                              places [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine and distribution of costs, a panel a number of operators, bars by payload;
-        below, queues and threads
+Draws   a row for each machine and distribution of costs, a panel for each number of operators, bars
+        by payload; below, queues and threads
 """
 
 from __future__ import annotations

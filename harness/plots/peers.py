@@ -1,11 +1,12 @@
-"""Other runtimes beside ours: throughput and latency over the cost of a tuple, a column a topology.
+"""Other runtimes beside ours: throughput and latency over the cost of a tuple, a column for each
+topology.
 
 Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, hi [tuples/s at the
                              sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
 Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the
-        fastest of ours below: median latency from source to sink, of sources at full speed: that of
-        queues as full as they get
+        fastest of ours; below: median latency from source to sink, of sources at full speed, so
+        with queues as full as they get
 
 A misreading to avoid: a share is the ratio of two means, each the luckiest of several; a few
 percent either way say nothing.

@@ -2,8 +2,8 @@
 
 Reads   throughput.parquet   topology, cost, model, threads, mean, lo, hi [tuples/s at the sinks],
                              elastic, level [threads]
-Draws   a panel a cost; y from 0; dynamic as a line with 95 % intervals, elastic as a diamond, the
-        others as lines with bands
+Draws   a panel for each cost; y from 0; dynamic as a line with 95 % intervals, elastic as a
+        diamond, the others as lines with bands
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """P17 Figure 11: throughput and thread level over time in individual elastic runs.
 
-Reads   timeline.parquet     a row a period: throughput_submitted [tuples/s, all operators],
+Reads   timeline.parquet     a row for each period: throughput_submitted [tuples/s, all operators],
                              threads_active, phase, times [s]
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a row a graph, a column a run; throughput left, from 0, and active threads right, from 0, as
-        steps
+Draws   a row for each graph, a column for each run; throughput left, from 0, and active threads
+        right, from 0, as steps
 """
 
 from __future__ import annotations

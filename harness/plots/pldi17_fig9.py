@@ -4,9 +4,9 @@ side.
 Reads   throughput.parquet   topology, cost, model, threads, mean, lo, hi [tuples/s at the sinks],
                              elastic, level [threads]; machine, simulated, software, band_lo,
                              band_hi; context_switches_mean, duration_mean, runnable_mean
-Draws   a row a topology and machine, a panel a cost; y from 0; dynamic as a line with 95 %
-        intervals, elastic as a diamond, the others as lines with bands; below, context switches and
-        runnable threads in the pipeline
+Draws   a row for each topology and machine, a panel for each cost; y from 0; dynamic as a line with
+        95 % intervals, elastic as a diamond, the others as lines with bands; below, context
+        switches and runnable threads in the pipeline
 """
 
 from __future__ import annotations

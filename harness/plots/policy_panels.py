@@ -26,7 +26,8 @@ INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.1
 ROW_INCHES = 2.5
 MOST_COLUMNS = 4
-CUT = 1.5  # longest axis, in highest means: an interval of few runs may be many times as long
+# longest axis, in highest means: an interval of few runs may be many times as long
+AXIS_LIMIT_FACTOR = 1.5
 DODGE = 0.012  # of the axis, from policy to policy
 NS = 1e-9
 
@@ -94,7 +95,7 @@ def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
     for policy, look, line, shift in lines(rows, across):
         means.draw(ax, line[across.column].astype(float) + shift, line, look, policy)
     mean, end = rows["mean"].max(), rows["hi"].max()
-    highest = min(end, CUT * mean) if end > mean else mean
+    highest = min(end, AXIS_LIMIT_FACTOR * mean) if end > mean else mean
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
     ax.yaxis.set_major_formatter(style.rates())
     _ticks(ax, rows, across)

@@ -36,7 +36,7 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         of = "" if isinstance(interval, Runs) else "Mean of "
         parts.append(f"{of}n = {spread} runs{_processes(simulated)}; {interval}{where}.")
     if isinstance(interval, Runs):
-        interval = None  # what follows speaks of means
+        interval = None  # the later sentences are about means
     banded = table[table["band_lo"].notna()]
     if interval is not None and len(banded):
         parts.append(

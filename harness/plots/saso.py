@@ -49,7 +49,7 @@ class Metric:
     is_share: bool = False
     best: float | None = None
     is_signed: bool = False
-    held_out: bool | None = None  # of scenarios that only score, of the others, or of all
+    held_out: bool | None = None  # only scenarios that only score, only the others, or all
 
     @property
     def direction(self) -> str:

@@ -23,7 +23,8 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from harness.plots import places, provenance, settled, style
 
 INTERVAL = "bars and bands: 95 % interval over the runs; arrow: it goes on above"
-CUT = 1.5  # longest axis, in highest means: the interval of two runs may be twelve times the mean
+# longest axis, in highest means: the interval of two runs may be twelve times the mean
+AXIS_LIMIT_FACTOR = 1.5
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
 BAND_ALPHA = 0.13
@@ -68,7 +69,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.yaxis.set_major_formatter(style.rates())
     places.tint(ax, table)
     means, intervals = table[["mean", "band_hi"]].max().max(), table["hi"].max()
-    highest = min(intervals, CUT * means) if intervals > means else means
+    highest = min(intervals, AXIS_LIMIT_FACTOR * means) if intervals > means else means
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
     _cut(ax, table[table["hi"] > ax.get_ylim()[1]], levels[-1] * ASIDE)
     _name_failures(ax, table)

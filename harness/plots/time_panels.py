@@ -27,10 +27,10 @@ from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
 PANEL_INCHES = (3.3, 2.2)
-BESIDE = 2  # cells of one run each
+CELLS_PER_ROW = 2  # if each has one run
 MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
-CROWDED = 60  # swings of a panel, at most: more lines to and fro would be a block of colour
+MAX_SWINGS = 60  # more lines to and fro would be a block of colour
 BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
 
 
@@ -54,7 +54,7 @@ class Kind:
     model: str = ELASTIC  # the throughput has its colour
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None  # from the rows of a run
     bursts_label: str = ""
-    names_buffers: bool = False  # whether titles tell how many tuples a buffer holds
+    names_buffers: bool = False  # True if titles give the capacity of a buffer, in tuples
 
 
 def balancing(title: str, **bursts: Any) -> Kind:
@@ -86,7 +86,7 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
         ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
     middles, levels, color = (begins + ends) / 2, rows[kind.level], style.of_model(kind.model).color
     right = ax.twinx()
-    if _swings(levels) > CROWDED:
+    if _swings(levels) > MAX_SWINGS:
         ax.plot(middles, rows[kind.throughput], color=color, marker=".", markersize=3, ls="", zorder=4)
         right.plot(middles, levels, color=style.INK, marker="|", markersize=3, mew=0.5, ls="")
     else:
@@ -111,8 +111,8 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
 
 def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False) -> Figure:
     """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
-    of one run each are side by side, `BESIDE` in a row. With `cells_across` a column for each cell,
-    and rows for machines. Both tables hold rows of one experiment.
+    of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
+    each cell, and rows for machines. Both tables hold rows of one experiment.
     """
     named = [(called, cell) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
     cells = [cell for _, cell in named]
@@ -122,7 +122,7 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
     if cells_across:
         down, across = most * len(machines), max(machines)
     elif most == 1:
-        across = min(BESIDE, len(cells))
+        across = min(CELLS_PER_ROW, len(cells))
         down = math.ceil(len(cells) / across)
     else:
         down, across = len(cells), most

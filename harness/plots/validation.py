@@ -35,9 +35,8 @@ BANDS = (
 )  # share of measured: the targets for the worst and the median error; and their greys
 ARMS = ("manual", "dedicated", "dynamic-1", "dynamic-2", "coroutine-2", "coroutine-2-random", "coroutine-2-replicas-2")
 GROUPS = ("arm", "topology", "cost", "payload")
-MOST_ERROR = (
-    1.0  # what the axis of errors shows at least room for before it is cut; larger ones are at its edge with their value
-)
+# largest error on the axis; markers of larger errors are at its edge with their value
+MOST_ERROR = 1.0
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:

@@ -23,7 +23,7 @@ from harness.spark.storage import TableWriter, as_source, local_path
 from harness.spark.throughput import throughput
 from harness.spark.timeline import timeline
 
-REASONS_TOLD = 3
+MAX_REASONS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def summarise(records: DataFrame, quarantined: DataFrame) -> Summary:
         .first()
     )
     rejected = quarantined.count()
-    first = quarantined.limit(REASONS_TOLD).collect()
+    first = quarantined.limit(MAX_REASONS_SHOWN).collect()
     return Summary(
         read=counts.runs + rejected,
         failed=counts.failed,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from harness.errors import RunFailed
 
 PLAIN_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
-LONGEST = 300  # characters of a cause in a message
+MAX_CAUSE_CHARACTERS = 300  # characters of a cause in a message
 
 
 @contextlib.contextmanager
@@ -59,4 +59,4 @@ def summarise(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     told = re.sub(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ", r"\1: ", (causes or lines)[-1 if causes else 0])
-    return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
+    return told if len(told) <= MAX_CAUSE_CHARACTERS else told[: MAX_CAUSE_CHARACTERS - 1] + "…"

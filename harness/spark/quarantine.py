@@ -24,7 +24,7 @@ NAMED_FIELDS = 5  # fields that a reason names before it says how many more ther
 NAMES = ("run_id", "experiment", "cell", "arm", "topology", "model", "machine", "started_at")
 AT_LEAST_ONE = ("threads",)  # every other number of a record is 0 or more
 SERIES = ("samples", "adaptation")
-# reads a bad line again, to tell a missing field from one of a wrong type
+# reads a bad line again, to distinguish a missing field from one of a wrong type
 KEYS = "from_json(value, 'map<string,string>')"
 
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-SCHEMA_VERSION = 1  # of the records that these jobs read
+SCHEMA_VERSION = 1  # version of the records that these jobs read
 
 TEXT, WHOLE, SMALL, REAL, FLAG = StringType(), LongType(), IntegerType(), DoubleType(), BooleanType()
 

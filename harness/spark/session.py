@@ -51,14 +51,14 @@ DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-LITTLE: Mapping[str, str] = {
+SMALL_DATA_SETTINGS: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """Settings for few records, whose queries take longer to compile than to interpret: 7 MB of records
 take four fifths of the time."""
-LITTLE_BYTES = 32 * 2**20  # of records; at 46 MB both settings take equally long
+SMALL_DATA_BYTES = 32 * 2**20  # size of records; at 46 MB both settings take equally long
 LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 MASTER = re.compile(
@@ -121,7 +121,7 @@ def resolve(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict
 
 def for_records(bytes_in_all: int | None) -> Mapping[str, str]:
     """Return the settings for so many bytes of records; None: the number is not known."""
-    return LITTLE if bytes_in_all is not None and bytes_in_all <= LITTLE_BYTES else {}
+    return SMALL_DATA_SETTINGS if bytes_in_all is not None and bytes_in_all <= SMALL_DATA_BYTES else {}
 
 
 def stays_here(master: str) -> bool:

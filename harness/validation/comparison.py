@@ -12,11 +12,11 @@ from harness.measurement.rank_interval import median_interval
 from harness.validation.cases import Case
 from harness.validation.state import fits
 
-UNSTABLE = 0.20
+STABLE_INTERVAL = 0.20
 """Share of its median beyond which an interval makes a case *unstable*. A single run, which has no
 interval, makes it unstable, too. Unstable cases are reported, and marked."""
 
-DISTURBED = 0.05
+DISTURBED_SHARE = 0.05
 """Mean share of the CPUs that other processes took, above which a case is *disturbed*: the
 simulator does not model other processes."""
 
@@ -74,7 +74,7 @@ class Comparison:
     @property
     def disturbed(self) -> bool:
         """True if other processes were active during the measurement."""
-        return self.others > DISTURBED
+        return self.others > DISTURBED_SHARE
 
     @property
     def doubtful(self) -> bool:
@@ -88,7 +88,7 @@ class Comparison:
 def _reaches_far(median: float | None, low: float | None, high: float | None) -> bool:
     if not median or low is None or high is None:
         return False
-    return low < (1 - UNSTABLE) * median or high > (1 + UNSTABLE) * median
+    return low < (1 - STABLE_INTERVAL) * median or high > (1 + STABLE_INTERVAL) * median
 
 
 def compare(

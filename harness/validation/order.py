@@ -9,7 +9,7 @@ from itertools import combinations
 
 from harness.validation.comparison import Comparison
 
-DIFFERENT = 0.15
+MIN_ORDERED_DIFFERENCE = 0.15
 """Difference of measured medians, the larger over the smaller, above which two arms of a cell have
 an order."""
 
@@ -55,6 +55,6 @@ def pairs(comparisons: Sequence[Comparison]) -> list[Pair]:
             continue
         slower, faster = sorted((one, other), key=lambda each: each.measured)
         pair = Pair(faster, slower)
-        if pair.measured > 1 + DIFFERENT:
+        if pair.measured > 1 + MIN_ORDERED_DIFFERENCE:
             found.append(pair)
     return found

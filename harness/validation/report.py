@@ -9,8 +9,16 @@ from collections.abc import Mapping, Sequence
 
 from harness.measurement.rank_interval import coverage, rank
 from harness.validation.cases import PREDICTIONS, cell_name
-from harness.validation.comparison import DISTURBED, MEDIAN_TARGET, UNSTABLE, WORST_TARGET, Comparison, Errors, errors_by
-from harness.validation.order import DIFFERENT, Pair
+from harness.validation.comparison import (
+    DISTURBED_SHARE,
+    MEDIAN_TARGET,
+    STABLE_INTERVAL,
+    WORST_TARGET,
+    Comparison,
+    Errors,
+    errors_by,
+)
+from harness.validation.order import MIN_ORDERED_DIFFERENCE, Pair
 from harness.validation.verdict import Verdict, judge
 
 ROW_HEADINGS = ("topology", "cost", "payload", "arm", "measured", "interval", "predicted", "error", "remarks")
@@ -99,8 +107,8 @@ def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> 
     beside = f", with {replaced}, the median of what was measured between the runs" if replaced else ""
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
-        f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median, or there is one run alone. Other "
-        f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. "
+        f"unstable: the interval reaches further than {STABLE_INTERVAL:.0%} from the median, or there is one run alone. Other "
+        f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more than {DISTURBED_SHARE:.0%}. "
         f"Predicted: median of {PREDICTIONS} runs in virtual time{beside}.{states}"
     )
 
@@ -131,7 +139,7 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
         f"* median error {overall.median:.1%} (at most {MEDIAN_TARGET:.0%}): {_word(met['median'])}",
         f"* worst error {signed(worst.error)}, {worst.case} (at most {WORST_TARGET:.0%}): {_word(met['worst'])}",
         f"* order of the models right in {right} of {len(verdict.pairs)} pairs whose measured medians differ by more than "
-        f"{DIFFERENT:.0%} (all){apart if len(sure) < len(verdict.pairs) else ''}: {_word(met['order'])}",
+        f"{MIN_ORDERED_DIFFERENCE:.0%} (all){apart if len(sure) < len(verdict.pairs) else ''}: {_word(met['order'])}",
     ]
     doubtful = overall.cases - (reliable.cases if reliable else 0)
     if doubtful:

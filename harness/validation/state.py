@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-TRIES = 3  # of a run, if the state changes during it
+MAX_RUN_ATTEMPTS = 3  # of a run, if the state changes during it
 # longest wait for a state not seen yet: the profile may be old, or of another machine
-UNSEEN_S = 5.0
-LOOKS_S = 0.25
-SHARES_S = 10.0  # between two looks at the shared cache, which take two seconds each
+MAX_WAIT_UNSEEN_S = 5.0
+STATE_POLL_S = 0.25
+MAX_SHARED_CACHE_AGE_S = 10.0  # a measurement of the shared cache takes two seconds
 
 
 def fits(record: Mapping[str, Any], expected_ns: float | None) -> bool:
@@ -54,7 +54,7 @@ class State:
 
     `expected_ns` is the profile's hand-off between the nearest cores, None if only one core may be
     used. `repeated`: runs that were made again. `unseen_ns`: the hand-off that was found instead if
-    the profile's did not appear within `UNSEEN_S`.
+    the profile's did not appear within `MAX_WAIT_UNSEEN_S`.
     """
 
     def __init__(self, profile: Machine, patience_s: float) -> None:
@@ -86,10 +86,10 @@ class State:
         return record
 
     def _shared_cache(self) -> int:
-        """Return the part of the shared cache that copies find [bytes], at most `SHARES_S` old.
-        Raises RunFailed if the system refuses the memory.
+        """Return the part of the shared cache that copies find [bytes], at most
+        `MAX_SHARED_CACHE_AGE_S` old. Raises RunFailed if the system refuses the memory.
         """
-        if time.monotonic() - self._looked_s >= SHARES_S:
+        if time.monotonic() - self._looked_s >= MAX_SHARED_CACHE_AGE_S:
             try:
                 share = shared_cache(self._host.caches or UNTOLD)
             except OSError as error:
@@ -99,13 +99,13 @@ class State:
         return self._share
 
     def _tried(self, run: Callable[[], Record], show: Callable[[str], None], expected_ns: float) -> Record:
-        for tries in range(1, TRIES + 1):
+        for tries in range(1, MAX_RUN_ATTEMPTS + 1):
             before = self._wait(expected_ns, show)
             begun_s = time.monotonic()
             record = run()
             after = hand_off_ns(self._host)
             record["host"] |= {"hand_offs_ns": [ns for ns in (before, after) if ns is not None]}
-            if fits(record, expected_ns) or record["error"] is not None or self._patience_s <= 0 or tries == TRIES:
+            if fits(record, expected_ns) or record["error"] is not None or self._patience_s <= 0 or tries == MAX_RUN_ATTEMPTS:
                 break
             self.repeated += 1
             show("once more: the machine has changed its state")
@@ -122,10 +122,10 @@ class State:
             if alike(seen_ns, expected_ns):
                 self._seen = True
                 return seen_ns
-            if not self._seen and waited_s >= UNSEEN_S:
+            if not self._seen and waited_s >= MAX_WAIT_UNSEEN_S:
                 self.unseen_ns, self._patience_s = seen_ns, 0.0
                 return seen_ns
             show(f"waiting: a line takes {seen_ns:.0f} ns from core to core, where the profile says {expected_ns:.0f}")
-            time.sleep(LOOKS_S)
-            waited_s += LOOKS_S
-            self._patience_s -= LOOKS_S
+            time.sleep(STATE_POLL_S)
+            waited_s += STATE_POLL_S
+            self._patience_s -= STATE_POLL_S

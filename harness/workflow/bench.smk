@@ -1,4 +1,4 @@
-# Benches: what is computed and needs no measuring.
+# Benches: results that are computed and need no measuring.
 
 
 rule bench_laws:

@@ -14,9 +14,8 @@ from harness.files.lock import open_lock, sign, signer, take_lock
 
 LOCK = Path(".millrace/workflow.lock")
 
-_held: dict[
-    Path, int
-] = {}  # descriptors, kept open until the process ends: the command and the Snakefile both ask for the lock
+# descriptors, kept open until the process ends: the command and the Snakefile both ask for the lock
+_held: dict[Path, int] = {}
 
 
 def hold_lock() -> None:

@@ -43,8 +43,8 @@ WORDS = {
     "claims": "checked the claims",
 }
 # share of all estimated time; after so much, the observed error of estimates has weight 1/2
-DOUBTED = 0.1
-LOG_LINES = 12  # of a failed job's log that are shown
+PRIOR_SHARE = 0.1
+LOG_LINES = 12  # printed lines of a failed job's log
 SOME_JOB_FAILED = "At least one job did not complete successfully"
 INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
 TERMINATED = "Will exit after finishing currently running jobs"  # SIGTERM
@@ -64,7 +64,7 @@ class Progress:
         for block in config.blocks():
             rule = "simulate" if block.place.simulated else "measure"
             self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
-        self._doubt_s = {rule: DOUBTED * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()}
+        self._doubt_s = {rule: PRIOR_SHARE * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()}
         self._left: Counter[str] = Counter()
         self._total = 0  # jobs; 0: all was up to date
         self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, target, start time

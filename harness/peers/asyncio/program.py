@@ -29,13 +29,13 @@ class Operator:
     kind: str
     cost: int
     busy_ns: int
-    # by output port: where its tuples go, and what is added to their path
+    # by output port: the targets of its tuples, and the step added to their path
     ports: list[list[tuple[Operator, int]]]
     queue: asyncio.Queue | None = None
     open_streams: int = 0
     executed: int = 0
     left: int = 0
-    total: int = 0  # sum of the hashes of what was sent, received, or not executed
+    total: int = 0  # sum of the hashes of tuples sent, received, or not executed
 
 
 @dataclass
@@ -150,7 +150,7 @@ async def sink(op: Operator, run: Run) -> None:
                 return
             continue
         sequence, path, born, value, payload = item
-        # no more work is done by now: what is here counts as left, as before any other operator
+        # work has stopped: tuples here count as left, as before any other operator
         if run.cut:
             op.left += 1
         else:
