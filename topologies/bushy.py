@@ -4,7 +4,9 @@ them again.
 The paper says that the graph has 82 operators; its drawing is not in the text that we have. Our
 reading: with `width` 3 and `depth` 4,
 
-    source -> tree of 1 + 3 + 9 + 27 operators -> mirrored tree of 27 + 9 + 3 + 1 operators -> sink: 1 + 40 + 40 + 1 = 82
+    source -> tree of 1 + 3 + 9 + 27 operators -> mirrored tree of 27 + 9 + 3 + 1 -> sink
+
+which is 1 + 40 + 40 + 1 = 82.
 
 Each operator of the first tree sends its tuples round-robin to its `width` children. The leaves of
 the first tree feed the leaves of the second one to one; in the second tree the children of an

@@ -74,7 +74,7 @@ def build(
 
 
 def wrong(workers: int, initial: int | str, **_: object) -> str | None:
-    """Return the broken rule if the number of initially active ports is above the number of ports."""
+    """Return the broken rule if more ports are active at first than there are; else None."""
     if isinstance(initial, int) and initial > workers:
         return f"parameter initial must be at most {workers}, which is workers, not {initial}"
     return None

@@ -32,7 +32,7 @@ def build(records: int, input: str, url: str, port: int | str, cycles: int | str
 
 
 def wrong(input: str, url: str, cycles: int | str, **_: object) -> str | None:
-    """Return the broken rule if there are two inputs, or if a live input would have to be repeated."""
+    """Return the broken rule if there are two inputs, or a live one must be repeated; else None."""
     if url != NONE and input != GENERATED:
         return "url must be none where input is given"
     if cycles != ENDLESS and (url != NONE or input == STANDARD):

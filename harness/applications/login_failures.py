@@ -121,7 +121,7 @@ def generate(records: int, seed: int) -> bytes:
 
 
 class Built:
-    """A graph, and the counters of its operators: `graph.counts` returns them when a run is over."""
+    """A graph, and its operators' counters, which `graph.counts` returns when a run is over."""
 
     def __init__(self, name: str, text: bytes, truncated: bool, cycles: int, ports: int, keep: int) -> None:
         self.graph = Graph(name, payload=0)

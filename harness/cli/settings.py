@@ -12,7 +12,7 @@ from harness.errors import UserError
 
 
 def add_topology_argument(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Add `args.topology`: a topology's name or a graph file; None if it is optional and left out."""
+    """Add `args.topology`: a topology's name or a graph file; None if it is left out."""
     names = ", ".join(topologies.TOPOLOGIES)
     parser.add_argument(
         "topology",

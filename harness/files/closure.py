@@ -291,7 +291,7 @@ def _imports(path: Path) -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def _places(name: str, folder: Path, folders: Iterable[Path]) -> Iterator[Path]:
-    """Return the places in which the compiler looks for a header that a file in a folder includes."""
+    """Yield the places where the compiler looks for a header that a file in a folder includes."""
     return (Path(os.path.normpath(place / name)) for place in (folder, *folders))
 
 

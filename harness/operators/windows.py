@@ -1,7 +1,8 @@
 """Operators on typed streams with windows and state: aggregates, joins, top-k, frequencies. All are
 compiled.
 
-    sums = aggregate(graph, "sums", TICK, by_count(4, step=1), {"volume": total("volume")}, by="ticker")
+    values = {"volume": total("volume")}
+    sums = aggregate(graph, "sums", TICK, by_count(4, step=1), values, by="ticker")
 
 Each function adds an operator to a graph and returns it; `operator.typed.gives[0]` is the schema of
 its output. The computations are defined in native/windows.hpp, aggregates.hpp, join.hpp and

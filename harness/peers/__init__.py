@@ -31,7 +31,7 @@ def all_peers() -> dict[str, Peer]:
 
 
 def find_peer(name: str) -> Peer:
-    """Return the peer called `name`; import only its folder. Raises UserError for an unknown name."""
+    """Return the peer called `name`; import only its folder. Raises UserError for a wrong name."""
     folder = name.partition("-")[0]
     if folder.isidentifier() and (FOLDER / folder / "adaptor.py").is_file():
         for peer in _peers_in(folder):

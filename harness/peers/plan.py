@@ -54,7 +54,7 @@ class Plan:
 
 
 def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
-    """Return the plan of a checked graph. Raises UserError for an operator that peers do not run."""
+    """Return the plan of a checked graph. Raises UserError for an operator that peers lack."""
     operators = list(graph.operators.values())
     for operator in operators:
         _check(operator)

@@ -82,7 +82,7 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
 
 
 def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
-    """Return the figure from the rows of its experiment: throughput, and speedup (against manual)."""
+    """Return the figure from its experiment's rows: throughput, and speedup (against manual)."""
     table = tables["throughput"]
     ratios = tables["speedup"][tables["speedup"]["against"] == "manual"]
     lines = places.side_by_side(list(_lines(table, kind)))
@@ -197,7 +197,7 @@ def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Se
 
 
 def _two_digits(number: float) -> str:
-    """Return a number as `0.39`, `2.4`, `19`; with all digits before the point if there are more."""
+    """Return a number as `0.39`, `2.4`, `19`; all digits before the point if there are more."""
     return f"{number:.0f}" if number >= 9.95 else f"{number:#.2g}"
 
 

@@ -278,7 +278,7 @@ class _Picture:
             self._text(MARGIN + 0.55, y, line, NAME, "left")
 
     def _set_columns(self) -> None:
-        """Compute `left[level]` and `widths[level]`: the place and width of the boxes of a level."""
+        """Compute `left[level]` and `widths[level]`: place and width of the boxes of a level."""
         nodes = self.layout.nodes
         self.widths = [
             max((self._text_width(node) for node in level if nodes[node].names), default=0.0) + 2 * PADDING
@@ -407,7 +407,7 @@ class _Picture:
     # -- the legend --------------------------------------------------------------------------------
 
     def _legend_lines(self) -> list[tuple[Callable[[float, float], None], str]]:
-        """Return a function that draws each symbol around a place, with the meaning of the symbol."""
+        """Return a function that draws each symbol around a place, and the symbol's meaning."""
         counted = any(operator.kind is WORK for operator in self.graph.operators.values())
         computes = ": what it computes for a tuple, in floating-point operations (FLOP)" if counted else ""
         lines = [(self._swatch("white"), f"operator{computes}")]

@@ -31,7 +31,7 @@ def spark_failures(doing: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet_py4j() -> Iterator[None]:
-    """Keep py4j from writing tracebacks of the exceptions that it also raises to the root logger."""
+    """Keep py4j from logging tracebacks of the exceptions that it also raises."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -20,7 +20,7 @@ from harness.experiments import freshness
 from harness.workflow.lock import hold_lock
 from harness.workflow.stale import retire_stale_records
 
-# A file given with --configfile replaces the default one as a whole: a profile is complete in itself.
+# A file given with --configfile replaces the default one as a whole: every profile is complete.
 CONFIG_FILE = os.path.relpath([ROOT / DEFAULT_CONFIG, *workflow.overwrite_configfiles][-1])
 
 try:
@@ -69,7 +69,8 @@ def embedded(figure):
     otherwise: its PNG, in lines.
     """
     data = base64.b64encode(Path(figure).with_suffix(".png").read_bytes()).decode()
-    lines = [data[first : first + 5000] for first in range(0, len(data), 5000)]  # docutils allows 10,000 characters a line
+    # docutils allows 10,000 characters a line
+    lines = [data[first : first + 5000] for first in range(0, len(data), 5000)]
     return "\n   ".join(["data:image/png;base64,", *lines])
 
 
