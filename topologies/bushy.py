@@ -6,7 +6,7 @@ reading: with `width` 3 and `depth` 4,
 
     source -> tree of 1 + 3 + 9 + 27 operators -> mirrored tree of 27 + 9 + 3 + 1 -> sink
 
-which is 1 + 40 + 40 + 1 = 82.
+This has 1 + 40 + 40 + 1 = 82 operators.
 
 Each operator of the first tree sends its tuples round-robin to its `width` children. The leaves of
 the first tree feed the leaves of the second one to one; in the second tree the children of an
