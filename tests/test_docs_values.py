@@ -210,7 +210,7 @@ SENTENCES = [
     ("docs/simulator.md", r"machine at hand: (\d+) cases, .*, (\d+) cases of co-routines, and (\d+) of pipelines",
         lambda: validated()[1:]),
     ("docs/design.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more than (\d+) %", lambda: [
-        100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.DIFFERENT]),
+        100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.MIN_ORDERED_DIFFERENCE]),
     ("docs/simulator-validation.md", r"`validate` runs (\d+) cases", lambda: validated()[:1]),
     ("--help validate", r"predict the same (\d+) cases", lambda: validated()[:1]),
     # -- benches of laws ------------------------------------------------------------------------------------------------

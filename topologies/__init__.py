@@ -1,9 +1,11 @@
-"""Topologies: what a run can be asked to execute, by name. One module of this package is one topology.
+"""Topologies: the named graphs that a run can execute. One module of this package is one topology.
 
-A module that holds `TOPOLOGY = Topology(...)` is found by itself; nothing else needs to know it (`costs` is shared by them).
-Its file has the topology's name, with `_` for `-`, and is imported when the topology is asked for.
+A module that holds `TOPOLOGY = Topology(...)` is found automatically; no other file lists it
+(`costs` is shared by them). Its file has the topology's name, with `_` for `-`, and is imported
+when the topology is requested.
 
-Whatever a user can get wrong about a topology is a UserError that names the parameter, the rule and the value.
+Each mistake of a user about a topology is a UserError that names the parameter, the rule and the
+value.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ MAX_PATH = 4096  # characters
 class Parameter:
     """A parameter of a topology.
 
-    A value is a whole number from `low` to `high` in `unit` (None: no number), one of `words`, a path, or a URL.
+    A value is a whole number from `low` to `high` in `unit` (None: no number), one of `words`, a
+    path, or a URL.
     """
 
     name: str
@@ -38,17 +41,20 @@ class Parameter:
     meaning: str
     words: tuple[str, ...] = ()
     path: bool = False  # it may name a file
-    url: bool = False  # it may be the address of something on the web
-    once: tuple[str, ...] = ()  # those of the words whose input can be read once only: there is one run of them
+    url: bool = False  # it may be a web address
+    # words whose input can be read only once, so that only one run is possible
+    once: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
-        """What a value must be."""
+        """Rule for a value, in words."""
         numbers = [] if self.low is None else [f"a whole number from {self.low} to {self.high}"]
         return " or ".join([*numbers, *self.words, *["a file"] * self.path, *["a URL (http:, https:)"] * self.url])
 
     def parse(self, topology: str, value: Value) -> Value:
-        """The value meant by a number, or by text from the command line. Raises UserError if it breaks the rule."""
+        """Return the value meant by a number, or by text from the command line. Raises UserError if
+        it breaks the rule.
+        """
         if isinstance(value, str):
             free = self.path or (self.url and value.startswith(("http://", "https://")))
             if value in self.words or (free and 0 < len(value) <= MAX_PATH and value.isprintable()):
@@ -64,11 +70,12 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Topology:
-    """A family of graphs.
+    """Family of graphs.
 
-    `size(**values)` is the number of operators that `build(**values, seed=...)` makes, or any number above `MAX_OPERATORS` if
-    it is above; it must be quick. `seed` decides what the topology places at random. `wrong(**values)` tells what of the values
-    does not go together, or None.
+    `size(**values)` is the number of operators that `build(**values, seed=...)` makes, or any
+    number above `MAX_OPERATORS` if it is above; it must be quick. `seed` decides the random
+    placements of the topology. `wrong(**values)` returns the reason why values do not go together,
+    or None.
     """
 
     name: str
@@ -81,11 +88,13 @@ class Topology:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """The parameters by name."""
+        """Parameters by name."""
         return {parameter.name: parameter for parameter in self.takes}
 
     def values(self, given: Mapping[str, Value]) -> dict[str, Value]:
-        """All parameters with their values, defaults filled in. Raises UserError for an unknown name or a wrong value."""
+        """Return all parameters with their values, defaults filled in. Raises UserError for an
+        unknown name or a wrong value.
+        """
         parameters = self.parameters
         for name in given:
             if name not in parameters:
@@ -107,7 +116,7 @@ PAYLOAD = Parameter("payload", 128, "bytes", 0, MAX_PAYLOAD, "what a tuple carri
 
 
 def find(name: str) -> Topology:
-    """The topology called `name`. Raises UserError for an unknown name."""
+    """Return the topology called `name`. Raises UserError for an unknown name."""
     if name not in TOPOLOGIES:
         raise UserError(
             f"topology {_shown(name)} is unknown{_did_you_mean(name, TOPOLOGIES)}; topologies are: {', '.join(TOPOLOGIES)}"
@@ -116,9 +125,11 @@ def find(name: str) -> Topology:
 
 
 def build(name: str, values: Mapping[str, Value], seed: int) -> tuple[Graph, dict[str, Value]]:
-    """The graph, and all its parameters with defaults filled in. Values may be text, as given on the command line.
+    """Return the graph, and all its parameters with defaults filled in. Values may be text, as
+    given on the command line.
 
-    Raises UserError for an unknown topology or parameter, or for a value that its parameter does not accept.
+    Raises UserError for an unknown topology or parameter, or for a value that its parameter does
+    not accept.
     """
     topology = find(name)
     complete = topology.values(values)
@@ -126,20 +137,21 @@ def build(name: str, values: Mapping[str, Value], seed: int) -> tuple[Graph, dic
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # needed on mistakes only; a measuring process must start fast
+    # needed on mistakes only; a measuring process must start fast
+    from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _shown(value: object) -> str:
-    """A value in an error message: one line, not endless."""
+    """Return a value for an error message: one line, shortened."""
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "…"
 
 
 class _Topologies(Mapping[str, Topology]):
-    """The topologies by name. One is imported when it is looked up."""
+    """Mapping of names to topologies. One is imported when it is looked up."""
 
     def __init__(self) -> None:
         modules = {module.name for module in pkgutil.iter_modules(__path__)} - SHARED

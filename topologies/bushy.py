@@ -1,13 +1,17 @@
-"""Bushy graph (M19 Figure 8(d)): a tree that spreads the tuples, and the mirrored tree that joins them again.
+"""Bushy graph (M19 Figure 8(d)): a tree that spreads the tuples, and the mirrored tree that joins
+them again.
 
-The paper says that the graph has 82 operators; its drawing is not in the text that we have. Our reading: with `width` 3 and
-`depth` 4,
+The paper says that the graph has 82 operators; its drawing is not in the text that we have. Our
+reading: with `width` 3 and `depth` 4,
 
-    source -> tree of 1 + 3 + 9 + 27 operators -> mirrored tree of 27 + 9 + 3 + 1 operators -> sink: 1 + 40 + 40 + 1 = 82
+    source -> tree of 1 + 3 + 9 + 27 operators -> mirrored tree of 27 + 9 + 3 + 1 -> sink
 
-Each operator of the first tree sends its tuples round-robin to its `width` children. The leaves of the first tree feed the
-leaves of the second one to one; in the second tree the children of an operator share its single input port. Every operator of
-the trees is a work operator: there is neither a split nor a merge, so all of them can have a queue.
+This has 1 + 40 + 40 + 1 = 82 operators.
+
+Each operator of the first tree sends its tuples round-robin to its `width` children. The leaves of
+the first tree feed the leaves of the second one to one; in the second tree the children of an
+operator share its single input port. Every operator of the trees is a work operator: there is
+neither a split nor a merge, so all of them can have a queue.
 """
 
 from __future__ import annotations
@@ -17,11 +21,14 @@ from harness.graph.values import MAX_OPERATORS, MAX_PORTS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, work_costs
 
-MAX_DEPTH = (MAX_OPERATORS - 2) // 2  # with a width of 1, two chains; a width of 2 ends at 18 levels
+# with a width of 1, two chains; a width of 2 ends at 18 levels
+MAX_DEPTH = (MAX_OPERATORS - 2) // 2
 
 
 def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> Graph:
-    """Two trees of `depth` levels; `spread2.3` is the third operator of the second level, and `join2.3` its mirror image."""
+    """Return two trees of `depth` levels; `spread2.3` is the third operator of the second level,
+    and `join2.3` its mirror image.
+    """
     graph = Graph("bushy", payload)
     costs = iter(work_costs(cost, size(width, depth) - 2, seed))
     level = [graph.source("source")]
@@ -41,12 +48,12 @@ def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> G
 
 
 def _parent_port(parents: list[Operator], child: int, width: int) -> PortId:
-    """The output port that feeds the child of this index; a source has only the one."""
+    """Return the output port that feeds the child of this index; a source has only one."""
     return parents[0].output(0) if parents[0].is_source else parents[child // width].output(child % width)
 
 
 def size(width: int, depth: int, **_: object) -> int:
-    """Operators of the graph; where it is above `MAX_OPERATORS`, only that it is."""
+    """Return the number of operators of the graph; above `MAX_OPERATORS`, any number above it."""
     if width == 1:
         return 2 * depth + 2
     total, level = 2, 1

@@ -1,11 +1,12 @@
 """Chain (C-Stream §5.1): source (-> read) -> busy1 -> busy2 -> … -> sink.
 
-Every busy operator takes the same time for a tuple and passes on the same share of the tuples, each by a choice of its own. So
-a chain of 12 whose operators pass on 90 % delivers 28 % of the source's tuples. The topology pipeline has operators of so many
-FLOP instead.
+Every busy operator takes an equal time for a tuple and passes on an equal share of the tuples, each
+by its own random choice. So a chain of 12 whose operators pass on 90 % delivers 28 % of the
+source's tuples. The topology pipeline has operators of so many FLOP instead.
 
-A source takes no time for a tuple. One that does, as a source that reads a file, has an operator `read` behind it, which it
-calls under every model: whoever executes the source is busy for that time, and replicas of `read` there are none.
+A source takes no time for a tuple. To model one that does, such as a source that reads a file, an
+operator `read` follows it. The source calls `read` under every model: the thread that executes the
+source is busy for that time, and `read` has no replicas.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from topologies.costs import BUSY
 
 
 def build(operators: int, busy: int, selectivity: int, read: int, payload: int, seed: int) -> Graph:
-    """A chain of `operators` busy operators behind a source that takes `read` µs for a tuple."""
+    """Return a chain of `operators` busy operators behind a source that takes `read` µs for a
+    tuple.
+    """
     graph = Graph("chain", payload)
     last = graph.source("source")
     if read > 0:

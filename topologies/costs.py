@@ -1,7 +1,8 @@
-"""What the work operators of a graph cost: all the same (*balanced*), or *skewed* (M19 §4.1).
+"""Costs of the work operators of a graph: all equal (*balanced*), or *skewed* (M19 §4.1).
 
-Skewed: 10 % of the work operators at 10,000 FLOP a tuple, 30 % at 100, the others at 1, placed at random. The paper says "of
-the operators"; we take the work operators, since sources, splits and sinks do not compute.
+Skewed: 10 % of the work operators at 10,000 FLOP a tuple, 30 % at 100, the others at 1, placed at
+random. The paper says "of the operators"; we take the work operators, since sources, splits and
+sinks do not compute.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ BUSY = Parameter(
 
 
 def work_costs(cost: int | str, count: int, seed: int) -> list[int]:
-    """The cost of each of `count` work operators, in FLOP a tuple.
+    """Return the cost of each of `count` work operators, in FLOP a tuple.
 
-    Skewed counts are rounded to the nearest whole operator, halves upwards. The same seed gives the same placement.
+    Skewed counts are rounded to the nearest whole operator, halves upwards. The same seed gives the
+    same placement.
     """
     if cost != SKEWED:
         return [int(cost)] * count
@@ -46,9 +48,10 @@ def work_costs(cost: int | str, count: int, seed: int) -> list[int]:
 
 
 def shared_costs(heavy: int, count: int, seed: int) -> list[int]:
-    """The same where `heavy` % of the operators are heavy, a third of the others medium and two thirds light.
+    """Return costs like `work_costs`, with `heavy` % of the operators heavy, a third of the others
+    medium and two thirds light.
 
-    With the same seed an operator that is heavy in a share is so in every larger one.
+    With the same seed an operator that is heavy in a share is heavy in every larger one.
     """
     many = (heavy * count + 50) // 100
     return _placed(many, (count - many + 1) // 3, count, seed)
@@ -57,4 +60,5 @@ def shared_costs(heavy: int, count: int, seed: int) -> list[int]:
 def _placed(heavy: int, medium: int, count: int, seed: int) -> list[int]:
     costs = [HEAVY] * heavy + [MEDIUM] * medium + [LIGHT] * (count - heavy - medium)
     generator = random.Random(seed)
-    return sorted(costs, key=lambda _: generator.random())  # of its methods, Python keeps only random() the same for ever
+    # Python guarantees the same numbers for ever only for random()
+    return sorted(costs, key=lambda _: generator.random())

@@ -1,6 +1,8 @@
-"""Pure data parallelism (P17 §5.2, M19 Figure 8(b)): source -> split -> `width` work operators -> sink.
+"""Pure data parallelism (P17 §5.2, M19 Figure 8(b)): source -> split -> `width` work operators ->
+sink.
 
-There is no merge: every work operator feeds the one input port of the sink, where many threads may meet.
+There is no merge: every work operator feeds the one input port of the sink, where many threads may
+meet.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from topologies.costs import COST, work_costs
 
 
 def build(width: int, cost: int | str, payload: int, seed: int) -> Graph:
-    """`width` work operators side by side."""
+    """Return `width` work operators side by side."""
     graph = Graph("data-parallel", payload)
     source, split = graph.source("source"), graph.split("split", outputs=width)
     graph.connect(source, split)

@@ -1,13 +1,15 @@
-"""The test application of ElasticLoadBalance (the blog's): source -> balance -> `workers` work operators -> one sink.
+"""The test application of ElasticLoadBalance (the blog's): source -> balance -> `workers` work
+operators -> one sink.
 
-The threads of all workers meet at the sink, which counts under a lock, so that from some number of threads on another one is
-in the way. Loads, as in the operator's own tests:
+The threads of all workers meet at the sink, which counts under a lock, so that above some number of
+threads a further one slows the others. Loads, as in the operator's own tests:
 
   constant      every tuple costs `cost`, the source is as fast as it is allowed to
-  bursty-cost   of `cycle` tuples 30 % cost 1 FLOP, then 10 % `cost`, then 60 % 1 again, over and over
-  bursty-rate   the source sends for `burst`, as fast as it is allowed to, and is silent for `silence`, over and over
+  bursty-cost   of `cycle` tuples 30 % cost 1 FLOP, then 10 % `cost`, then 60 % 1 again, repeatedly
+  bursty-rate   the source sends for `burst`, as fast as it is allowed to, and is silent for
+                `silence`, repeatedly
 
-The law of the operator decides how many ports are active, unless `elastic` is no.
+The law of the operator decides the number of active ports, unless `elastic` is no.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def build(
     rapid: str,
     seed: int,
 ) -> Graph:
-    """`workers` work operators behind as many output ports."""
+    """Return `workers` work operators behind as many output ports."""
     graph = Graph("load-balance", payload)
     rates = [(burst / 1e3, None), (silence / 1e3, 0)] if load == BURSTY_RATE else []
     before, within = 3 * cycle // 10, cycle // 10
@@ -72,7 +74,7 @@ def build(
 
 
 def wrong(workers: int, initial: int | str, **_: object) -> str | None:
-    """Whether more ports shall be active than there are."""
+    """Return the broken rule if more ports are active at first than there are; else None."""
     if isinstance(initial, int) and initial > workers:
         return f"parameter initial must be at most {workers}, which is workers, not {initial}"
     return None

@@ -1,10 +1,13 @@
-"""LoginFailures (P17 Figure 1): failed logins in a system log; in the larger form suspects and break-ins as well.
+"""LoginFailures (P17 Figure 1): failed logins in a system log; in the larger form suspects and
+break-ins as well.
 
-  figure   14 operators: lines -> parse x7 -> failures only -> failure x4 -> failures; 13 threaded ports by hand
-  large    27 operators: the order of lines restored, suspects by three windows, break-ins by a join; 9 threaded ports by hand
+  figure   14 operators: lines -> parse x7 -> failures only -> failure x4 -> failures; 13 threaded
+           ports by hand
+  large    27 operators: the order of lines restored, suspects by three windows, break-ins by a
+           join; 9 threaded ports by hand
 
-The input is generated, or a file of real lines, plain or gzip. It is gone through again and again, with times that go on, or
-`cycles` times.
+The input is generated, or a file of real lines, plain or gzip. It is repeated, with times that go
+on, without end or `cycles` times.
 """
 
 from __future__ import annotations
@@ -20,8 +23,11 @@ MOST_RECORDS = 10**8
 
 
 def build(form: str, records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
-    """The graph; `graph.counts()` tells what it has read and found when a run is over."""
-    from harness.applications.login_failures import FORMS, input_of  # late: it is compiled, and other topologies need it not
+    """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
+    over.
+    """
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications.login_failures import FORMS, input_of
 
     text, truncated = input_of(records, seed, "" if input == GENERATED else input)
     return FORMS[form](text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph

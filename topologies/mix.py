@@ -1,6 +1,8 @@
-"""Data parallelism of pipelines (P17 §5.3, M19 Figure 8(c)): source -> split -> chains of work operators -> sink.
+"""Data parallelism of pipelines (P17 §5.3, M19 Figure 8(c)): source -> split -> chains of work
+operators -> sink.
 
-There are `width` chains of `depth` operators; the papers use 10 of 50 to 100. There is no merge, as in `data_parallel`.
+There are `width` chains of `depth` operators; the papers use 10 of 50 to 100. There is no merge, as
+in `data_parallel`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ MAX_SIDE = 100_000  # the longest chain, and the most chains
 
 
 def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> Graph:
-    """`width` chains side by side; `work2.5` is the fifth operator of the second chain."""
+    """Return `width` chains side by side; `work2.5` is the fifth operator of the second chain."""
     graph = Graph("mix", payload)
     source, split = graph.source("source"), graph.split("split", outputs=width)
     graph.connect(source, split)

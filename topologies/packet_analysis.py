@@ -1,8 +1,10 @@
-"""PacketAnalysis (M19 §4.3): packets -> meter -> 16 channels, for each source; then merge -> three analyses -> reports.
+"""PacketAnalysis (M19 §4.3): packets -> meter -> 16 channels, for each source; then merge -> three
+analyses -> reports.
 
-274 S + 113 operators for S sources. 16 S + 1 threaded ports by hand: before each channel and before the merge. The input is
-generated, or a file of packets in pcap or pcapng, plain or gzip. Each source has the packets of some clients. The input is gone
-through again and again, with times that go on, or `cycles` times.
+274 S + 113 operators for S sources. 16 S + 1 threaded ports by hand: before each channel and before
+the merge. The input is generated, or a file of packets in pcap or pcapng, plain or gzip. Each
+source has the packets of some clients. The input is repeated, with times that go on, without end or
+`cycles` times.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ MOST_SOURCES = 64
 
 
 def build(sources: int, records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
-    """The graph; `graph.counts()` tells what it has read and found when a run is over."""
-    from harness.applications import packet_analysis as application  # late: it is compiled, and other topologies need it not
+    """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
+    over.
+    """
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications import packet_analysis as application
 
     data, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
     times = 0 if cycles == ENDLESS else cycles

@@ -1,11 +1,13 @@
 """A pipeline whose load changes in mid-run (M19 Figure 13): source -> work1 -> work2 -> … -> sink.
 
-For the first `phase` tuples `before` % of the work operators are heavy, for the next `phase` tuples `after` %, and so on, over
-and over. The paper's run changes once, after 20 minutes; here the tuples tell when, so a run is to end within the second phase.
-Each operator counts for itself, so the change moves down the pipeline with the tuples.
+For the first `phase` tuples `before` % of the work operators are heavy, for the next `phase` tuples
+`after` %, and so on, repeatedly. The paper's run changes once, after 20 minutes; here the number of
+tuples decides, so a run should end within the second phase. Each operator counts for itself, so the
+change moves down the pipeline with the tuples.
 
-The paper says what share is heavy and not what the others cost. Our reading: a third of them cost 100 FLOP and two thirds 1, as
-in the skewed distribution (M19 §4.1), and operators that are heavy in the smaller share are so in the larger one.
+The paper gives the share of heavy operators and not the cost of the others. Our reading: a third of
+them cost 100 FLOP and two thirds 1, as in the skewed distribution (M19 §4.1), and operators that
+are heavy in the smaller share are heavy in the larger one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from topologies.costs import shared_costs
 
 
 def build(operators: int, before: int, after: int, phase: int, payload: int, seed: int) -> Graph:
-    """A chain of `operators` work operators; those whose cost does not change have the one cost."""
+    """Return a chain of `operators` work operators; operators whose cost does not change have a
+    fixed cost.
+    """
     graph = Graph("phase-change", payload)
     last = graph.source("source")
     phases = (shared_costs(share, operators, seed) for share in (before, after))

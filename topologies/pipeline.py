@@ -1,6 +1,7 @@
 """Pure pipeline (P17 §5.1, M19 Figure 8(a)): source -> work1 -> work2 -> … -> sink.
 
-`operators` counts the work operators, as P17's "1,000 operator pipeline" does; source and sink come on top.
+`operators` counts the work operators, as P17's "1,000 operator pipeline" does; source and sink are
+added to them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from topologies.costs import COST, work_costs
 
 
 def build(operators: int, cost: int | str, payload: int, seed: int) -> Graph:
-    """A chain of `operators` work operators."""
+    """Return a chain of `operators` work operators."""
     graph = Graph("pipeline", payload)
     last = graph.source("source")
     for number, flop in enumerate(work_costs(cost, operators, seed), start=1):

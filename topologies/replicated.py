@@ -1,7 +1,9 @@
-"""C-Stream's data parallelism (§4.2, §5.1): source -> split -> `width` busy operators -> merge -> sink.
+"""C-Stream's data parallelism (§4.2, §5.1): source -> split -> `width` busy operators -> merge ->
+sink.
 
-The split numbers the tuples and sends them to the operators in turn; the merge passes them on in the order of their numbers.
-With `merge=none` the operators feed the sink: other runtimes, such as Storm, do not restore the order, and get the same graph.
+The split numbers the tuples and sends them to the operators in turn; the merge passes them on in
+the order of their numbers. With `merge=none` the operators feed the sink: other runtimes, such as
+Storm, do not restore the order, and get the same graph.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ MERGE = Parameter(
 
 
 def build(width: int, busy: int, merge: str, payload: int, seed: int) -> Graph:
-    """`width` busy operators side by side."""
+    """Return `width` busy operators side by side."""
     graph = Graph("replicated", payload)
     source, split = graph.source("source"), graph.split("split", outputs=width)
     graph.connect(source, split)

@@ -1,7 +1,8 @@
-"""Reverse tree (C-Stream §5.1): a source before each leaf -> `depth` levels of busy operators -> sink.
+"""Reverse tree (C-Stream §5.1): a source before each leaf -> `depth` levels of busy operators ->
+sink.
 
-The mirror image of the topology tree: the children of an operator share its input port. As there, the paper's drawing is not
-part of the text that we have, and the sources are our reading.
+The mirror image of the topology tree: the children of an operator share its input port. As there,
+the paper's drawing is not part of the text that we have, and the sources are our reading.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from topologies.tree import BRANCHING, DEPTH, size
 
 
 def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Graph:
-    """`busy2.3` is the third operator of the second level, seen from the sink; `source3` is before the third leaf."""
+    """Return the graph. `busy2.3` is the third operator of the second level, seen from the sink;
+    `source3` is before the third leaf.
+    """
     graph = Graph("reverse-tree", payload)
     above = [graph.source(f"source{i + 1}") for i in range(branching ** (depth - 1))]
     for level in range(depth, 0, -1):

@@ -1,8 +1,9 @@
 """Tree (C-Stream §5.1): source -> `depth` levels of busy operators -> a sink behind each leaf.
 
-Each operator sends its tuples to its `branching` children in turn, so that a level passes on as much as the one before it. The
-paper gives the tree a depth of 6 and a branching factor of 2: 63 busy operators. Its drawing (Figure 3) is not part of the text
-that we have; that each leaf has a sink of its own is our reading.
+Each operator sends its tuples to its `branching` children in turn, so that a level passes on as
+much as the one before it. The paper gives the tree a depth of 6 and a branching factor of 2: 63
+busy operators. Its drawing (Figure 3) is not part of the text that we have; that each leaf has a
+sink of its own is our reading.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ BRANCHING = Parameter("branching", 2, "children", 1, MAX_PORTS, "children of eac
 
 
 def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Graph:
-    """`busy2.3` is the third operator of the second level, `sink3` is behind the third leaf."""
+    """Return the graph. `busy2.3` is the third operator of the second level, `sink3` is behind the
+    third leaf.
+    """
     graph = Graph("tree", payload)
     ways = [graph.source("source").output(0)]
     for level in range(1, depth + 1):
@@ -32,7 +35,7 @@ def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Gra
 
 
 def size(depth: int, branching: int, **_: object) -> int:
-    """Operators of the graph; where it is above `MAX_OPERATORS`, only that it is."""
+    """Return the number of operators of the graph; above `MAX_OPERATORS`, any number above it."""
     if branching == 1:
         return depth + 2
     total, level = 1, 1

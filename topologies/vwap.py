@@ -1,8 +1,8 @@
 """VWAP (M19 §4.2): lines -> parse -> 8 channels by ticker -> merge -> bargains.
 
-A channel is route, sums, divide, quotes, index and bargains only: 52 operators. 9 threaded ports by hand: before each route
-and before the merge. The input is generated, or a file of trades and quotes in CSV, plain or gzip. It is gone through again
-and again, or `cycles` times.
+A channel is route, sums, divide, quotes, index and bargains only: 52 operators. 9 threaded ports by
+hand: before each route and before the merge. The input is generated, or a file of trades and quotes
+in CSV, plain or gzip. It is repeated without end, or `cycles` times.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ MOST_RECORDS = 10**8
 
 
 def build(records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
-    """The graph; `graph.counts()` tells what it has read and found when a run is over."""
-    from harness.applications.vwap import Vwap, input_of  # late: it is compiled, and other topologies need it not
+    """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
+    over.
+    """
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications.vwap import Vwap, input_of
 
     text, truncated = input_of(records, seed, "" if input == GENERATED else input)
     return Vwap(text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph

@@ -1,9 +1,10 @@
 """WikiWordCount (M19 Figure 2): changes -> tokenise x5 -> count x10 -> published.
 
-17 operators. 16 threaded ports if they are placed by hand, which is ours: before each tokeniser, each counter, and the sink.
-The input is generated, or a file of recent changes, a line of JSON each, plain or gzip. It is gone through again and again,
-with times that go on, or `cycles` times. Or it is live: standard input, or a stream of server-sent events. With a `port` the
-sink publishes on a web socket, with a page beside it.
+17 operators. 16 threaded ports if they are placed by hand (our placement): before each tokeniser,
+each counter, and the sink. The input is generated, or a file of recent changes, a line of JSON
+each, plain or gzip. It is repeated, with times that go on, without end or `cycles` times. Or it is
+live: standard input, or a stream of server-sent events. With a `port` the sink publishes on a web
+socket, and serves a page.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ MOST_RECORDS = 10**7
 
 
 def build(records: int, input: str, url: str, port: int | str, cycles: int | str, placement: str, seed: int) -> Graph:
-    """The graph; `graph.counts()` tells what it has read and found when a run is over."""
-    from harness.applications import wiki_word_count as application  # late: it is compiled, and other topologies need it not
+    """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
+    over.
+    """
+    # late: it is compiled, and other topologies do not need it
+    from harness.applications import wiki_word_count as application
 
     by_hand, published = placement == HAND, None if port == NONE else port
     if url != NONE or input == STANDARD:
@@ -28,7 +32,7 @@ def build(records: int, input: str, url: str, port: int | str, cycles: int | str
 
 
 def wrong(input: str, url: str, cycles: int | str, **_: object) -> str | None:
-    """There is one input, and what is live is not gone through again."""
+    """Return the broken rule if there are two inputs, or a live one must be repeated; else None."""
     if url != NONE and input != GENERATED:
         return "url must be none where input is given"
     if cycles != ENDLESS and (url != NONE or input == STANDARD):

@@ -1,1 +1,3 @@
-"""The papers' applications: their operators, compiled (`native/`), and the graphs that topologies build of them."""
+"""The papers' applications: their compiled operators (`native/`), and the graphs that topologies
+build of them.
+"""

@@ -1,4 +1,4 @@
-"""Files of real data as input of an application: read whole, unpacked where they are gzip."""
+"""Files of real data as input of an application: read as a whole, unpacked if they are gzip."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from harness.errors import UserError
 from harness.files.given import read_given
 
 MOST_BYTES = 4 * 2**30
-"""Of an input, packed or not: it is kept in memory, so that reading a disk is not what a run measures."""
+"""Largest input [bytes], packed or not: it is kept in memory, so that a run does not measure the
+reading of a disk."""
 
 GZIP = b"\x1f\x8b"
 PIECE = 2**14  # packed bytes that are unpacked at a time
@@ -17,23 +18,26 @@ PIECE = 2**14  # packed bytes that are unpacked at a time
 
 @dataclass(frozen=True)
 class GivenInput:
-    """What is in a file."""
+    """Content of a file."""
 
     data: bytes
-    truncated: bool  # a gzip file that ends too early, or is damaged: `data` is what comes before
+    truncated: bool  # True if a gzip file ends too early, or is damaged: `data` is the part before
 
 
 def read_input(path: str) -> GivenInput:
-    """The bytes in a file, unpacked if it is gzip. Raises UserError for one that cannot be read or is too large."""
+    """Return the bytes in a file, unpacked if it is gzip. Raises UserError for one that cannot be
+    read or is too large.
+    """
     data = read_given(path, MOST_BYTES)
     if not data.startswith(GZIP):
         return GivenInput(data, False)
     pieces, size, unpacker = [], 0, None
-    packed = memoryview(data)  # whose parts are no copies
+    packed = memoryview(data)  # slices of it are no copies
     for at in range(0, len(packed), PIECE):
         piece = packed[at : at + PIECE]
         while piece:
-            if unpacker is None or unpacker.eof:  # one member after the other, with zeros between them
+            # one member after the other, with zeros between them
+            if unpacker is None or unpacker.eof:
                 unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
                 piece = bytes(piece).lstrip(b"\0") if pieces else piece
             before = unpacker.copy()
@@ -49,7 +53,9 @@ def read_input(path: str) -> GivenInput:
 
 
 def _before_damage(unpacker: zlib._Decompress, piece: bytes | memoryview) -> bytes:
-    """What a piece holds up to the byte that cannot be unpacked: a call that fails gives nothing of what it has unpacked."""
+    """Return the content of a piece before the byte that cannot be unpacked: a failed call returns
+    none of the bytes it has unpacked.
+    """
     found = []
     try:
         for place in range(len(piece)):

@@ -1,4 +1,4 @@
-"""The operators of LoginFailures, for Python; what each does is in native/login_failures.hpp."""
+"""Operators of LoginFailures, for Python; native/login_failures.hpp describes each."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
@@ -50,7 +50,9 @@ cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:
 
 
 def lines(bytes text, uint32_t outputs, uint64_t cycles):
-    """A source of the lines of `text`, to its output ports in turn, `cycles` times over (0: for ever)."""
+    """Return a source of the lines of `text`, to its output ports in turn, `cycles` times (0: for
+    ever).
+    """
     return Compiled().own(new Lines(text, len(text), outputs, cycles), text)
 
 
@@ -107,7 +109,7 @@ def break_ins():
 
 
 def sizes():
-    """Bytes of each kind of tuple, by the name of its schema."""
+    """Return the bytes of each kind of tuple, by the name of its schema."""
     return {
         "line": sizeof(Line),
         "log": sizeof(Log),

@@ -1,7 +1,9 @@
-"""LoginFailures (P17 Figure 1): who failed to log in, from the lines of a system log; the larger form finds break-ins, too.
+"""LoginFailures (P17 Figure 1): users and hosts of failed logins, from the lines of a system log;
+the larger form finds break-ins, too.
 
-The larger form follows the figure's public parent, streamsx.demo.logwatch: the same operators by their tasks, 27 in all, and 9
-threaded ports at the same places. What each operator does is in native/login_failures.hpp.
+The larger form follows the figure's public parent, streamsx.demo.logwatch: the same operators by
+their tasks, 27 in all, and 9 threaded ports at the same places. native/login_failures.hpp describes
+each operator.
 """
 
 from __future__ import annotations
@@ -50,16 +52,16 @@ WINDOWS = ((5, 60), (50, 600), (300, 3600))
 """Suspects: so many failures of one remote host within so many seconds."""
 
 COSTS = {"lines": 150, "parse": 400, "filter": 100, "failure": 300, "other": 100}
-"""About what a tuple costs [FLOP], for the size of batches."""
+"""Approximate cost of a tuple [FLOP], for the size of batches."""
 
 
-# -- input --------------------------------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
-    """The text of a log: generated, or of the file `path`; and whether that is truncated.
+    """Return the text of a log: generated, or of the file `path`; and True if that is truncated.
 
-    Raises UserError, in one line, for a file in which no line is of a log.
+    Raises UserError, in one line, for a file without any line of a log.
     """
     if not path:
         return generate(records, seed), False
@@ -78,7 +80,9 @@ SAME_SECOND = 0.43
 
 
 def generate(records: int, seed: int) -> bytes:
-    """Lines like those of a real log of three days of 2005, whose shares are above: most are failures of one remote host."""
+    """Return lines like those of a real log of three days of 2005, whose shares are above: most are
+    failures of one remote host.
+    """
     draw = random.Random(seed)
     chance, pick = draw.random, draw.choice
     seconds, day, month = 4 * 3600, 14, 5
@@ -113,11 +117,11 @@ def generate(records: int, seed: int) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-# -- graphs -------------------------------------------------------------------------------------------------------------------
+# -- graphs ----------------------------------------------------------------------------------------
 
 
 class Built:
-    """A graph, and what its operators count: told by `graph.counts` when a run is over."""
+    """A graph, and its operators' counters, which `graph.counts` returns when a run is over."""
 
     def __init__(self, name: str, text: bytes, truncated: bool, cycles: int, ports: int, keep: int) -> None:
         self.graph = Graph(name, payload=0)
@@ -126,7 +130,7 @@ class Built:
         self.lines = login.lines(text, ports, cycles)
         self.broken: list[Compiled] = []
         self.sinks: dict[str, tuple[Compiled, Schema]] = {}
-        self.join: Compiled | None = None  # of the larger form
+        self.join: Compiled | None = None  # in the larger form
         self.source = self.graph.typed_source("lines", self.lines.step, [LINE] * ports, cost=COSTS["lines"])
 
     def add(self, name: str, compiled: Compiled, takes: object, gives: object, cost: str = "other") -> Operator:
@@ -134,7 +138,7 @@ class Built:
         return self.graph.typed(name, compiled.process, takes, gives, cost=COSTS[cost])
 
     def parsers(self, name: str, made: object, width: int, takes: Schema, gives: Schema, cost: str) -> list[Operator]:
-        """Add `width` operators that count what they cannot read."""
+        """Add `width` operators that count the lines that they cannot read."""
         added = []
         for number in range(width):
             compiled = made()
@@ -143,7 +147,7 @@ class Built:
         return added
 
     def sink(self, name: str, schema: Schema, feeds: object) -> Operator:
-        """Add a sink that keeps what arrives."""
+        """Add a sink that keeps arriving tuples."""
         compiled = collect(schema, self.keep)
         self.sinks[name] = (compiled, schema)
         sink = self.graph.typed_sink(name, compiled.process, schema)
@@ -152,23 +156,25 @@ class Built:
         return sink
 
     def counts(self) -> dict[str, int]:
-        """Records read and broken, and what came out, by sink."""
+        """Return the number of records read and broken, and of results by sink."""
         found = {"records": self.lines.counted(0) + self.lines.counted(1)}
         found["broken"] = self.lines.counted(1) + sum(compiled.counted(0) for compiled in self.broken)
         found["truncated"] = int(self.truncated)
         return found | {name: compiled.counted(0) for name, (compiled, _) in self.sinks.items()}
 
     def results(self) -> dict[str, list[dict[str, object]]]:
-        """What the sinks have kept, by sink, in the order in which it came."""
+        """Return the tuples that the sinks have kept, by sink, in the order of arrival."""
         return {name: kept(compiled, schema) for name, (compiled, schema) in self.sinks.items()}
 
     def digests(self) -> dict[str, int]:
-        """Of all that arrived, by sink: the same in whatever order it came."""
+        """Return a digest of all that arrived, by sink: it does not depend on the order."""
         return {name: compiled.counted(1) for name, (compiled, _) in self.sinks.items()}
 
 
 def build_figure(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> Built:
-    """P17 Figure 1: 14 operators, 13 threaded ports if they are placed by hand; the sink keeps the first `keep` tuples."""
+    """Build P17 Figure 1: 14 operators, 13 threaded ports if they are placed by hand; the sink
+    keeps the first `keep` tuples.
+    """
     made = Built("login-failures", text, truncated, cycles, PARSERS, keep)
     parsers = made.parsers("parse", partial(login.parse, False), PARSERS, LINE, LOG, "parse")
     only = made.add("failures only", login.failures_only(FAILURE_PARSERS, False), LOG, [LOG] * FAILURE_PARSERS, "filter")
@@ -186,7 +192,7 @@ def build_figure(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep:
 
 
 def build_large(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> Built:
-    """The larger form: 27 operators, and 9 threaded ports if they are placed by hand."""
+    """Build the larger form: 27 operators, and 9 threaded ports if they are placed by hand."""
     made = Built("login-failures", text, truncated, cycles, 1, keep)
     graph, add = made.graph, made.add
     divide = add("divide", login.lines_in_turn(LARGE_PARSERS), LINE, [LINE] * LARGE_PARSERS)

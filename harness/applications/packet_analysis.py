@@ -1,7 +1,8 @@
 """PacketAnalysis (M19 §4.3): made-up names, tunnels and volumes in the packets of DNS.
 
-274 S + 113 operators for S sources, as the paper's: 387 with one, 2,305 with eight. A source has a volume meter and 16 channels
-of 17 operators; all share a merge, three analyses of 12 lanes, and a sink. What each does is in native/packet_analysis.hpp.
+274 S + 113 operators for S sources, as in the paper: 387 with one, 2,305 with eight. A source has a
+volume meter and 16 channels of 17 operators; all share a merge, three analyses of 12 lanes, and a
+sink. native/packet_analysis.hpp describes each operator.
 """
 
 from __future__ import annotations
@@ -83,63 +84,70 @@ REPORT = Schema("report", {"end": "time", "count": "uint64", "kind": "uint32", "
 SCHEMAS = (PACKET, QUERY, LABEL, TUNNELLED, ALERT, REPORT)
 
 DGA, TUNNEL, CLIENT, DOMAIN, FAILED, ON_LIST = range(6)
-"""What a report is of: its attribute `kind`."""
+"""Subjects of a report: values of its attribute `kind`."""
 
 WINDOW = 20 * 10**9
-"""Of all counts [ns]: tumbling, by the time of packets."""
+"""Length of the windows of all counts [ns]: tumbling, by the time of packets."""
 
 LISTED = ("malware.example", "phishing.example", "botnet.example", "clicks.invalid")
-"""The block list: reserved names, which the generated input asks for."""
+"""Block list: reserved names, for which the generated input asks."""
 
 WEIGHTS = (-22.4631, 0.4568, -1.7053, 0.2292, -5.8776)
-"""Logistic regression of a label being made up, on 1, length, entropy [bit], share of digits, mean log likelihood of its pairs.
+"""Logistic regression for a made-up label, on 1, length, entropy [bit], share of digits, mean log
+likelihood of its pairs.
 
-From fit_names.py: fitted to 20,000 natural labels (words 20,001 to 60,000 of wordfreq 3.1.1's English list, alone, behind
-another word, with a number) and 20,000 made-up ones (random letters; random letters and digits; random hexadecimal digits). On
-10,000 more of each, 2.8 % of the natural ones were taken for made up, and 4.0 % of the made-up ones for natural.
-"""
+From fit_names.py: fitted to 20,000 natural labels (words 20,001 to 60,000 of wordfreq 3.1.1's
+English list, alone, behind another word, with a number) and 20,000 made-up ones (random letters;
+random letters and digits; random hexadecimal digits). On 10,000 more of each, 2.8 % of the natural
+ones were taken for made up, and 4.0 % of the made-up ones for natural."""
 
 COSTS = {"packets": 150, "query": 150, "label": 100, "alert": 100}
-"""About what a tuple costs [FLOP], for the size of batches."""
+"""Approximate cost of a tuple [FLOP], for the size of batches."""
 
 
-# -- models of names ----------------------------------------------------------------------------------------------------------
+# -- models of names -------------------------------------------------------------------------------
 
 
 def class_of(letter: str) -> int:
-    """The class of a character of a name: 26 letters, digits, all others."""
+    """Return the class of a character of a name: 26 letters, digits, all others."""
     return ord(letter) - 97 if "a" <= letter <= "z" else 26 if "0" <= letter <= "9" else 27
 
 
 @cache
 def counted_pairs() -> tuple[tuple[int, ...], ...]:
-    """How often each letter follows each other one in the 20,000 most frequent English words of wordfreq 3.1.1 (fit_names)."""
+    """Return the number of times that each letter follows each other one in the 20,000 most
+    frequent English words of wordfreq 3.1.1 (fit_names).
+    """
     lines = (Path(__file__).parent / "letter_pairs.csv").read_text().split()
     return tuple(tuple(map(int, line.split(","))) for line in lines)
 
 
 @cache
 def likelihoods() -> tuple[tuple[float, ...], ...]:
-    """The logarithm of how likely each class of characters follows each other one, with one more of each pair (Laplace)."""
+    """Return the log probability that each class of characters follows each other one; each pair is
+    counted once more (Laplace).
+    """
     counts = [[1 + (counted_pairs()[i][j] if i < 26 and j < 26 else 0) for j in range(28)] for i in range(28)]
     return tuple(tuple(math.log(count / sum(row)) for count in row) for row in counts)
 
 
 @cache
 def natural_shares() -> tuple[int, ...]:
-    """The shares of classes of characters in natural names, in thousandths."""
+    """Return the shares of classes of characters in natural names, in thousandths."""
     rows = [sum(row) for row in counted_pairs()]
     return (*(1000 * row // sum(rows) for row in rows), 0, 0)
 
 
 @cache
 def logarithms() -> tuple[float, ...]:
-    """To the base 2, of 0 (taken as 0) to 64."""
+    """Return the logarithms to the base 2 of 0 (taken as 0) to 64."""
     return (0.0, *(math.log2(number) for number in range(1, 65)))
 
 
 def features_of(label: str) -> tuple[float, float, float, float]:
-    """Of a label: length, entropy [bit], share of digits, mean log likelihood of its pairs."""
+    """Return the features of a label: length, entropy [bit], share of digits, mean log likelihood
+    of its pairs.
+    """
     length = len(label)
     entropy = likelihood = 0.0
     for count in map(label.count, dict.fromkeys(label)):
@@ -154,13 +162,13 @@ def features_of(label: str) -> tuple[float, float, float, float]:
     )
 
 
-# -- input --------------------------------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
-    """A capture: generated, or of the file `path`; and whether its gzip is truncated.
+    """Return a capture: generated, or of the file `path`; and True if its gzip is truncated.
 
-    Raises UserError, in one line, for a file that is none, or in which no packet can be read.
+    Raises UserError, in one line, for a file that is no capture, or in which no packet can be read.
     """
     if not path:
         return generate(records, seed), False
@@ -193,7 +201,9 @@ GAP = 1_800_000  # ns between two look-ups, on average
 
 
 def generate(records: int, seed: int) -> bytes:
-    """A pcap file of questions and answers, over IPv4 and IPv6, whose shares are like those of real captures."""
+    """Return a pcap file of questions and answers, over IPv4 and IPv6, whose shares are like those
+    of real captures.
+    """
     draw = random.Random(seed)
     chance, pick = draw.random, draw.choice
     clients = [_client(number, draw) for number in range(CLIENTS)]
@@ -205,7 +215,8 @@ def generate(records: int, seed: int) -> bytes:
     picked = iter(draw.choices(names, [rank**-SLOPE for rank in range(1, DOMAINS + 1)], k=records + 1))
     asking = iter(draw.choices(clients, [1 / rank for rank in range(1, CLIENTS + 1)], k=records + 1))
     now, number = 1_700_000_000 * 10**9, 0
-    waiting: list[tuple[int, int, bytes]] = []  # packets that are to come: answers come later than what is asked next
+    # future packets: an answer may come after the next questions
+    waiting: list[tuple[int, int, bytes]] = []
     out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
     while len(out) <= records:
         while waiting and waiting[0][0] <= now and len(out) <= records:
@@ -245,14 +256,14 @@ SERVER4, SERVER6 = bytes((10, 0, 0, 53)), bytes.fromhex("fd000000000000000000000
 
 
 def _client(number: int, draw: random.Random) -> bytes:
-    """An address."""
+    """Return the address of a client."""
     if draw.random() < IPV6:
         return bytes.fromhex("fd00") + bytes(12) + struct.pack(">H", number + 256)
     return bytes((10, 1 + number // 200, number % 200, draw.randrange(1, 255)))
 
 
 def _framed(client: bytes, asks: bool, message: bytes) -> bytes:
-    """A message in a frame, from or to a client."""
+    """Return a message in a frame, from or to a client."""
     server = SERVER4 if len(client) == 4 else SERVER6
     ends, ports = ((client, server), (40000, 53)) if asks else ((server, client), (53, 40000))
     udp = struct.pack(">HHHH", *ports, 8 + len(message), 0)
@@ -269,11 +280,11 @@ def _question(name: str, kind: int) -> bytes:
     return b"".join(bytes((len(label),)) + label.encode() for label in name.split(".")) + struct.pack(">BHH", 0, kind, 1)
 
 
-# -- graph --------------------------------------------------------------------------------------------------------------------
+# -- graph -----------------------------------------------------------------------------------------
 
 
 class PacketAnalysis:
-    """The graph, and what its operators count; the sink keeps the first `keep` reports."""
+    """The graph, and the counters of its operators; the sink keeps the first `keep` reports."""
 
     def __init__(self, data: bytes, truncated: bool, cycles: int, sources: int, by_hand: bool, keep: int = 0) -> None:
         self.graph = graph = Graph("packet-analysis", payload=0)
@@ -316,7 +327,7 @@ class PacketAnalysis:
         return self.graph.typed(name, compiled.process, takes, gives, finish=compiled.finish, cost=COSTS[cost])
 
     def _channel(self, name: str, way: int, merge: Operator) -> Operator:
-        """The 17 operators of a channel; the first one."""
+        """Add the 17 operators of a channel; return the first one."""
         graph = self.graph
 
         def add(what: str, compiled: Compiled, takes: object, gives: object, cost: str) -> Operator:
@@ -349,7 +360,9 @@ class PacketAnalysis:
         return head
 
     def counts(self) -> dict[str, int]:
-        """Packets read, those of another kind, those that could not be read, and what came out."""
+        """Return the number of packets read, of those of another kind, of unreadable ones, and of
+        results.
+        """
         return {
             "records": sum(source.counted(0) + source.counted(2) for source in self.sources),
             "others": sum(source.counted(1) for source in self.sources) + sum(parser.counted(0) for parser in self.parsers),
@@ -362,5 +375,5 @@ class PacketAnalysis:
         }
 
     def results(self) -> list[dict[str, object]]:
-        """The reports that the sink has kept, in the order in which they came."""
+        """Return the reports that the sink has kept, in the order of arrival."""
         return kept(self.sink, REPORT)

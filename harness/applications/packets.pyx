@@ -1,4 +1,6 @@
-"""The operators of PacketAnalysis, for Python; what each does is in native/packet_analysis.hpp and native/capture.hpp."""
+"""Operators of PacketAnalysis, for Python; native/packet_analysis.hpp and native/capture.hpp
+describe each.
+"""
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp cimport bool
@@ -100,7 +102,7 @@ cdef class Capture:
 
     @property
     def known(self):
-        """Whether it is a capture at all."""
+        """True if the file is a capture."""
         return self.packets.known()
 
     @property
@@ -109,7 +111,7 @@ cdef class Capture:
 
     @property
     def broken(self):
-        """Records that could not be read."""
+        """Number of unreadable records."""
         return self.packets.broken()
 
     def __len__(self):
@@ -117,7 +119,9 @@ cdef class Capture:
 
 
 cdef class Model:
-    """Logarithms and the likelihood of pairs of classes of letters, as the operators need them."""
+    """Logarithms and the likelihood of pairs of classes of letters, in the form that operators
+    read.
+    """
 
     cdef Tables* tables
 
@@ -133,7 +137,9 @@ cdef class Model:
 
 
 def source(Capture capture, uint32_t share, uint32_t shares, uint64_t cycles):
-    """The packets of `share` of `shares`, by client; `cycles` times over (0: for ever)."""
+    """Return a source of the packets of part `share` of `shares`, by client; `cycles` times (0: for
+    ever).
+    """
     return Compiled().own(new Packets(capture.packets, share, shares, cycles), capture)
 
 
@@ -236,7 +242,7 @@ def format_alerts():
 
 
 def sizes():
-    """Bytes of each kind of tuple, by the name of its schema."""
+    """Return the bytes of each kind of tuple, by the name of its schema."""
     return {
         "packet": sizeof(Packet),
         "query": sizeof(Query),

@@ -1,7 +1,9 @@
-"""VWAP (M19 §4.2): bargains among quotes, beside the volume weighted average price of each ticker's last four trades.
+"""VWAP (M19 §4.2): bargains among quotes, beside the volume weighted average price of each ticker's
+last four trades.
 
-52 operators, as the paper's: a source, a parser, 8 channels of 6 by ticker, a merge and a sink. The channels are the core of
-the public sample of IBM Streams; what each operator does is in native/vwap.hpp.
+52 operators, as in the paper: a source, a parser, 8 channels of 6 by ticker, a merge and a sink.
+The channels are the core of the public sample of IBM Streams; native/vwap.hpp describes each
+operator.
 """
 
 from __future__ import annotations
@@ -51,24 +53,25 @@ NAMES = {
     "ask": ("Ask Price", "askprice", "ask"),
     "ask_size": ("Ask Size", "asksize", "ask_size"),
 }
-"""What the columns that are needed may be called in a file's header."""
+"""Possible names of the necessary columns in a file's header."""
 
 TRADE, QUOTE, TITLE, OTHER, BROKEN = range(5)
-"""What a parser counts."""
+"""Counters of a parser."""
 
 MOST_COLUMNS = 64
 
 COSTS = {"lines": 120, "parse": 400, "sums": 150, "index": 200, "other": 60}
-"""About what a tuple costs [FLOP], for the size of batches."""
+"""Approximate cost of a tuple [FLOP], for the size of batches."""
 
 
-# -- input --------------------------------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
-    """Trades and quotes as CSV with a header: generated, or of the file `path`; and whether that is truncated.
+    """Return trades and quotes as CSV with a header: generated, or of the file `path`; and True if
+    that is truncated.
 
-    Raises UserError, in one line, for a file whose header lacks a column that is needed.
+    Raises UserError, in one line, for a file whose header lacks a necessary column.
     """
     if not path:
         return generate(records, seed), False
@@ -81,7 +84,9 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
 
 
 def columns_of(text: bytes) -> dict[str, int]:
-    """The columns that are needed, by number, as the header names them. Raises ValueError if one is not there."""
+    """Return the numbers of the necessary columns, by the header. Raises ValueError if one is
+    missing.
+    """
     header = text[: 2**14].partition(b"\n")[0].decode("utf-8-sig", errors="replace").rstrip("\r").split(",")
     found = {}
     for column, names in NAMES.items():
@@ -95,11 +100,13 @@ def columns_of(text: bytes) -> dict[str, int]:
 TICKERS = 1924
 SHARE_OF_QUOTES = 0.78
 SLOPE, SLOPE_TOP, TOP = 1.07, 0.32, 100
-TOP_SHARE = 0.26  # of records that are of the first 100 tickers
+TOP_SHARE = 0.26  # share of records of the first 100 tickers
 
 
 def generate(records: int, seed: int) -> bytes:
-    """Records like those of a real file: its shares of quotes, its tickers and how often each comes, its records a second."""
+    """Return records like those of a real file: its share of quotes, its tickers with their
+    frequencies, its records a second.
+    """
     draw = random.Random(seed)
     names = [f"{chr(65 + rank % 26)}{chr(65 + rank // 26 % 26)}{chr(65 + rank // 676)}.N" for rank in range(TICKERS)]
     top = [rank**-SLOPE_TOP for rank in range(1, TOP + 1)]
@@ -125,11 +132,11 @@ def generate(records: int, seed: int) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-# -- graph --------------------------------------------------------------------------------------------------------------------
+# -- graph -----------------------------------------------------------------------------------------
 
 
 class Vwap:
-    """The graph, and what its operators count; the sink keeps the first `keep` bargains."""
+    """The graph, and the counters of its operators; the sink keeps the first `keep` bargains."""
 
     def __init__(self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> None:
         self.graph = graph = Graph("vwap", payload=0)
@@ -168,7 +175,7 @@ class Vwap:
             graph.threaded_port(merge)
 
     def counts(self) -> dict[str, int]:
-        """Records read, by kind, and what came out."""
+        """Return the number of records read, by kind, and of results."""
         return {
             "records": self.lines.counted(0),
             "trades": self.parser.counted(TRADE),
@@ -180,5 +187,5 @@ class Vwap:
         }
 
     def results(self) -> list[dict[str, object]]:
-        """The bargains that the sink has kept, in the order in which they came."""
+        """Return the bargains that the sink has kept, in the order of arrival."""
         return kept(self.sink, BARGAIN)

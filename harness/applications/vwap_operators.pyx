@@ -1,4 +1,4 @@
-"""The operators of VWAP, for Python; what each does is in native/vwap.hpp."""
+"""Operators of VWAP, for Python; native/vwap.hpp describes each."""
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -37,12 +37,16 @@ cdef extern from "vwap.hpp" namespace "millrace::applications" nogil:
 
 
 def lines(bytes text, uint64_t cycles):
-    """A source of the lines of `text` behind the first one, a header; `cycles` times over (0: for ever)."""
+    """Return a source of the lines of `text` after the first one, a header; `cycles` times (0: for
+    ever).
+    """
     return Compiled().own(new CsvLines(text, len(text), cycles), text)
 
 
 def parse(columns, uint32_t channels):
-    """`columns`: numbers of the columns ticker, type, price, volume, ask and ask_size, below 64."""
+    """Return the parser. `columns`: numbers of the columns ticker, type, price, volume, ask and
+    ask_size, below 64.
+    """
     cdef Columns places
     places.ticker, places.type, places.price = columns["ticker"], columns["type"], columns["price"]
     places.volume, places.ask, places.ask_size = columns["volume"], columns["ask"], columns["ask_size"]
@@ -78,7 +82,7 @@ def merge():
 
 
 def sizes():
-    """Bytes of each kind of tuple, by the name of its schema."""
+    """Return the bytes of each kind of tuple, by the name of its schema."""
     return {
         "csv_line": sizeof(CsvLine),
         "tick": sizeof(Tick),

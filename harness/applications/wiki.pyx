@@ -1,4 +1,4 @@
-"""The operators of WikiWordCount, for Python; what each does is in native/wiki_word_count.hpp."""
+"""Operators of WikiWordCount, for Python; native/wiki_word_count.hpp describes each."""
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -21,7 +21,9 @@ cdef extern from "wiki_word_count.hpp" namespace "millrace::applications" nogil:
 
 
 def changes(bytes text, uint32_t outputs, uint64_t cycles):
-    """A source of the lines of `text`, to its output ports in turn, `cycles` times over (0: for ever)."""
+    """Return a source of the lines of `text`, to its output ports in turn, `cycles` times (0: for
+    ever).
+    """
     return Compiled().own(new Changes(text, len(text), outputs, cycles), text)
 
 
@@ -34,5 +36,5 @@ def count_words(uint32_t tokenisers):
 
 
 def sizes():
-    """Bytes of each kind of tuple, by the name of its schema."""
+    """Return the bytes of each kind of tuple, by the name of its schema."""
     return {"change": sizeof(Change), "word": sizeof(Word), "word_count": sizeof(WordCount)}

@@ -1,8 +1,9 @@
-"""WikiWordCount (M19 Figure 2): how often each word comes in the changes of Wikipedia, in sliding windows of 60 s by 1 s.
+"""WikiWordCount (M19 Figure 2): the frequency of each word in the changes of Wikipedia, in sliding
+windows of 60 s by 1 s.
 
-17 operators, as the paper's: a source, 5 tokenisers, 10 counters by word, and a sink. The paper's tokenisers split whole
-events; ours the title and the comment, since the rest is the same in every event. What each operator does is in
-native/wiki_word_count.hpp.
+17 operators, as in the paper: a source, 5 tokenisers, 10 counters by word, and a sink. The paper's
+tokenisers split whole events; ours split the title and the comment, since the rest is equal in
+every event. native/wiki_word_count.hpp describes each operator.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ WORD_COUNT = Schema("word_count", {"time": "time", "count": "uint32", "word": "s
 SCHEMAS = (CHANGE, WORD, WORD_COUNT)
 
 COSTS = {"changes": 300, "tokenise": 1500, "count": 150, "sink": 60}
-"""About what a tuple costs [FLOP], for the size of batches."""
+"""Approximate cost of a tuple [FLOP], for the size of batches."""
 
 
-# -- input --------------------------------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
-    """Recent changes, a line of JSON each: generated, or of the file `path`; and whether that is truncated.
+    """Return recent changes, a line of JSON each: generated, or of the file `path`; and True if
+    that is truncated.
 
-    Raises UserError, in one line, for a file in which no line is a change.
+    Raises UserError, in one line, for a file without any change.
     """
     if not path:
         return generate(records, seed), False
@@ -57,14 +59,17 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
 A_SECOND = 30  # changes, about (a guess, not measured)
 WIKIS = ("wikidatawiki", "commonswiki", *(f"{code}wiki" for code in ("en", "de", "fr", "ru", "ar", "cs", "es", "fa")))
 WIKI_SHARES = (0.19, 0.16, 0.13, 0.1, 0.09, 0.08, 0.07, 0.07, 0.06, 0.05)
-"""The two largest have a tenth to a fifth of the changes each, as in the real stream; those of the others are guesses."""
+"""The two largest have a tenth to a fifth of the changes each, as in the real stream; those of the
+others are guesses."""
 WORDS = 50_000
-SLOPE = 1.0  # of words, by rank
+SLOPE = 1.0  # of the frequencies of words, by rank
 SYLLABLES = ("ka", "ro", "mi", "ten", "sul", "ver", "an", "dor", "pe", "lin", "gu", "sha", "bor", "né", "ост", "ли", "京")
 
 
 def generate(records: int, seed: int) -> bytes:
-    """Events like those of the real stream, by its shares of wikis, the frequencies of its words, and its sizes."""
+    """Return events like those of the real stream, by its shares of wikis, the frequencies of its
+    words, and its sizes.
+    """
     draw = random.Random(seed)
     words = ["".join(draw.choices(SYLLABLES, k=draw.randint(1, 5))) for _ in range(WORDS)]
     weights = list(accumulate(rank**-SLOPE for rank in range(1, WORDS + 1)))
@@ -113,17 +118,19 @@ def generate(records: int, seed: int) -> bytes:
 
 
 def change_of(record: bytes) -> dict[str, object]:
-    """The tuple of a record that has come from outside. Raises ValueError if it is too long."""
+    """Return the tuple of a record from outside. Raises ValueError if it is too long."""
     if len(record) > MOST_BYTES:
         raise ValueError(f"a change must have at most {MOST_BYTES} bytes, not {len(record)}")
     return {"number": 0, "shift": 0, "text": record}
 
 
-# -- graph --------------------------------------------------------------------------------------------------------------------
+# -- graph -----------------------------------------------------------------------------------------
 
 
 class WikiWordCount:
-    """The graph, and what its operators count; the sink keeps the first `keep` counts, or publishes all on `port`."""
+    """The graph, and the counters of its operators; the sink keeps the first `keep` counts, or
+    publishes all on `port`.
+    """
 
     def __init__(
         self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0, port: int | None = None
@@ -135,7 +142,7 @@ class WikiWordCount:
 
     @classmethod
     def live(cls, url: str | None, by_hand: bool, port: int | None, keep: int = 0) -> WikiWordCount:
-        """The same on what comes from a stream of server-sent events, or on standard input (None)."""
+        """Return the application on a stream of server-sent events, or on standard input (None)."""
         made = cls.__new__(cls)
         if url is None:
             made.received = StandardInput(CHANGE, change_of, TOKENISERS)
@@ -173,7 +180,7 @@ class WikiWordCount:
                 graph.threaded_port(operator)
 
     def counts(self) -> dict[str, int]:
-        """Records read and broken, words, and what came out."""
+        """Return the number of records read and broken, of words, and of results."""
         broken = sum(each.counted(0) for each in self.tokenisers)
         words = {
             "words": sum(each.counted(1) for each in self.tokenisers),
@@ -188,5 +195,5 @@ class WikiWordCount:
         return read | words
 
     def results(self) -> list[dict[str, object]]:
-        """The counts that the sink has kept, in the order in which they came."""
+        """Return the counts that the sink has kept, in the order of arrival."""
         return kept(self.sink, WORD_COUNT)

@@ -55,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0 if there is at least one usable record, however many are in quarantine."""
+    """Aggregate the records. Exit code 0 if there is at least one usable record, however many are
+    in quarantine.
+    """
     started = time.monotonic()
     settings = spark_settings(args.config, args.set_spark, args.master)
     if args.ahead and args.config is None:
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from harness.spark.session import resolve
     from harness.spark.storage import check_records
 
-    resolve(settings, os.environ)  # what can be wrong is told before Spark starts, which takes seconds
+    resolve(settings, os.environ)  # report mistakes before Spark starts, which takes seconds
     check_records(args.records)
     summary = _with_others(args, settings) if args.ahead else _alone(args, settings)
     apart = f"{summary.failed} failed, {summary.unsettled} unsettled, {summary.quarantined} quarantined"
@@ -93,7 +95,9 @@ def _alone(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
 
 
 def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
-    """Take the tables if they were made ahead; else make them, and those of other experiments ahead."""
+    """Take the tables if they were made ahead; else make them, and those of other experiments
+    ahead.
+    """
     from harness.experiments.config import load_config
     from harness.spark import ahead
     from harness.spark.aggregate import Summary, aggregate
@@ -108,7 +112,7 @@ def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
         settings = {**for_records(bytes_of_records(*map(str, due))), **settings}
         with open_session(settings) as spark:
             if len(due) > 1:
-                with suppress(RunFailed):  # each experiment's own job will say so
+                with suppress(RunFailed):  # each experiment's own job will report it
                     ahead.make(spark, due)
                 if (kept := ahead.take(records, tables)) is not None:
                     return Summary(**kept)
@@ -117,7 +121,9 @@ def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
 
 
 def spark_settings(config: str | None, assignments: list[str], master: str | None) -> dict[str, str]:
-    """`spark.*` settings of the configuration file, then of the command line. Raises UserError for what is not KEY=VALUE."""
+    """Return the `spark.*` settings of the configuration file, then of the command line. Raises
+    UserError unless each is KEY=VALUE.
+    """
     settings: dict[str, str] = {}
     if config is not None:
         from harness.experiments.config import load_config

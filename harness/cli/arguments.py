@@ -1,4 +1,6 @@
-"""What commands take: types of numbers for argparse, and files to write; the rule and the value are told in a line."""
+"""Arguments of commands: types of numbers for argparse, and files to write; an error is one line
+with the rule and the value.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ MAX_DURATION_S = 86400.0
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """A whole number within a range, in digits."""
+    """Return the type of a whole number within a range, in digits."""
 
     def parse(text: str) -> int:
         if re.fullmatch(r"[0-9]{1,19}", text) and low <= int(text) <= high:
@@ -26,7 +28,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def seconds(low: float) -> Callable[[str], float]:
-    """Seconds, from `low` to a day."""
+    """Return the type of a time in seconds, from `low` to a day."""
 
     def parse(text: str) -> float:
         try:
@@ -41,7 +43,7 @@ def seconds(low: float) -> Callable[[str], float]:
 
 
 def warmup(text: str) -> float | str:
-    """`auto`, or seconds from 0."""
+    """Return `auto`, or seconds from 0."""
     if text == "auto":
         return text
     try:
@@ -65,5 +67,5 @@ def check_writable(option: str, path: str) -> None:
 
 
 def shown(text: str, most: int = 40) -> str:
-    """A text as an error quotes it: `most` characters of it if it is longer."""
+    """Return a text as an error quotes it: at most `most` characters of it."""
     return repr(text if len(text) <= most else text[:most] + "…")

@@ -1,4 +1,6 @@
-"""`millrace calibrate`: measures this machine and this runtime, for simulated runs on `local`."""
+"""`millrace calibrate`: measurement of this machine and this runtime, for simulated runs on
+`local`.
+"""
 
 from __future__ import annotations
 
@@ -62,17 +64,18 @@ ROUNDS = 15
 BUDGET_S = 45.0
 QUICK_EFFORT = 0.02
 
-MOST_OF_OTHERS = 0.1
-"""Share of the CPUs that others may use meanwhile without a word."""
+MAX_OTHERS_CPU_SHARE = 0.1
+"""Share of the CPUs that other processes may use meanwhile without a notice."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `calibrate`."""
+    """Add the options of `calibrate`."""
     parser.add_argument("--output", metavar="PATH", help="the machine profile to write (default: config/machines/local.yaml)")
     parser.add_argument("--software", metavar="PATH", help="the software profile (default: config/software/millrace.yaml)")
     parser.add_argument("--only", action="append", metavar="GROUP", help=f"one of: {', '.join(GROUPS)}; may be repeated")
     parser.add_argument("--json", action="store_true", help="write what was found as JSON to stdout in place of the table")
-    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)  # tests: one round that does almost nothing
+    # tests: one round that does almost nothing
+    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -134,7 +137,9 @@ def _groups(only: list[str] | None) -> dict[str, Group]:
 
 
 def _target(option: str, given: str | None, default: Path) -> Path:
-    """Where to write. Raises UserError for what could not be written after all the rounds."""
+    """Return the path to write. Raises UserError for one that could not be written after all the
+    rounds.
+    """
     if given is None:
         return default
     check_writable(option, given)
@@ -160,7 +165,7 @@ def _software_file(name: str, base: Software, machine: Machine, measured: Mappin
 
 
 def _origin() -> tuple[str, str]:
-    """The CPU's name, and what measured constants say of where they are from."""
+    """Return the CPU's name, and the source to write beside measured constants."""
     from harness.calibration.profile import source_of
     from harness.measurement.host import cpu_model
 
@@ -169,7 +174,9 @@ def _origin() -> tuple[str, str]:
 
 
 def _moved(host: Host, base: Machine, seen: Found) -> tuple[str, float, float] | None:
-    """The constant that tells the machine's state, as it was in the profile and as it is, if these are two states."""
+    """Return the constant that shows the machine's state, its value in the profile and its value
+    now, if these are two states.
+    """
     from harness.calibration.state import alike, hand_off_constant
 
     constant = hand_off_constant(host)
@@ -180,12 +187,12 @@ def _moved(host: Host, base: Machine, seen: Found) -> tuple[str, float, float] |
 
 
 def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, float] | None) -> Iterator[str]:
-    """What a reader should know before believing the numbers."""
+    """Yield the notices that a reader needs to judge the numbers."""
     if len(host.cores) < 2:
         yield "one core may be used: what takes two (transfers, contention, waking another core) was left out"
     if host.caches is None:
         yield "the system does not tell plausible cache sizes: those of the profile stay"
-    if others > MOST_OF_OTHERS:
+    if others > MAX_OTHERS_CPU_SHARE:
         yield f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again when the machine is quiet"
     if seen.left_out:
         yield (
@@ -202,13 +209,16 @@ def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, fl
 
 
 def _of_another_cpu(base: Machine, kept: Sequence[str]) -> Iterator[str]:
-    """Which constants stay as they are in the base, if that tells of another CPU: core.ipc, which is never measured, first."""
+    """Yield a notice of the constants kept from the base, if that describes another CPU: core.ipc,
+    which is never measured, first.
+    """
     from harness.machines.machine import SMT_TABLES
 
     model, _ = _origin()
     if not base.title.startswith(f"{model}, "):
         told = ["core.ipc, by which costs of the runtime are scaled from machine to machine"]
-        known = {"core.ipc", *(f"{room}.{key}.1" for room, key in SMT_TABLES)}  # the latter are 1 by definition
+        # the latter are 1 by definition
+        known = {"core.ipc", *(f"{room}.{key}.1" for room, key in SMT_TABLES)}
         told += [path for path in kept if path not in known]
         yield f"not measured, and still of {base.title!r}, not of this {model}: {'; '.join(told)}"
 

@@ -1,4 +1,4 @@
-"""What ends a command from outside besides Ctrl-C: what was measured is written all the same."""
+"""Signals that end a command from outside, besides Ctrl-C: measurements are written in any case."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)  # what ends a job of a CI, or of a terminal that is closed
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # sent to a job of a CI, or of a terminal that is closed
 
 
 @contextmanager
 def ended_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise KeyboardInterrupt, unless ignored (nohup): what was measured is written, and the process
-    that is being measured, in a session of its own, ends as well.
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, unless they are ignored (nohup): the
+    measurements are written, and the measured process, in a session of its own, ends as well.
     """
     taken = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
 
     def interrupt(number: int, frame: object) -> None:
         for each in taken:
-            signal.signal(each, signal.SIG_IGN)  # `timeout` sends it twice, and the second must not end the writing
+            # `timeout` sends it twice, and the second must not end the writing
+            signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     for number in taken:

@@ -33,11 +33,11 @@ examples:
 
 CLAIMS = "claims"
 IN_RESULTS = ""
-"""What --report without a file stands for."""
+"""Value of --report without a file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `figures`."""
+    """Add the options of `figures`."""
     parser.add_argument("target", nargs="*", metavar="TARGET", help="figures or files to make (default: all figures)")
     parser.add_argument("--config", default="config/config.yaml", metavar="FILE", help="the profile (default: %(default)s)")
     parser.add_argument("--cores", default="all", metavar="N", help="cores for jobs other than measuring (default: all)")
@@ -52,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the workflow; 1 if a job failed. Raises UserError for bad input, RunFailed if another workflow is running here."""
+    """Run the workflow; return 1 if a job failed. Raises UserError for bad input, RunFailed if
+    another workflow is running here.
+    """
     from harness.experiments.config import ROOT, load_config
 
     config = load_config(args.config)
@@ -60,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         print(line, file=sys.stderr)
     report = config.report if args.report == IN_RESULTS else args.report
     targets = [file for word in args.target for file in _files(config, word)]
-    missing = _missing(config, _made(config, targets))  # files that are gone leave what was made of them up to date
+    # Snakemake does not remake results whose inputs were deleted
+    missing = _missing(config, _made(config, targets))
     unusable = _unusable(config, _made(config, targets))
     wanted = [*_made(config, targets), *missing] if missing else targets
     if args.cores != "all" and not (args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0):
@@ -68,8 +71,9 @@ def run(args: argparse.Namespace) -> int:
     if report is not None and Path(report).suffix not in (".html", ".zip"):
         raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
     common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
-    common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default says why,
-    common += ["--max-checksum-file-size", "32MB"]  # and why this
+    # profiles/default explains the next two lines
+    common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]
+    common += ["--max-checksum-file-size", "32MB"]
     again = ["--forcerun", *unusable] if unusable else []
     if args.dry_run:
         return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", *again, "--", *wanted])
@@ -95,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(config: Config, word: str) -> list[str]:
-    """The files that a target stands for. Raises UserError if the workflow makes no such file."""
+    """Return the files that a target means. Raises UserError if the workflow makes no such file."""
     from harness.files.checked_yaml import did_you_mean
 
     names, experiments = config.drawn, [experiment.name for experiment in config.experiments]
@@ -119,7 +123,9 @@ def _figure_files(config: Config, name: str) -> list[str]:
 
 
 def _claims_files(config: Config) -> list[str]:
-    """The reports of the papers' claims; none if no claim looks at an experiment of the profile."""
+    """Return the reports of the papers' claims; none if no claim looks at an experiment of the
+    profile.
+    """
     from harness.claims.claim import experiments
 
     looked_at = {experiment.name for experiment in config.experiments} & set(experiments())
@@ -131,7 +137,9 @@ def _made(config: Config, targets: list[str]) -> list[str]:
 
 
 def _missing(config: Config, targets: list[str]) -> list[str]:
-    """The records and tables that the targets are made of and that are not there, as when somebody has deleted them."""
+    """Return the records and tables that the targets are made of and that are missing, for example
+    because a user deleted them.
+    """
     from harness.spark.schemas import TABLES
 
     needed = [
@@ -144,7 +152,7 @@ def _missing(config: Config, targets: list[str]) -> list[str]:
 
 
 def _shown(config: Config, targets: list[str]) -> list[Experiment]:
-    """The experiments that the targets show."""
+    """Return the experiments that the targets show."""
     from harness.claims.claim import experiments
 
     claims = set(experiments()) if set(targets) & set(_claims_files(config)) else set()
@@ -153,9 +161,11 @@ def _shown(config: Config, targets: list[str]) -> list[Experiment]:
 
 
 def _unusable(config: Config, targets: list[str]) -> list[str]:
-    """The records behind the targets that are there and do not answer the question of their block, as for `sweep`.
+    """Return the records behind the targets that do not match the settings of their block, as for
+    `sweep`.
 
-    Snakemake looks at times and digests, not into files. Says which files are damaged, and how many have other settings.
+    Snakemake compares times and digests, and does not read files. Prints the damaged files, and the
+    number of files with other settings.
     """
     from harness.experiments.up_to_date import DAMAGED, problem_of
 
@@ -188,7 +198,9 @@ def _report(path: str, words: list[str]) -> int:
 
 
 def _snakemake(words: list[str]) -> int:
-    """Snakemake's command line, in this process: whatever ends this process ends it too, and nothing is left running unseen."""
+    """Run Snakemake's command line, in this process: the end of this process ends it too, and
+    nothing is left running unseen.
+    """
     from snakemake.cli import main
 
     try:

@@ -1,4 +1,4 @@
-"""`millrace machines`: the machines that a simulated run can run on, and every constant of one."""
+"""`millrace machines`: the machines that can be simulated, and every constant of one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `machines`."""
+    """Add the options of `machines`."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="a machine, or a file with one; default: all, a line each")
     parser.add_argument("--software", action="store_true", help="runtimes and what their steps cost, in place of machines")
     parser.add_argument("--json", action="store_true", help="write JSON: an array, or with NAME an object")
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
-    """A line for each machine, or each runtime."""
+    """Return a line for each machine, or each runtime."""
     rows = [("machine", "sockets × chips × cores × SMT", "CPUs", "clock", *TAGS, "swept", "title")]
     if profiles and isinstance(profiles[0], Software):
         rows = [("software", "finds work", "batch", "queues", *TAGS, "title")]
@@ -75,7 +75,7 @@ def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
 
 
 def as_text(profile: Machine | Software) -> str:
-    """One profile for people: what it is, then a table of its constants."""
+    """Return one profile as text: its title and shape, then a table of its constants."""
     head = [f"{profile.name}: {profile.title}"]
     if isinstance(profile, Machine):
         head.append(f"{_shape(profile)} (sockets × chips × cores × SMT): {profile.cpus} CPUs, {_clock(profile)}")
@@ -94,7 +94,7 @@ def as_text(profile: Machine | Software) -> str:
 
 
 def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
-    """One profile as JSON has it."""
+    """Return one profile as data for JSON."""
     data = {
         "name": profile.name,
         "title": profile.title,
@@ -128,19 +128,19 @@ def _shape(machine: Machine) -> str:
 
 
 def _clock(machine: Machine) -> str:
-    """From all cores busy to one."""
+    """Return the range of clocks, from all cores busy to one."""
     clocks = machine.table("core.clock_ghz").values()
     return f"{min(clocks):g} .. {max(clocks):g} GHz" if len(set(clocks)) > 1 else f"{max(clocks):g} GHz"
 
 
 def _tags(profile: Profile) -> Counter[str]:
-    """How many constants have which tag."""
+    """Return the number of constants with each tag."""
     counted = Counter(constant.tag for constant in profile.constants.values())
     return Counter({tag: counted[tag] for tag in TAGS})
 
 
 def _whole(value: object) -> object:
-    """A number as it was written: whole, if it is."""
+    """Return a number as it was written: whole, if it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -157,6 +157,6 @@ def _json(data: object) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows with their columns below each other."""
+    """Return the rows as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -25,7 +25,7 @@ examples:
 
 
 class Option(NamedTuple):
-    """How an option of a model is told to people."""
+    """Description of a model's option for people."""
 
     default: str
     unit: str
@@ -56,7 +56,7 @@ OPTIONS: dict[str, Option] = {
     "min_threads": Option("least of the graph", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
     "max_threads": Option(f"one a usable CPU ({usable_cpus()})", "threads", f"1 .. {MAX_THREADS}", "its highest"),
 }
-"""By the name of the option of `millrace run`."""
+"""Options by their names in `millrace run`."""
 
 OF_MODEL = {
     ("multilevel", "threads"): {"default": "the least", "meaning": "scheduler threads to begin with"},
@@ -65,14 +65,14 @@ OF_MODEL = {
     ("coroutine", "replicas"): {"meaning": "of each that may have some, if elastic to begin with"},
     ("coroutine", "law"): {"meaning": "the control law; makes threads and replicas elastic"},
 }
-"""What is told otherwise of a model's option."""
+"""Descriptions that differ for a model, by model and option."""
 
 OPTION_OF = {"quantum_ms": "quantum", "law_settings": "law_set", "minimum": "min_threads", "maximum": "max_threads"}
-"""The option of a model's field, where that has another name."""
+"""Option of a model's field that has another name."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`models` has no options of its own."""
+    """Add nothing: `models` has no options."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -82,13 +82,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def as_text() -> str:
-    """The models with what they do and a table of their options."""
+    """Return the models with their summaries and a table of their options."""
     parts = []
     for name, model in MODELS.items():
         rows = [("option", "default", "unit", "range", "meaning")]
         for field in fields(model):
             option = OPTION_OF.get(field.name, field.name)
-            if option in OPTIONS:  # else for control laws, not for people
+            if option in OPTIONS:  # other fields are for control laws, not for people
                 told = OPTIONS[option]._replace(**OF_MODEL.get((name, option), {}))
                 rows.append((f"--{option.replace('_', '-')}", *told))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

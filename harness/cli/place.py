@@ -1,4 +1,6 @@
-"""What commands that run graphs have in common: where. `--machine`, `--cpus`, `--simulated`, `--software`, `--set-constant`."""
+"""Arguments for the place of a run: `--machine`, `--cpus`, `--simulated`, `--software`,
+`--set-constant`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from harness.machines.place import Place
 
 
 def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = LOCAL) -> None:
-    """Add the options; `harness.machines.place.find_place` reads the first four, `parse_constants` the last one."""
+    """Add the options; `harness.machines.place.find_place` reads the first four, `parse_constants`
+    the last one.
+    """
     told = "local, its threads" if default == LOCAL else "that of the experiment"
     parser.add_argument(
         "--machine", default=default, metavar="NAME", help=f"where to run: local, or a simulated machine (default: {told})"
@@ -39,7 +43,9 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
 
 
 def parse_constants(place: Place, assignments: Sequence[str]) -> dict[str, float]:
-    """Constants by path. Raises UserError for what is no PATH=VALUE, or no constant of the place's machine."""
+    """Return constants by path. Raises UserError for a text that is no PATH=VALUE, or no constant
+    of the place's machine.
+    """
     constants: dict[str, float] = {}
     for path, text in parse_settings(assignments, "--set-constant").items():
         try:

@@ -20,7 +20,7 @@ KINDS = ("png", "svg", "pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `plot`."""
+    """Add the options of `plot`."""
     from harness.plots import FIGURES
 
     parser.add_argument("figure", metavar="FIGURE", help=f"one of: {', '.join(FIGURES)}")
@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Draw. Raises UserError for a figure, table or file type that is not there, RunFailed if a file cannot be written."""
+    """Draw. Raises UserError for a figure, table or file type that does not exist, RunFailed if a
+    file cannot be written.
+    """
     from harness.plots import FIGURES
 
     if args.figure not in FIGURES:

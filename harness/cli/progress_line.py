@@ -1,4 +1,4 @@
-"""How far `millrace run` is: a line on the terminal, and its log."""
+"""Progress of `millrace run`: a line on the terminal, and its log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from harness.files.whole import open_for_writing
 class ProgressLine:
     """One line on stderr that is overwritten as the runs go on; silent if stderr is not a terminal.
 
-    With a log every such line is also written there: "-" is stderr itself, where the lines then stay.
+    With a log every such line is also written there: "-" is stderr itself, where the lines then
+    stay.
     """
 
     def __init__(self, total: int, log: str | None = None) -> None:
@@ -44,28 +45,29 @@ class ProgressLine:
             raise RunFailed(f"cannot write {self._log}: {self._refusal.strerror}") from self._refusal
 
     def show(self, done: int, total: int, text: str) -> None:
-        """Say which run is on, and what it does."""
+        """Show the current run and its phase."""
         line = f"run {min(done + 1, total)}/{total}: {text}"
         self._put(line)
         if self._file is not None and self._refusal is None:
             try:
                 print(line, file=self._file, flush=True)
-            except OSError as error:  # told at the end: who calls is a thread that must go on listening
+            except OSError as error:  # reported at the end: the calling thread must go on listening
                 self._refusal = error
 
     def notify(self, notice: str) -> None:
-        """Say why we wait: on a line of its own, so that a log has it as well."""
+        """Print the reason for waiting, on a line of its own, so that a log has it as well."""
         self.clear()
         print(f"millrace run: {notice}", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._width:
             self._put("")
             print("\r", end="", file=sys.stderr, flush=True)
 
     def _put(self, text: str) -> None:
         if self._live:
-            text = text[: shutil.get_terminal_size().columns - 1]  # a longer one would take a second line, and stay
+            # a longer text would take a second line, which would stay
+            text = text[: shutil.get_terminal_size().columns - 1]
             print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
             self._width = len(text)

@@ -1,4 +1,6 @@
-"""What commands that run or draw a graph have in common: TOPOLOGY, and `--set NAME=VALUE` for its parameters."""
+"""Arguments of commands that run or draw a graph: TOPOLOGY, and `--set NAME=VALUE` for its
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from harness.errors import UserError
 
 
 def add_topology_argument(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Add what a command is about, `args.topology`: a topology's name or a graph file; None if it may be left out and is."""
+    """Add `args.topology`: a topology's name or a graph file; None if it is left out."""
     names = ", ".join(topologies.TOPOLOGIES)
     parser.add_argument(
         "topology",
@@ -21,7 +23,9 @@ def add_topology_argument(parser: argparse.ArgumentParser, required: bool = True
 
 
 def add_settings_argument(parser: argparse.ArgumentParser) -> None:
-    """Add `--set` to a command; what was given, a list of texts, is then `args.set`, to be read by `parse_settings`."""
+    """Add `--set` to a command; its values are then `args.set`, a list of texts for
+    `parse_settings`.
+    """
     parser.add_argument(
         "--set",
         action="append",
@@ -32,7 +36,8 @@ def add_settings_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_settings(settings: Sequence[str], option: str = "--set") -> dict[str, str]:
-    """Names with their values, as text, of a repeatable option: whether they are accepted is for a topology or law to say.
+    """Return names with their values, as text, of a repeatable option; the topology or law checks
+    the values later.
 
     Raises UserError for a setting that is not NAME=VALUE, or for a name that is set twice.
     """

@@ -30,7 +30,7 @@ KINDS = ("svg", "png", "pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `show`."""
+    """Add the options of `show`."""
     add_topology_argument(parser)
     add_settings_argument(parser)
     parser.add_argument("--model", choices=list(MODELS), help="threading model (default: draw the graph alone)")
@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     settings = parse_settings(args.set)
     graph, parameters = _graph(args.topology, settings, args.seed)
     graph.check()
-    from harness.plots import graph_drawing, style  # matplotlib: not for those who only made a mistake
+    # late: matplotlib is slow to import, and a user's mistake needs none
+    from harness.plots import graph_drawing, style
 
     style.save(graph_drawing.figure(graph, model, parameters), [path])
     return 0
@@ -73,7 +74,9 @@ def _graph(word: str, settings: dict[str, str], seed: int) -> tuple[Graph, dict[
 
 
 def output_path(text: str) -> Path:
-    """The file to write. Raises UserError unless its ending is known and its directory there."""
+    """Return the file to write. Raises UserError unless its ending is known and its directory
+    exists.
+    """
     path = Path(text)
     if path.suffix.removeprefix(".").lower() not in KINDS:
         raise UserError(f"-o must name a file ending in .{', .'.join(KINDS)}, not {text!r}")

@@ -21,7 +21,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `topologies`."""
+    """Add the options of `topologies`."""
     parser.add_argument("--json", action="store_true", help="write JSON: an array with one object a topology")
 
 
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def as_data() -> list[dict]:
-    """The topologies as JSON has them."""
+    """Return the topologies as data for JSON."""
     return [
         {
             "name": topology.name,
@@ -58,7 +58,7 @@ def as_data() -> list[dict]:
 
 
 def as_text() -> str:
-    """The topologies for people: a table of parameters under each name."""
+    """Return the topologies as text: a table of parameters under each name."""
     parts = []
     for topology in topologies.TOPOLOGIES.values():
         rows = [("parameter", "default", "unit", "range", "meaning")]

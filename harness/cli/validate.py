@@ -65,13 +65,13 @@ MAX_REPEATS = 1000
 MAX_SEED = 2**63 - 1
 MEASURE_S = 1.25
 PREDICT_S = 0.5
-"""What a run takes, about. For estimates only."""
+"""Approximate time of a run [s]. For estimates only."""
 
 FIGURE_KINDS = (".png", ".svg", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `validate`."""
+    """Add the options of `validate`."""
     add = parser.add_argument
     add("--cells", action="append", default=[], metavar="FILTER", help="NAME=VALUE[,...]: only cases that fit; may be repeated")
     add(
@@ -112,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, predict, compare; returns 1 if a target is missed and --strict was given."""
+    """Measure, predict, compare; return 1 if a target is missed and --strict was given."""
     from harness.validation.cases import PREDICTIONS, cases
     from harness.validation.comparison import compare
     from harness.validation.report import report
@@ -160,8 +160,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, frame: pd.DataFrame, text: str) -> None:
-    """The files asked for. Raises RunFailed if one cannot be written."""
-    buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
+    """Write the requested files. Raises RunFailed if one cannot be written."""
+    # the writer of Parquet would remove a file that it cannot write, a device too
+    buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     write_whole(args.output, buffer.getvalue())
     if args.markdown:
@@ -185,7 +186,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _given(path: Path, chosen: Sequence[Case]) -> list[dict[str, Any]]:
-    """The measured runs of the chosen cases in a file. Raises UserError if there is none."""
+    """Return the measured runs of the chosen cases in a file. Raises UserError if there is none."""
     from harness.validation.session import read_measured
 
     wanted = {(case.cell, case.arm) for case in chosen}
@@ -212,7 +213,9 @@ def _predict(chosen: Sequence[Case], constants: Mapping[str, float], path: Path,
 
 
 def _try(case: Case, line: Countdown) -> None:
-    """Raise RunFailed if a case cannot be predicted: with a profile that is of no use nothing is measured."""
+    """Raise RunFailed if a case cannot be predicted: nothing is measured with a profile that is of
+    no use.
+    """
     from harness.validation.session import predict
 
     for record in predict([case.predicted(0)], lambda run, phase: line.show(_what(run, phase))):
@@ -233,7 +236,7 @@ def _what(run: Run, phase: str) -> str:
 
 
 def _tell(line: Countdown, estimated_s: float, kind: str, record: dict[str, Any]) -> None:
-    """One more run has ended; a failed one is told on a line that stays."""
+    """Report the end of a run; a failed run gets a line that stays."""
     from harness.validation.report import amount
 
     name = f"{record['cell']} {record['arm']} {kind}"

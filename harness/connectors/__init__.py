@@ -1,7 +1,9 @@
-"""Typed sources and sinks at files, standard input and the network. This is the room's front door.
+"""Typed sources and sinks at files, standard input and the network: the public names of this
+package.
 
-A source is what `Graph.typed_source` takes, a sink what `Graph.typed_sink` takes. A thread of their own waits for the outside,
-so that no thread of a run ever does: a source that has nothing at hand says so at once. docs/operators.md shows their use.
+A source is an argument of `Graph.typed_source`, a sink one of `Graph.typed_sink`. A separate thread
+waits for the outside, so that no thread of a run ever waits: a source without a tuple returns at
+once. docs/operators.md shows their use.
 """
 
 from harness.connectors.events import EventSink, EventSource

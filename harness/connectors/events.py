@@ -1,8 +1,9 @@
-"""Server-sent events over HTTP (WHATWG HTML, section 9.2): an event a record. The source is a client, the sink a server.
+"""Server-sent events over HTTP (WHATWG HTML, section 9.2): a record for each event. The source is a
+client, the sink a server.
 
-The source connects again where a connection ends, after as long as the server has said (`retry`), and longer each time that it
-fails, and says which event it had last (`Last-Event-ID`). It ends where the server says that there is no more (204). A first
-connection that fails ends the run.
+When a connection ends, the source connects again after the time that the server gave (`retry`), and
+longer after each failure. It sends the number of its last event (`Last-Event-ID`). It ends if the
+server answers that there are no more events (204). A first connection that fails ends the run.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ RETRY_S, MOST_RETRY_S = 1.0, 30.0
 MOST_RETRIES = 10  # in a row without an event
 MOST_REDIRECTS = 5
 PIECE = 2**16  # bytes read at a time
-KEPT = 1024  # events that the sink has for those who come again
+KEPT = 1024  # events that the sink keeps for clients that reconnect
 EVENT_STREAM = "text/event-stream"
 
 
 class EventReader:
-    """Cuts a stream into events; knows the last event's name and when to come again."""
+    """Parser that cuts a stream into events; keeps the last event's name and the delay of a new
+    connection.
+    """
 
     def __init__(self) -> None:
         self.last_id = ""
@@ -37,12 +40,14 @@ class EventReader:
         self.begin()
 
     def begin(self) -> None:
-        """A new connection: what was begun on the last one is dropped."""
+        """Begin a new connection: drop the incomplete event of the last one."""
         self._begun, self._data, self._size, self._ended_with_return, self._id = b"", [], 0, False, self.last_id
         self._first = True
 
     def cut(self, piece: bytes) -> Iterator[bytes]:
-        """The data of the events that end in this piece. Lines end with a return, a newline, or both."""
+        """Yield the data of the events that end in this piece. Lines end with a return, a newline,
+        or both.
+        """
         if self._first:
             piece, self._first = piece.removeprefix(b"\xef\xbb\xbf"), False
         if self._ended_with_return:
@@ -57,7 +62,8 @@ class EventReader:
             if self._data:
                 yield b"\n".join(self._data) if self._size <= MOST_RECORD else b""
             self._data, self._size = [], 0
-        if len(self._begun) > MOST_RECORD:  # the field is all that counts of a line that is too long
+        # only the field's name matters in a line that is too long
+        if len(self._begun) > MOST_RECORD:
             self._size = MOST_RECORD + 1
             self._begun = self._begun[:MOST_RECORD]
 
@@ -91,7 +97,7 @@ class EventSource(Received):
         return self.url
 
     def counts(self) -> dict[str, int]:
-        """Beside records also how often the source had to connect again."""
+        """Return counts of records, and of the source's reconnections."""
         return super().counts() | {"reconnections": max(0, self.connections - 1)}
 
     def records(self) -> Iterator[bytes]:
@@ -132,10 +138,12 @@ class EventSource(Received):
             try:
                 response.shutdown()
             except (OSError, ValueError, RuntimeError):
-                return  # it has ended by itself
+                return  # it has already ended
 
     def _is_over(self, response: Any) -> bool:
-        """Whether the server says so. Raises RunFailed for an answer that is no stream of events."""
+        """Return True if the server says that there are no more events. Raises RunFailed for an
+        answer that is no stream of events.
+        """
         if response.status == 204:
             return True
         if response.status >= 500 and self.connections > 0:
@@ -149,9 +157,11 @@ class EventSource(Received):
 
 
 class EventSink(Published[tuple[int, str]]):
-    """Serves tuples as events at every path of `port` (0: any that is free; `address` says which).
+    """Sink that serves tuples as events at every path of `port` (0: any free port; `address` has
+    it).
 
-    Who comes again with the number of the last event gets the ones after it, if they are among the last KEPT.
+    A client that reconnects with the number of its last event gets the ones after it, if they are
+    among the last KEPT.
     """
 
     def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1") -> None:
@@ -160,7 +170,9 @@ class EventSink(Published[tuple[int, str]]):
         self._server: ThreadingHTTPServer | None = None
 
     def open(self) -> None:
-        """Begin to serve. Raises RunFailed where the system refuses, as for an address in use."""
+        """Begin to serve. Raises RunFailed if the system refuses, for example for an address in
+        use.
+        """
         sink = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -194,7 +206,7 @@ class EventSink(Published[tuple[int, str]]):
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="serves", daemon=True).start()
 
     def close(self) -> None:
-        """Send what is left, and serve no more."""
+        """Send the waiting tuples, and stop serving."""
         super().close()
         if self._server is not None:
             self._server.shutdown()

@@ -1,4 +1,4 @@
-"""Files and standard input: a record a line."""
+"""Files and standard input: a record for each line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PIECE = 2**16  # bytes read at a time
 
 
 class _Descriptor(Received):
-    """A source of what a file descriptor gives."""
+    """Source that reads a file descriptor."""
 
     @abstractmethod
     def descriptor(self) -> int:
-        """What to read from, open."""
+        """Return an open descriptor to read from."""
 
     def records(self) -> Iterator[bytes]:
         lines, descriptor = Lines(), self.descriptor()
@@ -38,7 +38,7 @@ class _Descriptor(Received):
 
 
 class StandardInput(_Descriptor):
-    """The lines of standard input, until it ends."""
+    """Source of the lines of standard input, until it ends."""
 
     def __str__(self) -> str:
         return "standard input"
@@ -48,7 +48,7 @@ class StandardInput(_Descriptor):
 
 
 class FileSource(_Descriptor):
-    """The lines of a file, or of a pipe that has a name."""
+    """Source of the lines of a file, or of a named pipe."""
 
     def __init__(self, path: str, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
         super().__init__(schema, parse, outputs)
@@ -76,14 +76,16 @@ class FileSource(_Descriptor):
 
 
 class FileSink:
-    """Writes a tuple a line. What is written is on its way to the disk when the run has stopped."""
+    """Sink that writes a line for each tuple. When the run has stopped, all lines are passed to the
+    system.
+    """
 
     def __init__(self, path: str, schema: Schema) -> None:
         self.path, self.schema = path, schema
         self._file: Any = None
 
     def open(self) -> None:
-        """Create the file, or empty it. Raises RunFailed where the system refuses."""
+        """Create the file, or empty it. Raises RunFailed if the system refuses."""
         try:
             self._file = Path(self.path).open("w", encoding="utf-8")  # noqa: SIM115 - close() closes it
         except OSError as problem:
@@ -94,7 +96,7 @@ class FileSink:
         self._file.write(to_json(self.schema, values) + "\n")
 
     def close(self) -> None:
-        """Write what is left. Raises RunFailed if there is no room for it."""
+        """Write the remaining lines. Raises RunFailed if there is no room for them."""
         if self._file is not None:
             file, self._file = self._file, None
             try:

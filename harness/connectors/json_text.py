@@ -1,4 +1,6 @@
-"""Tuples as text: an object of JSON with an attribute of the schema a member. `bytes[N]` is written in base 16."""
+"""Tuples as text: an object of JSON with a member for each attribute of the schema. `bytes[N]` is
+written in base 16.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from harness.graph.schema import Schema
 
 
 def to_json(schema: Schema, values: Mapping[str, Any]) -> str:
-    """One line."""
+    """Return the tuple as one line."""
     written = {each.name: values[each.name].hex() if each.kind == "bytes" else values[each.name] for each in schema.attributes}
     return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 
 
 def from_json(schema: Schema, text: bytes) -> dict[str, Any]:
-    """The values of a tuple. Raises ValueError for what is none of this schema."""
+    """Return the values of a tuple. Raises ValueError for a text that does not fit this schema."""
     try:
         values = json.loads(text)
     except RecursionError as error:
@@ -29,5 +31,5 @@ def from_json(schema: Schema, text: bytes) -> dict[str, Any]:
             raise ValueError(f"{each.name} must be text")
         if each.kind == "bytes":
             values[each.name] = bytes.fromhex(value)
-    schema.pack(values)  # or it does not fit
+    schema.pack(values)  # raises ValueError if a value does not fit
     return values

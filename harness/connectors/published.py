@@ -1,7 +1,8 @@
-"""What all sinks of the network have in common: each subscriber has a queue, and never holds up the run.
+"""Base of all network sinks: each subscriber has a queue, and never delays the run.
 
-BOUND  A subscriber that is MOST_WAITING pieces behind loses the oldest of them; `lost` counts how many.
-ENDS   When the run has stopped, subscribers have ENDING_S to take what waits for them.
+BOUND  A subscriber that is MOST_WAITING pieces behind loses the oldest of them; `lost` counts
+       them.
+ENDS   When the run has stopped, subscribers have ENDING_S to take their waiting pieces.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ Piece = TypeVar("Piece")
 
 
 class Published(Generic[Piece]):
-    """A sink that makes a piece of each tuple and hands it to all subscribers.
+    """Sink that makes a piece of each tuple and passes it to all subscribers.
 
-    `keep`: how many of the last pieces a new subscriber gets first.
+    `keep`: number of the last pieces that a new subscriber gets first.
     """
 
     def __init__(self, made: Callable[[Values], Piece], keep: int = 0) -> None:
@@ -38,15 +39,17 @@ class Published(Generic[Piece]):
 
     @property
     def subscribers(self) -> int:
-        """How many there are now."""
+        """Number of subscribers now."""
         return len(self._subscribers)
 
     def counts(self) -> dict[str, int]:
-        """Tuples that were published, and pieces that slow subscribers have lost. Exact when the run is over."""
+        """Return the number of published tuples, and of pieces that slow subscribers have lost.
+        Exact when the run is over.
+        """
         return {"published": self.published, "lost": self.lost}
 
     def __call__(self, port: int, values: Values) -> None:
-        """Publish a tuple. Waits for nobody."""
+        """Publish a tuple. Never waits for a subscriber."""
         with self._news:
             self.published += 1
             if not self._subscribers and self._kept.maxlen == 0:
@@ -60,7 +63,9 @@ class Published(Generic[Piece]):
 
     @contextmanager
     def subscribed(self, after: Callable[[Piece], bool] = lambda piece: True) -> Iterator[Iterator[list[Piece]]]:
-        """What is at hand, again and again, until the run ends: kept pieces for which `after` holds, then those that come."""
+        """Yield an iterator over lists of available pieces until the run ends: first kept pieces
+        for which `after` holds, then new ones.
+        """
         with self._turn:
             waiting: deque[Piece] = deque(filter(after, self._kept), MOST_WAITING)
             self._subscribers.append(waiting)
@@ -72,7 +77,7 @@ class Published(Generic[Piece]):
                 self._news.notify_all()
 
     def close(self) -> None:
-        """Let subscribers take what waits for them, and end."""
+        """Let subscribers take their waiting pieces, and end."""
         self.closing.set()
         end = time.monotonic() + ENDING_S
         with self._news:

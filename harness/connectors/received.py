@@ -1,7 +1,8 @@
-"""What all sources here have in common: a thread receives records, and the run takes what is at hand.
+"""Base of all sources here: a thread receives records, and the run takes those that have arrived.
 
-BOUND  At most MOST_WAITING tuples wait for the run; who receives waits then, and so does who sends to it.
-ENDS   `close` interrupts whatever the thread waits for, and every wait has a limit besides.
+BOUND  At most MOST_WAITING tuples wait for the run; then the receiving thread waits, and so does
+       the sender.
+ENDS   `close` interrupts the thread's wait, and every wait has a limit as well.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from harness.graph.schema import Schema
 
 MOST_WAITING = 1024  # tuples
 LONGEST_WAIT_S = 0.1  # for room
-ENDING_S = 1.0  # that a thread is given to end; one that still connects ends by itself
+ENDING_S = 1.0  # for a thread to end; one that still connects ends by itself
 MOST_RECORD = 2**20  # bytes
 
 Values = Mapping[str, Any]
 
 
 class Received(ABC):
-    """A source whose tuples come from outside, sent to `outputs` ports in turn.
+    """Source whose tuples come from outside, sent to `outputs` ports in turn.
 
-    `parse` makes the values of a tuple of a record, and raises ValueError for one that cannot be read: it is counted as broken.
-    By default a record is an object of JSON with the attributes of `schema`.
+    `parse` returns the values of a tuple for a record, and raises ValueError for an unreadable one,
+    which is counted as broken. By default a record is an object of JSON with the attributes of
+    `schema`.
     """
 
     def __init__(self, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
@@ -44,29 +46,33 @@ class Received(ABC):
 
     @abstractmethod
     def records(self) -> Iterator[bytes]:
-        """The records, as they come; in a thread of its own. Raises OSError or RunFailed when there can be no more."""
+        """Yield the records as they arrive, in a separate thread. Raises OSError or RunFailed when
+        no more can arrive.
+        """
 
     def interrupt(self) -> None:  # noqa: B027 - a source that waits in bounded steps has nothing to end
-        """End what `records` waits for; from another thread."""
+        """End the wait of `records`; called from another thread."""
 
     def counts(self) -> dict[str, int]:
-        """Records received, and those of them that could not be read. Exact when the run is over."""
+        """Return the number of records received, and of unreadable ones among them. Exact when the
+        run is over.
+        """
         return {"records": self.received, "broken": self.broken}
 
     def open(self) -> None:
-        """Begin to receive: a run does it when it starts."""
+        """Begin to receive: a run calls this when it starts."""
         self._thread = threading.Thread(target=self._receive, name=f"receives {self.schema.name}", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End it: a run does it when it has stopped."""
+        """Stop receiving: a run calls this when it has stopped."""
         self.stopping.set()
         self.interrupt()
         if self._thread is not None:
             self._thread.join(ENDING_S)
 
     def __call__(self) -> Iterator[tuple[int, Values] | None]:
-        """What is at hand, and None where nothing is."""
+        """Yield each tuple that has arrived, and None while there is none."""
         output = 0
         while True:
             try:
@@ -94,13 +100,13 @@ class Received(ABC):
                     return
         except RunFailed as problem:
             self._problem = str(problem)
-        except Exception as problem:  # of a library: whatever it is, the run must hear of it
+        except Exception as problem:  # any error of a library must end the run
             if not self.stopping.is_set():
                 self._problem = f"{self}: {in_words(problem)}"
         self._put(None)
 
     def _put(self, values: Values | None) -> bool:
-        """False: it is over."""
+        """Add a tuple to the waiting ones. Return False if the source is closed."""
         while not self.stopping.is_set():
             try:
                 self._waiting.put(values, timeout=LONGEST_WAIT_S)
@@ -111,14 +117,14 @@ class Received(ABC):
 
 
 class Lines:
-    """Cuts what comes into lines. Of a line of more than MOST_RECORD bytes only b"" is left."""
+    """Cutter of pieces into lines. A line of more than MOST_RECORD bytes becomes b""."""
 
     def __init__(self) -> None:
         self._begun = b""
         self._too_long = False
 
     def cut(self, piece: bytes) -> Iterator[bytes]:
-        """The lines that end in this piece, without their ends."""
+        """Yield the lines that end in this piece, without their line ends."""
         *whole, rest = (self._begun + piece).split(b"\n")
         for line in whole:
             yield b"" if self._too_long or len(line) > MOST_RECORD else line.removesuffix(b"\r")
@@ -127,13 +133,13 @@ class Lines:
         self._begun = b"" if self._too_long else rest
 
     def rest(self) -> Iterator[bytes]:
-        """The last line, if it has no end."""
+        """Yield the last line, if it has no line end."""
         if self._begun or self._too_long:
             yield self._begun
 
 
 def in_words(problem: BaseException) -> str:
-    """What went wrong, in one line."""
+    """Return the cause of an error, in one line."""
     while problem.__cause__ is not None and not isinstance(problem, OSError):
         problem = problem.__cause__
     number = getattr(problem, "errno", None) or 0

@@ -1,4 +1,6 @@
-"""TCP: a record a line. The source connects and reads; the sink listens, and sends each tuple to all who have connected."""
+"""TCP: a record for each line. The source connects and reads; the sink listens, and sends each
+tuple to all clients.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ PIECE = 2**16  # bytes read at a time
 
 
 class TcpSource(Received):
-    """The lines that `host` sends on `port`, until it closes the connection."""
+    """Source of the lines that `host` sends on `port`, until it closes the connection."""
 
     def __init__(
         self, host: str, port: int, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1
@@ -45,7 +47,7 @@ class TcpSource(Received):
 
 
 class TcpSink(Published):
-    """Listens on `port` (0: any that is free; `address` says which), and sends tuples as lines."""
+    """Sink that listens on `port` (0: any free one; `address` has it), and sends tuples as lines."""
 
     def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1") -> None:
         super().__init__(lambda values: (to_json(schema, values) + "\n").encode())
@@ -53,7 +55,9 @@ class TcpSink(Published):
         self._listener: socket.socket | None = None
 
     def open(self) -> None:
-        """Begin to listen. Raises RunFailed where the system refuses, as for an address in use."""
+        """Begin to listen. Raises RunFailed if the system refuses, for example for an address in
+        use.
+        """
         try:
             self._listener = socket.create_server(self.address)
         except OSError as problem:
@@ -62,7 +66,7 @@ class TcpSink(Published):
         threading.Thread(target=self._accept, args=(self._listener,), name="accepts", daemon=True).start()
 
     def close(self) -> None:
-        """Send what is left, close all connections, and listen no more."""
+        """Send the waiting tuples, close all connections, and stop listening."""
         shut(self._listener)
         super().close()
         if self._listener is not None:
@@ -77,7 +81,7 @@ class TcpSink(Published):
             threading.Thread(target=self._serve, args=(connection,), name="sends", daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        connection.settimeout(CONNECT_S)  # who takes nothing for so long is dropped
+        connection.settimeout(CONNECT_S)  # a client that takes nothing for so long is dropped
         with connection, self.subscribed() as pieces:
             try:
                 for at_hand in pieces:
@@ -87,9 +91,9 @@ class TcpSink(Published):
 
 
 def shut(connection: socket.socket | None) -> None:
-    """End what another thread waits for at a socket."""
+    """End the wait of another thread at a socket."""
     if connection is not None:
         try:
             connection.shutdown(socket.SHUT_RDWR)
         except OSError:
-            return  # it was not connected any more
+            return  # it was no longer connected

@@ -1,6 +1,7 @@
-"""Web sockets (RFC 6455): a record a line of a message. The source connects; the sink serves, and may have a page beside it.
+"""Web sockets (RFC 6455): a record for each line of a message. The source connects; the sink
+serves, and may serve a page as well.
 
-The sink gathers what comes within PACE_S in one message: browsers are slow with many small ones.
+The sink gathers the tuples of PACE_S in one message: browsers are slow with many small ones.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from harness.errors import RunFailed, UserError
 from harness.graph.schema import Schema
 
 CONNECT_S = 5.0
-ENDING_S = 1.0  # that the other end has to say goodbye
+ENDING_S = 1.0  # for the other end to close the connection
 PACE_S = 0.1
 
 
 class WebSocketSource(Received):
-    """The messages that come from `url`, until the other end closes."""
+    """Source of the messages that come from `url`, until the other end closes."""
 
     def __init__(self, url: str, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
         super().__init__(schema, parse, outputs)
@@ -57,7 +58,9 @@ class WebSocketSource(Received):
 
 
 class WebSocketSink(Published[str]):
-    """Serves tuples on `port` (0: any that is free; `address` says which), and `page`, HTML, to browsers that ask for one."""
+    """Sink that serves tuples on `port` (0: any free port; `address` has it), and `page`, HTML, to
+    browsers that ask for one.
+    """
 
     def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1", page: str = "") -> None:
         super().__init__(lambda values: to_json(schema, values))
@@ -66,12 +69,14 @@ class WebSocketSink(Published[str]):
         self._server: Any = None
 
     def open(self) -> None:
-        """Begin to serve. Raises RunFailed where the system refuses, as for an address in use."""
+        """Begin to serve. Raises RunFailed if the system refuses, for example for an address in
+        use.
+        """
         import logging
 
         from websockets.sync.server import serve
 
-        quiet = logging.getLogger("millrace.web_socket")  # who goes away in the middle is no news
+        quiet = logging.getLogger("millrace.web_socket")  # a client that leaves early is normal
         quiet.setLevel(logging.CRITICAL)
         host, port = self.address
         try:
@@ -90,13 +95,13 @@ class WebSocketSink(Published[str]):
         threading.Thread(target=self._server.serve_forever, name="serves", daemon=True).start()
 
     def close(self) -> None:
-        """Send what is left, and serve no more."""
+        """Send the waiting tuples, and stop serving."""
         super().close()
         if self._server is not None:
             self._server.shutdown()
 
     def _answer(self, connection: Any, request: Any) -> Any:
-        """The page, to those who do not ask for a web socket."""
+        """Return the page, for requests that do not ask for a web socket."""
         if "websocket" in request.headers.get("Upgrade", "").lower():
             return None
         if not self.page:

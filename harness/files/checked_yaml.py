@@ -1,6 +1,7 @@
-"""YAML files checked against a JSON Schema of config/schemas. What is wrong is one line: file, key, rule, value.
+"""YAML files checked against a JSON Schema of config/schemas. An error is one line: file, key,
+rule, value.
 
-A schema may say a rule in words of its own, under the key `rule` beside the rule.
+A schema may describe a rule in its own words, under the key `rule` beside the rule.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SCHEMAS = Path(__file__).resolve().parents[2] / "config" / "schemas"
 MAX_DEPTH = 100  # of lists and mappings in one another
 
 Place = Sequence[str | int]
-"""Where in a file a value is: keys and indexes from the top."""
+"""Path of a value in a file: keys and indexes from the top."""
 
 TYPES = {
     "integer": "a whole number",
@@ -36,9 +37,10 @@ TYPES = {
 
 
 def read_checked(path: Path, schema: str, *, numbered: bool = False) -> dict[str, Any]:
-    """The mapping in a YAML file that fits the schema of that name. Raises UserError for anything else.
+    """Return the mapping in a YAML file that fits the schema of that name. Raises UserError for
+    anything else.
 
-    `numbered`: keys may be whole numbers, and are texts in what is returned: `1: 7.3` is {"1": 7.3}.
+    `numbered`: keys may be whole numbers, and are texts in the result: `1: 7.3` is {"1": 7.3}.
     """
     import jsonschema
 
@@ -57,33 +59,38 @@ def read_checked(path: Path, schema: str, *, numbered: bool = False) -> dict[str
 
 
 def wrong(path: Path, place: Place, rule: str, value: object, known: Iterable[str] = ()) -> UserError:
-    """The error for a value that breaks a rule; `known`: values that may have been meant."""
+    """Return the error for a value that breaks a rule; `known`: values that the user may have
+    meant.
+    """
     return UserError(f"{path}: {dotted(place)}: {rule}, not {_shown(value)}{did_you_mean(value, known)}")
 
 
 def dotted(place: Place) -> str:
-    """A place for people: `sizes.quick.sweeps[0]`."""
+    """Return a place for people: `sizes.quick.sweeps[0]`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` if a known word is close, else nothing."""
+    """Return `; did you mean 'x'?` if a known word is close, else nothing."""
     close = difflib.get_close_matches(str(word), list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def load_yaml(text: str, numbered: bool = False) -> Any:
-    """The values in a YAML text whose keys are texts, none given twice. Raises YAMLError or ValueError."""
+    """Return the values in a YAML text whose keys are texts, none given twice. Raises YAMLError or
+    ValueError.
+    """
     import yaml
 
     depth = 0
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:  # for which libyaml would take more stack than there is
+        if depth > MAX_DEPTH:  # libyaml would overflow the stack on it
             raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
     try:
         return yaml.load(text, Loader=_loader(numbered))
-    except (LookupError, AttributeError) as error:  # of tags: `!!bool maybe`, `!!timestamp x`
+    except (LookupError, AttributeError) as error:
+        # raised by tags: `!!bool maybe`, `!!timestamp x`
         raise yaml.YAMLError("a tag does not fit its value") from error
 
 
@@ -96,15 +103,18 @@ def _read(path: Path, numbered: bool) -> Any:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""
         raise UserError(f"{path}{place}: not YAML: {error.problem or error.context}") from error
-    except (yaml.YAMLError, ValueError) as error:  # a ValueError: a date or number that looks like one and is none
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an impossible date or number
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
 
 
 def _loader(numbered: bool) -> type:
-    """A YAML loader that refuses a key given twice, which YAML itself lets pass in silence, and a key that is no text."""
+    """Return a YAML loader that refuses a key given twice, which YAML itself accepts in silence,
+    and a key that is no text.
+    """
     import yaml
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # libyaml's takes a tenth of the time
+    # libyaml's loader takes a tenth of the time
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
             seen: set[str] = set()
             for key, _ in node.value:
@@ -122,12 +132,14 @@ def _loader(numbered: bool) -> type:
 
 
 def _most_telling_first(error: ValidationError) -> tuple:
-    """An unknown key comes first: it is often the reason why another one is missing."""
+    """Return the sort key of an error. An unknown key comes first: it is often the reason why
+    another one is missing.
+    """
     return error.validator != "additionalProperties", [str(step) for step in error.absolute_path]
 
 
 def _explain(path: Path, error: ValidationError) -> UserError:
-    """A broken schema rule in one line."""
+    """Return the error for a broken schema rule, in one line."""
     place, value, rule = tuple(error.absolute_path), error.instance, error.validator_value
     match error.validator:
         case "additionalProperties":
@@ -155,16 +167,16 @@ def _explain(path: Path, error: ValidationError) -> UserError:
 
 
 def _shown(value: object) -> str:
-    """A value as it was written, about: one line, not endless."""
+    """Return a value about as it was written: one line, shortened."""
     try:
         text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
-    except ValueError:  # a list that holds itself
+    except ValueError:  # a list that contains itself
         text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _fractions(value: object, place: Place) -> Iterator[tuple[Place, float]]:
-    """The floating-point numbers in a value, with their places."""
+    """Yield the floating-point numbers in a value, with their places."""
     if isinstance(value, float):
         yield place, value
     elif isinstance(value, dict | list):

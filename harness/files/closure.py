@@ -1,15 +1,16 @@
-"""The files that a module depends on: all of this project whose edit can change what the module does.
+"""The files that a module depends on: all of this project whose edit can change what the module
+does.
 
 The sources are read; nothing is imported. From the modules given, the closure follows
 * the imports of a Python module, those inside functions too, but none for type checkers alone;
-* names of modules in strings, as of `"harness.measurement.child"`, which is started with `-m`;
+* names of modules in strings, such as `"harness.measurement.child"`, which is started with `-m`;
 * the packages of a module: an `__init__` that has only a docstring and constants counts where
   one of these is imported;
-* the imports and cimports of a Cython module, and what it is built from: `.pxd` files, C++ headers
+* the imports and cimports of a Cython module, and the files it is built from: `.pxd`, C++ headers
   and `setup.py`; and the built module;
 * data: a file beside a module that a string of the module names, with or without its ending.
 
-The text of an import does not tell everything. Two short tables say the rest: `DOORS` and
+Imports in the text do not show everything. Two short tables add the rest: `LATE_IMPORTS` and
 `FOUND_BY_NAME`.
 """
 
@@ -28,19 +29,20 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("harness", "topologies")
 
-DOORS = frozenset(
+LATE_IMPORTS = frozenset(
     (
         "harness.runtime.engine",  # one engine or the other runs a graph,
-        "harness.runtime.protocol",  # with what both have in common,
+        "harness.runtime.protocol",  # with the code that both share,
         "harness.runtime.typed",
         "harness.simulator.engine",
-        "harness.peers.measure",  # or another runtime does
-        "harness.measurement.profiling",  # of typed operators, before they are simulated
+        "harness.peers.measure",  # or another runtime runs it
+        "harness.measurement.profiling",  # runs typed operators before they are simulated
         "harness.files.closure",  # it decides when a result is made, and changes none
     )
 )
-"""Modules that Python modules import inside a function when a run asks for them. The closure enters those
-that it starts from, and no other: a result that does not name them does not depend on them."""
+"""Modules that Python modules import inside a function when a run asks for them. The closure enters
+those that it starts from, and no other: a result that does not name them does not depend on them.
+"""
 
 FOUND_BY_NAME = {
     "topologies": ("topologies", ".py"),
@@ -48,8 +50,8 @@ FOUND_BY_NAME = {
     "harness.machines.machine.load_machine": ("config/machines", ".yaml"),
     "harness.machines.software.load_software": ("config/software", ".yaml"),
 }
-"""Modules and functions that find a file by its name: the folder and the ending. A file counts if the
-result gives its name, or if a module that imports the finder has the name in a string."""
+"""Modules and functions that find a file by its name: the folder and the ending. A file counts if
+the result gives its name, or if a module that imports the finder has the name in a string."""
 
 SCHEMAS = ("config/schemas", ".schema.json")
 SCHEMA_READERS = frozenset(("read_checked", "read_profile"))
@@ -57,7 +59,8 @@ SCHEMA_READERS = frozenset(("read_checked", "read_profile"))
 
 HEADERS = ("harness/runtime/native",)
 MORE_HEADERS = {"applications": ("harness/operators/native", *HEADERS)}
-"""Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the module's folder."""
+"""Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the
+module's folder."""
 
 CODE = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
 """Endings of files that are no data of the module beside them."""
@@ -65,18 +68,20 @@ CODE = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
 
 @dataclass(frozen=True)
 class Source:
-    """One module, as far as its text tells."""
+    """One module, described by its text."""
 
-    files: frozenset[Path]  # the module itself, what it is built from, and data
+    files: frozenset[Path]  # the module itself, the files it is built from, and data
     imports: frozenset[str]  # modules of this project
-    asked: frozenset[str] = frozenset()  # those of them that are `DOORS`
+    asked: frozenset[str] = frozenset()  # the `LATE_IMPORTS` among them
     finders: frozenset[str] = frozenset()  # keys of `FOUND_BY_NAME` that it imports
     strings: frozenset[str] = frozenset()
 
 
 @cache
 def closure(*modules: str, names: frozenset[str] = frozenset()) -> frozenset[Path]:
-    """The files that these modules depend on; `names`: what the result asks `FOUND_BY_NAME` for."""
+    """Return the files that these modules depend on; `names`: names that the result looks up by
+    `FOUND_BY_NAME`.
+    """
     files: set[Path] = set()
     seen = set(modules).union(*map(_packages, modules))
     todo = list(seen)
@@ -92,12 +97,12 @@ def closure(*modules: str, names: frozenset[str] = frozenset()) -> frozenset[Pat
 
 
 def strings(module: str) -> frozenset[str]:
-    """The strings in a Python module."""
+    """Return the strings in a Python module."""
     return _source(module).strings
 
 
 def digest(files: Iterable[Path]) -> str:
-    """A digest of the names and contents of files."""
+    """Return a digest of the names and contents of files."""
     whole = hashlib.sha256()
     for path in sorted(files):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -110,7 +115,7 @@ def digest(files: Iterable[Path]) -> str:
 
 @cache
 def _path(module: str) -> Path | None:
-    """The source of a module of this project; None if there is no such module."""
+    """Return the source of a module of this project; None if there is no such module."""
     if module.partition(".")[0] not in PACKAGES:
         return None
     place = ROOT.joinpath(*module.split("."))
@@ -124,7 +129,7 @@ def _module_of(path: Path) -> str:
 
 @cache
 def _source(module: str) -> Source:
-    """Read a module. It must exist."""
+    """Return the source of a module, which must exist."""
     path = _path(module)
     if path is None:
         raise ValueError(f"no module is named {module!r}")
@@ -132,7 +137,7 @@ def _source(module: str) -> Source:
 
 
 def _packages(module: str) -> list[str]:
-    """The packages above a module whose `__init__` does something."""
+    """Return the packages above a module whose `__init__` is not passive."""
     parts = module.split(".")
     above = [".".join(parts[:end]) for end in range(1, len(parts))]
     return [package for package in above if _path(package) and not _is_passive(package)]
@@ -140,7 +145,7 @@ def _packages(module: str) -> list[str]:
 
 @cache
 def _is_passive(package: str) -> bool:
-    """Tell whether an `__init__` has only a docstring and constants, which no submodule notices."""
+    """Return True if an `__init__` has only a docstring and constants, which no submodule uses."""
     path = _path(package)
     assert path is not None
     active = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Call)
@@ -148,14 +153,14 @@ def _is_passive(package: str) -> bool:
 
 
 def _imported(module: str, names: Collection[str] = ()) -> Iterator[str]:
-    """The modules that `import module` executes, or `from module import names`."""
+    """Yield the modules that `import module` executes, or `from module import names`."""
     inside = [f"{module}.{name}" for name in names]
     found = [each for each in inside if _path(each)]
     declared = [each for each in inside if not _path(each) and ROOT.joinpath(*each.split(".")).with_suffix(".pxd").is_file()]
     if _path(module) and (not inside or len(found) + len(declared) < len(inside)):
         yield module
     yield from found
-    if DOORS.isdisjoint([*found, module]):
+    if LATE_IMPORTS.isdisjoint([*found, module]):
         for each in [*found, module]:
             yield from _packages(each)
 
@@ -168,7 +173,7 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def _executed(tree: ast.Module) -> Iterator[ast.AST]:
-    """The nodes of a module, but for those under `if TYPE_CHECKING`."""
+    """Yield the nodes of a module, except those under `if TYPE_CHECKING`."""
     todo: list[ast.AST] = [tree]
     while todo:
         node = todo.pop()
@@ -206,7 +211,7 @@ def _python(path: Path) -> Source:
     return Source(
         files=frozenset((path, *data, *_named(*SCHEMAS, schemas))),
         imports=frozenset(imports),
-        asked=DOORS & imports,
+        asked=LATE_IMPORTS & imports,
         finders=FOUND_BY_NAME.keys() & words,
         strings=frozenset(strings),
     )
@@ -223,7 +228,9 @@ def _named(folder: str, ending: str, names: Collection[str]) -> list[Path]:
 
 @cache
 def _files(folder: str, ending: str) -> list[tuple[str, Path]]:
-    """The files of a folder with their names: without the ending, and with hyphens, as users write them."""
+    """Return the files of a folder with their names: without the ending, and with hyphens, as users
+    write them.
+    """
     paths = sorted((ROOT / folder).glob(f"*{ending}"))
     return [(path.name.removesuffix(ending).replace("_", "-"), path) for path in paths]
 
@@ -236,7 +243,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 
 
 def _cython(path: Path) -> Source:
-    """A Cython module: what it imports, and all that it is compiled from."""
+    """Return a Cython module: its imports, and all files that it is compiled from."""
     declared = _declarations(path)
     own = [_imports(text) for text in (path, path.with_suffix(".pxd"))]
     folders = (path.parent / "native", *(ROOT / each for each in MORE_HEADERS.get(path.parent.name, HEADERS)))
@@ -256,7 +263,7 @@ def _cython(path: Path) -> Source:
 
 
 def _declarations(path: Path) -> set[Path]:
-    """A Cython file, its own `.pxd`, those that it cimports, and so on."""
+    """Return a Cython file, its own `.pxd`, those that it cimports, and so on."""
     found: set[Path] = set()
     todo = [path, path.with_suffix(".pxd")]
     while todo:
@@ -271,7 +278,8 @@ def _declarations(path: Path) -> set[Path]:
 
 @cache
 def _imports(path: Path) -> list[tuple[str, str, tuple[str, ...]]]:
-    """The imports and cimports of a Cython file: which of the two, the module, and the names from it.
+    """Return the imports and cimports of a Cython file: the kind, the module, and the names from
+    it.
 
     A cimport executes the module as well, if it is more than declarations.
     """
@@ -283,11 +291,11 @@ def _imports(path: Path) -> list[tuple[str, str, tuple[str, ...]]]:
 
 
 def _places(name: str, folder: Path, folders: Iterable[Path]) -> Iterator[Path]:
-    """The places in which the compiler looks for a header that a file in a folder includes."""
+    """Yield the places where the compiler looks for a header that a file in a folder includes."""
     return (Path(os.path.normpath(place / name)) for place in (folder, *folders))
 
 
 @cache
 def _matches(pattern: re.Pattern[str], path: Path) -> list[Any]:
-    """All matches in a file; none if there is no file."""
+    """Return all matches in a file; none if there is no file."""
     return pattern.findall(path.read_text(encoding="utf-8")) if path.is_file() else []

@@ -1,4 +1,6 @@
-"""Files that a user names, for reading. Only regular ones: to open a pipe that nobody writes to would wait for ever."""
+"""Files that a user names, for reading. Only regular ones: opening a pipe without a writer would
+wait for ever.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ OTHER_KINDS = {
 
 
 def read_given(path: str | os.PathLike[str], most_bytes: int | None = None) -> bytes:
-    """All that is in a regular file.
+    """Return the content of a regular file.
 
-    Raises UserError, in one line that names the file, if there is none (and where it was looked for), if it is of another kind,
-    if the system refuses it, or if it has more than `most_bytes`.
+    Raises UserError, in one line that names the file, if there is none (with the folder of a
+    relative path), if it is of another kind, if the system refuses it, or if it has more than
+    `most_bytes`.
     """
     try:
         with open(path, "rb", opener=open_at_once) as file:
@@ -43,17 +46,21 @@ def read_given(path: str | os.PathLike[str], most_bytes: int | None = None) -> b
 
 
 def open_at_once(path: str, flags: int) -> int:
-    """A pipe that nobody writes to opens at once."""
+    """Open a file; a pipe without a writer opens at once."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def read_given_text(path: str | os.PathLike[str], most_bytes: int | None = None) -> str:
-    """The UTF-8 text in a regular file, without a byte-order mark. Raises UserError as `read_given`, and for other bytes."""
+    """Return the UTF-8 text in a regular file, without a byte-order mark. Raises UserError as
+    `read_given`, and for other bytes.
+    """
     return text_of(read_given(path, most_bytes), path)
 
 
 def text_of(data: bytes, name: object) -> str:
-    """Bytes as UTF-8 text, without a byte-order mark. Raises UserError, which begins with `name`, for anything else."""
+    """Return bytes as UTF-8 text, without a byte-order mark. Raises UserError, which begins with
+    `name`, for anything else.
+    """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -61,15 +68,16 @@ def text_of(data: bytes, name: object) -> str:
 
 
 def is_table(path: Path) -> bool:
-    """Whether there may be a Parquet table: a regular file, or a directory of them."""
+    """Return True if there may be a Parquet table: a regular file, or a directory of them."""
     return path.is_file() or path.is_dir()
 
 
 def load_strict_json(text: str) -> Any:
-    """JSON of unknown origin, in which no key is given twice and all numbers are finite: Python reads 1e400 as infinity.
+    """Return JSON of unknown origin, in which no key is given twice and all numbers are finite:
+    Python reads 1e400 as infinity.
 
-    Raises json.JSONDecodeError for a text that is no JSON; ValueError for the rest, a number of too many digits among it;
-    RecursionError for values that are nested too deeply.
+    Raises json.JSONDecodeError for a text that is no JSON; ValueError for other faults, such as a
+    number of too many digits; RecursionError for values that are nested too deeply.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

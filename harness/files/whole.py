@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Files that are written as a whole or not at all, whatever happens during the writing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from harness.errors import RunFailed
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file, all or nothing: to a temporary name beside `path`, flushed to the disk, then renamed.
+    """Write a file, all or nothing: to a temporary name beside `path`, flushed to the disk, then
+    renamed.
 
-    An existing file is replaced; a link is followed; a device or pipe is written to as it is. Missing directories are made.
-    Raises RunFailed naming `path` if the system refuses (full disk, no permission), or if nobody reads from the pipe.
+    An existing file is replaced; a link is followed; a device or pipe is written to directly.
+    Missing directories are made. Raises RunFailed naming `path` if the system refuses (full disk,
+    no permission), or if the pipe has no reader.
     """
     target = Path(path).resolve()
     try:
@@ -29,7 +31,9 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder, with those above it, and see that files can be made in it. Raises RunFailed naming it if not."""
+    """Make a folder, with those above it, and check that files can be made in it. Raises RunFailed
+    naming it if not.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
@@ -39,7 +43,9 @@ def check_folder(folder: Path) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Whether it exists and is neither a file, which is replaced, nor a directory, which nothing can be written to."""
+    """Return True if the path exists and is neither a file, which is replaced, nor a directory,
+    which cannot be written.
+    """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -64,7 +70,9 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def open_for_writing(path: str | os.PathLike[str], flags: int) -> int:
-    """A handle of a file; `flags` as of `os.open`. A pipe that nobody reads from, which would wait for ever, is an OSError."""
+    """Return a handle of a file; `flags` as of `os.open`. A pipe without a reader, which would wait
+    for ever, is an OSError.
+    """
     handle = os.open(path, flags | os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     os.set_blocking(handle, True)
     return handle

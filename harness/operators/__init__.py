@@ -1,1 +1,3 @@
-"""Operators on typed streams, compiled: windows, aggregates, joins, sketches, and what others are made of (`native/`)."""
+"""Operators on typed streams, compiled: windows, aggregates, joins, sketches, and their building
+blocks (`native/`).
+"""

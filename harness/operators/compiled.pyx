@@ -1,4 +1,5 @@
-"""Operators written in C++ as objects (native/operator.hpp), as `Graph.typed` takes them."""
+"""Operators written in C++ as objects (native/operator.hpp), in the form that `Graph.typed` takes.
+"""
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
@@ -22,11 +23,11 @@ MEANINGS = {
     TOO_MANY: "it would have to keep more keys or tuples than it can",
     OUT_OF_RANGE: "a tuple's time is not within 73 years of 1970",
 }
-"""What the numbers mean that an operator ends a run with, as the end of a sentence."""
+"""Meanings of the numbers with which an operator ends a run, as the end of a sentence."""
 
 
 cdef class Compiled:
-    """An operator. It lives as long as the functions that are taken from it."""
+    """A compiled operator. It lives as long as the functions that are taken from it."""
 
     def __dealloc__(self):
         del self.operator
@@ -38,32 +39,37 @@ cdef class Compiled:
         return self
 
     def counted(self, uint32_t which=0):
-        """What it has counted, by number (native/*.hpp). Exact when the run is over."""
+        """Return a counter of the operator, by number (native/*.hpp). Exact when the run is over.
+        """
         return self.operator.counted(which)
 
     @property
     def step(self):
-        """Of a source."""
+        """Step function of a source."""
         return StepFunction(<size_t> <void*> &step_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
 
     @property
     def process(self):
-        """Of an operator or a sink."""
+        """Process function of an operator or a sink."""
         return ProcessFunction(<size_t> <void*> &process_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
 
     @property
     def finish(self):
-        """What it does when its last stream has ended."""
+        """Function that runs when its last stream has ended."""
         return StepFunction(<size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
 
 
 def collect(schema, uint64_t most):
-    """A sink that counts and sums what arrives, and keeps the first `most` tuples."""
+    """Return a sink that counts and sums the tuples that arrive, and keeps the first `most` of
+    them.
+    """
     return Compiled().own(new Collect(schema.size, most), None)
 
 
 def kept(Compiled sink, schema):
-    """The tuples that a sink has kept, unpacked, in the order in which they came. When the run is over."""
+    """Return the tuples that a sink has kept, unpacked, in the order of arrival. Call it when the
+    run is over.
+    """
     cdef Collect* collected = <Collect*> sink.operator
     content = collected.data()[:collected.size()]
     return [schema.unpack(content[begin : begin + schema.size]) for begin in range(0, len(content), schema.size)]

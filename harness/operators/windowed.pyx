@@ -1,4 +1,6 @@
-"""The ready operators of native/aggregates.hpp and native/join.hpp, for windows.py, which says what the arguments mean."""
+"""The ready operators of native/aggregates.hpp and native/join.hpp, for windows.py, which explains
+the arguments.
+"""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
@@ -53,7 +55,7 @@ DOES = ("count", "total", "mean", "least", "greatest", "first", "last", "distinc
 IS = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bytes", "string"
 )
-"""As in native/aggregates.hpp, in the same order."""
+"""Names of the enumerations in native/aggregates.hpp, in the same order."""
 
 
 cdef vector[Part] parts_of(key):

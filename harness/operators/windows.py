@@ -1,9 +1,12 @@
-"""Operators on typed streams with windows and state: aggregates, joins, top-k, frequencies. All are compiled.
+"""Operators on typed streams with windows and state: aggregates, joins, top-k, frequencies. All are
+compiled.
 
-    sums = aggregate(graph, "sums", TICK, by_count(4, step=1), {"volume": total("volume")}, by="ticker")
+    values = {"volume": total("volume")}
+    sums = aggregate(graph, "sums", TICK, by_count(4, step=1), values, by="ticker")
 
-Each function adds an operator to a graph and returns it; `operator.typed.gives[0]` is the schema of what it sends. What each
-computes is in native/windows.hpp, aggregates.hpp, join.hpp and sketches.hpp, and once more in plain.py, in Python and slowly.
+Each function adds an operator to a graph and returns it; `operator.typed.gives[0]` is the schema of
+its output. The computations are defined in native/windows.hpp, aggregates.hpp, join.hpp and
+sketches.hpp, and once more in plain.py, in slow Python.
 """
 
 from __future__ import annotations
@@ -20,24 +23,25 @@ from harness.graph.schema import Attribute, Schema
 from harness.operators import windowed
 
 MOST_WINDOW = 2**60
-"""Of a window: tuples, or nanoseconds (36 years)."""
+"""Longest window: tuples, or nanoseconds (36 years)."""
 
 MOST_PANES = 2**16
-"""Steps in a window, where one is not a multiple of the other: panes, of which each has a state."""
+"""Most panes of a window: its steps, if one is not a multiple of the other. Each pane has a state.
+"""
 
 MOST_STATE = 2**20
-"""Bytes of the state of an aggregate."""
+"""Most bytes of the state of an aggregate."""
 
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "time", "boolean")
 NUMBERS = (*WHOLE, "float32", "float64")
 
 
-# -- windows ------------------------------------------------------------------------------------------------------------------
+# -- windows ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Window:
-    """What an aggregate is of; made by `by_count` and `by_time`."""
+    """Windows that an aggregate is over; made by `by_count` and `by_time`."""
 
     length: int
     step: int
@@ -46,20 +50,22 @@ class Window:
 
 
 def by_count(length: int, step: int | None = None) -> Window:
-    """Windows of the last `length` tuples of a partition, one each `step` tuples; without `step` they tumble.
+    """Return windows of the last `length` tuples of a partition, one each `step` tuples; without
+    `step` they tumble.
 
-    The first windows of a partition that slide have fewer tuples. What is left at the end of a run makes no window.
-    Raises GraphError unless 1 <= step <= length.
+    The first sliding windows of a partition have fewer tuples. Tuples left at the end of a run make
+    no window. Raises GraphError unless 1 <= step <= length.
     """
     return _window(length, step, None, 0, "tuples")
 
 
 def by_time(length: int, step: int | None = None, on: str = "time", lateness: int = 0) -> Window:
-    """Windows of `length` nanoseconds, one each `step`; they begin at multiples of the step since 1970. Without it they tumble.
+    """Return windows of `length` nanoseconds, one each `step`; they begin at multiples of the step
+    since 1970. Without it they tumble.
 
-    `on`: the attribute that has the time. A window ends when a tuple's time is `lateness` nanoseconds past its end, and at the
-    end of a run; empty ones are not told. A tuple whose windows have all ended is late: it is left out.
-    Raises GraphError unless 1 <= step <= length.
+    `on`: the attribute that has the time. A window ends when a tuple's time is `lateness`
+    nanoseconds past its end, and at the end of a run; empty windows are not sent. A tuple whose
+    windows have all ended is late: it is left out. Raises GraphError unless 1 <= step <= length.
     """
     _whole("lateness of a window", lateness, 0, MOST_WINDOW, "ns")
     return _window(length, step, on, lateness, "ns")
@@ -77,11 +83,11 @@ def _whole(what: str, value: object, least: int, most: int, unit: str) -> None:
         raise GraphError(f"{what} must be a whole number from {least:,} to {most:,} {unit}, not {value!r:.60}")
 
 
-# -- aggregates ---------------------------------------------------------------------------------------------------------------
+# -- aggregates ------------------------------------------------------------------------------------
 
 
 class Value(NamedTuple):
-    """An aggregate of an attribute over a window."""
+    """Aggregate of an attribute over a window."""
 
     does: str
     attribute: str = ""
@@ -89,55 +95,59 @@ class Value(NamedTuple):
 
 
 def count() -> Value:
-    """How many tuples there are: uint64."""
+    """Return the number of tuples: uint64."""
     return Value("count")
 
 
 def total(attribute: str) -> Value:
-    """The sum: int64 or uint64 of whole numbers, which wraps; float64 of others."""
+    """Return the sum: int64 or uint64 of whole numbers, which wraps; float64 of others."""
     return Value("total", attribute)
 
 
 def mean(attribute: str) -> Value:
-    """The arithmetic mean: float64."""
+    """Return the arithmetic mean: float64."""
     return Value("mean", attribute)
 
 
 def least(attribute: str) -> Value:
-    """The minimum: int64, uint64 or float64."""
+    """Return the minimum: int64, uint64 or float64."""
     return Value("least", attribute)
 
 
 def greatest(attribute: str) -> Value:
-    """The maximum: int64, uint64 or float64."""
+    """Return the maximum: int64, uint64 or float64."""
     return Value("greatest", attribute)
 
 
 def first(attribute: str) -> Value:
-    """That of the first tuple, of the type that it has."""
+    """Return the attribute of the first tuple, with its own type."""
     return Value("first", attribute)
 
 
 def last(attribute: str) -> Value:
-    """That of the last tuple, of the type that it has."""
+    """Return the attribute of the last tuple, with its own type."""
     return Value("last", attribute)
 
 
 def distinct(attribute: str, precision: int = 10) -> Value:
-    """About how many different values there are, by HyperLogLog: uint64. The standard error is 1.04 / sqrt(2^precision).
+    """Return about the number of different values, by HyperLogLog: uint64. The standard error is
+    1.04 / sqrt(2^precision).
 
-    `precision` is from 4 to 16; the state takes 2^precision bytes. Flajolet et al., HyperLogLog, AofA 2007.
+    `precision` is from 4 to 16; the state takes 2^precision bytes. Flajolet et al., HyperLogLog,
+    AofA 2007.
     """
     _whole("precision of distinct", precision, 4, 16, "bits")
     return Value("distinct", attribute, precision)
 
 
 class Fold:
-    """An aggregate of one's own: three compiled functions, as millrace.h has them, and the bytes of their state.
+    """User-defined aggregate: three compiled functions, as millrace.h declares them, and the bytes
+    of their state.
 
-    `add(state, tuple, count)`, `combine(state, later)` (None: for windows that tumble only), `result(state, window, out)`:
-    each is a numba cfunc (`harness.graph.functions.c_signature.ADD.numba` and so on), a ctypes function, or a capsule of a
-    Cython module. Raises GraphError for a function of another signature.
+    `add(state, tuple, count)`, `combine(state, later)` (None: for windows that tumble only),
+    `result(state, window, out)`: each is a numba cfunc
+    (`harness.graph.functions.c_signature.ADD.numba` and so on), a ctypes function, or a capsule of
+    a Cython module. Raises GraphError for a function of another signature.
     """
 
     def __init__(self, add: object, combine: object, result: object, state_bytes: int) -> None:
@@ -150,19 +160,19 @@ class Fold:
 
 
 class AddFunction(NativeFunction):
-    """Adds a tuple to a state."""
+    """Function that adds a tuple to a state."""
 
     interface: Interface = ADD
 
 
 class CombineFunction(NativeFunction):
-    """Adds a state to the state of the tuples before."""
+    """Function that adds a state to the state of the tuples before."""
 
     interface: Interface = COMBINE
 
 
 class ResultFunction(NativeFunction):
-    """Makes a tuple of the state of a window."""
+    """Function that makes a tuple of the state of a window."""
 
     interface: Interface = RESULT
 
@@ -177,13 +187,14 @@ def aggregate(
     gives: Schema | None = None,
     cost: int | None = None,
 ) -> Operator:
-    """Add an operator that sends a tuple for each window of each partition: tuples that have the attributes `by` in common.
+    """Add an operator that sends a tuple for each window of each partition: the tuples with equal
+    attributes `by`.
 
-    `values`: aggregates by the name that each gets. What is sent has `begin` and `end` of the window (by time: as times; by
-    count: numbers of tuples in the partition), then `by`, then the values. Or a `Fold`, which makes tuples of the schema
-    `gives`.
-    `cost`: as of `Graph.typed`. At most 2^20 keys in a window (by count: in all), else the run fails with error -28.
-    Raises GraphError for what cannot be.
+    `values`: aggregates by the name that each gets. An output tuple has `begin` and `end` of the
+    window (by time: as times; by count: numbers of tuples in the partition), then `by`, then the
+    values. Or a `Fold`, which makes tuples of the schema `gives`. `cost`: as of `Graph.typed`. At
+    most 2^20 keys in a window (by count: in all), else the run fails with error -28. Raises
+    GraphError for impossible arguments.
     """
     _check(name, "window", window, Window, "made by by_count or by_time")
     key = _key(name, takes, by)
@@ -215,7 +226,9 @@ def aggregate(
 
 
 def schema_of(name: str, takes: Schema, window: Window, by: str | Sequence[str], values: Mapping[str, Value]) -> Schema:
-    """What an aggregate sends. Raises GraphError for an aggregate that cannot be made of its attribute."""
+    """Return the output schema of an aggregate. Raises GraphError for an aggregate that its
+    attribute does not allow.
+    """
     types = {}
     for out, value in _columns(window, by, values):
         _check(name, str(out), value, Value, "an aggregate, such as count()")
@@ -248,7 +261,7 @@ def _type(name: str, takes: Schema, window: Window, value: Value) -> str:
 
 
 def _source(takes: Schema, value: Value) -> tuple[str, int, int]:
-    """Type, place and bytes of the attribute that a value is of."""
+    """Return type, offset and bytes of the attribute that a value is of."""
     if not value.attribute:
         return "int64", 0, 0
     attribute = takes[value.attribute]
@@ -256,23 +269,23 @@ def _source(takes: Schema, value: Value) -> tuple[str, int, int]:
     return kind, attribute.offset, attribute.bound + (4 if kind == "string" else 0)
 
 
-# -- joins --------------------------------------------------------------------------------------------------------------------
+# -- joins -----------------------------------------------------------------------------------------
 
 
 class From(NamedTuple):
-    """An attribute of one side of a join."""
+    """Attribute of one side of a join."""
 
     port: int
     attribute: str
 
 
 def left(attribute: str) -> From:
-    """Of the tuple at input port 0."""
+    """Return an attribute of the tuple at input port 0."""
     return From(0, attribute)
 
 
 def right(attribute: str) -> From:
-    """Of the tuple at input port 1."""
+    """Return an attribute of the tuple at input port 1."""
     return From(1, attribute)
 
 
@@ -287,13 +300,16 @@ def join(
     lateness: int = 0,
     cost: int | None = None,
 ) -> Operator:
-    """Add an operator with two input ports. It sends a tuple for each pair that has a key in common and is near in time.
+    """Add an operator with two input ports. It sends a tuple for each pair with an equal key and
+    near times.
 
-    `within`: the times of a pair are less than so many nanoseconds apart. `by`: attributes that must be equal, as pairs: one
-    of each side, of the same type. `times`: the attribute with the time, of each side; times of a port go back by `lateness`
-    at most. `values`: what is sent, by name: `left(attribute)`, `right(attribute)`. Pairs come in any order; which ones come
-    does not depend on threads. A tuple is kept until the other port's times have passed it, 2^22 of them a side, else the run
-    fails with error -28. Raises GraphError for what cannot be.
+    `within`: the times of a pair are less than so many nanoseconds apart. `by`: attributes that
+    must be equal, as pairs: one of each side, of the same type. `times`: the attribute with the
+    time, of each side; times of a port go back by `lateness` at most. `values`: attributes of the
+    output, by name: `left(attribute)`, `right(attribute)`. Pairs come in any order; the set of
+    pairs does not depend on threads. A tuple is kept until the other port's times have passed it,
+    2^22 of them a side, else the run fails with error -28. Raises GraphError for impossible
+    arguments.
     """
     _whole(f"operator {name!r}: within", within, 1, MOST_WINDOW, "ns")
     _whole(f"operator {name!r}: lateness", lateness, 0, MOST_WINDOW, "ns")
@@ -328,7 +344,7 @@ def join(
     return graph.typed(name, made.process, list(takes), gives, cost=cost)
 
 
-# -- sketches -----------------------------------------------------------------------------------------------------------------
+# -- sketches --------------------------------------------------------------------------------------
 
 
 def top_k(
@@ -341,11 +357,13 @@ def top_k(
     counters: int = 1000,
     cost: int | None = None,
 ) -> Operator:
-    """Add an operator that sends the `k` keys that came most often in each tumbling window by time, the most frequent first.
+    """Add an operator that sends the `k` most frequent keys of each tumbling window by time, the
+    most frequent first.
 
-    A tuple has `begin` and `end` of the window, the attributes `by`, `rank` from 1, `count`, and `error`: by how much the
-    count may be too high. That is 0 while there are at most as many keys as `counters`, and at most the window's tuples /
-    `counters` else (Metwally et al., SpaceSaving, ICDT 2005). Raises GraphError for what cannot be.
+    A tuple has `begin` and `end` of the window, the attributes `by`, `rank` from 1, `count`, and
+    `error`: the greatest possible excess of the count. That is 0 while there are at most as many
+    keys as `counters`, and at most the window's tuples / `counters` else (Metwally et al.,
+    SpaceSaving, ICDT 2005). Raises GraphError for impossible arguments.
     """
     _whole(f"operator {name!r}: counters", counters, 1, 2**20, "keys")
     _whole(f"operator {name!r}: k", k, 1, counters, "keys")
@@ -371,12 +389,12 @@ def frequencies(
     depth: int = 4,
     cost: int | None = None,
 ) -> Operator:
-    """Add an operator that passes each tuple on with `frequency`: how often its key came until then in its tumbling window by
-    time.
+    """Add an operator that passes each tuple on with `frequency`: the number of tuples with its key
+    so far in its tumbling window by time.
 
-    By Count-Min, with `depth` rows of `width` counters: it may be too high, by more than 2 / `width` of all tuples for one
-    key in 2^`depth`; it is never too low (Cormode and Muthukrishnan, J. Algorithms 2005). Raises GraphError for what cannot
-    be.
+    It uses Count-Min, with `depth` rows of `width` counters: the number may be too high, by more
+    than 2 / `width` of all tuples for one key in 2^`depth`; it is never too low (Cormode and
+    Muthukrishnan, J. Algorithms 2005). Raises GraphError for impossible arguments.
     """
     _whole(f"operator {name!r}: width", width, 1, 2**24, "counters")
     _whole(f"operator {name!r}: depth", depth, 1, 64, "rows")
@@ -388,7 +406,7 @@ def frequencies(
     return graph.typed(name, made.process, takes, gives, cost=cost)
 
 
-# -- attributes ---------------------------------------------------------------------------------------------------------------
+# -- attributes ------------------------------------------------------------------------------------
 
 
 def _check(name: str, what: str, value: object, kind: type, rule: str) -> None:
@@ -408,7 +426,7 @@ def _attribute(name: str, schema: Schema, attribute: str) -> Attribute:
 
 
 def _key(name: str, schema: Schema, by: str | Sequence[str]) -> list[tuple[int, int, bool]]:
-    """Place and bytes of each attribute of a key, and whether it is a string."""
+    """Return offset and bytes of each attribute of a key, and True if it is a string."""
     found = [_attribute(name, schema, each) for each in _names(by)]
     return [(each.offset, each.bound, each.kind == "string") for each in found]
 
@@ -432,6 +450,6 @@ def _tumbling(name: str, schema: Schema, window: Window) -> tuple[int, int]:
 
 
 def _word(name: str) -> str:
-    """The name of an operator as one of a schema."""
+    """Return the name of an operator as a name of a schema."""
     word = "".join(letter if letter.isalnum() else "_" for letter in str(name))
     return word if word.isidentifier() else f"_{word}"

@@ -1,11 +1,13 @@
-"""Other runtimes as arms of an experiment: they run the same graphs, under the same rules, and leave the same records.
+"""Other runtimes as arms of an experiment: they run the same graphs, under the same rules, and
+leave the same records.
 
-A peer is a folder with a small program in the peer's own idiom, a recipe to build it with pinned versions, and an `adaptor.py`
-that says so (`Peer`). The program is told a graph as a plan (`plan`), and asked for its counters on its standard input
-(`program`). To what measures it, it is an engine (`engine`): warm-up, window, oracle and record are those of our own runs.
+A peer is a folder with a small program in the peer's own idiom, a recipe to build it with pinned
+versions, and an `adaptor.py` that describes both (`Peer`). The program reads a graph as a plan
+(`plan`), and answers requests for its counters on its standard input (`program`). The code that
+measures it sees an engine (`engine`): warm-up, window, oracle and record are those of our own runs.
 
-A folder may offer several peers: the same program with other settings, named `FOLDER` or `FOLDER-SETTINGS`. Users' page:
-docs/peers.md.
+A folder may offer several peers: its program with different settings, named `FOLDER` or
+`FOLDER-SETTINGS`. Users' page: docs/peers.md.
 """
 
 from __future__ import annotations
@@ -23,13 +25,13 @@ FOLDER = Path(__file__).resolve().parent
 
 @cache
 def all_peers() -> dict[str, Peer]:
-    """Every peer by its name, in alphabetical order, built or not."""
+    """Return every peer by its name, in alphabetical order, built or not."""
     found = (each for path in FOLDER.glob("*/adaptor.py") for each in _peers_in(path.parent.name))
     return {peer.name: peer for peer in sorted(found, key=lambda peer: peer.name)}
 
 
 def find_peer(name: str) -> Peer:
-    """The peer called `name`: only its folder is imported. Raises UserError for an unknown name."""
+    """Return the peer called `name`; import only its folder. Raises UserError for a wrong name."""
     folder = name.partition("-")[0]
     if folder.isidentifier() and (FOLDER / folder / "adaptor.py").is_file():
         for peer in _peers_in(folder):

@@ -1,6 +1,8 @@
-"""`make peers`: build every peer that this machine has the tools for, or those named. `python -m harness.peers.build [NAME …]`
+"""`make peers`: build every peer that this machine has the tools for, or those named. `python -m
+harness.peers.build [NAME …]`
 
-A missing tool is one line and no error; a build that fails is one, and the others go on.
+A missing tool is one line and no error. A failed build is an error in one line, and the other
+builds go on.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from harness.peers.peer import Peer
 
 
 def build(peers: Sequence[Peer]) -> int:
-    """Build them, one folder once, and say how each went; returns how many failed."""
+    """Build the peers, each folder once, and print the result of each; return the number of
+    failures.
+    """
     failed = 0
     for folder in dict.fromkeys(peer.folder for peer in peers):
         named = [peer for peer in peers if peer.folder == folder]

@@ -1,4 +1,4 @@
-"""What a peer's program counts, read with suspicion: an answer that cannot be is a failed run."""
+"""Counters of a peer's program, checked: an impossible answer is a failed run."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from harness.errors import RunFailed
 class Counts:
     """Counters since the start; those by operator are the program's own operators."""
 
-    ns: int  # since the start; of a run that has finished: when it did
+    ns: int  # since the start; of a finished run: until its end
     executed: Sequence[int]  # tuples by operator: sent by a source, arrived at a sink
-    latency: Sequence[int]  # histogram at the sinks, in the buckets of ours
+    latency: Sequence[int]  # histogram at the sinks, in the buckets of our own runs
     longest_ns: int
-    switches: int | None  # context switches of the process; None: not told
+    switches: int | None  # context switches of the process; None: not reported
     finished: bool
 
     @classmethod
     def none(cls, operators: int, buckets: int) -> Counts:
-        """Before the start."""
+        """Return the counters before the start."""
         return cls(0, [0] * operators, [0] * buckets, 0, 0, False)
 
     @classmethod
     def read(cls, name: str, told: Mapping[str, Any], operators: int, buckets: int) -> Counts:
-        """From a line of a program. `latency` is told as bucket, count, bucket, count and so on, without buckets of none."""
+        """Parse a line of a program. `latency` is written as bucket, count, bucket, count and so
+        on, without empty buckets.
+        """
         pairs = _numbers(name, told, "latency", None)
         counts = [0] * buckets
         for bucket, count in zip(pairs[::2], pairs[1::2], strict=len(pairs) % 2 == 0):
@@ -44,25 +46,27 @@ class Counts:
         )
 
     def check_after(self, name: str, before: Counts) -> None:
-        """Raise RunFailed if a counter has gone back since."""
+        """Raise RunFailed if a counter is less than in `before`."""
         if self.ns < before.ns or any(now < then for now, then in zip(self.executed, before.executed, strict=True)):
             raise RunFailed(f"peer {name}: a counter went back")
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What only its totals say. Sums are of fingerprints, modulo 2^64."""
+    """Values that only the totals contain. Sums are of fingerprints, modulo 2^64."""
 
     drained: bool
-    left: Sequence[int]  # tuples that each operator got and did not execute
-    sums: Sequence[int]  # by operator: of what a source sent, of what a sink received, of what any other one did not execute
+    left: Sequence[int]  # tuples that each operator received and did not execute
+    # by operator: of what a source sent, of what a sink received, of what any other one did not
+    # execute
+    sums: Sequence[int]
     out_of_order: int  # tuples that a sink saw after a later one of the same path
-    harmed: int  # tuples at the sinks whose payload or value was not what the source had put there
-    ns_per_flop: float | None  # of a dependent floating-point operation in the program
+    harmed: int  # tuples at the sinks whose payload or value differs from the source's
+    ns_per_flop: float | None  # time of a dependent floating-point operation in the program
 
     @classmethod
     def read(cls, name: str, told: Mapping[str, Any], operators: int) -> Ending:
-        """From a line of a program."""
+        """Parse a line of a program."""
         flop = told.get("ns_per_flop")
         if flop is not None and (isinstance(flop, bool) or not isinstance(flop, (int, float)) or not 0 < flop < 1e6):
             raise RunFailed(f"peer {name}: ns_per_flop must be a time in ns, not {str(flop)[:40]!r}")

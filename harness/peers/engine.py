@@ -1,4 +1,6 @@
-"""A peer's program as an engine: what measures our own runs measures it too, by the same rules."""
+"""A peer's program as an engine: the code that measures our own runs measures it too, by the same
+rules.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +26,21 @@ from harness.peers.plan import plan_of
 from harness.peers.program import ANSWER_S, START_S, Program
 from harness.runtime.protocol import latency_bounds_ns
 
-LOOK_S = 0.02  # between two looks at a bounded run, which tells when it ended
-CUT_S = 20.0  # for operators to count what they did not execute, once the time for draining is over
+LOOK_S = 0.02  # between two samples of a bounded run; they show when it ended
+CUT_S = 20.0  # for operators to count tuples not executed, after the time for draining
 MASK = 2**64 - 1
 
 
 class PeerEngine:
-    """Runs one graph once, in a peer's program. It has no scheduler threads and no queues to switch."""
+    """Engine that runs one graph once, in a peer's program. It has no scheduler threads and no
+    queues to switch.
+    """
 
     minimum_threads = 1
     batch = 1
 
     def __init__(self, graph: Graph, peer: Peer, command: Sequence[str], tuples: int | None, capacity: int | None) -> None:
-        """Raises UserError for a graph that peers do not run."""
+        """Prepare the run. Raises UserError for a graph that peers do not run."""
         self.queue_capacity = capacity or DEFAULT_QUEUE_CAPACITY
         self.threads = 0  # until it has started
         self.out_of_order = 0
@@ -53,7 +57,9 @@ class PeerEngine:
         self._readings: list[Reading] = []  # before the start, and after each sample
 
     def start(self) -> None:
-        """Start the program and the graph in it, and let what it compiles while it runs be compiled. Raises RunFailed."""
+        """Start the program and the graph in it, and wait while it compiles code at run time.
+        Raises RunFailed.
+        """
         self._program = Program(self._peer.name, self._command, self._plan.text)
         try:
             ready = self._program.ask("", "ready", START_S)
@@ -111,7 +117,9 @@ class PeerEngine:
         return self._counts.finished
 
     def stop(self, drain: bool, timeout_s: float) -> Totals:
-        """See `Engine`. Raises RunFailed if the program tells no totals, or has failed before. It is gone after this."""
+        """See `Engine`. Raises RunFailed if the program reports no totals, or has failed before.
+        The program has ended after this.
+        """
         try:
             if self._failure is not None:
                 raise self._failure
@@ -125,7 +133,7 @@ class PeerEngine:
         return self._totals(counts, ending)
 
     def disturbance(self, samples: int) -> Disturbance:
-        """What others did during the last so many samples."""
+        """Return the activity of other processes during the last so many samples."""
         first = self._readings[max(0, len(self._readings) - 1 - samples)]
         return Disturbance.between(first, self._readings[-1], len(allowed_cpu_numbers()))
 
@@ -141,7 +149,7 @@ class PeerEngine:
         self._readings.append(self._cpu)
 
     def _look(self, keep: bool = True) -> None:
-        """Read the program's counters, and what the system says of it."""
+        """Read the program's counters, and those of the system for its process."""
         counts = Counts.read(
             self._peer.name, self._program.ask("sample", "sample", ANSWER_S), len(self._plan.places), self._buckets
         )
@@ -160,7 +168,7 @@ class PeerEngine:
         self._cpu = replace(reading, own_s=reading.own_s + times.user + times.system)
 
     def _totals(self, counts: Counts, ending: Ending) -> Totals:
-        """What the run did, checked as our own runs are."""
+        """Return the totals of the run, checked as our own runs are."""
         by_place = dict(zip(self._plan.places, zip(counts.executed, ending.left, ending.sums, strict=True), strict=True))
         processed = self._plan.by_place(counts.executed)
         left = [by_place[place][1] if place in by_place else 0 for place in range(len(self._operators))]
@@ -198,7 +206,9 @@ def _told(ready: Mapping[str, Any], key: str, default: int) -> int:
 
 
 def _switches(pid: int) -> int:
-    """Context switches of all threads that a process has now: those that have ended took theirs along. 10 µs a thread."""
+    """Return the context switches of all threads that a process has now; those of ended threads are
+    lost. Takes 10 µs a thread.
+    """
     total = 0
     for status in Path(f"/proc/{pid}/task").glob("*/status"):
         try:

@@ -1,4 +1,6 @@
-"""The recipe of a peer whose jars come from Maven Central: its pom.xml names them, its jars.sha256 has the sum of each."""
+"""Recipe of a peer whose jars come from Maven Central: its pom.xml names them, its jars.sha256 has
+the sum of each.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,14 @@ from harness.peers.peer import Tool
 
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 OPENED = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch")]
-HEAP = ("-Xms1g", "-Xmx2g", "-XX:+UseParallelGC", "-Djava.io.tmpdir=.")  # where it runs, which is removed after the run
+# the working folder, removed after the run
+HEAP = ("-Xms1g", "-Xmx2g", "-XX:+UseParallelGC", "-Djava.io.tmpdir=.")
 
 CLUSTER_WARMUP_S = 2.0
 
 
 def recipe(folder: Path, artifact: str) -> dict[str, Any]:
-    """Arguments of `Peer`; the version is that of an artifact in the pom.xml."""
+    """Return arguments of `Peer`; the version is that of an artifact in the pom.xml."""
     classes = ("-d", "{out}/classes", "-cp", "{out}/lib/*", "-sourcepath", "{jvm}", "{here}/Main.java")
     return {
         "folder": folder,
@@ -31,5 +34,5 @@ def recipe(folder: Path, artifact: str) -> dict[str, Any]:
 
 
 def command(*settings: str) -> tuple[str, ...]:
-    """Starts its program with settings of the virtual machine."""
+    """Return the command that starts its program with settings of the virtual machine."""
     return ("java", *HEAP, *settings, *OPENED, "-cp", "{out}/classes:{out}/lib/*", "Main")

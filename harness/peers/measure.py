@@ -1,4 +1,6 @@
-"""One run of a peer and its record: `measurement.run.measure`, with a peer's program in the place of an engine of ours."""
+"""One run of a peer and its record: `measurement.run.measure`, with a peer's program in the place
+of our engine.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ from harness.peers.engine import PeerEngine
 
 
 def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
-    """Do the run in a program of its own; returns its record, failed if the run did.
+    """Do the run in a process of its own; return its record, marked as failed if the run failed.
 
-    Raises UserError for a peer that is not there or not the one asked for, and for a graph that peers do not run.
+    Raises UserError for a peer that is missing or has another version than requested, and for a
+    graph that peers do not run.
     """
     from harness.runtime.protocol import latency_bounds_ns
 

@@ -1,4 +1,6 @@
-"""What a peer is: how its program is built and started, and what its runtime promises."""
+"""Description of a peer: the commands that build and start its program, and the guarantees of its
+runtime.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,12 @@ from harness.errors import RunFailed, UserError
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "peers"
 SHARED = {"jvm": ROOT / "harness" / "peers" / "jvm", "native": ROOT / "harness" / "runtime" / "native"}
-"""What programs have in common, as commands name it: on the Java virtual machine; with our own runtime."""
+"""Folders that several programs share, by their names in commands: on the Java virtual machine;
+with our own runtime."""
 
 STAMP = "built.json"
 LONGEST_BUILD_S = 1800.0  # a first build downloads what the lock files name
-KEPT_WORDS = 3  # lines of a failed build that are told
+KEPT_WORDS = 3  # lines of a failed build in the error message
 
 
 @dataclass(frozen=True)
@@ -34,30 +37,33 @@ class Tool:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is on the path."""
+        """True if it is on the path."""
         return shutil.which(self.command) is not None
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One peer. In commands `{here}` is its folder, `{out}` where it is built, `{python}` ours; others are `SHARED`.
+    """One peer. In commands `{here}` is its folder, `{out}` the folder of its build, `{python}` our
+    Python; others are `SHARED`.
 
-    `version`: the file in its folder, or the command, whose text says the version, and the pattern that finds it there.
+    `version`: the file in its folder, or the command, whose text contains the version, and the
+    pattern that finds it there.
     """
 
     name: str
-    title: str  # what it is, and what executes an operator
+    title: str  # the runtime, and the unit that executes an operator
     folder: Path
-    command: Sequence[str]  # that starts its program
+    command: Sequence[str]  # starts its program
     version: tuple[str | Sequence[str], str]
     tools: Sequence[Tool] = ()
     build: Sequence[Sequence[str]] = ()  # commands, one after the other, in its folder
-    ordered: bool = True  # whether it promises that a path's tuples arrive in order
-    warmup_s: float = 0.0  # before anybody looks whether it is stationary: compilers at run time need it [s]
+    ordered: bool = True  # True if it guarantees that a path's tuples arrive in order
+    # time for compilers at run time, before the test for a stationary state [s]
+    warmup_s: float = 0.0
 
     @property
     def out(self) -> Path:
-        """Where its folder is built."""
+        """Folder of its build."""
         return BUILT / self.folder.name
 
     @property
@@ -103,7 +109,9 @@ class Peer:
         return f"{self.name} {version}"
 
     def make(self) -> str:
-        """Build it, unless that is done; returns its version. Raises RunFailed if a command of the recipe fails."""
+        """Build it, unless that is done; return its version. Raises RunFailed if a command of the
+        recipe fails.
+        """
         done = self.built_version
         if done is not None:
             return done
@@ -116,7 +124,7 @@ class Peer:
         return version
 
     def filled(self, words: Sequence[str]) -> list[str]:
-        """A command with its folders filled in."""
+        """Return a command with its folders filled in."""
         places = {"here": self.folder, "out": self.out, "python": sys.executable, **SHARED}
         return [word.format(**places) for word in words]
 
@@ -130,7 +138,7 @@ class Peer:
 
 
 def _run(words: Sequence[str], folder: Path) -> str:
-    """What a command prints. Raises RunFailed with its last words if it fails."""
+    """Return the output of a command. Raises RunFailed with its last words if it fails."""
     try:
         done = subprocess.run(
             words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",

@@ -1,14 +1,18 @@
-"""A graph as a peer's program is told it: operators by number, and the streams between them. Lines of words:
+"""A graph as the input of a peer's program: operators by number, and the streams between them.
+Lines of words:
 
-    payload BYTES
-    capacity TUPLES                          that a queue holds
-    tuples N                                 that each source sends; -1: until it is told to stop
-    operator KIND COST BUSY PORTS            one a line, numbered from 0; KIND is source, work or sink; COST in dependent
-                                             floating-point operations, BUSY in ns: one of them is 0; PORTS output ports
-    stream OPERATOR PORT OPERATOR STEP       from an output port to the next operator; STEP is added to the tuple's path
+  payload BYTES
+  capacity TUPLES                       of a queue
+  tuples N                              of each source; -1: until the command to stop
+  operator KIND COST BUSY PORTS         a line each, numbered from 0; KIND is source, work or
+                                        sink; COST in dependent floating-point operations,
+                                        BUSY in ns: one of them is 0; PORTS output ports
+  stream OPERATOR PORT OPERATOR STEP    from an output port to the next operator; STEP is
+                                        added to the tuple's path
 
-A tuple goes to the next output port in turn, and there to every stream. A split is no operator of its own where one operator
-alone feeds it: that one gets its output ports, as a split of ours runs on the thread that submits to it.
+A tuple goes to the next output port in turn, and there to every stream. A split is no operator of
+its own if one operator alone feeds it: that operator gets its output ports, as our split runs on
+the thread that submits to it.
 """
 
 from __future__ import annotations
@@ -26,9 +30,10 @@ from harness.models.analysis import paths_of
 
 @dataclass(frozen=True)
 class Plan:
-    """`places`: the place in the graph of each operator of the program; `folded`: by the place of a split that is none of
-    them, the place of the operator that does its work. `streams` and `order` are the graph's own; `ordered`: whether each path
-    can be told apart.
+    """Plan of a graph. `places`: the place in the graph of each operator of the program; `folded`:
+    by the place of a split that the program does not have, the place of the operator that does its
+    work. `streams` and `order` are the graph's own; `ordered`: True if each path can be
+    distinguished.
     """
 
     text: str
@@ -38,7 +43,7 @@ class Plan:
     ordered: bool
 
     def by_place(self, counts: Sequence[int]) -> list[int]:
-        """Counts by operator of the program as counts by operator of the graph."""
+        """Return counts by operator of the program as counts by operator of the graph."""
         of = dict(zip(self.places, counts, strict=True))
         return [of[self._executed_by(place)] for place in range(len(self.places) + len(self.folded))]
 
@@ -49,7 +54,7 @@ class Plan:
 
 
 def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
-    """The plan of a checked graph. Raises UserError for an operator that peers do not run."""
+    """Return the plan of a checked graph. Raises UserError for an operator that peers lack."""
     operators = list(graph.operators.values())
     for operator in operators:
         _check(operator)
@@ -85,14 +90,16 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
 
 
 def _last(place: int, ways: dict[int, int]) -> int:
-    """Whose output ports an operator of the program has: its own, or those of the splits that it does the work of."""
+    """Return the operator whose output ports an operator of the program has: itself, or the last of
+    the splits that it executes.
+    """
     while ways.get(place, place) != place:
         place = ways[place]
     return place
 
 
 def _check(operator: Operator) -> None:
-    """Raises UserError for what peers do not run."""
+    """Raise UserError for features that peers do not have."""
     odd = {
         "a source with a rate": operator.rate is not None or bool(operator.rates),
         "a source with window punctuations": operator.window > 0,

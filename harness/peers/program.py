@@ -1,13 +1,17 @@
 """A peer's program while it runs. It answers each word on its standard input with a line of JSON:
 
-    (nothing)  {"ready": {"threads": N}}           once it has read the plan and could start; `threads` execute operators;
-                                                   also `capacity`, if it has no queues of the length that it was told
-    start      {"started": {}}
-    sample     {"sample": {…}}                     counters since the start (`Counts`); `finished`: whether all has arrived
-    stop MS    {"totals": {…}}                     stops its sources and drains for so many ms at most; then each operator
-                                                   counts what it gets and does not execute it. It ends with exit code 0
+  (nothing)  {"ready": {"threads": N}}    after it has read the plan and could start; `threads`
+                                          execute operators; also `capacity`, if its queues do
+                                          not have the length in the plan
+  start      {"started": {}}
+  sample     {"sample": {…}}              counters since the start (`Counts`); `finished`: true
+                                          if all tuples have arrived
+  stop MS    {"totals": {…}}              stops its sources and drains for so many ms at most;
+                                          then each operator counts tuples that it gets and does
+                                          not execute. It ends with exit code 0
 
-Its standard error goes to a file whose end is told when it fails. Its working directory is a scratch folder that is removed.
+Its standard error goes to a file; an error message shows the end of it. Its working directory is a
+scratch folder that is removed.
 """
 
 from __future__ import annotations
@@ -27,14 +31,18 @@ from harness.machines.host.descendants import adopt_orphans, descendants, end_de
 from harness.machines.host.parent import ending_with_us
 
 START_S = 45.0  # until it is ready; a local Storm cluster takes 10 s on an idle machine
-ANSWER_S = 30.0  # to a sample: it only reads counters, but on a host full of busy threads even that has taken more than 10 s
-END_S = 5.0  # to end once it has told its totals
+# to a sample: it only reads counters, but on a host full of busy threads even that has taken more
+# than 10 s
+ANSWER_S = 30.0
+END_S = 5.0  # to end after its totals
 LONGEST_ANSWER = 64 * 2**20  # bytes; 100,000 operators have answers of 2 MB
-SHOWN = 60  # characters of what is no answer
+SHOWN = 60  # characters of a wrong answer
 
 
 class Program:
-    """One process of a peer. Every failure of it is a RunFailed that names the peer; `close` leaves nothing of it behind."""
+    """One process of a peer. Every failure of it is a RunFailed that names the peer; `close`
+    removes all processes and files.
+    """
 
     def __init__(self, name: str, command: Sequence[str], plan: str) -> None:
         self.name = name
@@ -57,11 +65,13 @@ class Program:
 
     @property
     def pid(self) -> int:
-        """Of its process."""
+        """Number of its process."""
         return self._process.pid
 
     def ask(self, word: str, answer: str, within_s: float) -> dict[str, Any]:
-        """What it answers to a word ("": it speaks by itself). Raises RunFailed if that is not `answer`, or comes too late."""
+        """Send a word ("": the program speaks by itself) and return its answer. Raises RunFailed if
+        that is not `answer`, or comes too late.
+        """
         if word:
             try:
                 self._process.stdin.write(f"{word}\n".encode())
@@ -77,14 +87,16 @@ class Program:
         return told
 
     def pass_time(self, seconds: float) -> None:
-        """Let so many seconds pass. Raises RunFailed at once if the program ends, or speaks unasked, meanwhile."""
+        """Let so many seconds pass. Raises RunFailed at once if the program ends, or writes a line
+        without a request, meanwhile.
+        """
         if not self._unread and not self._readable(time.monotonic() + seconds):
             return
         line = self._line(time.monotonic() + ANSWER_S, "")
         raise RunFailed(f"peer {self.name} said unasked {line[:SHOWN]!r}")
 
     def finish(self) -> None:
-        """Wait for its end after its totals. Raises RunFailed if it does not end, or not well."""
+        """Wait for its end after its totals. Raises RunFailed if it does not end, or fails."""
         self._process.stdin.close()
         try:
             code = self._process.wait(END_S)
@@ -94,12 +106,12 @@ class Program:
             raise self._ended()
 
     def close(self) -> None:
-        """End it, and whatever it has started."""
+        """End it, and all processes that it has started."""
         if self._process.poll() is None:
             end_descendants(self._process.pid)
             self._process.kill()
             self._process.wait()
-        end_descendants(os.getpid(), self._others)  # those that it left behind
+        end_descendants(os.getpid(), self._others)  # processes that it left behind
         self._process.stdin.close()
         self._process.stdout.close()
         self._scratch.cleanup()
@@ -129,6 +141,6 @@ class Program:
         return RunFailed(f"peer {self.name} {how}{self._last_words()}")
 
     def _last_words(self) -> str:
-        """The last line that it wrote to its standard error, in brackets."""
+        """Return the last line that it wrote to its standard error, in brackets."""
         lines = self._words.read_bytes()[-4000:].decode(errors="replace").strip().splitlines()
         return f" ({lines[-1].strip()[:200]})" if lines else ""

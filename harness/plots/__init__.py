@@ -1,7 +1,8 @@
-"""Tables -> figures: one module a figure, one style (`style`). A module holds `TABLES`, the tables it reads, and
-`figure(tables)`.
+"""Tables -> figures: one module for each figure, one style (`style`). A module holds `TABLES`, the
+tables it reads, and `figure(tables)`.
 
-Draw functions draw on the axes they are given and read no files: `draw` does. `graph_drawing` draws graphs, not tables.
+Draw functions draw on the axes they get and read no files: `draw` does. `graph_drawing` draws
+graphs, not tables.
 """
 
 FIGURES = (

@@ -1,7 +1,9 @@
-"""Throughput, queues and threads over time, a pair of axes a run: the form of M19 Figures 6 and 13.
+"""Throughput, queues and threads over time, a pair of axes for each run: the form of M19 Figures 6
+and 13.
 
-A misreading to avoid: throughput is a mean over each period and drawn at its middle; queues and threads are those with which
-the period passed. A decision shows as a step at the end of the period after which it was made.
+A misreading to avoid: throughput is a mean over each period and drawn at its middle; queues and
+threads are those of the whole period. A decision shows as a step at the end of the period after
+which it was made.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ BAND = {"alpha": 0.18, "lw": 0, "zorder": 1}
 
 @dataclass(frozen=True)
 class Kind:
-    """What a figure of this form shows; `bursts`: stretches of a run, from its rows, to be shaded and called `bursts_label`."""
+    """Title and columns of a figure of this form; `bursts`: stretches of a run, from its rows, to
+    be shaded and called `bursts_label`.
+    """
 
     title: str
     cell_name: Callable[[pd.Series], str]  # from a row of the throughput table
@@ -38,10 +42,11 @@ class Kind:
 
 
 def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) -> Axes:
-    """The runs of an arm: lines are the median of the runs in each period, bands go from the least to the greatest run.
+    """Draw the runs of an arm: lines are the median of the runs in each period, bands go from the
+    least to the greatest run.
 
-    `rows` are those of the timeline table, one a period of a run. Runs that failed are left out, unless all have. Returns the
-    axes of the threads, right of the queues'.
+    `rows` are those of the timeline table, one for each period of a run. Runs that failed are left
+    out, unless all have. Returns the axes of the threads, right of the queues'.
     """
     failed = rows["failed"].astype(bool)
     rows = (rows if failed.all() else rows[~failed]).sort_values(["repeat", "run_id", "time_s"])
@@ -81,7 +86,9 @@ def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) ->
 
 
 def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
-    """A row a cell on a machine, a panel an arm: all of its runs. Panels of a row share their axes, to be compared."""
+    """Return a figure with a row for each cell on a machine, a panel for each arm: all of its runs.
+    Panels of a row share their axes, so that they can be compared.
+    """
     table, timeline = tables["throughput"], tables["timeline"]
     lines = [(name, cell) for name, of in places.by_place(table) for _, cell in of.groupby("cell", sort=False)]
     columns = max(len(cell) for _, cell in lines)
@@ -117,12 +124,16 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
 
 
 def _law(row: pd.Series) -> str:
-    """What a colour stands for: `multilevel, law middleware19`; other models by their name."""
+    """Return the label of a colour: `multilevel, law middleware19`; the model's name for other
+    models.
+    """
     return f"{row['model']}, law {row['law']}" if row["elastic"] or row["model"] == queue_arms.MULTILEVEL else row["model"]
 
 
 def _over_runs(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """For each period, counted from the start of its run: the median, the least and the greatest over the runs that have it."""
+    """Return for each period, counted from the start of its run: the median, the least and the
+    greatest over the runs that have it.
+    """
     period = rows.groupby("run_id", sort=False).cumcount()
     columns = ["time_s", "elapsed_s", "throughput_sink", "queued_ports", "threads_active"]
     of_period = rows[columns].astype(float).groupby(period.to_numpy())
@@ -130,7 +141,9 @@ def _over_runs(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataF
 
 
 def _median_bursts(rows: pd.DataFrame, kind: Kind) -> Iterator[Burst]:
-    """The stretches to be shaded: the first ones of all runs, the second ones and so on, each in the median."""
+    """Yield the stretches to be shaded: the first ones of all runs, the second ones and so on, each
+    in the median.
+    """
     if kind.bursts is None:
         return
     of_runs = [list(kind.bursts(run)) for _, run in rows.groupby("run_id", sort=False)]
@@ -146,7 +159,9 @@ def _on_one_scale(axes: list[Axes]) -> None:
 
 
 def _legend(table: pd.DataFrame, kind: Kind) -> list[Artist]:
-    """Throughput above and queues below have their law's colour; threads are dashed, of all laws alike."""
+    """Return the legend: throughput above and queues below have their law's colour; threads are
+    dashed, for all laws alike.
+    """
     names = {queue_arms.look(row).color: _law(row) for row in queue_arms.in_order(table)}
     handles: list[Artist] = [Line2D([], [], color=color, marker=".", label=name) for color, name in names.items()]
     handles.append(Line2D([], [], color=style.INK, lw=1.0, ls=LEVEL_LINE, label="scheduler threads"))

@@ -1,8 +1,9 @@
 """Throughput of applications by arm, with the threads used. The form of M19 Figure 15.
 
-A misreading to avoid: tuples are those at the sinks, and of PacketAnalysis, whose reports are few, those that all operators
-submit. An application that makes many of a record has a high rate, so bars compare within a panel only. Numbers on bars are
-scheduler threads, or threaded ports by hand; the sources' own threads come on top.
+A misreading to avoid: rates are of tuples at the sinks; for PacketAnalysis, whose reports are few,
+of the tuples that all operators submit. An application that makes many tuples of a record has a
+high rate, so bars compare within a panel only. Numbers on bars are scheduler threads, or threaded
+ports by hand; the sources' own threads are added to them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PROFILED = "Simulated operators have the costs and selectivities of a profiled r
 HAND = "hand"
 BY_HAND = ModelStyle("#7f7f7f", "|", "-")
 PORTS_BY_HAND = {"login-failures": 13, "vwap": 9, "wiki-word-count": 16}
-"""Threaded ports, each with a thread, where they are placed by hand (docs/applications.md)."""
+"""Threaded ports, each with a thread, if they are placed by hand (docs/applications.md)."""
 
 NAMES = {
     "login-failures": "LoginFailures",
@@ -38,11 +39,12 @@ NAMES = {
     "packet-analysis": "PacketAnalysis",
 }
 RARE = {"packet-analysis"}
-"""Applications whose results are too few for a rate in a short run; all else that they submit goes with their input, too."""
+"""Applications whose results are too few for a rate in a short run; the number of all tuples they
+submit is in proportion to their input, too."""
 
 
 def draw(ax: Axes, rows: pd.DataFrame) -> None:
-    """One application at one place: a bar an arm; `rows` of the throughput table."""
+    """Draw one application at one place: a bar for each arm; `rows` of the throughput table."""
     if rows["topology"].iloc[0] in RARE:
         rows = rows.assign(**{name: rows[f"submitted_{name}"] for name in ("mean", "lo", "hi")})
     arms = in_order(rows)
@@ -78,7 +80,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
-    """The figure from the rows of its experiment: a panel an application and a place."""
+    """Return the figure from the rows of its experiment: a panel for each application and place."""
     table = tables["throughput"]
     names = style.in_order(table["topology"], tuple(NAMES))
     lines = [
@@ -103,12 +105,15 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
         style.title_with_legend(drawing, title, [*_legend(table), *settled.hatches(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
         if table["simulated"].astype(bool).any():
-            provenance.foot(drawing, f"{provenance.sentence(table, INTERVAL)} {PROFILED}")  # in place of the sentence alone
+            # in place of the sentence alone
+            provenance.foot(drawing, f"{provenance.sentence(table, INTERVAL)} {PROFILED}")
     return drawing
 
 
 def application(row: pd.Series) -> str:
-    """The application of a row for people, with its number of sources if it may have several."""
+    """Return the application of a row for people, with its number of sources if it may have
+    several.
+    """
     name = NAMES.get(row["topology"], row["topology"])
     if pd.isna(row["sources"]):
         return name
@@ -116,22 +121,24 @@ def application(row: pd.Series) -> str:
 
 
 def is_by_hand(row: pd.Series) -> bool:
-    """Whether its threaded ports were placed by hand."""
+    """Return True if the threaded ports of a row were placed by hand."""
     return row["placement"] == HAND
 
 
 def called(row: pd.Series) -> str:
-    """An arm for people."""
+    """Return an arm's name for people."""
     return "by hand" if is_by_hand(row) else queue_arms.called(row)
 
 
 def look_of(row: pd.Series) -> ModelStyle:
-    """How an arm looks."""
+    """Return the style of an arm."""
     return BY_HAND if is_by_hand(row) else queue_arms.look(row)
 
 
 def threads_of(row: pd.Series) -> str:
-    """The threads beside the sources': of the pool, or of ports by hand; "" under models that have no such number."""
+    """Return the number of threads beside the sources': of the pool, or of ports by hand; "" under
+    models that have no such number.
+    """
     if is_by_hand(row):
         ports = PORTS_BY_HAND | ({} if pd.isna(row["sources"]) else {"packet-analysis": 16 * int(row["sources"]) + 1})
         return str(ports.get(row["topology"], ""))
@@ -142,7 +149,9 @@ def threads_of(row: pd.Series) -> str:
 
 
 def in_order(rows: pd.DataFrame) -> list[pd.Series]:
-    """Arms in the paper's order: manual, by hand, then those that adapt, M19's law before ours; other models by their own."""
+    """Return arms in the paper's order: manual, by hand, then those that adapt, M19's law before
+    ours; other models in their own order.
+    """
     known = {"manual": 0, "dedicated": 2, "dynamic": 3, "multilevel": 4, "coroutine": 6}
 
     def rank(row: pd.Series) -> tuple:

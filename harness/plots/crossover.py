@@ -1,13 +1,17 @@
-"""Crossover maps: which threading model wins over cost x payload, a map a topology, with its margin over the runner-up.
+"""Crossover maps: the threading model that wins over cost x payload, a map for each topology, with
+its margin over the runner-up.
 
-Reads   throughput.parquet   experiment, cell, topology, cost, payload, model, arm, mean [tuples/s], failed
-        speedup.parquet      the same, against = other models: ratio of an arm to `rival`, the best of another model, and its
-                             95 % interval, paired by repeat
-Draws   a tile a cell: winner's colour, winner, margin and interval; hatched where the interval includes 1 (a tie), dotted
-        where there is none. With one payload alone all topologies of a machine share a map, a row each.
+Reads   throughput.parquet   experiment, cell, topology, cost, payload, model, arm, mean
+                             [tuples/s], failed
+        speedup.parquet      the same, against = other models: ratio of an arm to `rival`, the best
+                             of another model, and its 95 % interval, paired by repeat
+Draws   a tile for each cell: winner's colour, winner, margin and interval; hatched where the
+        interval includes 1 (a tie), dotted where there is none. With one payload alone all
+        topologies of a machine share a map, a row for each.
 
-A misreading to avoid: a margin is between the two best *models*, each by its best arm; the third may be far behind or close.
-The interval allows for the choice: of equal models one "wins" a tile in at most 5 % of them (spark.speedup).
+A misreading to avoid: a margin is between the two best *models*, each by its best arm; the third
+may be far behind or close. The interval allows for the choice: of equal models one "wins" a tile in
+at most 5 % of them (spark.speedup).
 """
 
 from __future__ import annotations
@@ -30,12 +34,15 @@ TITLE = "Which threading model wins, over tuple cost and payload"
 INTERVAL = "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it allows for the number of arms"
 TILE_INCHES = (1.4, 0.75)
 TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
-TINT = 0.42  # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
+# how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
+TILE_TINT = 0.42
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who wins a cell. `margin`: throughput of the winner over the runner-up's; None without a runner-up or without pairs."""
+    """Winner of a cell. `margin`: throughput of the winner over the runner-up's; None without a
+    runner-up or without pairs.
+    """
 
     winner: str  # arm
     model: str
@@ -46,17 +53,17 @@ class Verdict:
 
     @property
     def is_tie(self) -> bool:
-        """Whether the data leave open who is faster: the interval includes 1."""
+        """True if the data leave open which is faster: the interval includes 1."""
         return self.lo is not None and self.lo <= 1.0
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is known of who is faster: there is a runner-up, and no interval."""
+        """True if it is not known which is faster: there is a runner-up, and no interval."""
         return self.runner_up is not None and self.lo is None
 
 
 def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
-    """The verdict on one cell from its rows of both tables; None if no arm has a mean."""
+    """Return the verdict on one cell from its rows of both tables; None if no arm has a mean."""
     ranked = throughput[throughput["mean"].notna()].sort_values(["mean", "arm"], ascending=[False, True])
     if ranked.empty:
         return None
@@ -74,7 +81,9 @@ def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
 
 @dataclass(frozen=True)
 class Rows:
-    """What the rows of a map are: a column of the throughput table, its values from below, their names, and what they are."""
+    """Rows of a map: a column of the throughput table, its values from below, their names, and the
+    label of the axis.
+    """
 
     column: str
     values: Sequence[Any]
@@ -83,7 +92,9 @@ class Rows:
 
 
 def rows_of(throughput: pd.DataFrame) -> Rows:
-    """The payloads of a topology; of several topologies, with one payload, these, the first one on top."""
+    """Return the payloads of a topology as rows; of several topologies with one payload, the
+    topologies, the first one on top.
+    """
     topologies = style.in_order(throughput["topology"], style.TOPOLOGIES)[::-1]
     if len(topologies) > 1:
         names = [shape_name(throughput[throughput["topology"] == each].iloc[0]).replace(", ", "\n", 1) for each in topologies]
@@ -93,8 +104,8 @@ def rows_of(throughput: pd.DataFrame) -> Rows:
 
 
 def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> set[str]:
-    """One map: cost to the right, `rows_of` upwards. Cells that are not in the tables stay blank and say so. Returns the
-    hatchings that it has.
+    """Draw one map: cost to the right, `rows_of` upwards. Cells that are not in the tables stay
+    blank and say so. Return the hatchings that the map has.
     """
     costs, rows = sorted(throughput["cost"].unique(), key=cost_key), rows_of(throughput)
     hatched: set[str] = set()
@@ -115,7 +126,7 @@ def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> set[str]:
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     throughput, speedup = tables["throughput"], tables["speedup"]
     one_payload = throughput["payload"].nunique() == 1
     maps = list(places.by_place(throughput) if one_payload else places.rows_by_topology(throughput))
@@ -143,10 +154,10 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFrame) -> str:
-    """One cell; returns its hatching, "" without any."""
+    """Draw one cell; return its hatching, "" without any."""
     said = verdict(throughput, speedup) if len(throughput) else None
     look = style.of_model(said.model) if said else None
-    face = tuple(1 - TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
+    face = tuple(1 - TILE_TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
     tile = Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=face, edgecolor="#cccccc", linewidth=0.8)
     ax.add_patch(tile)
     if said is None:
@@ -171,20 +182,22 @@ def _words(said: Verdict) -> list[str]:
 
 
 def _reservations(throughput: pd.DataFrame) -> list[str]:
-    """Arms of the cell that failed, or of whose runs some never settled."""
+    """Return the arms of the cell that failed, or some of whose runs never settled."""
     without = [f"{row['arm']} {without_mean(row)}" for _, row in throughput[throughput["mean"].isna()].iterrows()]
     unsettled = throughput[throughput["settled_share"] < 1]
     return [*without, *(f"{row['arm']}: {settled.words(row)}" for _, row in unsettled.iterrows())]
 
 
 def _factor(ratio: float, more: int = 0) -> str:
-    """Three digits: 1.04, 12.3, 140; `more` of them behind the point."""
+    """Return a ratio with three digits: 1.04, 12.3, 140; and with `more` digits after the point."""
     digits = (2 if ratio < 10 else 1 if ratio < 100 else 0) + more
     return f"{ratio:,.{digits}f}"
 
 
 def _interval(lo: float, hi: float) -> str:
-    """With as many digits as it takes to tell its ends apart: `[1.04, 1.09]`, `[1.068, 1.071]`."""
+    """Return an interval with enough digits to distinguish its ends: `[1.04, 1.09]`, `[1.068,
+    1.071]`.
+    """
     for more in range(4):
         ends = [_factor(lo, more), _factor(hi, more)]
         if ends[0] != ends[1]:
@@ -199,8 +212,8 @@ def _text_look(said: Verdict) -> dict:
 
 
 def _legend(throughput: pd.DataFrame, drawn: Sequence[str]) -> list[Patch]:
-    """`drawn`: the hatchings that tiles have."""
+    """Return the legend. `drawn`: the hatchings that tiles have."""
     models = style.in_order(throughput["model"], list(style.MODELS))
-    patches = [Patch(facecolor=style.of_model(model).color, alpha=TINT, label=model) for model in models]
+    patches = [Patch(facecolor=style.of_model(model).color, alpha=TILE_TINT, label=model) for model in models]
     kinds = {TIE: "tie: interval includes 1", NO_INTERVAL: "no interval: one run, or no pairs"}
     return [*patches, *(Patch(facecolor="#dddddd", edgecolor="white", hatch=kind, label=kinds[kind]) for kind in drawn)]

@@ -1,11 +1,14 @@
-"""C-Stream Figure 11: threads for data parallelism of 12 busy operators, by two high thresholds of utilisation.
+"""C-Stream Figure 11: threads for data parallelism of 12 busy operators, by two high thresholds of
+utilisation.
 
-Reads   throughput.parquet   arm, threads, elastic, law, level, mean, lo, hi [tuples/s at the sinks], settled_share
-        timeline.parquet     a row a period: threads_requested, times [s]
-Draws   a row a machine: throughput over fixed threads, with a marker where each law ended; threads over time
+Reads   throughput.parquet   arm, threads, elastic, law, level, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
+        timeline.parquet     a row for each period: threads_requested, times [s]
+Draws   a row for each machine: throughput over fixed threads, with a marker where each law ended;
+        threads over time
 
-A misreading to avoid: a law's marker stands at the mean of the levels of its runs. One whose threads go up and down by one is
-between two numbers, and its marker is pale.
+A misreading to avoid: a law's marker stands at the mean of the levels of its runs. One whose
+threads go up and down by one is between two numbers, and its marker is pale.
 """
 
 from __future__ import annotations
@@ -32,11 +35,11 @@ LOOKS: dict[str, tuple[str, ModelStyle]] = {
     "coroutine-elastic-utilisation-0.95": ("$U_h$ = 0.95", ModelStyle("#cc79a7", "^", (0, (4, 1.5)))),
     "coroutine-elastic-random": ("law millrace, with replicas", ModelStyle("#0072b2", "D", (0, (1.5, 1.2)))),
 }
-"""By arm: what it is called, and how it looks."""
+"""Name and style of each arm."""
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table, timeline = tables["throughput"], tables["timeline"]
     rows = list(places.by_place(table))
     with style.applied():
@@ -56,7 +59,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def draw_rates(ax: Axes, rows: pd.DataFrame) -> None:
-    """Throughput over fixed threads, and where laws ended."""
+    """Draw throughput over fixed threads, and the levels at which laws ended."""
     fixed = rows[~rows["elastic"].astype(bool)].sort_values("threads")
     means.draw(ax, fixed["threads"].astype(float), fixed, FIXED, "fixed")
     for arm, (name, look) in LOOKS.items():
@@ -71,7 +74,7 @@ def draw_rates(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_over_time(ax: Axes, rows: pd.DataFrame) -> None:
-    """Threads period by period, of the first run of each law that did not fail."""
+    """Draw threads period by period, of the first run of each law that did not fail."""
     for arm, (name, look) in LOOKS.items():
         runs = rows[(rows["arm"] == arm) & ~rows["failed"].astype(bool)].sort_values(["repeat", "time_s"])
         run = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
@@ -87,7 +90,7 @@ def draw_over_time(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def legend(table: pd.DataFrame) -> list[Line2D]:
-    """The arms that are there."""
+    """Return the legend of the arms in the table."""
     there = set(table["arm"])
     handles = [Line2D([], [], color=FIXED.color, marker=FIXED.marker, ms=4, label="fixed threads")]
     return handles + [

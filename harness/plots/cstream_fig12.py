@@ -1,7 +1,8 @@
 """C-Stream Figure 12: co-routines beside Storm, without adaptation.
 
-Reads   throughput.parquet   cell, topology, busy, model, peer, arm, mean, lo, hi [tuples/s at the sinks], settled_share
-Draws   a panel a machine, the rates of all arms by topology (storm_panels)
+Reads   throughput.parquet   cell, topology, busy, model, peer, arm, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
+Draws   a panel for each machine, the rates of all arms by topology (storm_panels)
 """
 
 from __future__ import annotations
@@ -18,5 +19,5 @@ TITLE = "Co-routines beside Storm, without adaptation (C-Stream Figure 12)"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return storm_panels.figure(tables, TITLE)

@@ -1,7 +1,8 @@
 """C-Stream Figure 13: co-routines beside Storm, with adaptation of threads and replicas.
 
-Reads   throughput.parquet   cell, topology, busy, model, peer, arm, mean, lo, hi [tuples/s at the sinks], settled_share
-Draws   a panel a machine, the rates of all arms by topology (storm_panels)
+Reads   throughput.parquet   cell, topology, busy, model, peer, arm, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
+Draws   a panel for each machine, the rates of all arms by topology (storm_panels)
 """
 
 from __future__ import annotations
@@ -18,5 +19,5 @@ TITLE = "Co-routines with adaptation beside Storm (C-Stream Figure 13)"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return storm_panels.figure(tables, TITLE)

@@ -1,8 +1,10 @@
-"""C-Stream Figures 4 and 5: throughput and latency against threads, by topology and scheduling policy.
+"""C-Stream Figures 4 and 5: throughput and latency against threads, by topology and scheduling
+policy.
 
-Reads   throughput.parquet   topology, threads, policy, threads, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   topology, threads, policy, threads, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   throughput above and median latency below, a line a policy (policy_panels)
+Draws   throughput above and median latency below, a line for each policy (policy_panels)
 """
 
 from __future__ import annotations
@@ -19,5 +21,5 @@ TITLE = "Throughput and latency over threads, by policy (C-Stream Figures 4 and 
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return policy_panels.figure(tables, TITLE, policy_panels.THREADS)

@@ -1,8 +1,9 @@
-"""C-Stream Figure 6: what operators cost, data parallelism of 12 busy operators on 4 threads.
+"""C-Stream Figure 6: cost of operators, data parallelism of 12 busy operators on 4 threads.
 
-Reads   throughput.parquet   topology, busy, policy, threads, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   topology, busy, policy, threads, mean, lo, hi [tuples/s at the sinks],
+                             settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   throughput above and median latency below, a line a policy (policy_panels)
+Draws   throughput above and median latency below, a line for each policy (policy_panels)
 """
 
 from __future__ import annotations
@@ -19,5 +20,5 @@ TITLE = "Throughput and latency over operator cost, by policy (C-Stream Figure 6
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return policy_panels.figure(tables, TITLE, policy_panels.Across("busy", "time a tuple keeps an operator busy [µs]"))

@@ -1,12 +1,15 @@
-"""C-Stream Figure 8: what share of its tuples each operator passes on, a chain of 12 on 4 threads.
+"""C-Stream Figure 8: selectivity, the share of its tuples that each operator passes on, a chain of
+12 on 4 threads.
 
-Reads   throughput.parquet   topology, operators, selectivity, policy, threads, submitted_mean, submitted_lo,
-                             submitted_hi [tuples/s over all operators], settled_share
+Reads   throughput.parquet   topology, operators, selectivity, policy, threads, submitted_mean,
+                             submitted_lo, submitted_hi [tuples/s over all operators],
+                             settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   what the source sends above and median latency below, a line a policy (policy_panels)
+Draws   the source's rate above and median latency below, a line for each policy (policy_panels)
 
-A misreading to avoid: at the sinks arrives the less, the less operators pass on. What the paper has falling as they pass on
-more is what goes in; it follows from what all operators submit, of which each passes on the same share.
+A misreading to avoid: the less operators pass on, the less arrives at the sinks. The rate that
+falls in the paper as they pass on more is that of the source. It follows from the tuples that all
+operators submit, of which each passes on an equal share.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ ACROSS = policy_panels.Across("selectivity", "tuples that each operator passes o
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = tables["throughput"]
     each = table.apply(submitted_for_each, axis=1)
     rates = {name: table[f"submitted_{name}"] / each for name in ("mean", "lo", "hi")}
@@ -34,5 +37,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def submitted_for_each(row: pd.Series) -> float:
-    """Tuples that the source and all operators of a chain submit for each that the source sends."""
+    """Return the number of tuples that the source and all operators of a chain submit for each
+    tuple of the source.
+    """
     return sum((row["selectivity"] / 100) ** passed for passed in range(int(row["operators"]) + 1))

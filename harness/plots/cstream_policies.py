@@ -1,11 +1,14 @@
-"""Latency against throughput for every scheduling policy of co-routines, a column a topology: a figure of our own.
+"""Latency against throughput for every scheduling policy of co-routines, a column for each
+topology: a figure of our own.
 
-Reads   throughput.parquet   topology, policy, threads, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   topology, policy, threads, mean, lo, hi [tuples/s at the sinks],
+                             settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   a point a policy and number of threads, joined by policy in the order of threads; to the right is faster, below is
-        sooner, so the best policies are at the lower right
+Draws   a point for each policy and number of threads, joined by policy in the order of threads; to
+        the right is faster, below is sooner, so the best policies are at the lower right
 
-A misreading to avoid: latencies are those of sources at full speed, with queues as full as a policy lets them get.
+A misreading to avoid: latencies are those of sources at full speed, with queues as full as a policy
+lets them get.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ TITLE = "Latency against throughput of all scheduling policies"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = joined(tables)
     rows = panels(table)
     columns = max(map(len, rows))
@@ -47,11 +50,14 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def draw(ax: Axes, rows: pd.DataFrame) -> None:
-    """One topology. At the point of each number of threads that lies farthest up stands how many they are."""
+    """Draw one topology. For each number of threads, the highest of its points is labelled with
+    that number.
+    """
     known = rows[rows["mean"].notna() & rows["p50"].notna()]
     for policy, look, line, _ in lines(known, THREADS):
         x, y = line["mean"].astype(float), line["p50"].astype(float) * NS
-        lengths = [(x - line["lo"]).to_numpy(float), (line["hi"] - x).to_numpy(float)]  # NaN: no interval, no bar
+        # NaN: no interval, no bar
+        lengths = [(x - line["lo"]).to_numpy(float), (line["hi"] - x).to_numpy(float)]
         drawn = {"color": look.color, "ls": look.line, "lw": 0.9, "elinewidth": 0.7, "capsize": 2}
         ax.errorbar(x, y, xerr=lengths, label=policy, zorder=2, **drawn)
         for _, row in line.iterrows():

@@ -16,7 +16,8 @@ from harness.plots import style
 def draw(figure: str, folder: Path, outputs: Sequence[Path]) -> None:
     """Draw one of `FIGURES`.
 
-    Raises UserError for a table that is not there or lacks what the figure shows, RunFailed if a file cannot be written.
+    Raises UserError for a table that is missing or lacks what the figure shows, RunFailed if a file
+    cannot be written.
     """
     module = importlib.import_module(f"harness.plots.{figure}")
     tables = {name: read_table(folder, name, figure) for name in module.TABLES}
@@ -32,7 +33,8 @@ def draw(figure: str, folder: Path, outputs: Sequence[Path]) -> None:
 
 
 def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
-    """The rows of an experiment in a table, in a fixed order; all rows of a bench's table, which has its name, as they are.
+    """Return the rows of an experiment in a table, in a fixed order; all rows of a bench's table,
+    which has the bench's name, unchanged.
 
     Raises UserError if the table cannot be read or has none.
     """

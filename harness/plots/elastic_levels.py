@@ -2,10 +2,11 @@
 
 Reads   throughput.parquet   as Figure 9 (thread_panels)
         speedup.parquet      arm, against = best: ratio, lo, hi, of repeats of the same block
-Draws   a row a topology, a panel a cost; under each title the elastic arm's rate over that of the best of the other arms, with
-        an interval that allows for the choice of the best (spark.speedup)
+Draws   a row for each topology, a panel for each cost; under each title the elastic arm's rate over
+        that of the best of the other arms, with an interval that allows for the choice of the best
+        (spark.speedup)
 
-A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as good as it can be is a
+A misreading to avoid: the best of several arms is also the luckiest one, so a perfect law is a
 little below 100 % wherever levels are alike; its interval then has 100 % in it.
 """
 
@@ -23,7 +24,7 @@ TITLE = "The default control law against every fixed thread level"
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     ratios = tables["speedup"]
     ratios = ratios[(ratios["against"] == "best") & ratios["arm"].str.startswith("dynamic-elastic")]
 
@@ -35,6 +36,6 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _told(row: pd.Series, called: str) -> str:
-    """A ratio with its interval, which one repeat does not have."""
+    """Return a ratio with its interval, which one repeat does not have."""
     interval = "" if pd.isna(row["lo"]) else f" [{row['lo']:.0%}, {row['hi']:.0%}]"
     return f"{called} {row['ratio']:.0%}{interval}"

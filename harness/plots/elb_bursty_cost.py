@@ -1,8 +1,11 @@
-"""ElasticLoadBalance under bursts of expensive tuples: throughput and active output ports over time (ELB, Bursty Cost).
+"""ElasticLoadBalance under bursts of expensive tuples: throughput and active output ports over time
+(ELB, Bursty Cost).
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], active_ports, times [s], parameters (cycle [tuples])
+Reads   timeline.parquet     a row for each period: throughput_sink [tuples/s], active_ports, times
+                             [s], parameters (cycle [tuples])
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a column a run; throughput left, from 0, and active ports right, from 0, as steps; expensive tuples shaded
+Draws   a column for each run; throughput left, from 0, and active ports right, from 0, as steps;
+        expensive tuples shaded
 """
 
 from __future__ import annotations
@@ -17,11 +20,12 @@ from matplotlib.figure import Figure
 from harness.plots import time_panels
 
 TABLES = ("throughput", "timeline")
-EXPENSIVE = (0.3, 0.4)  # of a cycle, from and to: as topologies/load_balance.py lays it out
+EXPENSIVE = (0.3, 0.4)  # start and end, as shares of a cycle, as in topologies/load_balance.py
 
 
 def bursts(rows: pd.DataFrame) -> Iterator[time_panels.Burst]:
-    """When expensive tuples were passing, by the number of tuples that had arrived. What lay in the buffers is not counted.
+    """Yield the stretches in which expensive tuples passed, by the number of tuples that had
+    arrived. Tuples in buffers are not counted.
 
     `rows` are those of one run, from its beginning, in the order of time.
     """
@@ -40,5 +44,5 @@ KIND = time_panels.balancing(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND)

@@ -1,9 +1,11 @@
-"""ElasticLoadBalance with a source that falls silent: throughput and active output ports over time (ELB, Bursty Rate).
+"""ElasticLoadBalance with a source that falls silent: throughput and active output ports over time
+(ELB, Bursty Rate).
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], active_ports, times [s], parameters (burst, silence:
-                             lengths in ms)
+Reads   timeline.parquet     a row for each period: throughput_sink [tuples/s], active_ports, times
+                             [s], parameters (burst, silence: lengths in ms)
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a column a run; throughput left, from 0, and active ports right, from 0, as steps; silence shaded
+Draws   a column for each run; throughput left, from 0, and active ports right, from 0, as steps;
+        silence shaded
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ TABLES = ("throughput", "timeline")
 
 
 def silences(rows: pd.DataFrame) -> Iterator[time_panels.Burst]:
-    """When the source sends nothing: first a burst, then silence, over and over. `rows` are those of one run."""
+    """Yield the stretches in which the source sends nothing: first a burst, then silence, again and
+    again. `rows` are those of one run.
+    """
     parameters = json.loads(rows["parameters"].iloc[0])
     burst_s, silence_s = (int(parameters[name]) / 1e3 for name in ("burst", "silence"))
     begin_s = burst_s
@@ -33,5 +37,5 @@ KIND = time_panels.balancing("ElasticLoadBalance under bursts of tuples", bursts
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND)

@@ -1,8 +1,11 @@
-"""ElasticLoadBalance at three tuple costs: throughput and active output ports over time (ELB, How It Performs).
+"""ElasticLoadBalance at three tuple costs: throughput and active output ports over time (ELB, How
+It Performs).
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], active_ports, times [s]
+Reads   timeline.parquet     a row for each period: throughput_sink [tuples/s], active_ports, times
+                             [s]
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a panel a cost, cheapest first; throughput left, from 0, and active ports right, from 0, as steps
+Draws   a panel for each cost, cheapest first; throughput left, from 0, and active ports right, from
+        0, as steps
 """
 
 from __future__ import annotations
@@ -19,5 +22,5 @@ KIND = time_panels.balancing("ElasticLoadBalance: throughput and active ports ov
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND, cells_across=True)

@@ -1,8 +1,9 @@
-"""Speed-up over manual, and what it took: queues and threads. The form of M19 Figures 9 to 12.
+"""Speed-up over manual, and its queues and threads. The form of M19 Figures 9 to 12.
 
-A misreading to avoid: bars begin at 1, which is manual, on a logarithmic axis: one that hangs down is slower than manual. Below
-is what the law settled on; the share is of the ports that may have a queue, and the number on it the scheduler threads, which
-may be more than have work. The number on a bar of multilevel is its throughput over that of thread elasticity, not of manual.
+A misreading to avoid: bars begin at 1, which is manual, on a logarithmic axis: a bar that hangs
+down is slower than manual. Below is the state that the law settled on; the share is of the ports
+that may have a queue, and the number on it the scheduler threads, some of which may have no work.
+The number on a bar of multilevel is its throughput over that of thread elasticity, not of manual.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ INTERVAL = "error bars: 95 % interval of the ratio to manual, paired by repeat; 
 PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
-CUT = 4.0  # times a ratio, up or down, an interval is drawn at most: one of two runs may span powers of ten, and hide the bars
-ROOM = 0.32  # of the axis below the highest bar there is above it, for a number
+# factor at which intervals end: one of two runs may span powers of ten, and hide the bars
+INTERVAL_LIMIT = 4.0
+ROOM = 0.32  # free part of the axis above the highest bar, for a number; share of the part below it
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a figure of this form shows: columns of the tables along the x axis, from panel to panel, from row to row."""
+    """Title of a figure of this form, and its columns of the tables: along the x axis, from panel
+    to panel, from row to row.
+    """
 
     title: str
     along: str
@@ -41,7 +45,9 @@ class Kind:
 
 
 def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, along: str) -> None:
-    """One panel, in two axes. `rows` of the throughput table, `ratios` of the speedup table against manual."""
+    """Draw one panel, in two axes. `rows` of the throughput table, `ratios` of the speedup table
+    against manual.
+    """
     values = _values(rows, along)
     known = ratios.set_index(["cell", "arm"])
     for place, value in enumerate(values):
@@ -76,7 +82,7 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
 
 
 def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
-    """The figure from the rows of its experiment: throughput, and speedup (against manual)."""
+    """Return the figure from its experiment's rows: throughput, and speedup (against manual)."""
     table = tables["throughput"]
     ratios = tables["speedup"][tables["speedup"]["against"] == "manual"]
     lines = places.side_by_side(list(_lines(table, kind)))
@@ -104,7 +110,7 @@ LABELS = {"payload": "payload [bytes]", "cost": "cost [FLOP a tuple]"}
 
 
 def _lines(table: pd.DataFrame, kind: Kind) -> Iterator[list[tuple[str, pd.DataFrame]]]:
-    """The rows of panels, each with its title."""
+    """Yield the rows of panels, each panel with its title."""
     for name, of_place in places.by_place(table):
         for value in _values(of_place, kind.down):
             rows = of_place[of_place[kind.down] == value]
@@ -116,12 +122,14 @@ def _lines(table: pd.DataFrame, kind: Kind) -> Iterator[list[tuple[str, pd.DataF
 
 
 def _values(rows: pd.DataFrame, column: str) -> list:
-    """The different values of a parameter: numbers by size, then words."""
+    """Return the different values of a parameter: numbers by size, then words."""
     return sorted(rows[column].dropna().unique(), key=lambda value: cost_key(_plain(value)))
 
 
 def _told(column: str, value: object) -> str:
-    """A parameter for people: `100 operators`, `payload 128 B`, `cost 100 FLOP`, `skewed costs`; a topology by its name."""
+    """Return a parameter for people: `100 operators`, `payload 128 B`, `cost 100 FLOP`, `skewed
+    costs`; a topology by its name.
+    """
     text = _short(value)
     if column == "topology":
         return text
@@ -131,7 +139,7 @@ def _told(column: str, value: object) -> str:
 
 
 def _plain(value: object) -> str:
-    """A parameter as the tables of records have it: whole numbers without a point."""
+    """Return a parameter as the tables of records have it: whole numbers without a point."""
     return str(int(value)) if isinstance(value, int | float) else str(value)
 
 
@@ -141,7 +149,9 @@ def _short(value: object) -> str:
 
 
 def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, manual: pd.DataFrame) -> None:
-    """A bar, hatched if on either side of its ratio a run never settled, the paler the more; `manual`: the other side."""
+    """Draw a bar, hatched if a run of either side of its ratio never settled, the paler the more of
+    them; `manual`: the other side.
+    """
     look = queue_arms.look(row)
     key = (row["cell"], row["arm"])
     if pd.isna(row["mean"]) or key not in known.index:
@@ -155,33 +165,39 @@ def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame,
     face = {"facecolor": pale, "edgecolor": look.color, "hatch": hatch} if hatch else {"color": look.color}
     ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **face)
     left, right = x - width / 2, x + width / 2
-    ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)  # as fast as manual: a bar without height
+    # as fast as manual: a bar without height
+    ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)
     if pd.notna(ratio["lo"]):
         _interval(ax, x, *ratio[["lo", "ratio", "hi"]])
 
 
 def _interval(ax: Axes, x: float, lo: float, ratio: float, hi: float) -> None:
-    """Capped where it ends, with an arrow where it is cut."""
-    for end, farthest, nearer, arrow in ((lo, ratio / CUT, max, "v"), (hi, ratio * CUT, min, "^")):
+    """Draw an interval: capped where it ends, with an arrow where it is cut."""
+    for end, farthest, nearer, arrow in (
+        (lo, ratio / INTERVAL_LIMIT, max, "v"),
+        (hi, ratio * INTERVAL_LIMIT, min, "^"),
+    ):
         shown = nearer(end, farthest)
         ax.plot([x, x], [ratio, shown], color=style.INK, lw=1, zorder=4)
         ax.plot([x], [shown], ls="", marker="_" if shown == end else arrow, ms=4, color=style.INK, zorder=4)
 
 
 def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Series, known: pd.DataFrame) -> None:
-    """On a bar, as in the paper: multilevel over thread elasticity alone. Nothing where a run of either never settled."""
+    """Write the ratio of multilevel to thread elasticity alone on a bar, as in the paper. Nothing
+    if a run of either never settled.
+    """
     key = (row["cell"], row["arm"])
     if key not in known.index or any(each["settled_share"] != 1 for each in (row, threads_alone)):
         return
     ratio = known.loc[key, "ratio"]
-    top = min(known.loc[key, ["ratio", "hi"]].max(), CUT * ratio)
+    top = min(known.loc[key, ["ratio", "hi"]].max(), INTERVAL_LIMIT * ratio)
     told = f"{_two_digits(row['mean'] / threads_alone['mean'])}×" if threads_alone["mean"] > 0 else ""
     look = {"rotation": 90, "fontsize": 6.5, "ha": "center", "va": "bottom", "color": style.INK}
     ax.annotate(told, (x, max(1.0, top)), xytext=(0, 3), textcoords="offset points", zorder=5, **look)
 
 
 def _two_digits(number: float) -> str:
-    """As `0.39`, `2.4`, `19`; all digits before the point if there are more."""
+    """Return a number as `0.39`, `2.4`, `19`; all digits before the point if there are more."""
     return f"{number:.0f}" if number >= 9.95 else f"{number:#.2g}"
 
 
@@ -203,7 +219,7 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
 
 
 def _numbers(table: pd.DataFrame) -> list[Artist]:
-    """What the numbers on bars are, told in words of the legend."""
+    """Return the explanations of the numbers on bars, as entries of the legend."""
     cells = [cell for _, cell in table.groupby([*places.COLUMNS, "cell"], dropna=False)]
     bases = [queue_arms.thread_elasticity(cell) for cell in cells if (cell["model"] == queue_arms.MULTILEVEL).any()]
     over = sorted({queue_arms.called(base) for base in bases if base is not None})

@@ -1,11 +1,15 @@
-"""Trend of the gate's cells: what head measured, verdict after verdict, and where its level changed.
+"""Trend of the gate's cells: the measurements of head, verdict after verdict, and the changes of
+their level.
 
-Draws   a panel a cell, a colour and marker a host: the median of head's processes with its 95 % interval against the time of
-        the verdict; open: the control had failed or the results were wrong, so that it does not count; a line: the level
-        between changes; a dashed line: a change, with its size; in the corner: the trend since the last one, if there is any
+Draws   a panel for each cell, a colour and marker for each host: the median of head's processes
+        with its 95 % interval against the time of the verdict; open marker: the control had
+        failed or the results were wrong, so that it does not count; line: the level between
+        changes; dashed line: a change, with its size; in the corner: the trend since the last
+        change, if there is any
 
-A misreading to avoid: the axis of values does not start at 0, so that a change of 2 % can be seen; what a change weighs is
-written beside it. A line that joins no host to another says that they were not compared, not that they agree.
+A misreading to avoid: the axis of values does not start at 0, so that a change of 2 % is visible;
+the size of a change is written beside it. If no line joins two hosts, they were not compared; it
+does not mean that they agree.
 """
 
 from __future__ import annotations
@@ -36,12 +40,12 @@ LOOKS = (
     ("#56b4e9", "v"),
 )  # a host's colour and marker; the seventh looks like the first
 LINE_POINTS = 10  # from one line of text to the next
-MANY = 10_000  # from here on values are told as 10 k
+MANY = 10_000  # values from here on are written as 10 k
 CHANGE_LINE = (0, (4, 2))
 
 
 def figure(series: Sequence[Series]) -> Figure:
-    """The figure of at least one series (`history.trend.series_of`)."""
+    """Return the figure of at least one series (`history.trend.series_of`)."""
     looks = _looks(series)
     panels = _panels(series)
     columns = min(COLUMNS, len(panels))
@@ -61,7 +65,7 @@ def figure(series: Sequence[Series]) -> Figure:
 
 
 def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> None:
-    """One cell: all its series, each with the look of its host."""
+    """Draw one cell: all its series, each in the style of its host."""
     for line, one in enumerate(series):
         color = style.INK if one.joined else looks[one.host][0]
         points(ax, one, looks)
@@ -79,7 +83,9 @@ def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) 
 
 
 def points(ax: Axes, one: Series, looks: dict[str, tuple[str, str]]) -> None:
-    """A marker a result that has a number, with the interval of head's median; open where it does not count."""
+    """Draw a marker for each result that has a number, with the interval of head's median; open if
+    it does not count.
+    """
     known = one.rows[one.rows["head_median"].notna()]
     for (host, counts), rows in known.groupby(["host_key", known.index.isin(one.counted.index)]):
         color, marker = looks[host]
@@ -99,7 +105,7 @@ def points(ax: Axes, one: Series, looks: dict[str, tuple[str, str]]) -> None:
 
 
 def levels(ax: Axes, one: Series, color: str) -> None:
-    """The level of each stretch between changes."""
+    """Draw the level of each stretch between changes."""
     times, values = one.counted["started_at"], one.counted["head_median"]
     ends = [0, *(change.point.index for change in one.changes), len(values)]
     for begin, end in pairwise(ends):
@@ -108,7 +114,9 @@ def levels(ax: Axes, one: Series, color: str) -> None:
 
 
 def sizes(ax: Axes, one: Series, color: str, line: int) -> None:
-    """Each change as a dashed line between the two results beside it, with its size, in the line of text that is given."""
+    """Draw each change as a dashed line between the two results beside it, with its size, in text
+    line number `line`.
+    """
     for change in one.changes:
         earlier, later = change.before["started_at"], change.after["started_at"]
         middle = earlier + (later - earlier) / 2
@@ -125,19 +133,21 @@ def _write(
     up: float,
     coordinates: str | tuple[str, str] = "axes fraction",
 ) -> None:
-    """A small text right of a place, `up` points above it."""
+    """Write a small text right of a place, `up` points above it."""
     where = {"xycoords": coordinates, "xytext": (3, up), "textcoords": "offset points"}
     ax.annotate(text, place, **where, fontsize=7.5, color=color, zorder=5)
 
 
 def _looks(series: Sequence[Series]) -> dict[str, tuple[str, str]]:
-    """Looks by host, in a fixed order, so that a host looks the same in every panel."""
+    """Return styles by host, in a fixed order, so that a host looks equal in every panel."""
     hosts = sorted({host for one in series for host in one.hosts})
     return {host: LOOKS[place % len(LOOKS)] for place, host in enumerate(hosts)}
 
 
 def _panels(series: Sequence[Series]) -> list[list[Series]]:
-    """The series of each cell; two metrics of one cell are two panels, since they are no axis of each other."""
+    """Return the series of each cell; two metrics of one cell are two panels, since they cannot
+    share an axis.
+    """
     panels: dict[tuple[str, ...], list[Series]] = {}
     for one in series:
         panels.setdefault((one.suite, one.cell, one.metric, one.unit), []).append(one)
@@ -164,7 +174,9 @@ def _legend(series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> list
 
 
 def _sentence(series: Sequence[Series]) -> str:
-    """The foot: what must be known of hosts, what a marker is, and how many there are."""
+    """Return the text at the foot: warnings about hosts, the meaning of a marker, and the number of
+    verdicts.
+    """
     samples = sorted({int(count) for one in series for count in one.rows["head_samples"] if count})
     spread = f"{samples[0]} to {samples[-1]}" if len(samples) > 1 else f"{samples[0]}" if samples else "0"
     verdicts = len({identity for one in series for identity in one.rows["verdict_id"]})

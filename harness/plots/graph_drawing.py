@@ -1,8 +1,10 @@
-"""A graph as a picture: operators, streams, and under a threading model its queues and who executes what.
+"""Picture of a graph: operators, streams, and under a threading model its queues and the threads
+that execute each operator.
 
-Where things stand is the business of `graph_layout`; this file draws them.
+`graph_layout` decides the places; this file draws.
 
-Lengths are in inches: the axes span the figure, so nothing is scaled and text is as large as it says.
+Lengths are in inches: the axes span the figure, so nothing is scaled and text has the size that is
+given.
 """
 
 from __future__ import annotations
@@ -30,38 +32,45 @@ TITLE, NAME, SMALL = 12.0, 9.0, 7.5  # points
 BOX_HEIGHT, ROW = 0.38, 0.49
 PADDING = 0.09  # between a box and its text
 MARGIN = 0.25
-GAP, GAP_OF_FAN, MAX_GAP = 0.36, 0.06, 0.9  # between levels; more where streams climb, so that they stay apart
+# between levels; more where streams climb, so that they stay apart
+GAP, GAP_OF_FAN, MAX_GAP = 0.36, 0.06, 0.9
 QUEUE_WIDTH, QUEUE_HEIGHT = 0.19, 0.17
 ARROW = 0.075
 STACK = 0.035  # between the sheets of a folded node
-LINE = 0.19  # of the legend
+LINE = 0.19  # height of a line of the legend
 
 Color = str | tuple[float, float, float]
 
 
 def _tint(color: str) -> Color:
-    """A light shade of a colour, on which text is readable."""
+    """Return a light shade of a colour, on which text is readable."""
     red, green, blue = to_rgb(color)
     return (red + 2) / 3, (green + 2) / 3, (blue + 2) / 3
 
 
 POOL = "pool"
 POOL_COLOR = _tint(style.of_model("dynamic").color)
-FIRST_COLOR = _tint("#e69f00")  # of the first thread, in most graphs the only source's
-THREAD_COLORS = tuple(map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00")))  # of the others, in turn
+FIRST_COLOR = _tint("#e69f00")  # the first thread; in most graphs it is the only source's
+# the other threads, in turn
+THREAD_COLORS = tuple(map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00")))
 SEVERAL_COLOR = "#f0f0f0"
 
 
 def figure(graph: Graph, model: Model | None = None, parameters: Mapping[str, int | str] | None = None) -> Figure:
-    """The picture of a checked graph; without a model neither queues nor threads. `parameters` go into the heading."""
+    """Return the picture of a checked graph; without a model neither queues nor threads.
+    `parameters` go into the heading.
+    """
     return below_each_other([(graph, model, parameters or {})])
 
 
 def below_each_other(graphs: Sequence[tuple[Graph, Model | None, Mapping[str, int | str]]], foot: float = 0.0) -> Figure:
-    """The pictures of graphs, each with what `figure` takes, and room of `foot` inches below the last."""
+    """Return the pictures of graphs below each other, each with the arguments of `figure`, and room
+    of `foot` inches below the last.
+    """
     pictures = [_Picture(graph, model, _heading(graph, model, parameters)) for graph, model, parameters in graphs]
     width, height = max(each.width for each in pictures), foot + sum(each.height for each in pictures)
-    # Without any engine, a further format would be drawn with the engine of the style, which finds no grid here
+    # Without any engine, a second format would be drawn with the engine of the style, which finds
+    # no grid here
     drawn = Figure(figsize=(width, height), layout=PlaceHolderLayoutEngine(True, False))
     top = height
     with style.applied():
@@ -72,11 +81,13 @@ def below_each_other(graphs: Sequence[tuple[Graph, Model | None, Mapping[str, in
     return drawn
 
 
-# -- who executes what --------------------------------------------------------------------------------------------------------
+# -- threads of each operator ----------------------------------------------------------------------
 
 
 def threads_of(graph: Graph, model: Model) -> dict[str, tuple[str, ...]]:
-    """The threads that may execute each operator: `t1`, `t2`, … of sources, then of ports; `pool`: any of it."""
+    """Return the threads that may execute each operator: `t1`, `t2`, … of sources, then of ports;
+    `pool`: any thread of the pool.
+    """
     found: dict[str, dict[str, None]] = {name: {} for name in graph.operators}
     sources = [operator.name for operator in graph.operators.values() if operator.is_source]
     resumed = isinstance(model, Coroutine)
@@ -100,11 +111,13 @@ def threads_of(graph: Graph, model: Model) -> dict[str, tuple[str, ...]]:
     return {name: tuple(threads) for name, threads in found.items()}
 
 
-# -- words --------------------------------------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------------------
 
 
 def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
-    """The two lines in a node's box: what it is; its kind or cost, and its threads. The second may be empty."""
+    """Return the two lines in a node's box: its name; its kind or cost, and its threads. The second
+    may be empty.
+    """
     operators = [graph.operators[name] for name in node.names]
     threads = tuple(dict.fromkeys(thread for name in node.names for thread in executors.get(name, ())))
     if len(operators) > 1:
@@ -116,7 +129,7 @@ def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]
 
 
 def _kind_text(operator: Operator) -> str:
-    """What an operator does, in a few words."""
+    """Return the work of an operator, in a few words."""
     match operator.kind.name:
         case "work":
             share = f", passes {100 * operator.selectivity:g} %" if operator.selectivity < 1.0 else ""
@@ -160,7 +173,7 @@ def _shortened(name: str) -> str:
 
 
 def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | str]) -> list[str]:
-    """The title and what stands under it."""
+    """Return the title and the lines under it."""
     sources = sum(operator.is_source for operator in graph.operators.values())
     settings = ", ".join(f"{name}={value}" for name, value in parameters.items())
     size = f"{_count(len(graph.operators), 'operator')}, {_count(len(graph.streams), 'stream')}"
@@ -194,12 +207,12 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-# -- the picture --------------------------------------------------------------------------------------------------------------
+# -- the picture -----------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)
 def text_width(text: str, points: float) -> float:
-    """Width of a line of text, in inches."""
+    """Return the width of a line of text, in inches."""
     return TextPath((0, 0), text.replace("$", r"\$"), size=points).get_extents().width / 72 if text.strip() else 0.0
 
 
@@ -208,7 +221,7 @@ def _thread_color(number: int) -> Color:
 
 
 class _Picture:
-    """Draws a layout. `y` counts downwards from the top of the figure."""
+    """Drawing of a layout. `y` counts downwards from the top of the figure."""
 
     def __init__(self, graph: Graph, model: Model | None, heading: Sequence[str]) -> None:
         layout, executors = arrange(graph), {} if model is None else threads_of(graph, model)
@@ -235,7 +248,7 @@ class _Picture:
         self._measure()
 
     def _measure(self) -> None:
-        """`width` and `height`, as large as they must be, and where things stand."""
+        """Compute `width` and `height` from the contents, and the places of all boxes."""
         heading, self.legend = self.heading, self._legend_lines()
         self._set_columns()
         rows = [node.y for node in self.layout.nodes]
@@ -265,7 +278,7 @@ class _Picture:
             self._text(MARGIN + 0.55, y, line, NAME, "left")
 
     def _set_columns(self) -> None:
-        """`left[level]` and `widths[level]`: where the boxes of a level stand."""
+        """Compute `left[level]` and `widths[level]`: place and width of the boxes of a level."""
         nodes = self.layout.nodes
         self.widths = [
             max((self._text_width(node) for node in level if nodes[node].names), default=0.0) + 2 * PADDING
@@ -291,11 +304,13 @@ class _Picture:
         return max(text_width(name, NAME), text_width(more, SMALL)) + round_
 
     def _is_round(self, index: int) -> bool:
-        """Sources and sinks are: the ends of the graph."""
+        """Return True for sources and sinks, the ends of the graph."""
         return all(self.graph.operators[name].kind in (SOURCE, SINK) for name in self.layout.nodes[index].names)
 
     def _queued_ports(self, index: int) -> list[int]:
-        """Of the input ports at which streams arrive in the picture, those with a queue; folded operators share them."""
+        """Return the input ports with streams in the picture that have a queue; folded operators
+        share them.
+        """
         names = self.layout.nodes[index].names
         if len(names) == 1:
             return [port for port in self.inputs[index] if PortId(names[0], port) in self.queues]
@@ -304,16 +319,16 @@ class _Picture:
         return self.inputs[index] if queued else []
 
     def _edges(self, index: int) -> tuple[float, float]:
-        """Left and right edge of a node's box, without queues and stacked sheets."""
+        """Return the left and right edge of a node's box, without queues and stacked sheets."""
         level = self.layout.nodes[index].level
         left = self.left[level] + self.shift
         return left, left + self.widths[level]
 
     def _port(self, index: int, port: int, ports: Sequence[int]) -> float:
-        """Where a port is: they share the side of the box."""
+        """Return the height of a port: the ports share the side of the box."""
         return self.y[index] + ((ports.index(port) + 0.5) / len(ports) - 0.5) * 0.75 * BOX_HEIGHT
 
-    # -- what is drawn --------------------------------------------------------------------------------------------------------
+    # -- symbols -----------------------------------------------------------------------------------
 
     def _draw_stream(self, link: Link) -> None:
         x = self._edges(link.source)[1] + (2 * STACK if len(self.layout.nodes[link.source].names) > 1 else 0.0)
@@ -365,7 +380,7 @@ class _Picture:
         )
 
     def _draw_queue(self, left: float, y: float, ports: int = 1) -> None:
-        """A queue: three slots."""
+        """Draw a queue: three slots."""
         height = min(QUEUE_HEIGHT, 0.65 * BOX_HEIGHT / ports)
         for slot in range(3):
             self.axes.add_patch(
@@ -389,10 +404,10 @@ class _Picture:
             return POOL_COLOR
         return _thread_color(int(thread[1:]))
 
-    # -- the legend -----------------------------------------------------------------------------------------------------------
+    # -- the legend --------------------------------------------------------------------------------
 
     def _legend_lines(self) -> list[tuple[Callable[[float, float], None], str]]:
-        """What draws each symbol, around the place it is given, and what the symbol means."""
+        """Return a function that draws each symbol around a place, and the symbol's meaning."""
         counted = any(operator.kind is WORK for operator in self.graph.operators.values())
         computes = ": what it computes for a tuple, in floating-point operations (FLOP)" if counted else ""
         lines = [(self._swatch("white"), f"operator{computes}")]
@@ -435,7 +450,7 @@ class _Picture:
         return lines
 
     def _holds(self) -> str:
-        """What the queues hold, in words."""
+        """Return the capacities of the queues, in words."""
         given = {queue.capacity for queue in self.queues.values()}
         by_default = f"up to {DEFAULT_QUEUE_CAPACITY:,}"
         known = sorted(capacity for capacity in given if capacity is not None)
@@ -455,7 +470,7 @@ class _Picture:
             self._draw_box(x - 0.18 + 0.03 * sheet, y + 0.03 - 0.03 * sheet, 0.3, 0.1, "white", rounding=0.01)
 
     def _blank(self, x: float, y: float) -> None:
-        """No symbol."""
+        """Draw no symbol."""
 
     def _text(self, x: float, y: float, text: str, points: float, side: str, bold: bool = False) -> None:
         weight = "bold" if bold else "normal"

@@ -1,11 +1,12 @@
-"""Where the operators of a graph stand in a picture. No drawing here.
+"""Places of the operators of a graph in a picture. No drawing here.
 
-Layers from left to right: an operator's *level* is the longest way to it from a source. Within a level operators are ordered by
-the mean place of their neighbours (Sugiyama, Tagawa, Toda, IEEE SMC 11(2), 1981) and placed as near to them as this allows.
-What would not fit is *folded*, so that any graph can be read: levels in the middle of a deep graph, joined operators
-together, and the middle of a wide level. In a typed graph operators differ by what they do, so there those that do the same
-side by side are folded, and each step can be seen. A *node* is an operator, several folded ones, or a bend of a stream that
-skips levels.
+Layers from left to right: an operator's *level* is the longest way to it from a source. Within a
+level operators are ordered by the mean place of their neighbours (Sugiyama, Tagawa, Toda, IEEE SMC
+11(2), 1981) and placed as near to them as this allows. Parts that would not fit are *folded*, so
+that any graph can be read: levels in the middle of a deep graph, joined operators together, and the
+middle of a wide level. In a typed graph operators differ by their function, so there operators with
+equal functions side by side are folded, and each step stays visible. A *node* is an operator,
+several folded ones, or a bend of a stream that skips levels.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import NamedTuple
 
 from harness.graph import Graph
 
-MAX_LEVELS, FIRST_LEVELS, LAST_LEVELS = 10, 4, 3  # a deeper graph shows the first and last of its levels; 10: bushy fits
-MAX_ROWS, FIRST_ROWS, LAST_ROWS = 27, 4, 3  # a wider level shows the first and last of its operators; 27: bushy fits
+# a deeper graph shows the first and last of its levels; 10: bushy fits
+MAX_LEVELS, FIRST_LEVELS, LAST_LEVELS = 10, 4, 3
+# a wider level shows the first and last of its operators; 27: bushy fits
+MAX_ROWS, FIRST_ROWS, LAST_ROWS = 27, 4, 3
 MOST_STEPS = 24  # levels of a typed graph whose operators are folded side by side
 MAX_BENT = 40  # with more streams that skip levels, they run behind the boxes: a guess, not tuned
 SWEEPS = 4  # over all levels, forth and back
@@ -26,7 +29,9 @@ SWEEPS = 4  # over all levels, forth and back
 
 @dataclass
 class Node:
-    """`names`: the operators it stands for; none for a bend. `y`: its place in rows, downwards. `title`: what they all do."""
+    """Node of the picture. `names`: its operators; none for a bend. `y`: its place in rows,
+    downwards. `title`: the function that all of them have.
+    """
 
     names: list[str]
     level: int
@@ -35,7 +40,9 @@ class Node:
 
 
 class Link(NamedTuple):
-    """A stream of the picture: from a node's output port to a node's input port, by the bends between them."""
+    """Stream of the picture: from a node's output port to a node's input port, by the bends between
+    them.
+    """
 
     source: int
     output: int
@@ -59,7 +66,7 @@ class Layout:
 
 
 def arrange(graph: Graph, fold: bool = True) -> Layout:
-    """Fold, unless that is not wanted, order and place the operators of a graph without cycles."""
+    """Fold (unless `fold` is false), order and place the operators of a graph without cycles."""
     if fold and graph.typed_graph and _is_wide(graph):
         layout = _side_by_side(graph)
     else:
@@ -74,7 +81,7 @@ def arrange(graph: Graph, fold: bool = True) -> Layout:
 
 
 def levels_of(graph: Graph) -> dict[str, int]:
-    """The longest way to each operator from a source, in streams."""
+    """Return the longest way to each operator from a source, in streams."""
     downstream = graph.downstream()
     level = dict.fromkeys(graph.operators, 0)
     for name in graph.topological_order():
@@ -84,13 +91,17 @@ def levels_of(graph: Graph) -> dict[str, int]:
 
 
 def _is_wide(graph: Graph) -> bool:
-    """Whether a level would have to be folded, and there are not too many of them to be shown all."""
+    """Return True if a level would have to be folded, and few enough levels exist to show all of
+    them.
+    """
     width = Counter(levels_of(graph).values())
     return max(width.values()) > MAX_ROWS and len(width) <= MOST_STEPS
 
 
 def _side_by_side(graph: Graph) -> Layout:
-    """Nodes of operators that are of one level, one kind, the same schemas, and one name but for numbers at its end."""
+    """Return nodes of operators with equal level, kind and schemas, whose names differ only in
+    numbers at the end.
+    """
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, level in levels_of(graph).items():
         typed = graph.operators[name].typed
@@ -103,7 +114,9 @@ def _side_by_side(graph: Graph) -> Layout:
 
 
 def _fold_levels(graph: Graph, most: int) -> tuple[list[list[str]], list[int]]:
-    """Groups of operators with their levels: those in the middle of more than `most` levels that are joined make one group."""
+    """Return groups of operators with their levels: those in the middle of more than `most` levels
+    that are joined make one group.
+    """
     level_of = levels_of(graph)
     depth = max(level_of.values()) + 1
     if depth <= most:
@@ -133,7 +146,7 @@ def _fold_levels(graph: Graph, most: int) -> tuple[list[list[str]], list[int]]:
 
 
 def _fold_rows(layout: Layout) -> tuple[list[list[str]], list[int]]:
-    """The groups of a layout, those in the middle of a wide level put together."""
+    """Return the groups of a layout, those in the middle of a wide level put together."""
     groups: list[list[str]] = []
     levels: list[int] = []
     for number, level in enumerate(layout.levels):
@@ -146,7 +159,9 @@ def _fold_rows(layout: Layout) -> tuple[list[list[str]], list[int]]:
 
 
 def _layout(graph: Graph, groups: list[list[str]], level_of_group: list[int]) -> Layout:
-    """A node for each group, in the given order within its level. Streams within a group vanish; between two, one is enough."""
+    """Return a node for each group, in the given order within its level. Streams within a group
+    vanish; between two groups, one is enough.
+    """
     nodes = [Node(names, level) for names, level in zip(groups, level_of_group, strict=True)]
     levels: list[list[int]] = [[] for _ in range(max(level_of_group) + 1)]
     at: dict[str, int] = {}
@@ -182,7 +197,7 @@ def _add_bends(layout: Layout) -> None:
 
 
 def _neighbours(layout: Layout) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """The nodes before and behind each node, in the order of the ports that join them."""
+    """Return the nodes before and behind each node, in the order of the ports that join them."""
     before: dict[int, list[int]] = defaultdict(list)
     behind: dict[int, list[int]] = defaultdict(list)
     for link in layout.links:
@@ -193,7 +208,9 @@ def _neighbours(layout: Layout) -> tuple[dict[int, list[int]], dict[int, list[in
 
 
 def _order(layout: Layout) -> None:
-    """Order each level by the mean place of its nodes' neighbours, 0 (top) to 1; what is in order stays as it was."""
+    """Order each level by the mean place of its nodes' neighbours, 0 (top) to 1; nodes that are in
+    order stay in place.
+    """
     before, behind = _neighbours(layout)
     place = {node: (row + 0.5) / len(level) for level in layout.levels for row, node in enumerate(level)}
     for _ in range(SWEEPS):
@@ -205,7 +222,9 @@ def _order(layout: Layout) -> None:
 
 
 def _place(layout: Layout) -> None:
-    """Rows: one apart in the widest level; from there outwards, each as near to its neighbours as the order allows."""
+    """Compute rows: one apart in the widest level; from there outwards, each as near to its
+    neighbours as the order allows.
+    """
     before, behind = _neighbours(layout)
     widest = max(range(len(layout.levels)), key=lambda number: len(layout.levels[number]))
     middle = (len(layout.levels[widest]) - 1) / 2
@@ -221,9 +240,11 @@ def _place(layout: Layout) -> None:
 
 
 def spaced(wishes: Sequence[float]) -> list[float]:
-    """Places at least 1 apart, in the order given, with the least sum of squared distances from the wishes.
+    """Return places at least 1 apart, in the order given, with the least sum of squared distances
+    from the wishes.
 
-    Isotonic regression of `wish - rank` by pooling neighbours that are out of order (Ayer et al., 1955).
+    Isotonic regression of `wish - rank` by pooling neighbours that are out of order (Ayer et al.,
+    1955).
     """
     pools: list[tuple[float, int]] = []  # sum and number of the members
     for rank, wish in enumerate(wishes):

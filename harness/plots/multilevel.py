@@ -1,10 +1,13 @@
-"""Multi-level elastic against every other arm: how near the law comes to the best queues and threads.
+"""Multi-level elastic against every other arm: the distance of the law from the best queues and
+threads.
 
-Reads   throughput.parquet   topology, cost, payload, model, arm, mean, lo, hi [tuples/s at the sinks], elastic, queued, level
-Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval, the paler
-        the fewer of its runs settled; at the end of the line the ratio of multi-level with its queues and threads
+Reads   throughput.parquet   topology, cost, payload, model, arm, mean, lo, hi [tuples/s at the
+                             sinks], elastic, queued, level
+Draws   a line for each cell; an arm's rate over the highest mean of the *other* arms to the
+        right, with its 95 % interval, the paler the fewer of its runs settled; at the end of the
+        line the ratio of multi-level with its queues and threads
 
-A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as good as it can be is a
+A misreading to avoid: the best of several arms is also the luckiest one, so a perfect law is a
 little below 100 % wherever arms are alike.
 """
 
@@ -29,7 +32,7 @@ LINE_INCHES = 0.42
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = tables["throughput"]
     cells = _cells(table)
     with style.applied():
@@ -53,7 +56,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _cells(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The cells with their names, by topology, cost and payload; one machine after the other."""
+    """Return the cells with their names, by topology, cost and payload; one machine after the
+    other.
+    """
     order = {name: place for place, name in enumerate(style.TOPOLOGIES)}
     named = []
     for called, there in places.by_place(table):

@@ -1,11 +1,15 @@
-"""M19 Figure 1: throughput against the share of operators under the dynamic model, beside what multi-level elasticity finds.
+"""M19 Figure 1: throughput against the share of operators under the dynamic model, beside the
+result of multi-level elasticity.
 
-Reads   throughput.parquet   model, arm, elastic, law, payload, mean, lo, hi [tuples/s at the sinks], queued and places [ports],
-                             level [threads]; machine, simulated, software
-Draws   a row a machine, a panel a payload; y from 0; the dynamic model with a law that chooses the threads as a line over the
-        share of ports with queues, each point with its threads; multilevel as a line across with a marker at the share it found
+Reads   throughput.parquet   model, arm, elastic, law, payload, mean, lo, hi [tuples/s at the
+                             sinks], queued and places [ports], level [threads]; machine,
+                             simulated, software
+Draws   a row for each machine, a panel for each payload; y from 0; the dynamic model with a law
+        that chooses the threads as a line over the share of ports with queues, each point with
+        its threads; multilevel as a line across with a marker at the share it found
 
-A misreading to avoid: the line across has no share axis; only its marker has. At 0 % all work is the source's own thread's.
+A misreading to avoid: the line across has no share axis; only its marker has. At 0 % the source's
+own thread does all work.
 """
 
 from __future__ import annotations
@@ -25,14 +29,14 @@ TITLE = "Throughput against the share of ports with queues, and what multi-level
 PANEL_INCHES = (4.0, 2.4)  # a place's name needs the width
 MIN_WIDTH = 8.6  # inches; the title needs them
 
-AXES_POINTS = (240, 125)  # a panel between its axes, about, and below what stands there [points of 1/72 inch]
+AXES_POINTS = (240, 125)  # about the size of a panel between its axes [points of 1/72 inch]
 MARKER, LINE, DIGIT = 8, 7, 4
 
 Box = tuple[float, float, float, float]  # centre, width and height
 
 
 def draw(ax: Axes, cell: pd.DataFrame) -> None:
-    """One cell on one machine; `cell` holds a row an arm of the throughput table."""
+    """Draw one cell on one machine; `cell` holds a row of the throughput table for each arm."""
     cell = cell.assign(share=100 * queue_arms.shares(cell))
     by_hand = cell[(cell["model"] == "dynamic") & cell["mean"].notna() & cell["share"].notna()]
     for _, rows in by_hand.groupby(["elastic", "threads"], dropna=False):
@@ -53,7 +57,7 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = tables["throughput"]
     lines = [[(name, cell) for _, cell in of.groupby(["payload", "cell"])] for name, of in places.by_place(table)]
     lines = places.side_by_side(lines)
@@ -77,7 +81,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _line(ax: Axes, rows: pd.DataFrame) -> None:
-    """One line over the shares."""
+    """Draw one line over the shares."""
     look = queue_arms.look(rows.iloc[0])
     spread = [(rows["mean"] - rows["lo"]).to_numpy(float), (rows["hi"] - rows["mean"]).to_numpy(float)]
     ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, zorder=3)
@@ -98,7 +102,9 @@ def _found(ax: Axes, row: pd.Series) -> None:
 
 
 def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
-    """At each point the level of threads that its law settled on, above it, or where it covers no other point nor number."""
+    """Write at each point the level of threads that its law settled on: above it, or where it
+    covers no other point nor number.
+    """
     shown = [row for row in rows if pd.notna(row["mean"]) and pd.notna(row["share"])]
     points = [_in_points(ax, row) for row in shown]
     taken = [(x, y, MARKER, MARKER) for x, y in points]
@@ -119,7 +125,7 @@ def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
 
 
 def _in_points(ax: Axes, row: pd.Series) -> tuple[float, float]:
-    """About where a point will be in its panel [points of 1/72 inch]."""
+    """Return the approximate place of a point in its panel [points of 1/72 inch]."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     return AXES_POINTS[0] * (row["share"] - left) / (right - left), AXES_POINTS[1] * (row["mean"] - bottom) / (top - bottom)
 

@@ -1,8 +1,11 @@
-"""M19 Figure 10: operators side by side, by width, payload and distribution of costs, against manual.
+"""M19 Figure 10: operators side by side, by width, payload and distribution of costs, against
+manual.
 
-Reads   throughput.parquet   width, payload, cost, model, arm, law, mean [tuples/s], queued and places [ports], level [threads]
+Reads   throughput.parquet   width, payload, cost, model, arm, law, mean [tuples/s], queued and
+                             places [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine and distribution of costs, a panel a width, bars by payload; below, queues and threads
+Draws   a row for each machine and distribution of costs, a panel for each width, bars by payload;
+        below, queues and threads
 """
 
 from __future__ import annotations
@@ -21,5 +24,5 @@ KIND = gain_panels.Kind(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return gain_panels.figure(tables, KIND)

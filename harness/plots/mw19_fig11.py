@@ -1,8 +1,11 @@
-"""M19 Figure 11: pipelines side by side, by their length, payload and distribution of costs, against manual.
+"""M19 Figure 11: pipelines side by side, by their length, payload and distribution of costs,
+against manual.
 
-Reads   throughput.parquet   depth, payload, cost, model, arm, law, mean [tuples/s], queued and places [ports], level [threads]
+Reads   throughput.parquet   depth, payload, cost, model, arm, law, mean [tuples/s], queued and
+                             places [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine and distribution of costs, a panel a length, bars by payload; below, queues and threads
+Draws   a row for each machine and distribution of costs, a panel for each length, bars by payload;
+        below, queues and threads
 """
 
 from __future__ import annotations
@@ -19,5 +22,5 @@ KIND = gain_panels.Kind("Mixes: dynamic elastic and multilevel over manual (M19 
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return gain_panels.figure(tables, KIND)

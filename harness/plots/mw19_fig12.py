@@ -1,8 +1,11 @@
-"""M19 Figure 12: the bushy graph of 82 operators, by cost, payload and the cores that it may use, against manual.
+"""M19 Figure 12: the bushy graph of 82 operators, by cost, payload and the cores that it may use,
+against manual.
 
-Reads   throughput.parquet   cost, payload, model, arm, law, mean [tuples/s], queued and places [ports], level [threads]
+Reads   throughput.parquet   cost, payload, model, arm, law, mean [tuples/s], queued and places
+                             [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine with its number of CPUs and a payload, bars by cost; below, queues and threads
+Draws   a row for each machine with its number of CPUs and a payload, bars by cost; below, queues
+        and threads
 """
 
 from __future__ import annotations
@@ -21,5 +24,5 @@ KIND = gain_panels.Kind(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return gain_panels.figure(tables, KIND)

@@ -1,9 +1,12 @@
-"""M19 Figure 13: the share of heavy operators changes in mid-run; throughput, queues and threads over time.
+"""M19 Figure 13: the share of heavy operators changes in mid-run; throughput, queues and threads
+over time.
 
-Reads   timeline.parquet     a row a period: throughput_sink and throughput_source [tuples/s], queued_ports,
-                             threads_active, times [s], tuples_sent, parameters
+Reads   timeline.parquet     a row for each period: throughput_sink and throughput_source
+                             [tuples/s], queued_ports, threads_active, times [s], tuples_sent,
+                             parameters
         throughput.parquet   which cells and arms there are, and on what they were measured
-Draws   a row a machine, a panel an arm: throughput above, queues and threads below; phases with more heavy operators shaded
+Draws   a row for each machine, a panel for each arm: throughput above, queues and threads below;
+        phases with more heavy operators shaded
 """
 
 from __future__ import annotations
@@ -23,10 +26,12 @@ TABLES = ("throughput", "timeline")
 
 
 def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
-    """When the source sent tuples of even phases: the first operators have other work from there on.
+    """Yield the stretches in which the source sent tuples of even phases: in these the first
+    operators have other work.
 
-    `rows` are those of one run, from its first sample, in the order of time. What no sample saw was sent before: a simulated
-    run settles for a moment until its law looks, and sources stop with the last sample.
+    `rows` are those of one run, from its first sample, in the order of time. Tuples that no sample
+    saw were sent before the first sample: a simulated run settles for a moment before its law
+    starts, and sources stop with the last sample.
     """
     phase = int(json.loads(rows["parameters"].iloc[0])["phase"])
     seen = np.concatenate([[0.0], (rows["throughput_source"] * rows["elapsed_s"]).cumsum()])
@@ -42,5 +47,5 @@ KIND = adaptation_panels.Kind(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return adaptation_panels.figure(tables, KIND)

@@ -1,7 +1,10 @@
-"""M19 Figure 14: the graphs of VWAP (a) and PacketAnalysis (b), with the threads that are placed by hand.
+"""M19 Figure 14: the graphs of VWAP (a) and PacketAnalysis (b), with the threads that are placed by
+hand.
 
-Reads   throughput.parquet   sources: of PacketAnalysis, which is not drawn without; what was measured of the graphs
-Draws   the graphs as `millrace show` does: operators, streams, queues, and who executes what under manual
+Reads   throughput.parquet   sources: of PacketAnalysis, which is not drawn without them; the
+                             measurements of the graphs
+Draws   the graphs as `millrace show` does: operators, streams, queues, and the threads that
+        execute each operator under manual
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ FOOT_INCHES = 0.3
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure; rows of the experiment say with how many sources PacketAnalysis is drawn, and at the foot where they ran."""
+    """Return the figure. Rows of the experiment give the number of sources of PacketAnalysis, and
+    the places for the text at the foot.
+    """
     table = tables["throughput"]
     shown = [("vwap", {"placement": "hand"})]
     for sources in sorted(table["sources"].dropna().unique()):

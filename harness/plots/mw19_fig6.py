@@ -1,8 +1,10 @@
-"""M19 Figure 6: how multi-level elasticity settles, with and without what shortens it, over time.
+"""M19 Figure 6: settling of multi-level elasticity over time, with and without the rules that
+shorten it.
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], queued_ports, threads_active, times [s]
-        throughput.parquet   which cells and arms there are, and on what they were measured
-Draws   a row a machine, a panel an arm: throughput above, queues and threads below
+Reads   timeline.parquet     a row for each period: throughput_sink [tuples/s], queued_ports,
+                             threads_active, times [s]
+        throughput.parquet   the cells and arms that exist, and the machines that ran them
+Draws   a row for each machine, a panel for each arm: throughput above, queues and threads below
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ TABLES = ("throughput", "timeline")
 
 
 def cell_name(row: pd.Series) -> str:
-    """A cell for people: `pipeline, 500 operators, skewed, 1,024 B`."""
+    """Return a cell for people: `pipeline, 500 operators, skewed, 1,024 B`."""
     return f"{shape_name(row)}, {row['cost']}, {style.whole(row['payload'])} B"
 
 
@@ -27,5 +29,5 @@ KIND = adaptation_panels.Kind("How multi-level elasticity settles (M19 Figure 6)
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return adaptation_panels.figure(tables, KIND)

@@ -1,8 +1,11 @@
-"""M19 Figure 9: pipelines by size, payload and distribution of costs: dynamic elastic and multilevel against manual.
+"""M19 Figure 9: pipelines by size, payload and distribution of costs: dynamic elastic and
+multilevel against manual.
 
-Reads   throughput.parquet   operators, payload, cost, model, arm, law, mean [tuples/s], queued, places [ports], level [threads]
+Reads   throughput.parquet   operators, payload, cost, model, arm, law, mean [tuples/s], queued,
+                             places [ports], level [threads]
         speedup.parquet      arm, against = manual: ratio, lo, hi
-Draws   a row a machine and distribution of costs, a panel a number of operators, bars by payload; below, queues and threads
+Draws   a row for each machine and distribution of costs, a panel for each number of operators, bars
+        by payload; below, queues and threads
 """
 
 from __future__ import annotations
@@ -19,5 +22,5 @@ KIND = gain_panels.Kind("Pipelines: dynamic elastic and multilevel over manual (
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return gain_panels.figure(tables, KIND)

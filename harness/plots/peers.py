@@ -1,11 +1,15 @@
-"""Other runtimes beside ours: throughput and latency over the cost of a tuple, a column a topology.
+"""Other runtimes beside ours: throughput and latency over the cost of a tuple, a column for each
+topology.
 
-Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, hi [tuples/s at the sinks], settled_share
+Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, hi [tuples/s at the
+                             sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
-Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the fastest of ours
-        below: median latency from source to sink, of sources at full speed: that of queues as full as they get
+Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the
+        fastest of ours; below: median latency from source to sink, of sources at full speed, so
+        with queues as full as they get
 
-A misreading to avoid: a share is the ratio of two means, each the luckiest of several; a few percent either way say nothing.
+A misreading to avoid: a share is the ratio of two means, each the luckiest of several; a few
+percent either way say nothing.
 """
 
 from __future__ import annotations
@@ -25,12 +29,13 @@ TABLES = ("throughput", "latency")
 TITLE = "Other runtimes beside ours, over tuple cost"
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.6
-DODGE = 0.035  # of the distance between two costs, from arm to arm: intervals must not hide each other
+# of the distance between two costs, from arm to arm: intervals must not hide each other
+DODGE = 0.035
 NS = 1e-9
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = tables["throughput"].merge(tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left")
     columns = list(places.rows_by_topology(table))
     with style.applied():
@@ -51,7 +56,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def draw(ax: Axes, rows: pd.DataFrame) -> None:
-    """The rates of one topology. An arm without a mean is named at the foot of its cost."""
+    """Draw the rates of one topology. An arm without a mean is named at the foot of its cost."""
     costs = _costs(rows)
     for name, look, line, shift in _lines(rows):
         line = line[line["mean"].notna()]
@@ -86,7 +91,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
-    """The median latencies of one topology."""
+    """Draw the median latencies of one topology."""
     costs = _costs(rows)
     for _, look, line, shift in _lines(rows):
         line = line[line["p50"].notna()]
@@ -101,7 +106,9 @@ def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """The fastest peer of one cell, and its mean over the highest of ours: `go 0.41 of ours`; "" without either."""
+    """Return the fastest peer of one cell, and its mean over the highest of ours: `go 0.41 of
+    ours`; "" without either.
+    """
     known = rows[rows["mean"].notna()]
     peers, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if peers.empty or ours.empty:
@@ -111,7 +118,9 @@ def verdict(rows: pd.DataFrame) -> str:
 
 
 def _lines(rows: pd.DataFrame):
-    """The arms in their order, ours first: name, style, rows by cost, and how far to the side they are drawn."""
+    """Yield the arms in their order, ours first: name, style, rows by cost, and how far to the side
+    they are drawn.
+    """
     arms = _arms(rows)
     for place, (name, model) in enumerate(arms):
         line = rows[rows["arm"] == name].sort_values("cost", key=lambda costs: costs.map(cost_key))

@@ -1,6 +1,7 @@
-"""Machines in figures: which there are, in what order, and what they are called. What is simulated says so, and looks so.
+"""Machines in figures: their order, names and colours. Simulated ones are named and tinted as such.
 
-Rows of the tables tell where they are from by `machine`, `simulated` and `software`; together these are a *place*.
+In the rows of the tables, `machine`, `simulated` and `software` give the origin; together these are
+a *place*.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from harness.plots import style
 T = TypeVar("T")
 
 MACHINES = ("xeon", "power8")
-"""The order in which simulated machines appear, that of P17's figures; others follow by name. Fewer CPUs of one come first."""
+"""Order of simulated machines, that of P17's figures; others follow by name. Of one machine, fewer
+CPUs come first."""
 
 COLUMNS = ["machine", "simulated", "software"]
 
 
 def by_place(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each place with its name: simulated machines first. The name is "" of real threads without any."""
+    """Yield the rows of each place with its name: simulated machines first. The name of real
+    threads is "" if there are no others.
+    """
     parts = [rows for _, rows in table.groupby(COLUMNS, dropna=False, sort=False)]
     for rows in sorted(parts, key=lambda rows: _rank(rows.iloc[0])):
         row = rows.iloc[0]
@@ -35,7 +39,9 @@ def by_place(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def rows_by_topology(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each topology at each place, with the place's name: topology by topology what is simulated, then the rest."""
+    """Yield the rows of each topology at each place, with the place's name: by topology, simulated
+    places first.
+    """
     places = list(by_place(table))
     topologies = style.in_order(table["topology"], style.TOPOLOGIES)
     for simulated in (True, False):
@@ -47,7 +53,9 @@ def rows_by_topology(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def side_by_side(rows: Sequence[Sequence[T]], most: int = 3) -> list[Sequence[T]]:
-    """Rows of panels as they are; but where each has a single one, up to `most` of them share a row."""
+    """Return rows of panels unchanged; but if each has a single one, up to `most` of them share a
+    row.
+    """
     if any(len(row) > 1 for row in rows):
         return list(rows)
     flat = [panel for row in rows for panel in row]
@@ -55,7 +63,9 @@ def side_by_side(rows: Sequence[Sequence[T]], most: int = 3) -> list[Sequence[T]
 
 
 def name(row: pd.Series) -> str:
-    """A place for people: `xeon (simulated)`, `xeon with 16 CPUs (simulated, costs of streams-4.2)`, `local (measured)`."""
+    """Return a place for people: `xeon (simulated)`, `xeon with 16 CPUs (simulated, costs of
+    streams-4.2)`, `local (measured)`.
+    """
     if not row["simulated"]:
         return f"{row['machine']} (measured)"
     other = "" if row["software"] in (None, DEFAULT_SOFTWARE) or pd.isna(row["software"]) else f", costs of {row['software']}"
@@ -63,13 +73,13 @@ def name(row: pd.Series) -> str:
 
 
 def at(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
-    """The rows of a table that are of the same cell at the same place as a row."""
+    """Return the rows of a table that have the cell and the place of `row`."""
     found = at_place(table, row)
     return found[found["cell"] == row["cell"]]
 
 
 def at_place(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
-    """The rows of a table that are of the same place as a row."""
+    """Return the rows of a table that have the place of `row`."""
     same = pd.Series(True, index=table.index)
     for column in COLUMNS:
         same &= table[column].isna() if pd.isna(row[column]) else table[column] == row[column]
@@ -77,13 +87,13 @@ def at_place(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
 
 
 def tint(ax: Axes, rows: pd.DataFrame) -> None:
-    """Colour the background of axes that show what was simulated."""
+    """Colour the background of axes with simulated results."""
     if rows["simulated"].astype(bool).any():
         ax.set_facecolor(style.SIMULATED)
 
 
 def legend(table: pd.DataFrame) -> list[Artist]:
-    """What the tint means, if there is any."""
+    """Return the legend entry of the tint; empty if there is no tint."""
     if not table["simulated"].astype(bool).any():
         return []
     return [Patch(facecolor=style.SIMULATED, edgecolor=style.FAINT, lw=0.6, label="simulated")]

@@ -1,8 +1,10 @@
 """P17 Figure 11: throughput and thread level over time in individual elastic runs.
 
-Reads   timeline.parquet     a row a period: throughput_submitted [tuples/s, all operators], threads_active, phase, times [s]
+Reads   timeline.parquet     a row for each period: throughput_submitted [tuples/s, all operators],
+                             threads_active, phase, times [s]
         throughput.parquet   which cells there are, and on what they were measured
-Draws   a row a graph, a column a run; throughput left, from 0, and active threads right, from 0, as steps
+Draws   a row for each graph, a column for each run; throughput left, from 0, and active threads
+        right, from 0, as steps
 """
 
 from __future__ import annotations
@@ -25,5 +27,5 @@ KIND = time_panels.Kind(
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     return time_panels.figure(tables["timeline"], tables["throughput"], KIND)

@@ -1,9 +1,12 @@
-"""Throughput and latency of C-Stream's scheduling policies, over threads or over a parameter: the form of its Figures 4 to 8.
+"""Throughput and latency of C-Stream's scheduling policies, over threads or over a parameter: the
+form of its Figures 4 to 8.
 
-A row of columns a machine, a column a topology; throughput above, median latency below. A policy keeps its colour and marker.
+A row of columns for each machine, a column for each topology; throughput above, median latency
+below. A policy keeps its colour and marker.
 
-A misreading to avoid: the paper has the average latency, which a few tuples may rule; this is the median of each arm. Sources
-send as fast as they can, so it is that of queues as full as they get.
+A misreading to avoid: the paper has the average latency, which a few tuples may dominate; this is
+the median of each arm. Sources send as fast as they can, so the latency is that of queues as full
+as they get.
 """
 
 from __future__ import annotations
@@ -23,14 +26,15 @@ INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.1
 ROW_INCHES = 2.5
 MOST_COLUMNS = 4
-CUT = 1.5  # times the highest mean the axis reaches at most: an interval of few runs may be many times as long
+# longest axis, in highest means: an interval of few runs may be many times as long
+AXIS_LIMIT_FACTOR = 1.5
 DODGE = 0.012  # of the axis, from policy to policy
 NS = 1e-9
 
 
 @dataclass(frozen=True)
 class Across:
-    """What is along the horizontal axis: a column of the throughput table, and its name."""
+    """Column of the throughput table along the horizontal axis, and its name."""
 
     column: str
     name: str
@@ -40,7 +44,9 @@ THREADS = Across("threads", "threads")
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str, across: Across, rate: str = "throughput at the sinks") -> Figure:
-    """The figure from the rows of its experiment; `rate`: what the means of the throughput table are."""
+    """Return the figure from the rows of its experiment; `rate`: meaning of the means in the
+    throughput table.
+    """
     table = joined(tables)
     rows = panels(table)
     columns = max(map(len, rows))
@@ -67,7 +73,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, across: Across, rate:
 
 
 def panels(table: pd.DataFrame) -> list[Sequence[tuple[str, pd.DataFrame]]]:
-    """The rows of each topology with the name of its place: places below each other, or beside where each has one topology."""
+    """Return the rows of each topology with the name of its place: places below each other, or side
+    by side if each has one topology.
+    """
     rows = [
         [(called, here[here["topology"] == topology]) for topology in style.in_order(here["topology"], style.TOPOLOGIES)]
         for called, here in places.by_place(table)
@@ -76,23 +84,25 @@ def panels(table: pd.DataFrame) -> list[Sequence[tuple[str, pd.DataFrame]]]:
 
 
 def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The throughput rows with the median latency of each, p50 [ns]."""
+    """Return the throughput rows with the median latency of each, p50 [ns]."""
     return tables["throughput"].merge(tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left")
 
 
 def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
-    """The rates of one topology, a line a policy; an arm without a mean is a cross on the axis."""
+    """Draw the rates of one topology, a line for each policy; an arm without a mean is a cross on
+    the axis.
+    """
     for policy, look, line, shift in lines(rows, across):
         means.draw(ax, line[across.column].astype(float) + shift, line, look, policy)
     mean, end = rows["mean"].max(), rows["hi"].max()
-    highest = min(end, CUT * mean) if end > mean else mean
+    highest = min(end, AXIS_LIMIT_FACTOR * mean) if end > mean else mean
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
     ax.yaxis.set_major_formatter(style.rates())
     _ticks(ax, rows, across)
 
 
 def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
-    """The median latencies of one topology."""
+    """Draw the median latencies of one topology."""
     for policy, look, line, shift in lines(rows, across):
         line = line[line["p50"].notna()]
         x = line[across.column].astype(float) + shift
@@ -102,7 +112,9 @@ def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
 
 
 def log_seconds(ax: Axes) -> None:
-    """A logarithmic vertical axis of seconds; where it spans few decades, 2 and 5 times powers of ten have labels too."""
+    """Set a logarithmic vertical axis of seconds; if it spans few decades, 2 and 5 times powers of
+    ten have labels too.
+    """
     ax.set_yscale("log")
     low, high = ax.get_ylim()
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
@@ -111,7 +123,9 @@ def log_seconds(ax: Axes) -> None:
 
 
 def lines(rows: pd.DataFrame, across: Across):
-    """Each policy with its look, its rows in order, and how far aside they are drawn, so that no interval hides another."""
+    """Yield each policy with its style, its rows in order, and how far to the side they are drawn,
+    so that no interval hides another.
+    """
     policies = style.in_order(rows["policy"].dropna(), list(style.POLICIES))
     values = rows[across.column].dropna().astype(float)
     step = DODGE * (values.max() - values.min() or 1.0)
@@ -122,7 +136,7 @@ def lines(rows: pd.DataFrame, across: Across):
 
 
 def legend(table: pd.DataFrame) -> list[Line2D]:
-    """The policies that are there."""
+    """Return the legend of the policies in the table."""
     return [
         Line2D([], [], color=look.color, ls=look.line, marker=look.marker, ms=4.5, label=policy)
         for policy in style.in_order(table["policy"].dropna(), list(style.POLICIES))
@@ -131,7 +145,9 @@ def legend(table: pd.DataFrame) -> list[Line2D]:
 
 
 def called_topology(rows: pd.DataFrame, across: Across) -> str:
-    """A topology with what all its rows have of size and threads: `replicated, width 12, 4 threads`."""
+    """Return a topology with the sizes and threads that all its rows share: `replicated, width 12,
+    4 threads`.
+    """
     said = [str(rows["topology"].iloc[0])]
     sizes = {"width": "width {}", "operators": "{} operators", "depth": "depth {}", "threads": "{} threads"}
     for column, words in sizes.items():

@@ -1,4 +1,6 @@
-"""What every figure says at its foot: measured or simulated, on what, how often, what the intervals are, of which commit."""
+"""Origin of a figure's data, at its foot: measured or simulated, machine, number of runs, meaning
+of the intervals, commit.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from harness.plots import style
 
 
 class Runs(str):
-    """What the lines and bands of a figure are that shows runs over time, not means of them."""
+    """Meaning of the lines and bands of a figure that shows runs over time, not means of them."""
 
 
 def sentence(table: pd.DataFrame, interval: str | None) -> str:
-    """The foot of a figure of what rows of the throughput table are about; `interval` says what its error bars are,
-    None that it shows single runs.
+    """Return the text at the foot of a figure about these rows of the throughput table; `interval`:
+    meaning of its error bars, None if it shows single runs.
     """
     simulated = table["simulated"].astype(bool)
     parts = []
@@ -34,7 +36,7 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         of = "" if isinstance(interval, Runs) else "Mean of "
         parts.append(f"{of}n = {spread} runs{_processes(simulated)}; {interval}{where}.")
     if isinstance(interval, Runs):
-        interval = None  # what follows speaks of means
+        interval = None  # the later sentences are about means
     banded = table[table["band_lo"].notna()]
     if interval is not None and len(banded):
         parts.append(
@@ -70,8 +72,8 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
 
 
 def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
-    """Write the sentence at the foot of the figure. One that is simulated as a whole also says so in its top corner; where only
-    some panels are, these say so.
+    """Write the sentence at the foot of the figure. A figure that is simulated as a whole also says
+    so in its top corner; if only some panels are simulated, these panels say so.
     """
     foot(figure, sentence(table, interval))
     if table["simulated"].astype(bool).all():
@@ -86,7 +88,9 @@ def foot(figure: Figure, text: str) -> None:
 
 
 def _processes(simulated: pd.Series) -> str:
-    """Measured runs have a process each; simulated ones need none of their own."""
+    """Return the words about processes: measured runs have a process each; simulated ones need none
+    of their own.
+    """
     if simulated.all():
         return ""
     return ", the measured ones each in a fresh process" if simulated.any() else ", each in a fresh process"
@@ -100,7 +104,7 @@ def _where(table: pd.DataFrame) -> str:
 
 
 def _described(table: pd.DataFrame) -> str:
-    """The machines that were simulated, with the software whose costs they had."""
+    """Return the machines that were simulated, with the software whose costs they had."""
     machines = sorted({for_people(str(machine)) for machine in table["machine"]})
     software = sorted({str(name) for name in table["software"].dropna()})
     costs = f" with the software costs of {' and '.join(software)}" if software else ""
@@ -108,7 +112,7 @@ def _described(table: pd.DataFrame) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    """Names for people: `a`, `a and b`, `a, b and c`."""
+    """Return names for people: `a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -1,4 +1,6 @@
-"""Arms of figures in which queues come and go: what they are called, how they look, which share of the ports has a queue."""
+"""Arms of figures in which queues come and go: their names, their styles, and the share of ports
+with a queue.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,18 @@ LAWS = {
     "middleware19": ModelStyle("#8f6200", "X", (0, (4, 1.5))),
     "streams": ModelStyle("#4d3500", "*", (0, (1.5, 1.2))),
 }
-"""One model under several laws: shades of its colour, with markers of their own."""
+"""Styles of one model under several laws: shades of its colour, with markers of their own."""
 
 THREAD_LAWS = {"millrace": style.of_model(ELASTIC), "streams": ModelStyle("#7d3a5f", "d", (0, (4, 1.5)))}
-"""The same of the dynamic model whose threads a law chooses."""
+"""Styles of the dynamic model by the law that chooses its threads."""
 
 OURS = "millrace"  # the law that needs no name in a legend
 
 
 def look(row: pd.Series) -> ModelStyle:
-    """How an arm looks: multilevel by its law, dynamic by whether one chooses its threads, others by their model."""
+    """Return the style of an arm: multilevel by its law, dynamic by the law of its threads if it
+    has one, others by their model.
+    """
     if row["model"] == MULTILEVEL or row["elastic"]:
         laws = LAWS if row["model"] == MULTILEVEL else THREAD_LAWS
         return laws.get(str(row["law"]), style.UNKNOWN_MODEL)
@@ -33,7 +37,9 @@ def look(row: pd.Series) -> ModelStyle:
 
 
 def called(row: pd.Series) -> str:
-    """An arm for people: `manual`, `dynamic elastic (streams)`, `multilevel (middleware19, plain)`; ours is not named."""
+    """Return an arm for people: `manual`, `dynamic elastic (streams)`, `multilevel (middleware19,
+    plain)`; our law is not named.
+    """
     if row["model"] == MULTILEVEL:
         _, *told = str(row["arm"]).split("-")
         return MULTILEVEL + (f" ({', '.join(told)})" if told else "")
@@ -43,7 +49,7 @@ def called(row: pd.Series) -> str:
 
 
 def order(row: pd.Series) -> tuple:
-    """Sorts arms: by model, then the laws, ours first."""
+    """Return the sort key of an arm: by model, then the laws, ours first."""
     models, laws = list(style.MODELS), list(LAWS)
     model, law = row["model"], str(row["law"])
     return (
@@ -54,25 +60,27 @@ def order(row: pd.Series) -> tuple:
 
 
 def in_order(table: pd.DataFrame) -> list[pd.Series]:
-    """The rows of arms in the order in which figures show them."""
+    """Return the rows of arms in the order in which figures show them."""
     return sorted((row for _, row in table.iterrows()), key=order)
 
 
 def thread_elasticity(cell: pd.DataFrame) -> pd.Series | None:
-    """Of a cell's arms with queues everywhere and a law that chooses the threads, the one that M19 compares with: under IBM's
-    law, else ours. None if there is none.
+    """Return the arm that M19 compares with: queues everywhere and threads chosen by IBM's law, or
+    else by ours. None if the cell has neither.
     """
     rows = cell[(cell["model"] == "dynamic") & cell["elastic"].astype(bool)].set_index("law", drop=False)
     return next((rows.loc[law] for law in ("streams", OURS) if law in rows.index), None)
 
 
 def shares(cell: pd.DataFrame) -> pd.Series:
-    """Which share of the ports that may have a queue has one, 0 .. 1, for each arm; NaN: not known."""
+    """Return for each arm the share of the ports that may have a queue that have one, 0 .. 1; NaN:
+    not known.
+    """
     return (cell["queued"] / cell["places"]).astype(float)
 
 
 def legend(table: pd.DataFrame) -> list[Artist]:
-    """A line with its marker for each name of an arm in a throughput table."""
+    """Return a line with its marker for each name of an arm in a throughput table."""
     found: dict[str, ModelStyle] = {}
     for row in in_order(table):
         found.setdefault(called(row), look(row))

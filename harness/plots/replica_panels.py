@@ -1,10 +1,13 @@
-"""Adaptation of threads and replicas, over the cost of busy operators and over time: the form of C-Stream's Figures 9 and 10.
+"""Adaptation of threads and replicas, over the cost of busy operators and over time: the form of
+C-Stream's Figures 9 and 10.
 
-A row a machine. Over cost: throughput under each law, with one thread and one replica, and with the threads and replicas that
-were best of those tried by hand; then the threads and replicas that each law ended with. Over time: one run of each law.
+A row for each machine. Over cost: throughput under each law, with one thread and one replica, and
+with the threads and replicas that were best of those tried by hand; then the threads and replicas
+that each law ended with. Over time: one run of each law.
 
-A misreading to avoid: replicas are those of one busy operator, in the mean where there are several. The best by hand is the
-best of a few numbers of threads and replicas, the same for all operators, and more of them than are needed cost it little.
+A misreading to avoid: replicas are those of one busy operator, the mean if there are several. The
+best by hand is the best of a few numbers of threads and replicas, equal for all operators, and more
+of them than needed cost it little.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ LOOKS: dict[str, ModelStyle] = {
     BY_HAND: ModelStyle("#009e73", "D", "-"),
     BASE: ModelStyle("#000000", "^", "-"),
 }
-"""What stands in the panels over cost. The laws come first, in the order of the panels over time."""
+"""Styles of the lines over cost. The laws come first, in the order of the panels over time."""
 
 OPERATORS = ("#cc79a7", "#e69f00", "#56b4e9", "#8c6d31")
 """Colours of operators over time."""
@@ -43,7 +46,9 @@ COLUMNS = ["topology", "operators", "busy"]
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str, shown_us: int) -> Figure:
-    """The figure from the rows of its experiment; over time at the cost that is nearest to `shown_us`."""
+    """Return the figure from the rows of its experiment; over time at the cost that is nearest to
+    `shown_us`.
+    """
     table, timeline = tables["throughput"], tables["timeline"]
     rows = list(places.by_place(table))
     laws = [law for law in LOOKS if law in set(table["law"].dropna())]
@@ -75,7 +80,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, shown_us: int) -> Fig
 
 
 def of_lines(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rows of each line, cheapest first."""
+    """Return the rows of each line, cheapest first."""
     fixed = rows[~rows["elastic"].astype(bool)]
     by_hand = fixed[(fixed["threads"] > 1) & fixed["mean"].notna()]
     best = by_hand.loc[by_hand.groupby("cell")["mean"].idxmax()] if len(by_hand) else by_hand
@@ -85,7 +90,7 @@ def of_lines(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
-    """Throughput over cost; an arm without a mean is a cross on the axis."""
+    """Draw throughput over cost; an arm without a mean is a cross on the axis."""
     for name, line, aside in _dodged(lines):
         means.draw(ax, line["busy"].astype(float) + aside, line, LOOKS[name], name, MARKER)
     highest = max((line["mean"].max() for line in lines.values() if line["mean"].notna().any()), default=0.0)
@@ -95,7 +100,7 @@ def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
 
 
 def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
-    """Threads and replicas that laws ended with, over cost: means of the runs."""
+    """Draw the threads and replicas that laws ended with, over cost: means of the runs."""
     for name, line, aside in _dodged(lines):
         look, line = LOOKS[name], line[line["level"].notna()]
         x = line["busy"].astype(float) + aside
@@ -107,13 +112,15 @@ def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
 
 
 def one_run(rows: pd.DataFrame, law: str) -> pd.DataFrame:
-    """The periods of the first run under a law that did not fail."""
+    """Return the periods of the first run under a law that did not fail."""
     rows = rows[(rows["law"] == law) & ~rows["failed"].astype(bool)]
     return rows[rows["run_id"] == rows.sort_values("repeat")["run_id"].iloc[0]].sort_values("time_s") if len(rows) else rows
 
 
 def draw_over_time(ax: Axes, run: pd.DataFrame) -> None:
-    """Threads, and the replicas of each operator that ever had several, period by period of one run."""
+    """Draw threads, and the replicas of each operator that ever had several, period by period of
+    one run.
+    """
     if run.empty:
         ax.text(0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=style.FAINT)
         return
@@ -135,12 +142,12 @@ def draw_over_time(ax: Axes, run: pd.DataFrame) -> None:
 
 
 def nearest(rows: pd.DataFrame, shown_us: int) -> pd.Series:
-    """A row of the cell whose cost is nearest."""
+    """Return a row of the cell whose cost is nearest."""
     return rows.loc[(rows["busy"].astype(float) - shown_us).abs().idxmin()]
 
 
 def legend(table: pd.DataFrame) -> list[Line2D]:
-    """What lines over cost are; threads are full lines, replicas dashed."""
+    """Return the legend of lines over cost; threads are full lines, replicas dashed."""
     names = [name for name in LOOKS if name in of_lines(table)]
     handles = [
         Line2D(

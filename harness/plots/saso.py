@@ -1,13 +1,18 @@
-"""The SASO bench: how well each control law does over all scenarios (stability, accuracy, settling, overshoot; M19 §1).
+"""The SASO bench: quality of each control law over all scenarios (stability, accuracy, settling,
+overshoot; M19 §1).
 
-Reads   saso.parquet   a row a law and scenario: law, held_out [whether its kind of curve only scores, for laws' constants were
-                       chosen on the others], accuracy [settled throughput over the best], settling [periods], overshoot
-                       [most threads over the best level], changes [level changes in 50 periods after settling], regret
-                       [share of the oracle's throughput lost]; further columns say what the scenario was
-Draws   a panel a metric, a row a law, best on top; dot: median, bar: quartiles, line: 5 to 95 % of the scenarios
+Reads   saso.parquet   a row for each law and scenario: law, held_out [true if its kind of curve
+                       only scores; laws' constants were chosen on the others], accuracy [settled
+                       throughput over the best], settling [periods], overshoot [most threads
+                       over the best level], changes [level changes in 50 periods after
+                       settling], regret [share of the oracle's throughput lost]; further columns
+                       describe the scenario
+Draws   a panel for each metric, a row for each law, best on top; dot: median, bar: quartiles,
+        line: 5 to 95 % of the scenarios
 
-A misreading to avoid: a strip is the spread over scenarios of unequal difficulty, not the uncertainty of a mean. All laws met
-the same scenarios, so medians may be compared although strips overlap.
+A misreading to avoid: a strip is the spread over scenarios of unequal difficulty, not the
+uncertainty of a mean. All laws met equal scenarios, so medians may be compared although strips
+overlap.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ PANEL_WIDTH, ROW_HEIGHT = 2.15, 0.36  # inches
 
 @dataclass(frozen=True)
 class Metric:
-    """A column and how it is drawn."""
+    """Column of the table, and the way it is drawn."""
 
     column: str
     title: str
@@ -44,17 +49,17 @@ class Metric:
     is_share: bool = False
     best: float | None = None
     is_signed: bool = False
-    held_out: bool | None = None  # of scenarios that only score, of the others, or of all
+    held_out: bool | None = None  # only scenarios that only score, only the others, or all
 
     @property
     def direction(self) -> str:
-        """Which way is better, for people."""
+        """Direction in which a value is better, for people."""
         if self.best is not None:
             return f"{self.best:g} is best"
         return "better →" if self.more_is_better else "← better"
 
     def told(self, value: float) -> str:
-        """A value for people: `97 %`, `2.5`."""
+        """Return a value for people: `97 %`, `2.5`."""
         return f"{value:.1%}".replace("%", " %") if self.is_share else f"{value:.3g}"
 
 
@@ -69,7 +74,9 @@ METRICS = (
 
 
 def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None:
-    """One metric: a strip a law, the first one on top, with its median in figures. Scenarios that have no value are counted."""
+    """Draw one metric: a strip for each law, the first one on top, with its median in figures.
+    Scenarios without a value are counted.
+    """
     medians: dict[int, float] = {}
     for row, law in enumerate(laws):
         values = table.loc[table["law"] == law, metric.column].replace(math.inf, math.nan)
@@ -93,7 +100,9 @@ def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the bench's table. Raises UserError, naming them, if columns are missing."""
+    """Return the figure from the bench's table. Raises UserError, naming them, if columns are
+    missing.
+    """
     table = tables["saso"]
     columns = list(dict.fromkeys(["held_out", *(metric.column for metric in METRICS)]))
     check(table, "saso", columns, "millrace laws bench --table")
@@ -101,14 +110,14 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def check(table: pd.DataFrame, name: str, columns: Sequence[str], command: str) -> None:
-    """Raises UserError, naming them, if columns of a bench's table are missing."""
+    """Raise UserError, naming them, if columns of a bench's table are missing."""
     missing = [each for each in ("law", "scenario", *columns) if each not in table]
     if missing:
         raise UserError(f"the table {name} lacks {', '.join(missing)}; `{command}` makes it")
 
 
 def panels(table: pd.DataFrame, metrics: Sequence[Metric], title: str, foot: str) -> Figure:
-    """A panel a metric, laws by their mean regret."""
+    """Return a panel for each metric, laws by their mean regret."""
     laws = list(table.groupby("law")["regret"].mean().sort_values(kind="stable").index)
     with style.applied():
         drawing = style.plt.figure(figsize=(PANEL_WIDTH * len(metrics) + 1.0, ROW_HEIGHT * len(laws) + 2.2))
@@ -131,13 +140,15 @@ def _strip(ax: Axes, row: int, values: pd.Series, color: str) -> None:
 
 
 def _words(side: str, below: bool) -> dict:
-    """How a text above or below a strip looks; `side` of it is at its place."""
+    """Return the style of a text above or below a strip; its edge `side` is at its place."""
     look = {"fontsize": 7, "color": style.INK, "ha": side, "va": "top" if below else "bottom", "zorder": 5}
     return look | {"xytext": (0, -5 if below else 5), "textcoords": "offset points"}
 
 
 def _side(place: float, low: float, high: float) -> str:
-    """Which side of a text goes to `place`, so that the text stays between `low` and `high`."""
+    """Return the edge of a text that goes to `place`, so that the text stays between `low` and
+    `high`.
+    """
     share = (place - low) / (high - low)
     return "left" if share < 0.15 else "right" if share > 0.85 else "center"
 
@@ -145,7 +156,8 @@ def _side(place: float, low: float, high: float) -> str:
 def _scale(ax: Axes, metric: Metric) -> None:
     low, high = ax.get_xlim()
     end = 1.0 if metric.more_is_better else 0.0
-    room = 0.04 * max(abs(high - end), abs(end - low), 0.01)  # for half a dot beyond the last value that there can be
+    # for half a dot beyond the last possible value
+    room = 0.04 * max(abs(high - end), abs(end - low), 0.01)
     if not metric.is_signed:
         ax.set_xlim(*((low, end + room) if metric.more_is_better else (end - room, high)))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
@@ -166,7 +178,7 @@ def _legend() -> list[Line2D]:
 
 
 def _sentence(table: pd.DataFrame) -> str:
-    """The foot: nothing here was measured."""
+    """Return the text at the foot: nothing here was measured."""
     scenarios = table["scenario"].nunique()
     return (
         f"Computed, not measured: each law in closed loop with {style.whole(scenarios)} scenarios (throughput curve, noise, "

@@ -1,11 +1,15 @@
-"""The SASO bench in two dimensions: how well laws place queues and choose threads, over all scenarios (M19 §1).
+"""The SASO bench in two dimensions: quality of laws that place queues and choose threads, over all
+scenarios (M19 §1).
 
-Reads   saso_placement.parquet   a row a law and scenario: law, accuracy [settled throughput over the oracle's], regret [share
-                                 lost against the oracle], settling [periods], settled_threads, best_threads; and settled_parts,
-                                 best_parts, which are queues
-Draws   a panel a metric, a row a law, best on top, as `saso`; threads and queues in doublings of what the oracle takes
+Reads   saso_placement.parquet   a row for each law and scenario: law, accuracy [settled
+                                 throughput over the oracle's], regret [share lost against the
+                                 oracle], settling [periods], settled_threads, best_threads; and
+                                 settled_parts, best_parts, which are queues
+Draws   a panel for each metric, a row for each law, best on top, as `saso`; threads and queues as
+        doublings of the oracle's numbers
 
-A misreading to avoid: fewer threads or queues than the oracle's are a saving only where accuracy is near 100 %.
+A misreading to avoid: fewer threads or queues than the oracle's are a saving only where accuracy is
+near 100 %.
 """
 
 from __future__ import annotations
@@ -33,7 +37,9 @@ METRICS = (
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the bench's table. Raises UserError, naming them, if columns are missing."""
+    """Return the figure from the bench's table. Raises UserError, naming them, if columns are
+    missing.
+    """
     table = tables["saso_placement"]
     counts = [f"{which}_{what}" for what in COUNTED.values() for which in ("settled", "best")]
     check(table, "saso_placement", ["accuracy", "settling", "regret", *counts], "millrace laws bench --multilevel --table")
@@ -44,7 +50,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _sentence(table: pd.DataFrame) -> str:
-    """The foot: nothing here was measured."""
+    """Return the text at the foot: nothing here was measured."""
     scenarios = table["scenario"].nunique()
     return (
         f"Computed, not measured: each in closed loop with {style.whole(scenarios)} scenarios (throughput over placement and "

@@ -1,7 +1,9 @@
-"""How many runs of a mean became stationary: what its marker and words tell. Means are over all correct runs.
+"""Number of runs of a mean that became stationary: its display by markers and words. Means are over
+all correct runs.
 
-A simulated run that never settled has no throughput at the sinks worth the name: its queues still fill. The tables then have
-what its graph got through, hops executed over the hops of a tuple. That is another quantity, and its marker is half full.
+A simulated run that never settled has no useful throughput at the sinks: its queues still fill. The
+tables then have the rate of its graph, hops executed over the hops of a tuple. That is another
+quantity, and its marker is half full.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ HOPS = "never settled, simulated:\nhops executed, not at sinks"
 UNSETTLED_HATCH, HOPS_HATCH = "////", "xxxx"
 
 HALO = [withStroke(linewidth=2.0, foreground="white")]
-"""Around a text that lines may cross."""
+"""Halo around a text that lines may cross."""
 
 
 def filled(row: pd.Series, look: style.ModelStyle) -> dict[str, Any]:
-    """The marker of a throughput row, as `Axes.plot` takes it. It is full of its colour if all runs became stationary, white if
-    none did, and in between has so much of the colour as is the share of them that did; half full if it is of hops executed.
+    """Return the marker of a throughput row, as arguments of `Axes.plot`. It has the full colour if
+    all runs became stationary, is white if none did, and in between is mixed by the share of those
+    that did; half full if the rate is of hops executed.
     """
     shape = {"marker": look.marker, "color": look.color}
     if is_of_hops(row):
@@ -37,23 +40,27 @@ def filled(row: pd.Series, look: style.ModelStyle) -> dict[str, Any]:
 
 
 def is_of_hops(row: pd.Series) -> bool:
-    """Whether the mean is, in part at least, of hops executed and not of tuples at the sinks."""
+    """Return True if the mean is, in part at least, of hops executed and not of tuples at the
+    sinks.
+    """
     return row["mean_of"] in ("hops executed", "both")
 
 
 def shade(color: str, share: float) -> Color:
-    """So much of a colour, the rest white."""
+    """Return a colour mixed with white; `share` is the part of the colour."""
     red, green, blue = (1 - share * (1 - channel) for channel in to_rgb(color))
     return red, green, blue
 
 
 def all_settled(row: pd.Series) -> bool:
-    """Whether every run of a mean became stationary."""
+    """Return True if every run of a mean became stationary."""
     return not row["settled_share"] < 1
 
 
 def words(row: pd.Series) -> str:
-    """How many runs became stationary: `never settled`, `2 of 3 settled`; "" if all did."""
+    """Return the number of runs that became stationary: `never settled`, `2 of 3 settled`; "" if
+    all did.
+    """
     if all_settled(row):
         return ""
     runs, unsettled = int(row["n"]), int(row["unsettled"])
@@ -61,7 +68,7 @@ def words(row: pd.Series) -> str:
 
 
 def legend(table: pd.DataFrame) -> list[Artist]:
-    """What fills mean, of those that a figure has besides full ones."""
+    """Return the legend of the fills that a figure has, except the full one."""
     shares = table["settled_share"][~_of_hops(table)].dropna()
     shown = {"never settled": (0.0, shares == 0), "half of the runs settled": (0.5, (shares > 0) & (shares < 1))}
     handles = [
@@ -76,14 +83,16 @@ def legend(table: pd.DataFrame) -> list[Artist]:
 
 
 def hatch(rows: list[pd.Series]) -> str:
-    """Of a bar that stands for the ratio of two rows: "" if all runs of both became stationary."""
+    """Return the hatching of a bar for the ratio of two rows: "" if all runs of both became
+    stationary.
+    """
     if any(map(is_of_hops, rows)):
         return HOPS_HATCH
     return "" if all(map(all_settled, rows)) else UNSETTLED_HATCH
 
 
 def hatches(table: pd.DataFrame) -> list[Artist]:
-    """What hatchings mean, of those that bars of a figure have."""
+    """Return the legend of the hatchings that bars of a figure have."""
     told = {"not all runs settled": UNSETTLED_HATCH, HOPS: HOPS_HATCH}
     found = {hatch([row]) for _, row in table[table["mean"].notna()].iterrows()}
     look = {"facecolor": "white", "edgecolor": style.INK}

@@ -1,9 +1,10 @@
 """Our models beside Storm, topology by topology: the form of C-Stream Figures 12 and 13.
 
-A panel a machine. Along the axis are the topologies; above each stand the rates of all arms, ours first, and what the best of
-ours reaches of the best of Storm's.
+A panel for each machine. Topologies are along the axis; above each are the rates of all arms, ours
+first, and the ratio of our best to Storm's best.
 
-A misreading to avoid: Storm runs on this machine only. Compare what is simulated within its panel.
+A misreading to avoid: Storm runs on this machine only. Compare simulated results within their
+panel.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ TABLES = ("throughput",)
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES, LEAST_INCHES, HEIGHT_INCHES = 5.0, 9.0, 4.6
 GROUP = 0.7  # width of the arms of a topology together; 1 is the distance to the next topology
-ROOM = 1.22  # times the highest rate the axis reaches, so that there is room for the comparison
-MARKERS = "vXPDos"  # of several arms of one model
+ROOM = 1.22  # end of the axis, in highest rates: leaves room for the comparison
+MARKERS = "vXPDos"  # for several arms of one model
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
-    """The figure from the rows of its experiment."""
+    """Return the figure from the rows of its experiment."""
     table = tables["throughput"]
     looks = arm_looks(table)
     panels = list(places.by_place(table))
@@ -46,7 +47,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
 
 
 def arm_looks(table: pd.DataFrame) -> dict[str, style.ModelStyle]:
-    """Each arm with its look, ours first: the colour of its model, or peer, and a marker of its own."""
+    """Return each arm with its style, ours first: the colour of its model, or peer, and a marker of
+    its own.
+    """
     models = dict(zip(table["arm"], table["model"], strict=True))
     threads = dict(zip(table["arm"], table["threads"].where(table["level"].isna(), math.inf).fillna(0), strict=True))
     order = [*style.MODELS, *style.PEERS]
@@ -60,7 +63,7 @@ def arm_looks(table: pd.DataFrame) -> dict[str, style.ModelStyle]:
 
 
 def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> None:
-    """The rates at one place. An arm without a mean is a cross on the axis."""
+    """Draw the rates at one place. An arm without a mean is a cross on the axis."""
     topologies = style.in_order(rows["topology"], style.TOPOLOGIES)
     rows = rows.sort_values("topology", key=lambda names: names.map(topologies.index), kind="stable")
     shapes = dict(iter(rows.groupby(rows.apply(called_cell, axis=1), sort=False)))
@@ -91,18 +94,22 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
 
 
 def grown(row: pd.Series) -> str:
-    """What an adapting run ended with: `12 threads`, and below it `6.5 replicas`: the mean of those that may have any."""
+    """Return the final state of an adapting run: `12 threads`, and below it `6.5 replicas`: the
+    mean of those that may have any.
+    """
     replicas = "" if pd.isna(row["replicas"]) else f"\n{row['replicas']:.3g} replicas"
     return f"{row['level']:.0f} threads{replicas}"
 
 
 def called_cell(row: pd.Series) -> str:
-    """A cell for people, a line each: `chain`, `12 operators`, `100 µs a tuple`."""
+    """Return a cell for people, on several lines: `chain`, `12 operators`, `100 µs a tuple`."""
     return "\n".join([*shape_name(row).split(", "), f"{style.whole(row['busy'])} µs a tuple"])
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """The highest rate of ours over that of Storm in one cell: `ours 1.04 of Storm`; "" without either."""
+    """Return the highest rate of ours over that of Storm in one cell: `ours 1.04 of Storm`; ""
+    without either.
+    """
     known = rows[rows["mean"].notna()]
     storm, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if storm.empty or ours.empty:

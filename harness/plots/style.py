@@ -1,7 +1,9 @@
-"""One style for all figures: a threading model keeps its colour and marker everywhere. rcParams are set here and nowhere else.
+"""One style for all figures: a threading model keeps its colour and marker everywhere. rcParams are
+set here and nowhere else.
 
-Colours are those of Okabe and Ito (Color Universal Design, 2008), which remain distinct under the common colour-vision
-deficiencies; markers and labels say the same again, so no figure depends on colour alone.
+Colours are those of Okabe and Ito (Color Universal Design, 2008), which remain distinct under the
+common colour-vision deficiencies; markers and labels carry the information as well, so no figure
+depends on colour alone.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from harness.errors import RunFailed
 INK = "#222222"
 FAINT = "#767676"  # text of lesser weight; 4.5 : 1 on white
 GRID = "#e4e4e4"
-SIMULATED = "#fdf8e4"  # behind what was not measured: light enough for the lines, and no colour of theirs
+# behind simulated results: lighter than all lines, and no line has this colour
+SIMULATED = "#fdf8e4"
 SIMULATED_LABEL = "#ffe680"
 
 PARAMETERS = {
@@ -57,7 +60,7 @@ PARAMETERS = {
 
 @dataclass(frozen=True)
 class ModelStyle:
-    """How a threading model looks."""
+    """Colour, marker and line of a threading model."""
 
     color: str
     marker: str
@@ -86,7 +89,7 @@ POLICIES: dict[str, ModelStyle] = {
 """Scheduling policies of co-routines: the paper's with full lines, ours with dashes."""
 
 TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy", "load-balance", "chain", "replicated", "tree", "reverse-tree")
-"""The order in which topologies appear; others follow by name. Models appear in the order of `MODELS`."""
+"""Order of topologies in figures; others follow by name. Models appear in the order of `MODELS`."""
 
 PEERS: dict[str, ModelStyle] = {
     "asyncio": ModelStyle("#8c6d31", "<", "-"),
@@ -106,12 +109,14 @@ UNKNOWN_MODEL = ModelStyle(FAINT, "X", ":")
 
 
 def of_model(model: str) -> ModelStyle:
-    """The style of a model, or of a peer, which has its name there; grey for one that has none yet."""
+    """Return the style of a model, or of a peer, whose name is then the model; grey if it has none
+    yet.
+    """
     return MODELS.get(model) or PEERS.get(model, UNKNOWN_MODEL)
 
 
 def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
-    """The different names, those of `order` first."""
+    """Return the different names, those of `order` first."""
     return sorted(set(names), key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
@@ -123,12 +128,14 @@ def applied() -> Iterator[None]:
 
 
 def rates() -> Formatter:
-    """Tick labels for rates: 500 k, 2 M."""
+    """Return the formatter of tick labels for rates: 500 k, 2 M."""
     return EngFormatter(sep=" ")
 
 
 def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> None:
-    """The figure's title with the legend under it, above all panels, in as few rows as fit the figure's width."""
+    """Write the figure's title with the legend under it, above all panels, in as few rows as fit
+    the figure's width.
+    """
     for rows in range(1, len(handles) + 1):
         columns = -(-len(handles) // rows)
         legend = figure.legend(
@@ -140,7 +147,7 @@ def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> 
 
 
 def whole(number: float) -> str:
-    """A whole number for people: 10,000."""
+    """Return a whole number for people: 10,000."""
     return f"{number:,.0f}"
 
 
@@ -150,14 +157,16 @@ def save(figure: Figure, paths: list[Path]) -> None:
     Raises RunFailed if a file cannot be written.
     """
     with applied():
-        # The layout asks for the size of every text, half of what drawing takes: once for all formats, as they are in the .png.
+        # The layout computes the size of every text, which is half of the drawing time. Do it once
+        # for all formats, at the sizes of the .png.
         figure.set_dpi(plt.rcParams["savefig.dpi"])
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         for path in paths:
             temporary = path.with_name(f".{path.name}.tmp")
             kind = path.suffix.removeprefix(".")
-            metadata = {"Date": None} if kind == "svg" else None  # the same table gives the same file
+            # the same table gives the same file
+            metadata = {"Date": None} if kind == "svg" else None
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 figure.savefig(temporary, format=kind, metadata=metadata)

@@ -1,7 +1,9 @@
-"""Context switches and load, as a table in a figure: what P17 §5.1 tells of dedicated and dynamic in words.
+"""Context switches and load, as a table in a figure: P17 §5.1 gives those of dedicated and dynamic
+in its text.
 
-A misreading to avoid: neither is bad by itself. Many switches for each tuple are; and with more runnable threads than CPUs some
-wait, but none of those that wait is in the way of another if they share no lock.
+A misreading to avoid: neither is bad by itself. Many switches for each tuple are; and with more
+runnable threads than CPUs some wait, but a waiting thread does not block others if they share no
+lock.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ WIDTHS = (0.46, 0.15, 0.1, 0.19, 0.1)
 
 
 def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
-    """A row a place and cost: its name; then of each model context switches a second, and the load: threads that ran or waited
-    for a CPU.
+    """Return a row for each place and cost: its name; then for each model context switches a
+    second, and the load: threads that ran or waited for a CPU.
 
-    Of dynamic the fixed level with the highest mean counts; the row says which. Rows of the throughput table; a cell in which
-    one of the models is missing has none, and no table at all is made of rows that tell no switches.
+    For dynamic, the fixed level with the highest mean counts; the row names it. `table`: rows of
+    the throughput table. A cell that lacks one of the models has no row, and without numbers of
+    switches there is no table.
     """
     found = []
     for called, rows in places.rows_by_topology(table[table["topology"] == topology]):
@@ -37,7 +40,7 @@ def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
 
 
 def draw(ax: Axes, rows: list[list[str]]) -> None:
-    """The rows that `lines` made, of one topology, on axes of their own."""
+    """Draw the rows that `lines` made, of one topology, on axes of their own."""
     ax.set_axis_off()
     heads = ["", *(f"{model}:\n{column}" for model in MODELS for column in COLUMNS)]
     drawn = ax.table([heads, *rows], loc="center", cellLoc="right", colWidths=WIDTHS, edges="horizontal")
@@ -51,7 +54,7 @@ def draw(ax: Axes, rows: list[list[str]]) -> None:
 
 
 def height(rows: list[list[str]]) -> float:
-    """Inches that the table takes."""
+    """Return the height of the table in inches."""
     return ROW_INCHES * (len(rows) + 2)
 
 

@@ -1,8 +1,8 @@
-"""Throughput against scheduler threads, a panel a cell: the form of P17 Figures 9 and 10.
+"""Throughput against scheduler threads, a panel for each cell: the form of P17 Figures 9 and 10.
 
-A misreading to avoid: the horizontal lines have no thread axis. Manual uses the sources' threads only; dedicated uses one
-thread for each input port, whatever the level says. An elastic arm's line is there to be compared with the others'; the level
-that it settled on is where its diamond is.
+A misreading to avoid: the horizontal lines have no thread axis. Manual uses the sources' threads
+only; dedicated uses one thread for each input port, at any level. An elastic arm's line is only for
+comparison with the others'; its diamond is at the level that it settled on.
 """
 
 from __future__ import annotations
@@ -23,30 +23,32 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from harness.plots import places, provenance, settled, style
 
 INTERVAL = "bars and bands: 95 % interval over the runs; arrow: it goes on above"
-CUT = 1.5  # times the highest mean the axis reaches at most: the interval of two runs may be twelve times as long as it is high
+# longest axis, in highest means: the interval of two runs may be twelve times the mean
+AXIS_LIMIT_FACTOR = 1.5
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
 BAND_ALPHA = 0.13
-ASIDE = 1.2  # times the highest level: where models without levels have their markers
-ELASTIC = "elastic"  # what arms are called, beside the models, in which a control law chooses the level
+ASIDE = 1.2  # times the highest level: place of the markers of models without levels
+ELASTIC = "elastic"  # name of arms in which a control law chooses the level
 
 
 @dataclass(frozen=True)
 class Below:
-    """What a figure shows under its panels, on axes as wide as all of them."""
+    """Part of a figure under its panels, on axes as wide as all of them."""
 
     draw: Callable[[Axes], None]
     inches: float  # high
 
 
 def draw(ax: Axes, table: pd.DataFrame) -> None:
-    """One cell: models with thread levels as lines with error bars, the others as horizontal lines with a band, elastic arms as
-    diamonds with error bars both ways.
+    """Draw one cell: models with thread levels as lines with error bars, the others as horizontal
+    lines with a band, elastic arms as diamonds with error bars both ways.
 
-    `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], elastic, law, level, level_lo, level_hi [threads],
-    failed, settled_share, and where a machine's constants were varied from band_lo to band_hi [tuples/s]: a light fill with
-    dashed edges. Intervals that would press all the rest to the axis are cut. An arm without a mean (`without_mean`) is a cross
-    on the axis; the fewer of its runs settled, the paler is its marker (`settled`).
+    `table` holds one row for each arm: model, threads, mean, lo, hi [tuples/s], elastic, law,
+    level, level_lo, level_hi [threads], failed, settled_share, and if a machine's constants were
+    varied, band_lo and band_hi [tuples/s]: a light fill with dashed edges. Intervals that would
+    press all the rest to the axis are cut. An arm without a mean (`without_mean`) is a cross on the
+    axis; the fewer of its runs settled, the paler is its marker (`settled`).
     """
     is_elastic = table["elastic"].astype(bool)
     fixed, elastic = table[~is_elastic], table[is_elastic]
@@ -67,7 +69,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.yaxis.set_major_formatter(style.rates())
     places.tint(ax, table)
     means, intervals = table[["mean", "band_hi"]].max().max(), table["hi"].max()
-    highest = min(intervals, CUT * means) if intervals > means else means
+    highest = min(intervals, AXIS_LIMIT_FACTOR * means) if intervals > means else means
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
     _cut(ax, table[table["hi"] > ax.get_ylim()[1]], levels[-1] * ASIDE)
     _name_failures(ax, table)
@@ -76,8 +78,9 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
 def figure(
     table: pd.DataFrame, title: str, note: Callable[[pd.Series], str] = lambda _: "", below: Below | None = None
 ) -> Figure:
-    """A row of panels a topology and machine, a panel a cell, in the order of their costs. `table`: throughput rows of one
-    experiment; `note`: lines under a panel's title, from one of its rows; `below`: what else there is.
+    """Return a figure with a row of panels for each topology and machine, a panel for each cell, in
+    the order of their costs. `table`: throughput rows of one experiment; `note`: lines under a
+    panel's title, from one of its rows; `below`: part under all panels.
     """
     rows = [(called, by_cost(cells)) for called, cells in places.rows_by_topology(table)]
     columns = max(len(cells) for _, cells in rows)
@@ -105,7 +108,8 @@ def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
     look = style.of_model(model)
     good = rows[rows["mean"].notna()]
     x, y = good["threads"].astype(int), good["mean"].astype(float)
-    lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN (one run: no interval) draws no bar
+    # NaN (one run: no interval) draws no bar
+    lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]
     ax.errorbar(x, y, yerr=lengths, color=look.color, ls=look.line, label=model, zorder=3)
     varied = good[good["band_lo"].notna()]
     if len(varied):
@@ -121,7 +125,7 @@ def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
 def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
     look = style.of_model(model)
     if pd.isna(row["mean"]):
-        return  # named by _name_failures; a line has no place to put a cross
+        return  # _name_failures names it; a line has no place for a cross
     ax.axhline(row["mean"], color=look.color, ls=look.line, label=model, zorder=2)
     if pd.notna(row["lo"]):
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
@@ -131,7 +135,9 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
 
 
 def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
-    """An arrow where an interval goes on above the axes; `aside`: where those without a level have their markers."""
+    """Draw an arrow where an interval goes on above the axes; `aside`: place of the markers of arms
+    without a level.
+    """
     for _, row in rows.iterrows():
         level, name = (row["level"], ELASTIC) if row["elastic"] else (row["threads"], row["model"])
         look = {"marker": "^", "ms": 4, "color": style.of_model(name).color, "clip_on": False}
@@ -139,9 +145,9 @@ def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
 
 
 def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) -> None:
-    """Where an elastic arm settled, with its law's name: above if it is the fastest one, 0th in `place`, else below, so that
-    the names of two that settled together can be read. Its interval of levels ends at the left edge if it reaches beyond: the
-    axis has no 0.
+    """Draw the level on which an elastic arm settled, with its law's name: above if it is the
+    fastest arm (`place` 0), else below, so that the names of two arms at nearly equal places can be
+    read. Its interval of levels ends at the left edge if it reaches beyond: the axis has no 0.
     """
     look = style.of_model(ELASTIC)
     if pd.isna(row["mean"]):
@@ -168,7 +174,7 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
 
 
 def _band(look: style.ModelStyle) -> dict:
-    """How the means look that other constants would have given."""
+    """Return the style of the band of means under other constants."""
     return {
         "facecolor": to_rgba(look.color, BAND_ALPHA),
         "edgecolor": to_rgba(look.color, 0.7),
@@ -179,7 +185,9 @@ def _band(look: style.ModelStyle) -> dict:
 
 
 def _whole_levels(elastic: pd.DataFrame) -> list[int]:
-    """The levels to name on the axis where no arm has a fixed one: those around the elastic arms'."""
+    """Return the levels to name on the axis if no arm has a fixed one: those around the elastic
+    arms'.
+    """
     found = elastic["level"].dropna()
     return sorted({max(1, math.floor(level)) for level in found} | {math.ceil(level) for level in found}) or [1]
 
@@ -211,35 +219,35 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
 
 
 def without_mean(row: pd.Series) -> str:
-    """Why an arm of the throughput table has no mean, in a word or two."""
+    """Return the reason why an arm of the throughput table has no mean, in a word or two."""
     if row["failed"]:
         return "failed"
     return "no rate" if row["no_rate"] else "other constants only"
 
 
 def runs_of(row: pd.Series) -> int:
-    """How many runs an arm has, variants not counted."""
+    """Return the number of runs of an arm, variants not counted."""
     return int(row["failed"] + row["n"] + row["no_rate"])
 
 
 def by_cost(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """The cells of a topology, cheapest first; costs that are words come last."""
+    """Return the cells of a topology, cheapest first; costs that are words come last."""
     cells = [cell for _, cell in table.groupby("cell", sort=False)]
     return sorted(cells, key=lambda cell: (cost_key(cell["cost"].iloc[0]), cell["cell"].iloc[0]))
 
 
 def cost_key(cost: str) -> tuple[bool, int, str]:
-    """Sorts costs: numbers by value, then words."""
+    """Return the sort key of a cost: numbers by value, then words."""
     return (not str(cost).isdigit(), int(cost) if str(cost).isdigit() else 0, str(cost))
 
 
 def cost_name(cost: str) -> str:
-    """A cost for people: `cost 10,000 FLOP`, `cost skewed`."""
+    """Return a cost for people: `cost 10,000 FLOP`, `cost skewed`."""
     return f"cost {style.whole(int(cost))} FLOP" if str(cost).isdigit() else f"cost {cost}"
 
 
 def shape_name(row: pd.Series) -> str:
-    """A topology with its size: `pipeline, 100 operators`; `mix, width 10, depth 100`."""
+    """Return a topology with its size: `pipeline, 100 operators`; `mix, width 10, depth 100`."""
     sizes = [f"{name} {style.whole(row[name])}" for name in ("width", "depth") if pd.notna(row.get(name))]
     if pd.notna(row.get("operators")) and not sizes:
         sizes = [f"{style.whole(row['operators'])} operator{'s' if row['operators'] != 1 else ''}"]
@@ -249,12 +257,14 @@ def shape_name(row: pd.Series) -> str:
 
 
 def cell_name(row: pd.Series) -> str:
-    """A cell for people, in two lines: its topology with its size, its cost."""
+    """Return a cell for people, in two lines: its topology with its size, its cost."""
     return f"{shape_name(row)}\n{cost_name(row['cost'])}"
 
 
 def _ticks(levels: list[int]) -> list[int]:
-    """The levels that get a label: the ends, and from below all that leave room on a logarithmic axis."""
+    """Return the levels that get a label: the ends, and from below all that leave room on a
+    logarithmic axis.
+    """
     shown = [levels[0]]
     room = (levels[-1] / levels[0]) ** (1 / 8)  # the factor between two of nine even labels
     for level in levels[1:]:

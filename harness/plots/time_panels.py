@@ -1,8 +1,10 @@
-"""Throughput and level over time, a panel a run: the form of P17 Figure 11 and of the figures of ElasticLoadBalance.
+"""Throughput and level over time, a panel for each run: the form of P17 Figure 11 and of the
+figures of ElasticLoadBalance.
 
-A misreading to avoid: throughput is a mean over each period and drawn at the period's middle, while the level is that of the
-whole period; a law that tries a level and takes it back shows as one step up and one down, with one point between. Where
-a level goes to and fro too often for lines, each period is a dot and a tick.
+A misreading to avoid: throughput is a mean over each period and drawn at the period's middle, while
+the level is that of the whole period; a law that tries a level and takes it back shows as one step
+up and one down, with one point between. If a level goes to and fro too often for lines, each period
+is a dot and a tick.
 """
 
 from __future__ import annotations
@@ -25,16 +27,16 @@ from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
 PANEL_INCHES = (3.3, 2.2)
-BESIDE = 2  # cells of one run each
+CELLS_PER_ROW = 2  # if each has one run
 MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
-CROWDED = 60  # swings of a panel, at most: more lines to and fro would be a block of colour
+MAX_SWINGS = 60  # more lines to and fro would be a block of colour
 BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
 
 
 @dataclass(frozen=True)
 class Burst:
-    """A stretch of a run in which its source did something else [s since the run's start]."""
+    """Stretch of a run in which its source changed its behaviour [s since the run's start]."""
 
     begin_s: float
     end_s: float
@@ -42,21 +44,23 @@ class Burst:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a figure of this form shows."""
+    """Title, columns and labels of a figure of this form."""
 
     title: str
     throughput: str  # column [tuples/s]
     throughput_label: str
     level: str  # column
     level_label: str
-    model: str = ELASTIC  # whose colour the throughput has
+    model: str = ELASTIC  # the throughput has its colour
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None  # from the rows of a run
     bursts_label: str = ""
-    names_buffers: bool = False  # whether titles tell how many tuples a buffer holds
+    names_buffers: bool = False  # True if titles give the capacity of a buffer, in tuples
 
 
 def balancing(title: str, **bursts: Any) -> Kind:
-    """What the figures of ElasticLoadBalance show. The manual model: every thread that executes operators is the balancer's."""
+    """Return the kind of the figures of ElasticLoadBalance. Manual model: every thread that
+    executes operators is the balancer's.
+    """
     return Kind(
         title=title,
         throughput="throughput_sink",
@@ -70,9 +74,11 @@ def balancing(title: str, **bursts: Any) -> Kind:
 
 
 def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
-    """One run: throughput as a line against the left axis, the level as steps against the right one, which is returned.
+    """Draw one run: throughput as a line against the left axis, the level as steps against the
+    right one, which is returned.
 
-    `rows` are those of the timeline table, one a period. What came before the measured window ends at a dotted line.
+    `rows` are those of the timeline table, one for each period. A dotted line marks the start of
+    the measured window.
     """
     rows = rows.sort_values("time_s")
     ends, begins = rows["time_s"], rows["time_s"] - rows["elapsed_s"]
@@ -80,7 +86,7 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
         ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
     middles, levels, color = (begins + ends) / 2, rows[kind.level], style.of_model(kind.model).color
     right = ax.twinx()
-    if _swings(levels) > CROWDED:
+    if _swings(levels) > MAX_SWINGS:
         ax.plot(middles, rows[kind.throughput], color=color, marker=".", markersize=3, ls="", zorder=4)
         right.plot(middles, levels, color=style.INK, marker="|", markersize=3, mew=0.5, ls="")
     else:
@@ -104,8 +110,9 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
 
 
 def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False) -> Figure:
-    """A row of panels a cell and machine, a panel a run; cells of one run each are beside each other, `BESIDE` in a row. With
-    `cells_across` a column a cell, and rows a machine. Both tables hold rows of one experiment.
+    """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
+    of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
+    each cell, and rows for machines. Both tables hold rows of one experiment.
     """
     named = [(called, cell) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
     cells = [cell for _, cell in named]
@@ -115,7 +122,7 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
     if cells_across:
         down, across = most * len(machines), max(machines)
     elif most == 1:
-        across = min(BESIDE, len(cells))
+        across = min(CELLS_PER_ROW, len(cells))
         down = math.ceil(len(cells) / across)
     else:
         down, across = len(cells), most
@@ -157,32 +164,34 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
 
 
 def _swings(levels: pd.Series) -> int:
-    """How often the level turns round."""
+    """Return the number of times that the level changes direction."""
     moves = levels.diff().iloc[1:]
     moves = moves[moves != 0]
     return int((moves * moves.shift() < 0).sum())
 
 
 def _runs(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    """The rows of each run, arm by arm in the order of the repeats."""
+    """Return the rows of each run, arm by arm in the order of the repeats."""
     return [run for _, run in rows.groupby(["arm", "repeat", "run_id"])]
 
 
 def _made(cell: pd.DataFrame, runs: list[pd.DataFrame]) -> int:
-    """How many runs there were of the arms that are shown, with those that left no samples."""
+    """Return the number of runs of the arms that are shown, with those that left no samples."""
     shown = cell["arm"].isin([run["arm"].iloc[0] for run in runs]) | (cell["failed"] > 0)
     return max(len(runs), sum(thread_panels.runs_of(row) for _, row in cell[shown].iterrows()))
 
 
 def _called(run: pd.DataFrame, is_one_of_several: bool) -> str:
-    """What tells a run from others of its cell: the law of its threads, and which run of that it is."""
+    """Return the label of a run within its cell: the law of its threads, and the run's number under
+    that law.
+    """
     law = run["law"].iloc[0]
     law = "" if pd.isna(law) else f", law {law}"
     return law + (f", run {int(run['repeat'].iloc[0]) + 1}" if is_one_of_several else "")
 
 
 def _on_one_scale(axes: list[Axes]) -> None:
-    """The runs of a cell are compared by eye."""
+    """Set equal axes, because the runs of a cell are compared by eye."""
     for ax in axes:
         ax.set_xlim(0, max(each.get_xlim()[1] for each in axes))
         ax.set_ylim(0, max(each.get_ylim()[1] for each in axes))

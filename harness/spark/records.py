@@ -1,7 +1,7 @@
 """results/raw/**.jsonl -> lines -> records with a verdict -> runs.
 
-A *line* keeps where it came from; a *record* is a line that was parsed, with the reason why it cannot be used (null if it can);
-a *run* is a usable record, one of each `run_id`.
+A *line* keeps its file and place; a *record* is a line that was parsed, with the reason why it
+cannot be used (null if it can); a *run* is a usable record, one of each `run_id`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "misfit", "al
 
 
 def read_lines(spark: SparkSession, path: str | list[str]) -> DataFrame:
-    """One row per line of the `*.jsonl` files under `path`, or several, however deep: file (URL), block (first byte of the part
-    of the file that one task reads), row (grows by one from line to line within a block), value (the line).
+    """Return one row per line of the `*.jsonl` files under one or several paths, however deep: file
+    (URL), block (first byte of the part of the file that one task reads), row (grows by one from
+    line to line within a block), value (the line).
 
-    Files are read in parallel, also parts of one file; a line's number follows from block and row, and is worked out only for
-    lines that go to quarantine.
+    Files are read in parallel, also parts of one file; a line's number follows from block and row,
+    and is computed only for lines that go to quarantine.
     """
     reader = spark.read.options(recursiveFileLookup=True, pathGlobFilter="*.jsonl")
     return reader.text(path, lineSep="\n").selectExpr(
@@ -34,11 +35,11 @@ def read_lines(spark: SparkSession, path: str | list[str]) -> DataFrame:
 
 
 def parse(lines: DataFrame) -> DataFrame:
-    """One row per line: file, block, row, record (a struct as `schemas.RECORD`, null inside where it did not fit), reason (null
-    if the record can be used), text (the line's beginning).
+    """Return one row per line: file, block, row, record (a struct as `schemas.RECORD`, null inside
+    where it did not fit), reason (null if the record can be used), text (the line's beginning).
 
-    The line is parsed as a field of an object around it, because a parser that reads the line itself stops after its first
-    object and would drop what follows.
+    The line is parsed as a field of an object around it, because a parser that reads the line
+    itself stops after its first object and would drop what follows.
     """
     wrapped = lines.withColumn("wrapped", F.expr("""concat('{"record":', value, '}')"""))
     parsed = wrapped.withColumn("parsed", F.from_json("wrapped", WRAPPED, JSON_OPTIONS)).selectExpr(
@@ -49,10 +50,12 @@ def parse(lines: DataFrame) -> DataFrame:
 
 
 def runs(records: DataFrame) -> DataFrame:
-    """One row per run: the fields of a record, with each of `schemas.PARAMETERS` as a column besides all of them as a line of
-    JSON, and `failed`: its result was wrong or something raised. `software`: whose costs a simulated run had; `variant`: the
-    constants of the machine that it replaced, as a line of JSON. `queued`: ports with their queue, the median over the measured
-    samples (of an even number the lower one). Of several records with one `run_id` the first counts.
+    """Return one row per run: the fields of a record, with each of `schemas.PARAMETERS` as a column
+    besides all of them as a line of JSON, and `failed`: its result was wrong or something raised.
+    `software`: the profile whose costs a simulated run had; `variant`: the constants of the machine
+    that it replaced, as a line of JSON. `queued`: ports with their queue, the median over the
+    measured samples (of an even number the lower one). Of several records with one `run_id` the
+    first counts.
     """
     place = ["file", "block", "row"]
     repeated = F.broadcast(duplicates(records).select(*place))

@@ -1,7 +1,8 @@
-"""The shape of a record, and of every table made from records. Fields, units and meanings: config/schemas/record.schema.json.
+"""The shape of a record, and of every table made from records. Fields, units and meanings:
+config/schemas/record.schema.json.
 
-In `RECORD` a field that is not nullable must be there and not null; Spark does not enforce this when it reads, `quarantine`
-does.
+In `RECORD` a field that is not nullable must be present and not null. Spark does not enforce this
+when it reads; `quarantine` does.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-SCHEMA_VERSION = 1  # of the records that these jobs read
+SCHEMA_VERSION = 1  # version of the records that these jobs read
 
 TEXT, WHOLE, SMALL, REAL, FLAG = StringType(), LongType(), IntegerType(), DoubleType(), BooleanType()
 
@@ -113,7 +114,7 @@ SIMULATION = _struct(
 )
 
 HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL, "hostname_hash": TEXT, "host_fit": FLAG})
-"""What the tables show of it; the rest stays in the records."""
+"""Fields of the host that the tables show; the others stay in the records."""
 
 RECORD = _struct(
     {
@@ -186,15 +187,16 @@ PARAMETERS: dict[str, DataType] = {
     "placement": TEXT,
     "sources": SMALL,
 }
-"""Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed";
-busy: µs; selectivity: %; placement: of threaded ports, none or hand; sources: of an application."""
+"""Parameters of topologies that are columns of their own; null where a topology does not have one.
+Cost: FLOP, or "skewed"; busy: µs; selectivity: %; placement: of threaded ports, none or hand;
+sources: of an application."""
 
 CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated", "software")
-"""Columns that say which cell a run belongs to, on which machine; `software` is null for real threads."""
+"""Columns that identify a run's cell and machine; `software` is null for real threads."""
 
 ARM = (*CELL, "model", "peer", "arm", "threads", "queue_capacity")
-"""Columns that say which arm of which cell a run belongs to; runs of one arm differ by `repeat` only, or by `variant`. `peer`:
-name and version of another runtime, null for ours."""
+"""Columns that identify a run's arm within its cell; runs of one arm differ by `repeat` only, or by
+`variant`. `peer`: name and version of another runtime, null for Millrace."""
 
 TABLES: dict[str, StructType] = {
     "throughput": _table(
@@ -343,6 +345,8 @@ TABLES: dict[str, StructType] = {
 
 
 def conform(frame: DataFrame, table: str) -> DataFrame:
-    """`frame` with exactly the columns of `table`, in their order and types. Fails if one is missing."""
+    """Return `frame` with exactly the columns of `table`, in their order and types. Fails if one is
+    missing.
+    """
     columns = [f"CAST(`{field.name}` AS {field.dataType.simpleString()}) AS `{field.name}`" for field in TABLES[table]]
     return frame.selectExpr(*columns)

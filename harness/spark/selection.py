@@ -1,14 +1,16 @@
-"""Which runs of an arm its means are over, and what the rate of a run is.
+"""Selection of the runs that the means of an arm are over, and the rate of a run.
 
-Means are over *all* correct runs that have a rate. Whether a run became stationary depends on how fast it went: an arm whose
-fast runs settle and whose slow ones do not would be the fast ones' if unsettled runs were left out. How many of them settled is
-told beside each mean (`unsettled`, `settled_share`), and figures mark it. Runs with other constants, the variants of a
-sensitivity study, are compared with the mean and never enter it.
+Means are over *all* correct runs that have a rate. Whether a run becomes stationary depends on its
+speed: if unsettled runs were left out of an arm whose fast runs settle and whose slow ones do not,
+its mean would be that of the fast runs. Each mean comes with the number of runs that did not settle
+and the share of those that did (`unsettled`, `settled_share`), and figures mark it. Runs with other
+constants, the variants of a sensitivity study, are compared with the mean and never enter it.
 
-The rate of a run is that of the tuples at its sinks. In the short windows that can be simulated a deep pipeline may not bring a
-single lump of tuples to its end, which is no throughput of 0. So the rate of *all* runs of a simulated arm of which one never
-settled is what the graph got through: hops executed over those of a tuple. The two are the same in a stationary run, and are
-never averaged with each other, unless a record does not know the second. `mean_of` says which it is.
+The rate of a run is that of the tuples at its sinks. In the short windows that can be simulated, a
+deep pipeline may not bring a single lump of tuples to its end, which does not mean a throughput of
+0. So if one run of a simulated arm never settled, the rate of *all* its runs is that of the graph:
+hops executed over hops per tuple. Both rates are equal in a stationary run. They are never averaged
+with each other, unless a record does not know the second. `mean_of` names the rate.
 """
 
 from __future__ import annotations
@@ -19,16 +21,19 @@ from pyspark.sql import functions as F
 from harness.spark.schemas import ARM
 
 SINKS, HOPS, BOTH = "tuples at the sinks", "hops executed", "both"
-"""What a mean can be of; `BOTH`: some of its runs know only the first."""
+"""Rates that a mean can be of; `BOTH`: some of its runs know only the first."""
 
 
 def mark_used(runs: DataFrame) -> DataFrame:
-    """`runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `by_hops` (whether the rate is of hops executed),
-    `unsettled` (correct, but not stationary), `no_rate` (correct, but too short to have one), `used` (counts in the means of
-    its arm), `variant_mean` [tuples/s], and `reached`, whether any run of the same arm and the same constants came out
-    otherwise than the nominal run with the same chances. `variant_mean` is the arm's mean times what these constants make of a
-    run: the mean of their runs over that of the nominal ones with the same chances. A failed run that never got to say how
-    long its queues are has those of its arm.
+    """Return `runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `by_hops` (True if
+    the rate is of hops executed), `unsettled` (correct, but not stationary), `no_rate` (correct,
+    but too short to have one), `used` (counts in the means of its arm), `variant_mean` [tuples/s],
+    and `reached` (True if any run of the same arm and the same constants differs from the nominal
+    run with the same random numbers).
+
+    `variant_mean` is the arm's mean times the effect of these constants: the mean of their runs
+    over the mean of the nominal ones with the same random numbers. A failed run that does not know
+    the length of its queues takes that of its arm.
     """
     of_arm = F.max("queue_capacity").over(Window.partitionBy(*[name for name in ARM if name != "queue_capacity"]))
     unsaid = F.col("failed") & (F.col("queue_capacity") == 0)

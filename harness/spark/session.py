@@ -1,7 +1,8 @@
-"""The Spark session, from `spark.*` settings alone: `spark.master` decides whether this machine or a cluster does the work.
+"""The Spark session, from `spark.*` settings alone: `spark.master` decides whether this machine or
+a cluster does the work.
 
-What the user sets wins over what is here. Quietness is part of the job: Spark's own words go nowhere (log4j2.properties), and
-its failures come back as one line (failures.py).
+The user's settings win over the defaults here. The job is quiet: Spark's log is off
+(log4j2.properties), and its failures become one line (failures.py).
 """
 
 from __future__ import annotations
@@ -27,31 +28,37 @@ if TYPE_CHECKING:
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 JVM_OPTIONS = (
     f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
-    # A small heap, and most of a short job is start-up: with these two, 60 records take 20 s of CPU time instead of 40, and a
-    # million samples 33 instead of 55. For much more, spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 takes one back.
+    # The heap is small, and most of a short job is start-up: with these two options, 60 records
+    # take 20 s of CPU time instead of 40, and a million samples 33 instead of 55. For many more
+    # records, spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 takes the second one back.
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-XX:ReservedCodeCacheSize=240m",  # with one tier it is 48m, and full after half a minute: from there on all is interpreted
+    # 48m with one tier, full after half a minute; then all code is interpreted
+    "-XX:ReservedCodeCacheSize=240m",
 )
 
 DEFAULTS: Mapping[str, str] = {
     "spark.app.name": "millrace",
     "spark.master": "local[*]",
     "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "8",  # records are small data; adaptive execution merges what is still too fine
+    # records are small data; adaptive execution merges small partitions
+    "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",  # the default wipes every partition of a table that one job rewrites
-    "spark.python.sql.dataFrameDebugging.enabled": "false",  # no search of the call site at each column function
+    # the default deletes every partition of a table that one job rewrites
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    # no search of the call site at each column function
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-LITTLE: Mapping[str, str] = {
+SMALL_DATA_SETTINGS: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""For few records, whose queries take longer to compile than to interpret: 7 MB of them take four fifths of the time."""
-LITTLE_BYTES = 32 * 2**20  # of records; at 46 MB both take as long
+"""Settings for few records, whose queries take longer to compile than to interpret: 7 MB of records
+take four fifths of the time."""
+SMALL_DATA_BYTES = 32 * 2**20  # size of records; at 46 MB both settings take equally long
 LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 MASTER = re.compile(
@@ -67,24 +74,29 @@ CONNECT_TIMEOUT_S = 5.0  # Spark itself tries for a minute before it says that a
 
 @contextlib.contextmanager
 def open_session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A Spark session for the length of a `with` block.
+    """Yield a Spark session for the length of a `with` block.
 
-    `settings` are `spark.*` keys with their values as Spark wants them, over `DEFAULTS`; without `spark.master` the
-    environment's SPARK_REMOTE is obeyed. Sets JAVA_HOME, SPARK_HOME, PYSPARK_PYTHON and, where everything stays on this
-    machine, SPARK_LOCAL_IP in the environment of this process, because Spark's launcher reads them there.
+    `settings` are `spark.*` keys with their values in Spark's own form; they replace `DEFAULTS`.
+    Without `spark.master` the environment's SPARK_REMOTE applies. Sets JAVA_HOME, SPARK_HOME,
+    PYSPARK_PYTHON and, if all processes stay on this machine, SPARK_LOCAL_IP in the environment of
+    this process, because Spark's launcher reads them there.
 
-    Raises UserError for a setting that cannot be, RunFailed if there is no Java, no such master, or Spark does not start.
+    Raises UserError for an impossible setting, RunFailed if there is no Java, no such master, or
+    Spark does not start.
     """
     spark = start(resolve(settings or {}, os.environ))
     try:
         yield spark
     finally:
-        with quiet_py4j(), contextlib.suppress(Exception):  # its JVM may be gone, which the user has been told already
+        # its JVM may be gone; that was reported already
+        with quiet_py4j(), contextlib.suppress(Exception):
             spark.stop()
 
 
 def resolve(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """`settings` over the defaults. Raises UserError for a key, a master or a memory size that Spark does not know."""
+    """Return `settings` over the defaults. Raises UserError for a key, a master or a memory size
+    that Spark does not know.
+    """
     for key, value in settings.items():
         if not key.startswith("spark."):
             raise UserError(f"Spark setting {key!r}: a key must start with 'spark.'")
@@ -108,26 +120,29 @@ def resolve(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict
 
 
 def for_records(bytes_in_all: int | None) -> Mapping[str, str]:
-    """Settings for so many bytes of records; None: nobody knows how many."""
-    return LITTLE if bytes_in_all is not None and bytes_in_all <= LITTLE_BYTES else {}
+    """Return the settings for so many bytes of records; None: the number is not known."""
+    return SMALL_DATA_SETTINGS if bytes_in_all is not None and bytes_in_all <= SMALL_DATA_BYTES else {}
 
 
 def stays_here(master: str) -> bool:
-    """Whether driver, master and executors all run on this machine, as far as the master's name tells."""
+    """Return True if driver, master and executors all run on this machine, as far as the master's
+    name shows.
+    """
     return master.startswith("local") or all(
         host.rpartition(":")[0] in ("localhost", "127.0.0.1", "[::1]") for host in _hosts(master) or [""]
     )
 
 
 def start(settings: Mapping[str, str]) -> SparkSession:
-    """The session for resolved `settings`."""
+    """Return the session for resolved `settings`."""
     from pyspark.sql import SparkSession
 
     master = settings["spark.master"]
     builder = SparkSession.builder
     if master.startswith("sc://"):
         for key, value in settings.items():
-            if key.startswith("spark.sql."):  # the server has started long ago: only a session's own settings still apply
+            # the server runs already: only a session's own settings still apply
+            if key.startswith("spark.sql."):
                 builder = builder.config(key, value)
         with spark_failures(f"cannot reach Spark Connect at {master}"):
             return builder.remote(master).getOrCreate()
@@ -141,7 +156,9 @@ def start(settings: Mapping[str, str]) -> SparkSession:
 
 @contextlib.contextmanager
 def _own_interrupt() -> Iterator[None]:
-    """Keeps the handler of Ctrl-C: Spark's own talks to the JVM in the middle of another talk, which fails with tracebacks."""
+    """Keep the handler of Ctrl-C: Spark's own handler calls the JVM in the middle of another call,
+    which fails with tracebacks.
+    """
     handler = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -156,7 +173,7 @@ def _hosts(master: str) -> list[str]:
 
 
 def _find_master(master: str) -> None:
-    """Fails at once, and plainly, if none of a standalone cluster's masters listens."""
+    """Raise RunFailed at once if none of a standalone cluster's masters listens."""
     failures = []
     for address in _hosts(master):
         host, _, port = address.rpartition(":")
@@ -173,7 +190,8 @@ def _prepare_environment(master: str) -> None:
     import pyspark
 
     os.environ["JAVA_HOME"] = str(java_home())
-    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)  # the jars must be those of this pyspark
+    # the jars must be those of this pyspark
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.pop("SPARK_REMOTE", None)  # else Spark refuses any other master
     if stays_here(master):

@@ -1,22 +1,27 @@
-"""Runs -> speedup: each arm against the manual one, against the best of the others, and against the best of another model.
+"""Runs -> speedup: each arm against the manual one, against the best of the others, and against the
+best of another model.
 
-Repeat k of every arm ran in the same block, interleaved, so repeats are paired: a drift of the host that slows a whole block
-falls out of its ratio. Ratios are averaged as logarithms, so that "twice as fast" and "half as fast" cancel.
+Repeat k of every arm ran in the same block, interleaved, so repeats are paired: a drift of the host
+that slows a whole block cancels in its ratio. Ratios are averaged as logarithms, so that "twice as
+fast" and "half as fast" cancel.
 
-**Comparisons with the best** (Hsu, The Annals of Statistics 9(5), 1981, and 12(3), 1984). The arm that looks best of eleven
-equal ones is the luckiest, and a paired interval against it finds one of the others "slower" in most cells. So an arm is
-compared with *every* rival, each pair with its own standard deviation (models differ in their noise by a factor of ten, so it
-is not pooled), and with quantiles for as many one-sided events as can make the statement wrong (Bonferroni), of k arms:
+**Comparisons with the best** (Hsu, The Annals of Statistics 9(5), 1981, and 12(3), 1984). The arm
+that looks best of eleven equal ones is the luckiest, and a paired interval against it finds one of
+the others "slower" in most cells. So an arm is compared with *every* rival, each pair with its own
+standard deviation (models differ in their noise by a factor of ten, so it is not pooled), and with
+quantiles for as many one-sided events as can make the statement wrong (Bonferroni), of k arms:
 
   ratio   the least over the rivals j of the mean ratio to j: that to the best rival
   lo      the least over j of the lower ends; k events
   hi      the least over j of the upper ends; k (k - 1) events, one for each ordered pair
 
-"No slower than lo" is wrong only if the lower end against the truly best rival is; "the best of all" (lo > 1) only if an arm is
-wrongly above all its rivals, so above one that is named beforehand. "Slower than the best" (hi < 1) is wrong if any upper end
-is, be all arms equal. So each interval covers in 95 % at least, and in at most 5 % of cells *any* arm is said to be slower than
-the best that is not, and likewise for the best of all. tests/spark/test_multiple_comparisons.py simulates it. With two repeats
-hardly anything can be told of many arms, and that is how it is.
+"No slower than lo" is wrong only if the lower end against the truly best rival is wrong. "The best
+of all" (lo > 1) is wrong only if an arm is wrongly above all its rivals, so above one that is named
+beforehand. "Slower than the best" (hi < 1) is wrong if any upper end is wrong, even if all arms are
+equal. So each interval covers in 95 % of cells at least. In at most 5 % of cells *any* arm is
+wrongly said to be slower than the best, and likewise for the best of all.
+tests/spark/test_multiple_comparisons.py simulates it. Two repeats of many arms can support hardly
+any statement.
 """
 
 from __future__ import annotations
@@ -28,20 +33,22 @@ from harness.spark.interval import half_width
 from harness.spark.schemas import ARM, CELL, conform
 
 MOST_ARMS = 40
-"""Of a cell, beyond which there are no intervals against the best."""
+"""Number of arms of a cell beyond which there are no intervals against the best."""
 
 ONE_PAIR = (2, 2)  # events of lo and hi
-EVENTS = [ONE_PAIR, *((arms, arms * (arms - 1)) for arms in range(2, MOST_ARMS + 1))]  # by the number of arms, less 1
+# by the number of arms, less 1
+EVENTS = [ONE_PAIR, *((arms, arms * (arms - 1)) for arms in range(2, MOST_ARMS + 1))]
 
 
 def speedup(runs: DataFrame) -> DataFrame:
-    """One row per arm and what it is compared with (`against`): ratio (geometric mean over n repeats), lo, hi (its 95 %
-    interval), and rival, the arm that the ratio is to.
+    """Return one row per arm and comparison (`against`): ratio (geometric mean over n repeats), lo,
+    hi (its 95 % interval), and rival, the arm that the ratio is to.
 
-    "manual": the arms of the manual model, themselves among them. "best": the best of the other arms of the cell.
-    "other models": the best arm of the cell that is of another model. Where several arms are rivals, the interval allows for
-    that (see above). A repeat that one of two arms lacks, or in which one stood still, does not count for them. lo and hi are
-    null where fewer than two are left: lo of any pair, hi of all. `runs` as from `selection.mark_used`.
+    "manual": the arms of the manual model, themselves among them. "best": the best of the other
+    arms of the cell. "other models": the best arm of the cell that is of another model. If several
+    arms are rivals, the interval allows for that (see above). A repeat that one of two arms lacks,
+    or in which one stood still, does not count for them. lo and hi are null if fewer than two
+    repeats are left: lo of any pair, hi of all. `runs` as from `selection.mark_used`.
     """
     arm = F.struct(*[name for name in ARM if name not in CELL])
     own = F.map_from_entries(F.collect_list(F.struct("repeat", "log_rate")))
@@ -86,7 +93,9 @@ def speedup(runs: DataFrame) -> DataFrame:
 
 
 def _of_the_best_rival() -> list[Column]:
-    """Over the rivals of an arm; null sorts as unknown, so that the rival is one with a ratio."""
+    """Return the columns over the rivals of an arm; null sorts as unknown, so that the rival is one
+    with a ratio.
+    """
     known = F.when(F.col("n") > 0, F.col("mean"))
     return [
         F.exp(F.min(known)).alias("ratio"),

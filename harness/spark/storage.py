@@ -1,7 +1,9 @@
-"""Where records are read and tables are written: a local directory, or whatever else Spark can write (hdfs:, s3a:, …).
+"""Places of records and tables: a local directory, or any other file system that Spark can write
+(hdfs:, s3a:, …).
 
-Local tables appear whole or not at all: they are written to a staging directory beside their place and renamed when all of them
-are there. Elsewhere a rename is not one step, so tables are overwritten in place.
+Local tables appear complete or not at all: they are written to a staging directory beside their
+place and renamed when all of them are written. Elsewhere a rename is not one step, so tables are
+overwritten in place.
 """
 
 from __future__ import annotations
@@ -24,20 +26,26 @@ COMPRESSION = "zstd"
 
 
 def local_path(place: str) -> Path | None:
-    """The absolute path that `place` means on this machine; None if it is a URL of another file system."""
+    """Return the absolute path that `place` means on this machine; None if it is a URL of another
+    file system.
+    """
     if place.startswith("file:"):
         return Path(unquote(urlsplit(place).path))
     return None if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", place) else Path(place).absolute()
 
 
 def as_source(place: str) -> str:
-    """`place` as Spark's reader wants it: a local one whatever file system is Spark's default, and no character a pattern."""
+    """Return `place` in the form that Spark's reader takes: a local path does not depend on Spark's
+    default file system, and none of its characters is a pattern.
+    """
     path = local_path(place)
     return place if path is None else "file://" + re.sub(r"([\\*?\[\]{}^])", r"\\\1", str(path))
 
 
 def check_records(place: str) -> None:
-    """Raises UserError unless a local `place` is a directory that can be read and holds a line of records, however deep."""
+    """Raise UserError unless a local `place` is a readable directory that holds a line of records,
+    however deep.
+    """
     path = local_path(place)
     if path is None:
         return
@@ -62,7 +70,9 @@ def check_records(place: str) -> None:
 
 
 def bytes_of_records(*places: str) -> int | None:
-    """Of all their files; None if one of the places is not on this machine."""
+    """Return the size of all record files in the places [bytes]; None if one of the places is not
+    on this machine.
+    """
     total = 0
     for place in places:
         if (path := local_path(place)) is None:
@@ -73,9 +83,11 @@ def bytes_of_records(*places: str) -> int | None:
 
 @contextlib.contextmanager
 def table_writer(place: str) -> Iterator[TableWriter]:
-    """A writer of tables into `place`, which is made if needed; what was written takes its place when the block ends well.
+    """Yield a writer of tables into `place`, which is made if needed. Its tables move to their
+    place if the block ends without an exception.
 
-    Raises UserError if the directory cannot be made or written, RunFailed if another aggregation is writing there.
+    Raises UserError if the directory cannot be made or written, RunFailed if another aggregation is
+    writing there.
     """
     path = local_path(place)
     if path is None:
@@ -83,7 +95,7 @@ def table_writer(place: str) -> Iterator[TableWriter]:
         return
     with _locked(path, place):
         staging = path / STAGING
-        shutil.rmtree(staging, ignore_errors=True)  # of a job that was killed
+        shutil.rmtree(staging, ignore_errors=True)  # left by a job that was killed
         try:
             staging.mkdir()
         except OSError as error:
@@ -101,14 +113,16 @@ def table_writer(place: str) -> Iterator[TableWriter]:
 
 
 class TableWriter:
-    """Writes frames as Parquet directories, one below the other's name."""
+    """Writer of frames as Parquet directories in one directory."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory  # URL
         self.written: list[str] = []  # directories, in order
 
     def write(self, name: str, frame: DataFrame, by: str | None = None) -> None:
-        """`frame` as NAME.parquet, its rows in order over few files; with `by` a directory for each of its values."""
+        """Write `frame` as NAME.parquet, its rows in order in few files; with `by`, a directory for
+        each value of that column.
+        """
         target = f"{name}.parquet"
         to = frame.write.mode("overwrite").option("compression", COMPRESSION)
         (to if by is None else to.partitionBy(by)).parquet(f"{self.directory}/{target}")
@@ -128,14 +142,16 @@ def _locked(directory: Path, place: str) -> Iterator[None]:
         except BlockingIOError:
             raise RunFailed(f"another aggregation is writing to {place!r}") from None
         except OSError:
-            pass  # some network file systems have no locks: two at once are then the user's affair
+            pass  # some network file systems have no locks; the user must then avoid two at once
         yield
     finally:
-        os.close(handle)  # and with it the lock, also when the process is killed
+        os.close(handle)  # this releases the lock; so does the end of a killed process
 
 
 def _replace(new: Path, old: Path) -> None:
-    """Puts the directory `new` in the place of `old`. Killed in between, there is no table, never half of one."""
+    """Put the directory `new` in the place of `old`. A process killed in between leaves no table,
+    never half of one.
+    """
     aside = new.with_name(f"old-{new.name}")
     if old.is_dir() and not old.is_symlink():
         old.rename(aside)

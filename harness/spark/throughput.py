@@ -1,4 +1,4 @@
-"""Runs -> throughput: how fast each arm of each cell is, with its interval."""
+"""Runs -> throughput: the rate of each arm of each cell, with its interval."""
 
 from __future__ import annotations
 
@@ -10,30 +10,37 @@ from harness.spark.schemas import ARM, CELL, conform
 from harness.spark.selection import BOTH, HOPS, SINKS
 
 ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel', 'coroutine') AND threads IS NULL)"
-"""Whether a law chose the level of a run; one that failed before it could say so has no fixed one either."""
+"""Condition that a law chose the level of a run. A run that failed before it recorded its law
+counts as well, as it has no fixed level."""
 
 
 def throughput(runs: DataFrame) -> DataFrame:
-    """One row per arm of a cell, over its repeats.
+    """Return one row per arm of a cell, over its repeats.
 
-    mean, sd, lo, hi [tuples/s of what `mean_of` says: "tuples at the sinks", "hops executed" over those of a tuple, or "both"]
-    and submitted_* [tuples/s over all operators] with 95 % intervals (null for fewer than two runs); ns_per_hop_mean [ns]; of
-    the measured window its length duration_mean [s], context_switches_mean, cpu_seconds_mean [s]; runnable_mean, threads that
-    ran or waited for a CPU (simulated runs only). All means are over the same n runs, the correct ones that have a rate;
-    unsettled: of the n, those that never became stationary, and settled_share the share of the others (null without a run).
-    failed (wrong or raised) and no_rate (correct, but too short to have one) are not among the n. unfit: of the n, those that
-    something disturbed (`host_fit`); hosts: machines that the n
-    ran on, as far as records say. variants: how many sets of other constants of a simulated machine were tried,
-    variants_failed those without a mean, and variants_reached those that changed anything; from band_lo to band_hi are the
-    means with them and without [tuples/s]. The band is null where none was reached, as then nothing was varied; and where one
-    has failed: half a band would pass for a whole one. elastic: a control law chose
-    the number of threads, its name is `law`, and level is the mean of the levels that it settled on [threads], with its
-    interval; null for the others. policy: of co-routines, which of them runs next. queued: the mean number of ports with their
-    queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such a law the
-    most that any arm of the cell has. replicas: the mean number of replicas of each operator that may have several, as a law
-    left them or as was asked for, with its interval; null under models that have none. cpu_model, cpus_allowed and commit are
-    those of the earliest run. `runs` as from
-    `selection.mark_used`.
+    mean, sd, lo, hi [tuples/s of the rate that `mean_of` names: "tuples at the sinks", "hops
+    executed" over hops per tuple, or "both"] and submitted_* [tuples/s over all operators] with 95
+    % intervals (null for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its
+    length duration_mean [s], context_switches_mean, cpu_seconds_mean [s]; runnable_mean, threads
+    that ran or waited for a CPU (simulated runs only). All means are over the same n runs, the
+    correct ones that have a rate; unsettled: of the n, those that never became stationary, and
+    settled_share the share of the others (null without a run). failed (wrong or raised) and no_rate
+    (correct, but too short to have one) are not among the n.
+
+    unfit: of the n, those that something disturbed (`host_fit`); hosts: machines that the n ran on,
+    as far as records say. variants: number of sets of other constants of a simulated machine that
+    were tried, variants_failed those without a mean, and variants_reached those that changed
+    anything; from band_lo to band_hi are the means with them and without [tuples/s]. The band is
+    null if no variant changed anything, as then the band would have no width; and if one has
+    failed, as half a band would look like a whole one.
+
+    elastic: a control law chose the number of threads, its name is `law`, and level is the mean of
+    the levels that it settled on [threads], with its interval; null for the others. policy: the
+    scheduling policy of co-routines. queued: the mean number of ports with their queue, with its
+    interval. places: number of ports of the cell that may have a queue, as a law received it;
+    without such a law the most that any arm of the cell has. replicas: the mean number of replicas
+    of each operator that may have several, as a law left them or as requested, with its interval;
+    null under models that have none. cpu_model, cpus_allowed and commit are those of the earliest
+    run. `runs` as from `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
     started = F.struct("started_at", "run_id")
@@ -89,7 +96,9 @@ def throughput(runs: DataFrame) -> DataFrame:
 
 
 def _moments(number: Column, prefix: str) -> list[Column]:
-    """Of the numbers that are there: how many, their mean and sample standard deviation (null for one)."""
+    """Return columns of the numbers that are not null: their count, mean and sample standard
+    deviation (null for one).
+    """
     return [
         F.count(number).alias(f"{prefix}count"),
         F.avg(number).alias(f"{prefix}mean"),

@@ -1,4 +1,4 @@
-"""Runs -> timeline: how the runs went in which something was adapted, from their beginning."""
+"""Runs -> timeline: the course of adapted runs, from their beginning."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from harness.spark.schemas import SAMPLE, TABLES, conform
 
 
 def timeline(runs: DataFrame) -> DataFrame:
-    """One row per sample of a run whose thread level is elastic, or that has elastic balancers: then one for each of them. A
-    variant has none.
+    """Return one row per sample of a run whose thread level is elastic, or, of a run with elastic
+    balancers, one per sample and balancer. Variants have none.
 
-    phase: "adaptation" before the measured window, "measured" in it. time_s (since the run's start, at the sample's end),
-    elapsed_s (the sample's length), throughput_submitted (over all operators), throughput_source and throughput_sink
-    [tuples/s], threads_active, threads_requested, queued_ports, replicas (of each operator that
-    has more than one, as a line of JSON), system_cpu (0 .. 1), law_state, law_reason; of the balancer its
-    name, active_ports, ports, congestion (0 .. 1) and balancer_reason, null without one; tuples_sent: by the run's sources, in
-    all, which is more than the samples saw where it went on before the first of them; parameters: the topology's, as a line of
-    JSON, all values as text. Rows of failed runs are here too, and say so.
+    phase: "adaptation" before the measured window, "measured" in it. time_s (since the run's start,
+    at the sample's end), elapsed_s (the sample's length), throughput_submitted (over all
+    operators), throughput_source and throughput_sink [tuples/s], threads_active, threads_requested,
+    queued_ports, replicas (of each operator that has more than one, as a line of JSON), system_cpu
+    (0 .. 1), law_state, law_reason; of the balancer its name, active_ports, ports, congestion (0 ..
+    1) and balancer_reason, null without one; tuples_sent: by the run's sources, in all, which is
+    more than the samples saw if tuples were sent before the first of them; parameters: the
+    topology's, as a line of JSON, all values as text. Rows of failed runs are included and marked.
     """
     of_run = [name for name in TABLES["timeline"].names if name in runs.columns and name not in SAMPLE.names]
     phases = [_phase(series, name) for series, name in (("adaptation", "adaptation"), ("samples", "measured"))]
@@ -53,5 +54,7 @@ def timeline(runs: DataFrame) -> DataFrame:
 
 
 def _phase(series: str, name: str) -> Column:
-    """The samples of a series, each with the name of its phase; none if the record has no such series."""
+    """Return the samples of a series, each with the name of its phase; none if the record has no
+    such series.
+    """
     return F.expr(f"transform(coalesce({series}, array()), sample -> named_struct('phase', '{name}', 'sample', sample))")

@@ -1,7 +1,9 @@
-"""The tables of several experiments in one go: each table is made once, of all their records, and then divided.
+"""Tables of several experiments at once: each table is made once, of all their records, and then
+divided.
 
-Of an experiment's few records Spark takes longer to plan a query than to execute it, so what counts is how many queries there
-are. The tables of one experiment never depend on the records of another: every group and every window goes by experiment.
+Spark takes longer to plan a query than to execute it on an experiment's few records, so the time
+depends on the number of queries. The tables of one experiment never depend on the records of
+another: every group and every window has the experiment as a key.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ FOLDER = "folder"  # a partition's directory is named folder=EXPERIMENT
 
 
 def aggregate_together(spark: SparkSession, places: Mapping[str, Path], staging: Path) -> Iterator[tuple[str, Path, Summary]]:
-    """Yield experiments with the folder of their tables, below `staging`, and what was seen.
+    """Yield experiments with the folder of their tables, below `staging`, and their summary.
 
-    `places`: the local folders of their records, by experiment. An experiment is passed over if one of its lines is not usable,
-    or belongs to another experiment: what is said of such a line names it as a table of that experiment alone would.
-    Raises RunFailed if Spark fails on the way.
+    `places`: the local folders of their records, by experiment. An experiment is skipped if one of
+    its lines is not usable, or belongs to another experiment: the table of that experiment alone
+    names such a line by its own folder. Raises RunFailed if Spark fails on the way.
     """
     with spark_failures("the aggregation failed"):
         sources = [as_source(str(place)) for place in places.values()]
@@ -42,7 +44,7 @@ def aggregate_together(spark: SparkSession, places: Mapping[str, Path], staging:
         writer = TableWriter(f"file://{staging}")
         tables = make_tables(whole, "")
         for name, table in tables.items():
-            if name == "quarantine":  # nobody's
+            if name == "quarantine":  # its rows belong to no experiment
                 writer.write(name, table)
             else:
                 writer.write(name, table.withColumn(FOLDER, F.col("experiment")), by=FOLDER)
@@ -53,14 +55,16 @@ def aggregate_together(spark: SparkSession, places: Mapping[str, Path], staging:
 
 
 def _experiment_of(places: Mapping[str, Path]) -> F.Column:
-    """The experiment in whose folder a line's file is."""
+    """Return the column with the experiment whose folder holds a line's file."""
     path = path_of("file")
     cases = [F.when(path.startswith(f"{place.absolute()}/"), F.lit(name)) for name, place in places.items()]
     return F.coalesce(*cases)
 
 
 def _strange(records: DataFrame) -> list[str]:
-    """Experiments with a line that is not a usable record, or another experiment's."""
+    """Return experiments with a line that is not a usable record, or that belongs to another
+    experiment.
+    """
     unusable = records.where(f"reason IS NOT NULL OR record.experiment <> {FOLDER}").select(FOLDER)
     repeated = duplicates(records).join(records.select("file", "block", "row", FOLDER), on=["file", "block", "row"])
     return [row[FOLDER] for row in unusable.unionByName(repeated.select(FOLDER)).distinct().collect()]

@@ -1,8 +1,9 @@
-"""Validation of the simulator: what it predicts of this machine, beside what the runtime measures on it.
+"""Validation of the simulator: its predictions for this machine, beside the measurements of the
+runtime on it.
 
-`cases` says what is compared, `session` measures and predicts, `comparison`, `order` and
-`verdict` judge, `report` and `table` tell.
+`cases` lists the comparisons, `session` measures and predicts, `comparison`, `order` and `verdict`
+judge, `report` and `table` write.
 
-A *case* is a cell (topology, cost, payload) under one arm. No constant of a profile may be fitted to a throughput of these
-cases: they are what the simulator has not seen.
+A *case* is a cell (topology, cost, payload) under one arm. No constant of a profile may be fitted
+to a throughput of these cases: the simulator must not have seen them.
 """

@@ -1,4 +1,6 @@
-"""The cases of validation: four topologies x three costs x two payloads under four arms; co-routines; deep pipelines."""
+"""The cases of validation: four topologies x three costs x two payloads under four arms;
+co-routines; deep pipelines.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ SIZES: dict[str, dict[str, int]] = {
     "bushy": {"width": 3, "depth": 4},
 }
 DEEP = {"pipeline-100": {"operators": 100}, "pipeline-1000": {"operators": 1000}}
-"""Pipelines of more operators than caches hold the records of, by what they are called here."""
+"""Pipelines of more operators than caches hold the records of, by their names in validation."""
 
 COSTS = (1, 100, 10_000)  # FLOP a tuple and operator
 PAYLOADS = (128, 4096)  # bytes
@@ -29,7 +31,7 @@ PAYLOADS = (128, 4096)  # bytes
 
 @dataclass(frozen=True)
 class Arm:
-    """A model, and those of its options that are not as by default."""
+    """Model, threads, policy and replicas of a run, with the names of `run_of`."""
 
     model: str
     threads: int | None = None
@@ -53,23 +55,28 @@ ARMS = {
 }
 COROUTINE_TOPOLOGIES = ("data-parallel", "bushy")
 COROUTINE_PAYLOADS = (128,)
-"""The cells that have arms of co-routines, too. Queues, copies and operators are those of the other models."""
+"""Topologies and payloads of the cells that have arms of co-routines, too. Queues, copies and
+operators are those of the other models."""
 DEEP_ARMS = ("dynamic-2", "coroutine-2")
 DEEP_COSTS = (1, 100)
-"""Those of deep pipelines, with the payload of co-routines: what costs more there is the operators' work alone."""
+"""Arms and costs of deep pipelines, with the payload of co-routines: a higher cost there adds only
+the operators' own work."""
 
 LONG_FLOP = 10_000
 LONG_CAPACITY = 64
-"""Tuples a queue where operators cost `LONG_FLOP` or more, measured and predicted alike: long queues of expensive tuples take
-seconds to fill, and how long a run takes to settle is not what is validated. The other cases have the model's own rule."""
+"""Tuples a queue where operators cost `LONG_FLOP` or more, measured and predicted alike: long
+queues of expensive tuples take seconds to fill, and the time to settle is not validated. The other
+cases use the model's own rule."""
 
 PREDICTED_S = {1: 0.2, 100: 0.5, 10_000: 2.0}
-"""Virtual seconds of a prediction's warm-up, and of its window, by cost: several turns of all threads on two CPUs and thousands
-of tuples, but no more, since a second in which 50 million cheap tuples pass takes long to simulate."""
+"""Virtual seconds of a prediction's warm-up, and of its window, by cost: several turns of all
+threads on two CPUs and thousands of tuples, but no more, since a second in which 50 million cheap
+tuples pass takes long to simulate."""
 
 PREDICTIONS = 3
-"""Runs that predict a case, each with chances of its own: where many threads share few CPUs a run may end up in one of several
-steady states, as a measured one may. Their median is the prediction."""
+"""Number of runs that predict a case, each with its own seed: where many threads share few CPUs a
+run may reach one of several steady states, as a measured one may. Their median is the prediction.
+"""
 
 
 @dataclass(frozen=True)
@@ -83,12 +90,13 @@ class Case:
 
     @property
     def shape(self) -> str:
-        """The topology that runs know."""
+        """The topology's name in a run's spec."""
         return "pipeline" if self.topology in DEEP else self.topology
 
     def rate(self, record: Mapping[str, Any]) -> float | None:
-        """What is compared of a run [tuples/s]: throughput at the sinks; of a deep pipeline, whose tuples arrive in lumps, what
-        all operators submit, over the hops of a tuple.
+        """Return the rate of a run that is compared [tuples/s]: throughput at the sinks; for a deep
+        pipeline, whose tuples arrive in lumps, the tuples that all operators submit, over the hops
+        of a tuple.
         """
         if self.topology not in DEEP:
             return record["sink_tuples_per_s"]
@@ -97,12 +105,12 @@ class Case:
 
     @property
     def group(self) -> tuple[str, int, int]:
-        """The cell: what the arms of a comparison of models have in common."""
+        """The cell: the part that all arms of a comparison of models share."""
         return self.topology, self.cost, self.payload
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
-        """Those of the topology, defaults filled in."""
+        """Parameters of the topology, with defaults filled in."""
         given = (SIZES | DEEP)[self.topology] | {"cost": self.cost, "payload": self.payload}
         return topologies.find(self.shape).values(given)
 
@@ -115,7 +123,9 @@ class Case:
         return f"{cell_name(self.group)}, {self.arm}"
 
     def measured(self, duration_s: float, repeat: int) -> Run:
-        """The run that measures the case: real threads, `duration_s` after an automatic warm-up."""
+        """Return the run that measures the case: real threads, `duration_s` after an automatic
+        warm-up.
+        """
         arm = ARMS[self.arm]
         options = arm.options
         if self.cost >= LONG_FLOP and arm.model != "manual":
@@ -133,7 +143,8 @@ class Case:
         )
 
     def predicted(self, repeat: int, constants: Mapping[str, float] | None = None) -> Run:
-        """A run that predicts it, in virtual time: the same but for how long, with a seed that `repeat` decides.
+        """Return a run that predicts the case, in virtual time: the measured run with another
+        length, and a seed that depends on `repeat`.
 
         `constants`: of the machine, in place of the profile's.
         """
@@ -143,13 +154,13 @@ class Case:
 
 
 def cell_name(group: tuple[str, int, int]) -> str:
-    """A cell for people: `pipeline, cost 10,000, payload 128`."""
+    """Return a cell's name for people: `pipeline, cost 10,000, payload 128`."""
     topology, cost, payload = group
     return f"{topology}, cost {cost:,}, payload {payload:,}"
 
 
 def is_case(topology: str, cost: int, payload: int, arm: str) -> bool:
-    """Whether the cell is run, and under that arm."""
+    """Return True if the cell is run under that arm."""
     if topology in DEEP:
         return arm in DEEP_ARMS and cost in DEEP_COSTS and payload in COROUTINE_PAYLOADS
     return ARMS[arm].model != "coroutine" or (topology in COROUTINE_TOPOLOGIES and payload in COROUTINE_PAYLOADS)
@@ -161,14 +172,14 @@ NAMES: dict[str, dict[str, object]] = {
     "payload": {str(payload): payload for payload in PAYLOADS},
     "model": {arm: arm for arm in ARMS},
 }
-"""What cases may be chosen by: the values of each name, as they are written."""
+"""Allowed values of each name in a filter of cases, as they are written."""
 
 
 def cases(filters: Sequence[str] = ()) -> list[Case]:
-    """The cases that fit all filters, cell by cell.
+    """Return the cases that fit all filters, cell by cell.
 
-    A filter is NAME=VALUE, or several joined by commas. Values of the same name are alternatives. Raises UserError for a name
-    or value that there is not.
+    A filter is NAME=VALUE, or several joined by commas. Values of the same name are alternatives.
+    Raises UserError for an unknown name or value.
     """
     allowed: dict[str, set[object]] = {}
     for word in [word.strip() for text in filters for word in text.split(",")]:

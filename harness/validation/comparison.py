@@ -12,66 +12,75 @@ from harness.measurement.rank_interval import median_interval
 from harness.validation.cases import Case
 from harness.validation.state import fits
 
-UNSTABLE = 0.20
-"""An interval that reaches further from its median than this share makes a case *unstable*, and so does a single run, which has
-none: reported, and marked."""
+STABLE_INTERVAL = 0.20
+"""Share of its median beyond which an interval makes a case *unstable*. A single run, which has no
+interval, makes it unstable, too. Unstable cases are reported, and marked."""
 
-DISTURBED = 0.05
-"""Share of the CPUs that others took, in the mean, above which a case is *disturbed*: the simulator knows of no others."""
+DISTURBED_SHARE = 0.05
+"""Mean share of the CPUs that other processes took, above which a case is *disturbed*: the
+simulator does not model other processes."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A case's rates at the sinks [tuples/s]; None where there is none. `low` and `high`: ends of the median's interval."""
+    """Rates of a case at the sinks [tuples/s]; None if not known. `low` and `high`: ends of the
+    median's interval.
+    """
 
     case: Case
     measured: float | None = None
     low: float | None = None
     high: float | None = None
-    runs: int = 0  # that the median is of
+    runs: int = 0  # number of runs in the median
     failed: int = 0
     unsettled: int = 0
-    unsettled_used: bool = False  # the median is of unsettled runs, since no run of the case settled
-    other_state: int = 0  # made in another state of the machine than the profile describes
+    # the median is of unsettled runs, since no run of the case settled
+    unsettled_used: bool = False
+    other_state: int = 0  # runs in another state of the machine than the profile describes
     other_state_used: bool = False  # the median is of such runs, since there are no others
     predicted: float | None = None  # the median of its runs
-    predicted_low: float | None = None  # the least and the greatest of them
+    predicted_low: float | None = None  # the least and the greatest of the predicting runs
     predicted_high: float | None = None
-    predicted_unsettled: int = 0  # of those that it is the median of
+    predicted_unsettled: int = 0  # unsettled ones among the predicting runs
     failure: str | None = None  # why nothing was predicted
-    others: float = 0.0  # share of the CPUs that other processes took while it was measured, mean of the runs
+    # share of the CPUs that other processes took while it was measured, mean of the runs
+    others: float = 0.0
 
     @property
     def attempted(self) -> int:
-        """Runs, whatever became of them."""
+        """Number of all runs, whatever their outcome."""
         left_out = (0 if self.unsettled_used else self.unsettled) + (0 if self.other_state_used else self.other_state)
         return self.runs + self.failed + left_out
 
     @property
     def error(self) -> float | None:
-        """Predicted over measured, less 1: -0.2 if a fifth of the throughput was not foreseen."""
+        """Predicted over measured, less 1: -0.2 if the prediction is a fifth too low."""
         if not self.measured or self.predicted is None:
             return None
         return self.predicted / self.measured - 1
 
     @property
     def unstable(self) -> bool:
-        """Whether the runs differ too much to say what the right prediction is, or there is one that does not show whether."""
+        """True if the runs differ too much to say what the right prediction is, or if a single run
+        cannot show it.
+        """
         return self.runs == 1 or _reaches_far(self.measured, self.low, self.high)
 
     @property
     def scattered(self) -> bool:
-        """Whether the runs that predict differ as much."""
+        """True if the predicting runs differ as much."""
         return _reaches_far(self.predicted, self.predicted_low, self.predicted_high)
 
     @property
     def disturbed(self) -> bool:
-        """Whether others were at work while it was measured."""
-        return self.others > DISTURBED
+        """True if other processes were active during the measurement."""
+        return self.others > DISTURBED_SHARE
 
     @property
     def doubtful(self) -> bool:
-        """Whether what was measured is not quite what was predicted, or one of the two is of runs that never settled."""
+        """True if the measurement does not quite match the predicted situation, or if one of the
+        two is of runs that never settled.
+        """
         unsettled = self.unsettled_used or self.predicted_unsettled > 0
         return self.unstable or self.disturbed or self.other_state_used or unsettled
 
@@ -79,7 +88,7 @@ class Comparison:
 def _reaches_far(median: float | None, low: float | None, high: float | None) -> bool:
     if not median or low is None or high is None:
         return False
-    return low < (1 - UNSTABLE) * median or high > (1 + UNSTABLE) * median
+    return low < (1 - STABLE_INTERVAL) * median or high > (1 + STABLE_INTERVAL) * median
 
 
 def compare(
@@ -88,11 +97,12 @@ def compare(
     predicted: Iterable[dict[str, Any]],
     expected_ns: float | None = None,
 ) -> list[Comparison]:
-    """A comparison a case, from the records of both kinds.
+    """Return a comparison for each case, from the records of both kinds.
 
-    The median is over the runs that are correct, made in the state of the machine that the profile describes (a line's hand-off
-    takes `expected_ns`), and settled; over the unsettled ones, or those of another state, where there are no others.
-    The prediction is the median of its runs, and none if one of them failed.
+    The median is over the runs that are correct, made in the state of the machine that the profile
+    describes (a line's hand-off takes `expected_ns`), and settled; over the unsettled ones, or
+    those of another state, if there are no others. The prediction is the median of its runs, and
+    None if one of them failed.
     """
     runs: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for record in measured:
@@ -144,13 +154,13 @@ def _others(run: dict[str, Any]) -> float:
 
 @dataclass(frozen=True)
 class Errors:
-    """How far predictions are off, over some comparisons. Needs one that has an error."""
+    """Summary of prediction errors over comparisons, at least one of which has an error."""
 
     cases: int
     median: float  # of the absolute errors
     worst: Comparison  # the one with the largest absolute error
     bias: float  # median of the signed errors
-    within: float  # share of the cases whose absolute error is at most that of the median's target
+    within: float  # share of the cases whose absolute error is at most MEDIAN_TARGET
 
 
 MEDIAN_TARGET = 0.15
@@ -158,7 +168,7 @@ WORST_TARGET = 0.40
 
 
 def errors(comparisons: Iterable[Comparison]) -> Errors | None:
-    """The errors of those that have one; None if none has."""
+    """Return the errors of the comparisons that have one; None if none has."""
     known = [each for each in comparisons if each.error is not None]
     if not known:
         return None
@@ -181,7 +191,9 @@ GROUPINGS: dict[str, Callable[[Case], object]] = {
 
 
 def errors_by(comparisons: Sequence[Comparison]) -> list[tuple[str, object, Errors]]:
-    """Errors of the cases that share a model, a topology, a cost or a payload: by what, its value, the errors."""
+    """Return the errors of cases that share a model, a topology, a cost or a payload: the name of
+    the group, its value, the errors.
+    """
     rows = []
     for name, of in GROUPINGS.items():
         for value in dict.fromkeys(of(each.case) for each in comparisons):

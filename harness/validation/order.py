@@ -1,4 +1,4 @@
-"""Whether the models come in the right order: what a prediction is for in the end."""
+"""Order of the models by throughput, measured and predicted: the main purpose of a prediction."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from itertools import combinations
 
 from harness.validation.comparison import Comparison
 
-DIFFERENT = 0.15
-"""Arms of a cell whose measured medians differ by more than this, the larger over the smaller, have an order."""
+MIN_ORDERED_DIFFERENCE = 0.15
+"""Difference of measured medians, the larger over the smaller, above which two arms of a cell have
+an order."""
 
 
 @dataclass(frozen=True)
@@ -22,29 +23,31 @@ class Pair:
 
     @property
     def measured(self) -> float:
-        """How many times as fast."""
+        """Measured ratio of the faster arm's throughput to the slower one's."""
         return self.faster.measured / self.slower.measured
 
     @property
     def predicted(self) -> float:
-        """The same as predicted; infinite if only the slower one is predicted to stand still."""
+        """Predicted ratio of the two throughputs; infinite if only the slower one is predicted to
+        stand still.
+        """
         if not self.slower.predicted:
             return math.inf if self.faster.predicted else 1.0
         return self.faster.predicted / self.slower.predicted
 
     @property
     def right(self) -> bool:
-        """Whether the faster one is predicted to be faster; as fast is wrong."""
+        """True if the faster arm is predicted to be faster; an equal prediction is wrong."""
         return self.faster.predicted > self.slower.predicted
 
     @property
     def doubtful(self) -> bool:
-        """Whether one of the two is."""
+        """True if one of the two comparisons is doubtful."""
         return self.faster.doubtful or self.slower.doubtful
 
 
 def pairs(comparisons: Sequence[Comparison]) -> list[Pair]:
-    """All pairs of arms of a cell that have an order, of those measured and predicted."""
+    """Return all pairs of arms of a cell that have an order, among those measured and predicted."""
     known = [each for each in comparisons if each.error is not None]
     found = []
     for one, other in combinations(known, 2):
@@ -52,6 +55,6 @@ def pairs(comparisons: Sequence[Comparison]) -> list[Pair]:
             continue
         slower, faster = sorted((one, other), key=lambda each: each.measured)
         pair = Pair(faster, slower)
-        if pair.measured > 1 + DIFFERENT:
+        if pair.measured > 1 + MIN_ORDERED_DIFFERENCE:
             found.append(pair)
     return found

@@ -1,4 +1,6 @@
-"""What a person reads of a validation, in Markdown: a line a case, errors by group, the order of the models, the verdict."""
+"""Report of a validation in Markdown: a line for each case, errors by group, the order of the
+models, the verdict.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,16 @@ from collections.abc import Mapping, Sequence
 
 from harness.measurement.rank_interval import coverage, rank
 from harness.validation.cases import PREDICTIONS, cell_name
-from harness.validation.comparison import DISTURBED, MEDIAN_TARGET, UNSTABLE, WORST_TARGET, Comparison, Errors, errors_by
-from harness.validation.order import DIFFERENT, Pair
+from harness.validation.comparison import (
+    DISTURBED_SHARE,
+    MEDIAN_TARGET,
+    STABLE_INTERVAL,
+    WORST_TARGET,
+    Comparison,
+    Errors,
+    errors_by,
+)
+from harness.validation.order import MIN_ORDERED_DIFFERENCE, Pair
 from harness.validation.verdict import Verdict, judge
 
 ROW_HEADINGS = ("topology", "cost", "payload", "arm", "measured", "interval", "predicted", "error", "remarks")
@@ -17,7 +27,9 @@ ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks"
 
 
 def report(comparisons: Sequence[Comparison], constants: Mapping[str, float] | None = None) -> str:
-    """The whole report. `constants`: those that were measured between the runs and took the place of the profile's."""
+    """Return the whole report. `constants`: those that were measured between the runs and replaced
+    the profile's.
+    """
     verdict = judge(comparisons)
     parts = ["## Throughput at the sinks [tuples/s]", table(ROW_HEADINGS, [_row(each) for each in comparisons], left=4)]
     parts.append(_note(comparisons, constants or {}))
@@ -51,7 +63,7 @@ def _row(each: Comparison) -> tuple[str, ...]:
 
 
 def remarks(each: Comparison) -> list[str]:
-    """What has to be known about a case."""
+    """Return the remarks that a reader of a case must know."""
     found = []
     if each.unstable:
         found.append("unstable")
@@ -95,8 +107,8 @@ def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> 
     beside = f", with {replaced}, the median of what was measured between the runs" if replaced else ""
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
-        f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median, or there is one run alone. Other "
-        f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. "
+        f"unstable: the interval reaches further than {STABLE_INTERVAL:.0%} from the median, or there is one run alone. Other "
+        f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more than {DISTURBED_SHARE:.0%}. "
         f"Predicted: median of {PREDICTIONS} runs in virtual time{beside}.{states}"
     )
 
@@ -127,7 +139,7 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
         f"* median error {overall.median:.1%} (at most {MEDIAN_TARGET:.0%}): {_word(met['median'])}",
         f"* worst error {signed(worst.error)}, {worst.case} (at most {WORST_TARGET:.0%}): {_word(met['worst'])}",
         f"* order of the models right in {right} of {len(verdict.pairs)} pairs whose measured medians differ by more than "
-        f"{DIFFERENT:.0%} (all){apart if len(sure) < len(verdict.pairs) else ''}: {_word(met['order'])}",
+        f"{MIN_ORDERED_DIFFERENCE:.0%} (all){apart if len(sure) < len(verdict.pairs) else ''}: {_word(met['order'])}",
     ]
     doubtful = overall.cases - (reliable.cases if reliable else 0)
     if doubtful:
@@ -149,7 +161,7 @@ def _word(met: bool) -> str:
 
 
 def amount(rate: float | None) -> str:
-    """A rate with three digits: 1.23 M, 45.6 k, 789."""
+    """Return a rate with three digits: 1.23 M, 45.6 k, 789."""
     if rate is None:
         return "-"
     for unit, factor in ((" M", 1e6), (" k", 1e3)):
@@ -160,12 +172,14 @@ def amount(rate: float | None) -> str:
 
 
 def signed(share: float | None) -> str:
-    """An error for people: +12.3%."""
+    """Return an error for people: +12.3%."""
     return "-" if share is None else f"{share:+.1%}"
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    """A Markdown table; the first `left` columns and the last one, if it is remarks, are aligned to the left."""
+    """Return a Markdown table; the first `left` columns and the last one, if it is remarks, are
+    aligned to the left.
+    """
     cells = [tuple(headings), *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     to_left = [place < left or name == "remarks" for place, name in enumerate(headings)]

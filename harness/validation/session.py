@@ -1,7 +1,8 @@
-"""The runs of a validation: measured ones in rounds, predicted ones after them; each in a fresh process.
+"""Runs of a validation: measured ones in rounds, predicted ones after them; each in a fresh
+process.
 
-In a round every case is measured once: the cells in an order drawn anew, the arms of a cell right after each other, in an order
-drawn anew too, so that slow drift of the host favours neither a model nor a repeat.
+A round measures every case once: the cells in a random order, the arms of a cell right after each
+other, also in a random order, so that slow drift of the host favours neither a model nor a repeat.
 """
 
 from __future__ import annotations
@@ -28,14 +29,16 @@ from harness.validation.state import State
 
 Record = dict[str, Any]
 Announce = Callable[[Run, str], None]
-"""Is told which run is on and what it does. It is called from another thread."""
+"""Callback with the run that is on and the text of its state. Another thread calls it."""
 
 Key = tuple[str, str, int]
-"""Cell, arm and repeat: what makes a measured run another one than those before."""
+"""Cell, arm and repeat: they identify a measured run."""
 
 
 def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) -> list[Run]:
-    """All measured runs in their order. A round's order depends on `seed` and its number alone, not on how many there are."""
+    """Return all measured runs in their order. A round's order depends only on `seed` and the
+    round's number, not on the number of rounds.
+    """
     order: list[Run] = []
     for repeat in range(repeats):
         draw = random.Random(f"{seed}/{repeat}")
@@ -48,7 +51,7 @@ def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) ->
 def measure(specs: Sequence[Run], announce: Announce, notify: Callable[[str], None], state: State) -> Iterator[Record]:
     """Yield the record of each run as it ends, made in a `state` of the machine.
 
-    `notify` is told if another measuring process must be waited for.
+    `notify` gets a message if another measuring process must be waited for.
     """
     for _, arms in groupby(specs, key=lambda run: (run.cell, run.repeat)):
         with measuring_lock(notify):
@@ -58,23 +61,27 @@ def measure(specs: Sequence[Run], announce: Announce, notify: Callable[[str], No
 
 
 def predict(specs: Sequence[Run], announce: Announce) -> Iterator[Record]:
-    """Yield the record of each run as it ends, without the lock: virtual time does not mind who else is measuring."""
+    """Yield the record of each run as it ends. It takes no lock, because other measurements do not
+    change virtual time.
+    """
     for run in specs:
         yield run_in_fresh_process(run, announce=partial(announce, run))
 
 
 def key(record: Record) -> Key:
-    """What the record is of."""
+    """Return the cell, arm and repeat of a record."""
     return record["cell"], record["arm"], record["repeat"]
 
 
 def is_measured(record: Record) -> bool:
-    """Whether the record is one of a validation's runs on real threads."""
+    """Return True if the record is one of a validation's runs on real threads."""
     return record["experiment"] == EXPERIMENT and record["machine"] == LOCAL and not record["simulated"]
 
 
 def kept(records: Sequence[Record], specs: Sequence[Run]) -> list[Record]:
-    """The records that answer one of `specs`, the first one each. A failed run's is kept, whatever it never got to say."""
+    """Return the records that answer one of `specs`, the first one each. The record of a failed run
+    is kept even if fields are missing.
+    """
     wanted = {(run.cell, run.arm, run.repeat): run for run in specs}
     found: dict[Key, Record] = {}
     for record in records:
@@ -87,19 +94,21 @@ def kept(records: Sequence[Record], specs: Sequence[Run]) -> list[Record]:
 
 
 def left(specs: Sequence[Run], records: Sequence[Record]) -> list[Run]:
-    """The specs that no record answers."""
+    """Return the specs that no record answers."""
     done = {key(record) for record in records}
     return [run for run in specs if (run.cell, run.arm, run.repeat) not in done]
 
 
 def read_measured(path: Path, option: str) -> list[Record]:
-    """The measured runs in a file of records. A last line without its end, as a killed session leaves it, is passed over.
+    """Return the measured runs in a file of records. A last line without its end, left by a killed
+    session, is skipped.
 
-    Raises UserError, naming `option`, if the file cannot be read or holds anything else than records.
+    Raises UserError, naming `option`, if the file cannot be read or holds anything but records.
     """
     records, problems = read_records(path)
     lines = read_given(path).split(b"\n")
-    problems = [problem for problem in problems if problem.line < len(lines)]  # what follows the last end is torn
+    # text after the last line end is incomplete
+    problems = [problem for problem in problems if problem.line < len(lines)]
     if problems:
         more = f" (and {len(problems) - 1} more such lines)" if len(problems) > 1 else ""
         reason = " ".join(problems[0].reason.split())[:200]
@@ -108,9 +117,11 @@ def read_measured(path: Path, option: str) -> list[Record]:
 
 
 class RecordLog:
-    """A file of records that grows by a line a run, so that a session that is killed loses the run in flight at most.
+    """File of records that grows by a line for each run, so that a killed session loses at most the
+    current run.
 
-    Begins with `records` in place of what the file held. Raises RunFailed naming the file if it cannot be written.
+    Begins with `records` in place of the file's content. Raises RunFailed naming the file if it
+    cannot be written.
     """
 
     def __init__(self, path: Path, records: Sequence[Record] = ()) -> None:

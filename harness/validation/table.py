@@ -1,4 +1,6 @@
-"""The table of a validation, a row a case: what the figure is drawn from, and what others may read."""
+"""Table of a validation, a row for each case: the figure is drawn from it, and other programs may
+read it.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ NUMBERS = ("threads", "measured", "low", "high", "predicted", "predicted_low", "
 def as_frame(
     comparisons: Sequence[Comparison], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]
 ) -> pd.DataFrame:
-    """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high, predicted, predicted_low,
-    predicted_high [tuples/s], predicted_unsettled [runs], error [share of measured]; runs, failed, unsettled,
-    unsettled_used, other_state, other_state_used, unstable, disturbed, failure; others_cpu [share of the CPUs]; cpu_model,
-    cpus_allowed, commit of the measured runs; machine_digest and software of the predicted ones.
+    """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high,
+    predicted, predicted_low, predicted_high [tuples/s], predicted_unsettled [runs], error [share of
+    measured]; runs, failed, unsettled, unsettled_used, other_state, other_state_used, unstable,
+    disturbed, failure; others_cpu [share of the CPUs]; cpu_model, cpus_allowed, commit of the
+    measured runs; machine_digest and software of the predicted ones.
     """
     import pandas as pd
 

@@ -1,4 +1,6 @@
-"""Whether the simulator may be trusted with machines that nobody has: its targets, and what became of them."""
+"""Verdict on the simulator's use for machines that are not at hand: its targets, and whether they
+are met.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from harness.validation.order import Pair, pairs
 
 @dataclass(frozen=True)
 class Verdict:
-    """What all comparisons of a session amount to."""
+    """Result of all comparisons of a session."""
 
     overall: Errors | None  # None if no case has an error
     reliable: Errors | None  # the same without the doubtful cases
@@ -25,7 +27,9 @@ class Verdict:
 
     @property
     def targets(self) -> dict[str, bool]:
-        """Each target and whether it is met, over all cases, doubtful ones too. One without numbers is missed."""
+        """Each target and whether it is met, over all cases, doubtful ones too. A target without
+        numbers is missed.
+        """
         return {
             "median": self.overall is not None and self.overall.median <= MEDIAN_TARGET,
             "worst": self.overall is not None and abs(self.overall.worst.error) <= WORST_TARGET,
@@ -35,12 +39,12 @@ class Verdict:
 
     @property
     def met(self) -> bool:
-        """Whether all targets are met."""
+        """True if all targets are met."""
         return all(self.targets.values())
 
 
 def judge(comparisons: Sequence[Comparison]) -> Verdict:
-    """The verdict on the comparisons."""
+    """Return the verdict on the comparisons."""
     return Verdict(
         overall=errors(comparisons),
         reliable=errors(each for each in comparisons if not each.doubtful),

@@ -1,5 +1,8 @@
-"""The workflow: rules for Snakemake (*.smk), captions for its report, and what Snakemake itself does not offer.
+"""The workflow: rules for Snakemake (*.smk), captions for its report, and functions that Snakemake
+itself does not offer.
 
-lock       one workflow at a time in a working directory      job        a job's process, which ends with its workflow
-progress   what a person sees while the workflow runs         stale      records of cells that the config no longer has
+  lock      one workflow at a time in a working directory
+  job       a job's process, which ends with its workflow
+  progress  the lines printed while the workflow runs
+  stale     records of cells that the config no longer has
 """

@@ -2,7 +2,9 @@
 
 
 rule aggregate:
-    """All tables of one experiment, by Spark. Where Spark runs is a setting of the config (spark.master)."""
+    """All tables of one experiment, made by Spark. A setting of the config (spark.master) says
+    where Spark runs.
+    """
     input:
         code(freshness.of_tables()),
         records=lambda wildcards: [
@@ -19,11 +21,12 @@ rule aggregate:
         f"{CONFIG.results}/logs/tables/{{experiment}}.log",
     benchmark:
         f"{CONFIG.results}/logs/tables/{{experiment}}.benchmark.tsv"
-    # Before figures, which are drawn side by side once no job wants all cores any more.
+    # Before figures, which run side by side once no job needs all cores.
     priority: 1
-    # All cores, so that these jobs wait until nothing is left to measure or to simulate, both of which come first. The first of them then
-    # makes the tables of the other experiments too, as far as their records are there, and these only fetch theirs: starting Spark takes
-    # longer than all that it then does, and with a core for each, several would be started.
+    # All cores, so that these jobs start after all measuring and simulating, which have a higher
+    # priority. The first one then also makes the tables of the other experiments whose records are
+    # complete, and the later jobs only fetch them: Spark takes longer to start than to do all of
+    # this, and with one core for each job several Sparks would start.
     threads: workflow.cores
     params:
         records=lambda wildcards, input: Path(input.records[0]).parent,

@@ -1,15 +1,18 @@
-# Benches: what is computed and needs no measuring.
+# Benches: results that are computed and need no measuring.
 
 
 rule bench_laws:
-    """Every control law of the thread level on every scenario of the SASO bench, closed loop, seeded."""
+    """Every control law of the thread level on every scenario of the SASO bench, closed loop,
+    seeded.
+    """
     input:
         code(freshness.of_bench("threads")),
     output:
         CONFIG.bench("saso"),
     log:
         f"{CONFIG.results}/logs/tables/saso.log",
-    # Before simulations, which are many and short: the longest job of one core, begun last, would leave the other cores idle.
+    # Before simulations, which are many and short: the longest job of one core, started last, would
+    # leave the other cores idle.
     priority: 4
     threads: 1
     params:
@@ -19,7 +22,9 @@ rule bench_laws:
 
 
 rule bench_placements:
-    """Every law that places queues, and what it must beat, on scenarios of the SASO bench in two dimensions."""
+    """Every law that places queues, and the baselines, on scenarios of the SASO bench in two
+    dimensions.
+    """
     input:
         code(freshness.of_bench("queues")),
     output:

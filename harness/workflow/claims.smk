@@ -2,7 +2,7 @@
 
 
 rule claims:
-    """What the papers claim and what the tables say, as Markdown and as a page of the report."""
+    """The papers' claims beside the values in the tables, as Markdown and as a page of the report."""
     input:
         code(freshness.of_claims()),
         tables=[f"{CONFIG.tables(name)}/{table}.parquet" for name in CLAIMED for table in CLAIM_TABLES],

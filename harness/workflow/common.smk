@@ -1,4 +1,4 @@
-# What all rules share: the config, the command line, and what happens before the first job.
+# Code that all rules share: the config, the command line, and the steps before the first job.
 
 import base64
 import os
@@ -20,7 +20,7 @@ from harness.experiments import freshness
 from harness.workflow.lock import hold_lock
 from harness.workflow.stale import retire_stale_records
 
-# A file given with --configfile replaces the default one as a whole: a profile is complete in itself.
+# A file given with --configfile replaces the default one as a whole: every profile is complete.
 CONFIG_FILE = os.path.relpath([ROOT / DEFAULT_CONFIG, *workflow.overwrite_configfiles][-1])
 
 try:
@@ -51,30 +51,38 @@ def code(files):
 
 
 def block_code(wildcards):
-    """The code and data of a block. A graph file is none of them: its digest is in the cell's name."""
+    """The code and data of a block. A graph file is not among them: its digest is in the cell's
+    name.
+    """
     return code(freshness.of_block(BLOCKS[wildcards.experiment, wildcards.block]))
 
 
 def block_settings(wildcards):
-    """Records that were made under other settings, or of other profiles of machine and software, are out of date."""
+    """The settings of a block. Records made under other settings, or with other profiles of machine
+    and software, are out of date.
+    """
     return BLOCKS[wildcards.experiment, wildcards.block].settings
 
 
 def embedded(figure):
-    """A figure as the address of an image on the report's first page, which has no other way to show one: its PNG, in lines."""
+    """A figure as a data URL for an image on the report's first page, which cannot show one
+    otherwise: its PNG, in lines.
+    """
     data = base64.b64encode(Path(figure).with_suffix(".png").read_bytes()).decode()
-    lines = [data[first : first + 5000] for first in range(0, len(data), 5000)]  # docutils takes lines of 10,000 characters
+    # docutils allows 10,000 characters a line
+    lines = [data[first : first + 5000] for first in range(0, len(data), 5000)]
     return "\n   ".join(["data:image/png;base64,", *lines])
 
 
 def any_of(names):
-    """A pattern for the names; without any, one that nothing matches."""
+    """A pattern for the names; without any name, one that nothing matches."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-# Jobs call `millrace COMMAND --config "$CONFIG"`: the command line of this checkout, in the Python that runs Snakemake. It is defined
-# here and not in `params`, because where Python or the checkout lie must not make results out of date. `exec` makes the command a
-# direct child of Snakemake, as job.py wants it.
+# Jobs call `millrace COMMAND --config "$CONFIG"`: the command line of this checkout, in the Python
+# that runs Snakemake. It is defined here and not in `params`, because the places of Python and the
+# checkout must not make results out of date. `exec` makes the command a direct child of Snakemake,
+# which job.py requires.
 shell.prefix(
     (
         f"export PYTHONPATH={shlex.quote(str(ROOT))}${{PYTHONPATH:+:$PYTHONPATH}} CONFIG={shlex.quote(CONFIG_FILE)}; "
@@ -91,9 +99,10 @@ wildcard_constraints:
 
 
 onstart:
-    # Snakemake looks again for jobs to start a second after each look, in case its limit of jobs a second has kept one back, and
-    # after each job that ends as well: such chains of looks never end and grow with each job, to a third of a CPU after sixty of
-    # three hundred, beside what is measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
+    # Snakemake looks for jobs to start a second after each look, in case its limit of jobs a second
+    # has delayed one, and after each job that ends as well. These chains of looks never end. They
+    # grow with each job, to a third of a CPU after sixty of three hundred jobs, and disturb what is
+    # measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
     workflow.scheduler.job_rate_limiter = None
     try:
         hold_lock()

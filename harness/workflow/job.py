@@ -1,8 +1,9 @@
-"""A job's process: the command line, which ends when the workflow that started it is gone.
+"""A job's process: the command line, which ends when the workflow that started it has ended.
 
-`python -m harness.workflow.job PID COMMAND …`, where PID is the workflow's process. Without this, a workflow killed with -9
-would leave its jobs running, and the next one would meet them: measuring at the same time, writing the same tables. Nothing is
-lost by ending them, because every command writes to a temporary name first.
+`python -m harness.workflow.job PID COMMAND …`, where PID is the workflow's process. Without this, a
+workflow killed with -9 would leave its jobs running, and the next workflow would run beside them:
+both would measure at the same time and write the same tables. Ending the jobs loses nothing,
+because every command writes to a temporary name first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One workflow at a time in a working directory.
 
-Snakemake's own lock is a file that a killed workflow leaves behind, and that somebody must then remove by hand. This one
-belongs to the process: the system releases it however the process ends.
+Snakemake's own lock is a file that a killed workflow leaves behind, and that a user must then
+remove by hand. This lock belongs to the process: the system releases it however the process ends.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from harness.files.lock import open_lock, sign, signer, take_lock
 
 LOCK = Path(".millrace/workflow.lock")
 
-_held: dict[
-    Path, int
-] = {}  # descriptors, kept open until the process ends: the command and the Snakefile both ask for the lock
+# descriptors, kept open until the process ends: the command and the Snakefile both ask for the lock
+_held: dict[Path, int] = {}
 
 
 def hold_lock() -> None:
-    """Take the lock of the working directory, for as long as this process lives; does nothing if it has it already.
+    """Take the lock of the working directory, for as long as this process lives; does nothing if
+    the process has it already.
 
     Raises RunFailed if another process holds it, or if the lock file cannot be made.
     """

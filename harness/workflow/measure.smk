@@ -2,7 +2,9 @@
 
 
 rule measure:
-    """One block: one cell under all arms, all repeats, in random order, each run in a fresh process."""
+    """One block: one cell under all arms, all repeats, in random order, each run in a fresh
+    process.
+    """
     input:
         block_code,
     output:
@@ -11,10 +13,11 @@ rule measure:
         f"{CONFIG.results}/logs/raw/{{experiment}}/{{block}}.log",
     wildcard_constraints:
         block=any_of(stem for (_, stem), block in BLOCKS.items() if not block.place.simulated),
-    # after what runs side by side, before the tables, for which Spark shall start once
+    # After the jobs that run side by side, before the tables, so that Spark starts once.
     priority: 2
-    # All cores: no other job runs at the same time, whatever -c says. Snakemake exports OMP_NUM_THREADS (and its like for OpenBLAS,
-    # MKL, …) = threads; the runtime uses none of these libraries, its threads are those of the arms.
+    # All cores: no other job runs at the same time, for any -c. Snakemake exports OMP_NUM_THREADS
+    # (and its like for OpenBLAS, MKL, …) = threads; the runtime uses none of these libraries, its
+    # threads are those of the arms.
     threads: workflow.cores
     params:
         settings=block_settings,
@@ -24,7 +27,9 @@ rule measure:
 
 
 rule simulate:
-    """The same on a simulated machine, in virtual time: blocks are simulated side by side, each on one core."""
+    """One block on a simulated machine, in virtual time: blocks are simulated side by side, each on
+    one core.
+    """
     input:
         block_code,
     output:

@@ -1,6 +1,8 @@
-"""What a person sees while the workflow runs: a line a finished job, with how much is left; failures with the end of their log.
+"""Progress of a workflow: a line for each finished job, with the time left; failures with the end
+of their log.
 
-Snakemake's logger plugin interface: `logger_plugin(config)` makes the plugin, which `register` announces under the name `NAME`.
+Snakemake's logger plugin interface: `logger_plugin(config)` makes the plugin, which `register`
+announces under the name `NAME`.
 """
 
 from __future__ import annotations
@@ -20,15 +22,16 @@ from harness.experiments.config import Config, clock
 
 NAME = "millrace"
 ESTIMATES_S = {"aggregate": 2.0, "figure": 4.0, "claims": 8.0}
-"""Seconds that a job of a rule takes, until one has been seen, on a 2-core VM."""
+"""Expected time of a rule's job, until one has finished, on a 2-core VM [s]."""
 BENCHES_S = {"bench_laws": ("saso", 180.0), "bench_placements": ("saso_placement", 4200.0)}
-"""Of a rule, its bench, and the seconds that all scenarios of that take."""
+"""Bench of a rule, and the time of all its scenarios [s]."""
 FIRST_S = {"aggregate": 40.0}
-"""The same of a rule's first job where it is no measure of the others: it starts Spark, for all of them."""
+"""Expected time of a rule's first job [s], if it differs from the others: it starts Spark, for all
+of them."""
 EXCLUSIVE = ("measure", "aggregate")
-"""Rules whose jobs take all cores; those of the others run side by side."""
+"""Rules whose jobs take all cores; jobs of other rules run side by side."""
 
-QUARANTINED = re.compile(r"[1-9]\d* quarantined")  # as `aggregate` counts them
+QUARANTINED = re.compile(r"[1-9]\d* quarantined")  # in the output of `aggregate`
 
 WORDS = {
     "measure": "measured",
@@ -39,15 +42,16 @@ WORDS = {
     "figure": "drew",
     "claims": "checked the claims",
 }
-DOUBTED = 0.1  # share of the estimate of all blocks that must have finished before how wrong it was counts for half
-LOG_LINES = 12  # of a failed job's log that are shown
+# share of all estimated time; after so much, the observed error of estimates has weight 1/2
+PRIOR_SHARE = 0.1
+LOG_LINES = 12  # printed lines of a failed job's log
 SOME_JOB_FAILED = "At least one job did not complete successfully"
 INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
 TERMINATED = "Will exit after finishing currently running jobs"  # SIGTERM
 
 
 class Progress:
-    """The state of one workflow run, fed with Snakemake's log records."""
+    """State of one workflow run, updated by Snakemake's log records."""
 
     def __init__(self, config: Config, cores: int = 1) -> None:
         self.interrupted = False
@@ -55,23 +59,24 @@ class Progress:
         self._estimates_s = ESTIMATES_S | {
             rule: all_s / config.bench_every[bench] for rule, (bench, all_s) in BENCHES_S.items()
         }
-        self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}  # by what is made, what has not finished
+        # by target; unfinished blocks only
+        self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}
         for block in config.blocks():
             rule = "simulate" if block.place.simulated else "measure"
             self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
-        self._doubt_s = {rule: DOUBTED * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()}
+        self._doubt_s = {rule: PRIOR_SHARE * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()}
         self._left: Counter[str] = Counter()
         self._total = 0  # jobs; 0: all was up to date
-        self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, what it makes, when
-        self._logs: dict[int, list[str]] = {}  # of jobs that have begun
+        self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, target, start time
+        self._logs: dict[int, list[str]] = {}  # of jobs that have started
         self._spent_s: Counter[str] = Counter()
-        self._foreseen_s: Counter[str] = Counter()  # of the blocks that have finished, what had been estimated
+        self._foreseen_s: Counter[str] = Counter()  # estimates of the blocks that have finished
         self._finished: Counter[str] = Counter()
         self._started = 0.0
         self._is_terminal = sys.stderr.isatty()
 
     def take(self, record: logging.LogRecord) -> None:
-        """One log record of Snakemake."""
+        """Process one log record of Snakemake."""
         match getattr(record, "event", None):
             case LogEvent.RUN_INFO:
                 self._plan(record)
@@ -82,7 +87,7 @@ class Progress:
             case LogEvent.JOB_ERROR:
                 self._fail(record)
             case LogEvent.ERROR if record.exception == "RuleException" or SOME_JOB_FAILED in str(record.msg):
-                pass  # _fail has told it
+                pass  # _fail has printed it
             case _ if record.levelno >= logging.WARNING:
                 self._say(" ".join(str(record.msg).removeprefix("WorkflowError:").split()))
             case _ if INTERRUPTED in str(record.msg):
@@ -93,7 +98,7 @@ class Progress:
 
     @property
     def had_work(self) -> bool:
-        """Whether anything was out of date."""
+        """True if anything was out of date."""
         return self._total > 0
 
     def _plan(self, record: logging.LogRecord) -> None:
@@ -133,7 +138,9 @@ class Progress:
             self._tell_quarantined(_lines(name))
 
     def _tell_quarantined(self, lines: list[str]) -> None:
-        """What `aggregate` said of records that it could not use: figures without them would pass for whole ones."""
+        """Print the lines of `aggregate` about records that it could not use: figures without them
+        would look complete.
+        """
         if any(QUARANTINED.search(line) for line in lines):
             for line in lines:
                 if line.startswith(("records ", "   ")):
@@ -147,11 +154,11 @@ class Progress:
                 self._say(f"    {line}")
 
     def _remaining_s(self) -> float:
-        """From the times of the jobs of each rule so far."""
+        """Return the time left [s], from the times of the jobs of each rule so far."""
         return sum(self._left_of(rule, count) / (1 if rule in EXCLUSIVE else self._cores) for rule, count in self._left.items())
 
     def _left_of(self, rule: str, count: int) -> float:
-        """What `count` jobs of a rule take, one after the other [s]."""
+        """Return the expected time of `count` jobs of a rule, one after the other [s]."""
         if rule in self._blocks_s:
             return count * self._block_s(rule)
         finished = self._finished[rule]
@@ -161,11 +168,12 @@ class Progress:
         return first_s + (count - 1) * each_s if count else 0.0
 
     def _block_s(self, rule: str) -> float:
-        """What a block takes, in the mean of those that are left: as estimated, stretched by how wrong that was so far [s].
+        """Return the expected mean time of the blocks that are left [s]: their estimates, times the
+        ratio of actual to estimated time so far.
 
-        Blocks differ by a factor of hundreds, so those that have finished say little of the others' mean; a first few, which
-        may be those that are estimated worst, little of how wrong estimates are. Those that were up to date before are not
-        known here: they count as left.
+        Blocks differ by a factor of hundreds, so the times of finished blocks do not predict the
+        mean of the others. The first few may be those with the worst estimates, so they say little
+        about the ratio. Blocks that were up to date before are not known here: they count as left.
         """
         left_s = self._blocks_s[rule].values()
         doubt_s = self._doubt_s[rule]
@@ -177,18 +185,20 @@ class Progress:
 
 
 def _lines(log: str) -> list[str]:
-    """Of a job's log, none if there is no such file."""
+    """Return the lines of a job's log, none if there is no such file."""
     path = Path(log)
     return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
 
 
 def _named(done: str, what: str) -> str:
-    """What was done to what; to nothing in particular if a rule has one job only."""
+    """Return the description of a finished job; without an object if its rule has one job only."""
     return f"{done} {what}".rstrip()
 
 
 def register(progress: Progress) -> None:
-    """Make `--logger NAME` of Snakemake, in this process, feed `progress` in place of Snakemake's own messages."""
+    """Make `--logger NAME` of Snakemake, in this process, send its records to `progress` and print
+    no messages of its own.
+    """
 
     class LogHandler(LogHandlerBase):
         writes_to_stream = True
@@ -200,5 +210,5 @@ def register(progress: Progress) -> None:
         def emit(self, record: logging.LogRecord) -> None:
             progress.take(record)
 
-    LoggerPluginRegistry().plugins.pop(NAME, None)  # of an earlier run in this process
+    LoggerPluginRegistry().plugins.pop(NAME, None)  # left by an earlier run in this process
     LoggerPluginRegistry().register_plugin(NAME, SimpleNamespace(LogHandler=LogHandler))

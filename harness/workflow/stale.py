@@ -1,7 +1,7 @@
-"""Records of cells that the config no longer has, or not on that machine.
+"""Records of cells that the config no longer has, or no longer has on that machine.
 
-Tables are made of all records in an experiment's folder, so those of cells that were taken out of the experiment must leave it.
-They are moved and not deleted: measuring them took time.
+Tables are made of all records in an experiment's folder, so records of cells that were removed from
+the experiment must leave it. They are moved and not deleted, because it took time to measure them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from harness.experiments.config import Config
 
 
 def retire_stale_records(config: Config) -> None:
-    """Move what is in an experiment's folder but none of its cells' to `retired/` beside `raw/`, and say so."""
+    """Move records in an experiment's folder that belong to none of its cells to `retired/` beside
+    `raw/`, and print a line.
+    """
     for experiment in config.experiments:
         wanted = {Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()}
         for folder in {path.parent for path in wanted}:
@@ -26,6 +28,6 @@ def retire_stale_records(config: Config) -> None:
 
 
 def _free(path: Path) -> Path:
-    """The path, or where records were retired under that name before, the first one with a number that is free."""
+    """Return the path; if it exists, the first numbered name that does not."""
     names = (path.with_name(f"{path.stem}.{number}{path.suffix}") for number in count(2))
     return next(name for name in chain([path], names) if not name.exists())

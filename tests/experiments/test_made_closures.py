@@ -16,7 +16,7 @@ def closure_of(tmp_path, monkeypatch):
     caches = [each for each in vars(module).values() if isinstance(each, functools._lru_cache_wrapper)]
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "PACKAGES", ("project",))
-    monkeypatch.setattr(module, "DOORS", frozenset(("project.door",)))
+    monkeypatch.setattr(module, "LATE_IMPORTS", frozenset(("project.door",)))
     monkeypatch.setattr(module, "FOUND_BY_NAME", {"project.find": ("project/found", ".yaml")})
 
     def closure_of(files: dict[str, str], *modules: str, names: frozenset[str] = frozenset()) -> set[str]:

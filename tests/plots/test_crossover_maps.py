@@ -97,7 +97,7 @@ def test_a_tile_has_the_winners_colour_and_says_winner_margin_and_interval():
     assert words == "manual\n×1.82 over dynamic-2\n[1.52, 2.18]"
     assert tile.get_hatch() is None
     red, green, blue = to_rgb(style.of_model("manual").color)
-    assert tile.get_facecolor()[:3] == pytest.approx([1 - crossover.TINT * (1 - each) for each in (red, green, blue)])
+    assert tile.get_facecolor()[:3] == pytest.approx([1 - crossover.TILE_TINT * (1 - each) for each in (red, green, blue)])
 
 
 def test_a_tie_is_hatched_and_says_so():

@@ -43,7 +43,7 @@ def test_the_level_is_a_step_over_each_whole_period(ax):
     assert list(steps.get_ydata())[1:] == [1, 4, 2]
 
 
-@pytest.mark.parametrize(("swings", "line"), [(time_panels.CROWDED, "-"), (time_panels.CROWDED + 1, "None")])
+@pytest.mark.parametrize(("swings", "line"), [(time_panels.MAX_SWINGS, "-"), (time_panels.MAX_SWINGS + 1, "None")])
 def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throughput_is(ax, swings, line):
     levels = [1 + number % 2 for number in range(swings + 2)]
     right = time_panels.draw(ax, run(levels), pldi17_fig11.KIND)
@@ -56,7 +56,7 @@ def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throu
 
 
 def test_a_long_climb_is_a_line_however_many_steps_it_has(ax):
-    right = time_panels.draw(ax, run(range(1, 2 * time_panels.CROWDED)), pldi17_fig11.KIND)
+    right = time_panels.draw(ax, run(range(1, 2 * time_panels.MAX_SWINGS)), pldi17_fig11.KIND)
     assert right.lines[0].get_drawstyle() == "steps-pre"
 
 

@@ -15,9 +15,9 @@ FILE = "file:///records/a.jsonl"
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    from harness.spark.session import LITTLE, open_session
+    from harness.spark.session import SMALL_DATA_SETTINGS, open_session
 
-    with open_session({**LITTLE, "spark.master": "local[2]"}) as session:
+    with open_session({**SMALL_DATA_SETTINGS, "spark.master": "local[2]"}) as session:
         yield session
 
 

@@ -18,7 +18,7 @@ import pytest
 from harness.cli import main
 from harness.cli.aggregate import spark_settings
 from harness.errors import UserError
-from harness.spark.session import LITTLE
+from harness.spark.session import SMALL_DATA_SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("throughput", "samples", "timeline", "latency", "speedup", "quarantine")
@@ -194,7 +194,7 @@ def test_records_of_which_none_is_usable_fail_but_are_in_quarantine(spark, write
     )
     write_lines(tmp_path / "raw" / "x.jsonl", '{"a": 1}', "{")
     assert main(["aggregate", "--records", str(tmp_path / "raw"), "--tables", str(tmp_path / "tables")]) == 1
-    assert asked == [LITTLE]
+    assert asked == [SMALL_DATA_SETTINGS]
     told = capsys.readouterr()
     assert told.out.startswith("records   2 read, 0 failed, 0 unsettled, 2 quarantined\n")
     assert told.err.startswith("millrace aggregate: no usable record among 2 in ")

@@ -88,7 +88,7 @@ def test_no_java_at_all_is_told_in_one_line(no_java):
 def test_the_shim_drops_one_option_and_passes_on_the_rest_unharmed(make_java, tmp_path):
     java = Java(make_java("a 'java' home", "17") / "bin" / "java", 17)
     home = jvm.shim_around(java, tmp_path / "shim")
-    arguments = ["-cp", "a b", jvm.UNWANTED, "", "it's", '"$HOME"', "--add-modules=other", "*"]
+    arguments = ["-cp", "a b", jvm.DROPPED_OPTION, "", "it's", '"$HOME"', "--add-modules=other", "*"]
     answer = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
     assert answer.stdout == """<-cp><a b><><it's><"$HOME"><--add-modules=other><*>"""
 
@@ -108,5 +108,5 @@ def test_a_place_that_cannot_be_written_is_replaced_by_a_temporary_one(make_java
     (tmp_path / "file").touch()
     java = Java(make_java("home", "17") / "bin" / "java", 17)
     home = jvm.shim_around(java, tmp_path / "file" / "shim")
-    answer = subprocess.run([home / "bin" / "java", jvm.UNWANTED, "x"], capture_output=True, text=True, check=True)
+    answer = subprocess.run([home / "bin" / "java", jvm.DROPPED_OPTION, "x"], capture_output=True, text=True, check=True)
     assert answer.stdout == "<x>"

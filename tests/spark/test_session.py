@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import RunFailed, UserError
-from harness.spark.failures import LONGEST, summarise
-from harness.spark.session import LITTLE, LITTLE_BYTES, for_records, open_session, resolve, stays_here
+from harness.spark.failures import MAX_CAUSE_CHARACTERS, summarise
+from harness.spark.session import SMALL_DATA_BYTES, SMALL_DATA_SETTINGS, for_records, open_session, resolve, stays_here
 from harness.spark.storage import bytes_of_records
 
 JOBS = Path(__file__).resolve().parents[2] / "harness" / "spark"
@@ -42,8 +42,8 @@ def test_little_data_are_interpreted_and_what_nobody_knows_the_size_of_is_compil
         (tmp_path / name).write_bytes(b"x" * size)
     assert bytes_of_records(str(tmp_path), f"file://{tmp_path}/deep") == 11
     assert bytes_of_records(str(tmp_path), "hdfs://host/raw") is None
-    assert for_records(LITTLE_BYTES) == LITTLE
-    assert for_records(LITTLE_BYTES + 1) == for_records(None) == {}
+    assert for_records(SMALL_DATA_BYTES) == SMALL_DATA_SETTINGS
+    assert for_records(SMALL_DATA_BYTES + 1) == for_records(None) == {}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_no_job_leaves_the_dataframe_api():
             "EOFException: inner",
         ),
         ("Job aborted\nCaused by: java.io.IOException: No space left on device\nCaused by: other", "No space left on device"),
-        ("y" * 1000, "y" * (LONGEST - 1) + "…"),
+        ("y" * 1000, "y" * (MAX_CAUSE_CHARACTERS - 1) + "…"),
     ],
 )
 def test_a_failure_of_spark_is_one_line_with_its_innermost_cause(text, told):

@@ -11,7 +11,7 @@ from harness.cli.validate import PATIENCE_S
 from harness.errors import RunFailed
 from harness.machines.machine import load_machine
 from harness.validation import state
-from harness.validation.state import TRIES, UNSEEN_S, State, constants_beside, fits
+from harness.validation.state import MAX_RUN_ATTEMPTS, MAX_WAIT_UNSEEN_S, State, constants_beside, fits
 from tests.validation.made_runs import HOST, PIPELINE, made_in, measured
 
 PROFILE = SimpleNamespace(get={"transfer.rmw.same_chip": 25.0}.get)
@@ -75,13 +75,13 @@ def test_a_run_during_which_the_state_changed_is_made_again(monkeypatch):
 
 
 def test_runs_that_are_made_again_use_up_patience_too(monkeypatch):
-    machine = Machine(monkeypatch, *[25.0, 120.0] * TRIES)
+    machine = Machine(monkeypatch, *[25.0, 120.0] * MAX_RUN_ATTEMPTS)
     assert made(machine, patience_s=1.0)[:4] == (2.0, [25.0, 120.0], 2, 1)
 
 
 def test_a_run_that_is_always_spoilt_is_told_as_it_was(monkeypatch):
-    rate, hand_offs_ns, count, repeated, _ = made(Machine(monkeypatch, *[25.0, 120.0] * TRIES))
-    assert (rate, hand_offs_ns, count, repeated) == (TRIES, [25.0, 120.0], TRIES, TRIES - 1)
+    rate, hand_offs_ns, count, repeated, _ = made(Machine(monkeypatch, *[25.0, 120.0] * MAX_RUN_ATTEMPTS))
+    assert (rate, hand_offs_ns, count, repeated) == (MAX_RUN_ATTEMPTS, [25.0, 120.0], MAX_RUN_ATTEMPTS, MAX_RUN_ATTEMPTS - 1)
 
 
 def test_patience_ends_and_runs_are_made_all_the_same(monkeypatch):
@@ -99,7 +99,7 @@ def test_a_state_that_is_never_seen_is_not_waited_for_twice(monkeypatch):
     of, runs, told = State(PROFILE, PATIENCE_S), Runs(machine), []
     records = [of.run(runs, told.append) for _ in range(3)]
     assert (runs.count, of.repeated, of.unseen_ns) == (3, 0, 120.0)
-    assert machine.now_s == pytest.approx(3.0 + UNSEEN_S)
+    assert machine.now_s == pytest.approx(3.0 + MAX_WAIT_UNSEEN_S)
     assert {tuple(record["host"]["hand_offs_ns"]) for record in records} == {(120.0, 120.0)}
 
 

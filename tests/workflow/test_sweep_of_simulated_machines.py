@@ -95,7 +95,7 @@ def test_another_profile_of_the_machine_makes_records_out_of_date(here, asked, m
 def test_a_machine_can_be_named_that_the_experiment_does_not(here, asked):
     assert main(["sweep", "--machine", "power8", "--software", "streams-4.2"]) == 0
     assert files(here) == [f"power8+streams-4.2~{CELL}.jsonl"]
-    assert [(spec.machine, spec.software) for spec in asked] == [("power8", "streams-4.2")]
+    assert [(spec.place.machine, spec.place.software) for spec in asked] == [("power8", "streams-4.2")]
 
 
 def test_other_constants_go_to_a_file_of_their_own(here, asked):

@@ -1,6 +1,7 @@
-"""A graph in asyncio, as a Python user would write it: a task an operator, and an `asyncio.Queue` before each.
+"""A graph in asyncio, as a Python user would write it: a task for each operator, and an
+`asyncio.Queue` before each.
 
-What it is told and what it answers: harness/peers/plan.py and harness/peers/program.py.
+Its input and its answers: harness/peers/plan.py and harness/peers/program.py.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FINAL = None  # the last thing on a stream
-SAMPLED = 32  # one tuple in so many has its latency taken
-SERIAL_FLOP = 32  # from here on an operator's chain of multiplies continues from tuple to tuple
+SAMPLED = 32  # the latency of one tuple in so many is measured
+SERIAL_FLOP = 32  # from this cost on, the chain of multiplies continues from tuple to tuple
 CALIBRATION_FLOP = 200_000
 BUCKETS = 592  # of the latency histogram: exact below 16 ns, then 16 to each power of two
 MASK = 2**64 - 1
@@ -28,12 +29,13 @@ class Operator:
     kind: str
     cost: int
     busy_ns: int
-    ports: list[list[tuple[Operator, int]]]  # by output port: where its tuples go, and what is added to their path
+    # by output port: the targets of its tuples, and the step added to their path
+    ports: list[list[tuple[Operator, int]]]
     queue: asyncio.Queue | None = None
     open_streams: int = 0
     executed: int = 0
     left: int = 0
-    total: int = 0  # sum of the hashes of what was sent, received, or not executed
+    total: int = 0  # sum of the hashes of tuples sent, received, or not executed
 
 
 @dataclass
@@ -148,7 +150,8 @@ async def sink(op: Operator, run: Run) -> None:
                 return
             continue
         sequence, path, born, value, payload = item
-        if run.cut:  # no more work is done by now: what is here counts as left, as before any other operator
+        # work has stopped: tuples here count as left, as before any other operator
+        if run.cut:
             op.left += 1
         else:
             op.executed += 1
