@@ -9,6 +9,7 @@ from itertools import combinations
 from harness.claims.evidence import Cell
 from harness.claims.levels import lacking
 from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, in_each
+from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading, all_of, greater, not_below
 
 
@@ -80,4 +81,4 @@ def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
 
 def _levels(cell: Cell) -> list[tuple[int, Reading]]:
     levels = [int(threads) for threads in cell.static()["threads"]]
-    return [(level, cell.read("throughput", f"static-{level}")) for level in levels]
+    return [(level, read(cell, "throughput", f"static-{level}")) for level in levels]

@@ -88,14 +88,6 @@ class Cell:
         sizes = [_size(name, self.parameters.get(name), size) for name, size in self.wanted.sizes.items()]
         return ", ".join([self.wanted.name, *sizes])
 
-    def read(self, quantity: str, arm: str) -> Reading:
-        """A number of the arm that a word means. Raises Missing if the tables lack it."""
-        from harness.claims.quantities import QUANTITIES
-
-        found = QUANTITIES[quantity].of(self, arm)
-        self.show(found.name, quantity.replace("_", " "), QUANTITIES[quantity].unit, found.reading, found.is_settled)
-        return found.reading
-
     def show(self, arm: str, quantity: str, unit: str, reading: Reading, is_settled: bool = True) -> None:
         """Keep a number for the report."""
         shown = Shown(self.name, arm, quantity, unit, reading, is_settled)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from harness.claims.evidence import Cell
+from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading
 from harness.files.checked_yaml import SCHEMAS
 
@@ -40,7 +41,7 @@ class Term:
 
     def read(self, here: Cell, cells: Sequence[Cell]) -> Reading:
         """Its reading. Raises Missing."""
-        return (here if self.cell is None else cells[self.cell]).read(self.quantity, self.arm)
+        return read(here if self.cell is None else cells[self.cell], self.quantity, self.arm)
 
     def __str__(self) -> str:
         place = "" if self.cell is None else f" in cell {self.cell + 1}"

@@ -9,6 +9,7 @@ from itertools import pairwise
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import Cell
 from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, Term, in_each, once, together, words
+from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
 
 
@@ -23,7 +24,7 @@ class Best(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            best, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            best, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
             return all_of([greater(best, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -43,7 +44,7 @@ class Worst(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            worst, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            worst, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
             return all_of([greater(other, worst, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -63,7 +64,7 @@ class NotWorst(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            own, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            own, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
             return any_of([greater(own, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -82,8 +83,8 @@ class Order(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         if len(self.arms) == 1:
-            return together(cells, lambda cell: cell.read(self.quantity, self.arms[0]), self._falling)
-        return in_each(cells, lambda cell: self._falling([cell.read(self.quantity, arm) for arm in self.arms]))
+            return together(cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling)
+        return in_each(cells, lambda cell: self._falling([read(cell, self.quantity, arm) for arm in self.arms]))
 
     def _falling(self, readings: Sequence[Reading]) -> Finding:
         return _falling(readings, self.least_difference)
@@ -170,7 +171,7 @@ class Within(Predicate):
         def test(cell: Cell) -> Finding:
             factor = cell.cpus() if self.per_cpu else 1
             limits = [None if limit is None else factor * limit for limit in (self.at_least, self.at_most)]
-            return all_of([within(cell.read(self.quantity, arm), *limits) for arm in self.arms])
+            return all_of([within(read(cell, self.quantity, arm), *limits) for arm in self.arms])
 
         return in_each(cells, test)
 
@@ -217,7 +218,7 @@ class BestVaries(Predicate):
             return Finding(throughout if is_open else varies, throughout)
 
         return together(
-            cells, lambda cell: {arm: cell.read(self.quantity, arm) for arm in self.arms}, test, is_existential=True
+            cells, lambda cell: {arm: read(cell, self.quantity, arm) for arm in self.arms}, test, is_existential=True
         )
 
     def __str__(self) -> str:

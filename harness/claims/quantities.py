@@ -279,3 +279,10 @@ def _listed() -> list[Quantity]:
 
 
 QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in _listed()}
+
+
+def read(cell: Cell, quantity: str, arm: str) -> Reading:
+    """Return a number of the arm that a word means, and keep it for the report. Raises Missing if the tables lack it."""
+    found = QUANTITIES[quantity].of(cell, arm)
+    cell.show(found.name, quantity.replace("_", " "), QUANTITIES[quantity].unit, found.reading, found.is_settled)
+    return found.reading
