@@ -1,8 +1,8 @@
 """How runs adapted that place queues: how long it took, what came of it, and what they did when their load changed (M19).
 
 A period is a row of the timeline. What a law saw is throughput over all operators (M19 §2.1), what came of it that at the sinks
-(§4), which says nothing while new queues fill. When the load of a run changes, `harness.plots.mw19_fig13` says: there is one
-definition.
+(§4), which says nothing while new queues fill. `harness.experiments.load_changes` says when the load of a
+run changes, for the figures too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.claims.reading import Missing, Reading, of_runs
 from harness.claims.timeline import Run
+from harness.experiments.load_changes import heavy_phases
 
 STILL = 10  # periods at a run's end in which nothing changes, if it has settled: as on the bench of placements
 
@@ -173,8 +174,6 @@ def _seconds_until(run: Run, period: int) -> float:
 
 def _change(run: Run) -> int:
     """The period in which the load first changed. Raises Missing if the run ended before, or right after."""
-    from harness.plots.mw19_fig13 import heavy_phases
-
     first = next(heavy_phases(run.rows), None)
     ends = run.rows["time_s"].to_numpy(float)
     if first is None or first.begin_s >= ends[-2:].min():

@@ -1,6 +1,6 @@
 """What a load balancer's runs did when their load changed: in bursts of expensive tuples, and in silences of the source.
 
-Where they are in a run, the figures say (`harness.plots.elb_bursty_cost`, `elb_bursty_rate`): there is one definition.
+`harness.experiments.load_changes` says where they are in a run, for the figures too.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import numpy as np
 
 from harness.claims.reading import Missing, Reading, of_runs
 from harness.claims.timeline import Run
+from harness.experiments.load_changes import expensive_bursts, silences
 
 
 def stretches(run: Run) -> list[np.ndarray]:
     """For each burst of expensive tuples, or silence of the source, the periods whose middle is in it. Raises Missing if the
     run has none, or begins with one.
     """
-    from harness.plots.elb_bursty_cost import bursts
-    from harness.plots.elb_bursty_rate import silences
-
-    found = (silences if run.experiment == "elb_bursty_rate" else bursts)(run.rows)
+    found = (silences if run.experiment == "elb_bursty_rate" else expensive_bursts)(run.rows)
     chosen = [(run.middle_s >= burst.begin_s) & (run.middle_s < burst.end_s) for burst in found]
     chosen = [periods for periods in chosen if periods.any()]
     if not chosen or chosen[0][0]:

@@ -21,6 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from harness.experiments.load_changes import Burst
 from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
@@ -30,14 +31,6 @@ MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
 CROWDED = 60  # swings of a panel, at most: more lines to and fro would be a block of colour
 BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
-
-
-@dataclass(frozen=True)
-class Burst:
-    """A stretch of a run in which its source did something else [s since the run's start]."""
-
-    begin_s: float
-    end_s: float
 
 
 @dataclass(frozen=True)
