@@ -117,7 +117,7 @@ class Scenario(any_scenario.Scenario):
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
         """A law, or what it must beat. Raises UserError for a name that is none of theirs."""
-        return contestant(name, self)
+        return contestant(name, self.layout, self.bounds, lambda: self.best(0))
 
     def facts(self) -> dict[str, Any]:
         """Of graph and machine."""
