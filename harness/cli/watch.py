@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
 from harness.cli.ending import ended_like_ctrl_c
-from harness.cli.output import say
 from harness.cli.run import add_run_arguments, raise_if_wrong, spec_of
 from harness.cli.run_report import report
 from harness.errors import RunFailed, UserError
 from harness.measurement.spec import RunSpec
+from harness.terminal.output import say
 
 if TYPE_CHECKING:
     from harness.graph import Graph

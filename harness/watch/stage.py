@@ -11,8 +11,8 @@ from typing import Protocol
 from rich.console import Console
 from rich.live import Live
 
-from harness.cli.output import say
 from harness.errors import RunFailed
+from harness.terminal.output import say
 from harness.watch import lines
 from harness.watch.story import Story
 from harness.watch.terminal import View
