@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import harness.engine
-from harness.elasticity import decides_of, law_class
+from harness.elasticity import Decides, decides_of, law_class
 from harness.errors import RunFailed
 from harness.machines.place import find_place
 from harness.measurement import host
@@ -18,7 +18,7 @@ from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import RunSpec, arm_name, level_of
 from harness.measurement.subject import build_subject
-from harness.models import DEFAULT_LAW, Dynamic, Multilevel, with_level
+from harness.models import DEFAULT_LAW, Coroutine, Dynamic, Multilevel, with_level
 
 PROFILE_PERIODS = 4
 """Of its law that a profile looks back at most: where it is longer, a law that sees throughput change sees old costs beside it
@@ -52,6 +52,8 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     engine = None
     try:
         options = _options(spec)
+        if isinstance(model, Coroutine):
+            options["changes_replicas"] = model.elastic and decides_of(model.law, model.name) is Decides.REPLICAS
         if spec.simulated and graph.typed_graph and not spec.graph_file:
             from harness.measurement.profiling import profile_of  # late: few runs need it
 
