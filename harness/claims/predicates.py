@@ -1,4 +1,6 @@
-"""What a claim can say of readings: a closed set, each with its parameters as data. No text is ever evaluated."""
+"""All statements that a claim can make about readings, each with its parameters as data. No text is
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, gr
 
 @dataclass(frozen=True)
 class Best(Predicate):
-    """The arm has the greatest number in each cell."""
+    """Claim that the arm has the greatest number in each cell."""
 
     arm: str
     against: tuple[str, ...]
@@ -35,7 +37,7 @@ class Best(Predicate):
 
 @dataclass(frozen=True)
 class Worst(Predicate):
-    """The arm has the least number in each cell."""
+    """Claim that the arm has the least number in each cell."""
 
     arm: str
     against: tuple[str, ...]
@@ -55,7 +57,7 @@ class Worst(Predicate):
 
 @dataclass(frozen=True)
 class NotWorst(Predicate):
-    """Another arm has a smaller number in each cell."""
+    """Claim that another arm has a smaller number in each cell."""
 
     arm: str
     against: tuple[str, ...]
@@ -75,7 +77,9 @@ class NotWorst(Predicate):
 
 @dataclass(frozen=True)
 class Order(Predicate):
-    """The numbers of the arms fall in this order in each cell; or those of one arm from cell to cell."""
+    """Claim that the numbers of the arms fall in this order in each cell, or those of one arm from
+    cell to cell.
+    """
 
     arms: tuple[str, ...]
     quantity: str = "throughput"
@@ -97,8 +101,10 @@ class Order(Predicate):
 
 @dataclass(frozen=True)
 class Ratio(Predicate):
-    """One number over another is within limits, in each cell; once, if a term names its cell. And it is below another limit in
-    one cell at least.
+    """Claim that one number over another is within limits in each cell; once, if a term names its
+    cell.
+
+    `somewhere_below`: the ratio is also below this limit in one cell at least.
     """
 
     over: Term
@@ -121,7 +127,7 @@ class Ratio(Predicate):
         return outcomes if self.somewhere_below is None else [*outcomes, *self._below(cells, self.somewhere_below)]
 
     def _below(self, cells: Sequence[Cell], limit: float) -> list[Outcome]:
-        """That of all cells that can be read."""
+        """Return the outcome of the limit for one cell, over all cells that can be read."""
 
         def test(ratios: list[Reading]) -> Finding:
             return any_of([greater(Reading(limit, limit, limit), ratio, self.least_difference) for ratio in ratios])
@@ -136,7 +142,10 @@ class Ratio(Predicate):
 
 @dataclass(frozen=True)
 class Somewhere(Predicate):
-    """One number over another, or a number alone, is within limits in one cell at least: what a paper says is possible."""
+    """Claim that one number over another, or a number alone, is within limits in one cell at least.
+
+    A paper says so of what is possible.
+    """
 
     over: Term
     under: Term | None = None
@@ -159,7 +168,9 @@ class Somewhere(Predicate):
 
 @dataclass(frozen=True)
 class Within(Predicate):
-    """A number of the arms is within limits in each cell; `per_cpu`: over the logical CPUs of the machine."""
+    """Claim that a number of the arms is within limits in each cell; `per_cpu`: divided by the
+    machine's logical CPUs.
+    """
 
     arms: tuple[str, ...]
     quantity: str
@@ -182,7 +193,7 @@ class Within(Predicate):
 
 @dataclass(frozen=True)
 class Trend(Predicate):
-    """One number over another goes up, or down, from cell to cell."""
+    """Claim that one number over another goes up, or down, from cell to cell."""
 
     over: Term
     under: Term
@@ -201,7 +212,7 @@ class Trend(Predicate):
 
 @dataclass(frozen=True)
 class BestVaries(Predicate):
-    """Which arm has the greatest number is not the same in all cells."""
+    """Claim that the arm with the greatest number differs between cells."""
 
     arms: tuple[str, ...]
     quantity: str = "throughput"
@@ -256,8 +267,9 @@ def _falling(readings: Sequence[Reading], least: float) -> Finding:
 
 
 def _varies(tables: Sequence[dict[str, Reading]], least: float) -> bool | None:
-    """Yes if no arm can be best everywhere, no if one surely is, else open. An arm that is not below another by more than the
-    least difference may be as good.
+    """Return true if no arm can be the best everywhere, false if one is for certain, else None.
+
+    An arm that is not below another by more than the least difference may be as good.
     """
     able, sure = [], []
     for table in tables:

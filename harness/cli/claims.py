@@ -1,4 +1,4 @@
-"""`claims`: what the papers claim, checked against the tables."""
+"""`millrace claims`: check the papers' claims against the tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = (".md", ".html", ".json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `claims`."""
+    """Add the options of `claims`."""
     parser.add_argument("claim", nargs="*", metavar="CLAIM-ID", help="claims to check (default: all)")
     parser.add_argument(
         "--tables", default="results/tables", metavar="DIR", help="folder with the tables of experiments (default: %(default)s)"

@@ -1,4 +1,6 @@
-"""How far a long command is, and how long the rest will take: a line on the terminal, or now and then one in a log."""
+"""Progress of a long command, and the time left: a line on the terminal, or now and then one in a
+log.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,13 @@ import sys
 import time
 from types import TracebackType
 
-QUIET_S = 15.0  # between two lines where nobody looks on
+QUIET_S = 15.0  # between two lines in a log
 
 
 class Countdown:
-    """One line on stderr, overwritten on a terminal, else a new one every `QUIET_S`: done, in all, time left, what is on."""
+    """Line on stderr, overwritten on a terminal, else a new one every `QUIET_S`: done, in all, time
+    left, current work.
+    """
 
     def __init__(self, command: str, estimated_s: float, total: int) -> None:
         self._command = command
@@ -30,15 +34,19 @@ class Countdown:
         self._overwrite("")
 
     def show(self, text: str) -> None:
-        """What is going on; terminals only. Any thread may call this."""
+        """Show the current work; terminals only. Any thread may call this."""
         self._overwrite(f"{self._head()}; {text}")
 
     def finished(self, estimated_s: float, text: str) -> None:
-        """One more is done, of which `estimated_s` was expected. A log has the last one in any case."""
+        """Count one more as done, which was expected to take `estimated_s`. A log has the last one
+        in any case.
+        """
         self._add(estimated_s, 1, text, self._done + 1 == self._total)
 
     def reached(self, done: int, text: str) -> None:
-        """So many are done; `estimated_s` was then their number, a second each. A log that has not begun stays empty."""
+        """Count `done` as done, where the estimate is a second each. A log that has not begun stays
+        empty.
+        """
         more = done - self._done
         self._add(float(more), more, text, self._told and done == self._total)
         self.show(text)
@@ -52,7 +60,7 @@ class Countdown:
             print(f"millrace {self._command}: {self._head()}; {text}", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Write a line that stays."""
         self._overwrite("")
         print(f"millrace {self._command}: {text}", file=sys.stderr, flush=True)
 

@@ -1,4 +1,6 @@
-"""Standard output and standard error: their encoding may lack our characters, and they may be a full disk or a closed pipe."""
+"""Standard output and standard error: their encoding may lack our characters, and they may be a
+full disk or a closed pipe.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,16 @@ IN_ASCII = {
     "µ": "u", "±": "+-", "…": "...", "→": "->", "←": "<-", "×": "x", "·": ".", "≥": ">=", "≤": "<=", "∞": "inf", "§": "sec. ",
     "–": "-", "−": "-",
 }  # fmt: skip
-"""How characters of ours read where the encoding lacks them."""
+"""Replacements of our characters that an encoding lacks."""
 
 LOSSY = "millrace.lossy"
 """Name of the error handler of both streams."""
 
 
 def accept_any_text() -> None:
-    """Let both streams take any text: what their encoding lacks is written in ASCII, as in `IN_ASCII` or as an escape."""
+    """Let both streams take any text: what their encoding lacks is written in ASCII, as in
+    `IN_ASCII` or as an escape.
+    """
     codecs.register_error(LOSSY, _in_ascii)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # neither a closed one nor a stand-in
@@ -35,7 +39,9 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 def say(text: str) -> None:
-    """Print a text. Raises RunFailed if it cannot be written, BrokenPipeError if nobody reads on."""
+    """Print a text. Raises RunFailed if it cannot be written, BrokenPipeError if the reader has
+    gone.
+    """
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -45,7 +51,9 @@ def say(text: str) -> None:
 
 
 def tell(text: str, end: str = "\n") -> None:
-    """Print a text on stderr. If it cannot be written, nothing more goes there: that is no reason to stop what goes on."""
+    """Print a text on stderr. If it cannot be written, nothing more goes there, and the command
+    goes on.
+    """
     try:
         print(text, end=end, file=sys.stderr, flush=True)
     except OSError:
@@ -53,7 +61,9 @@ def tell(text: str, end: str = "\n") -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Let a stream that cannot be written lead nowhere; else the interpreter fails when it flushes it at its end."""
+    """Redirect a stream that cannot be written to the null device; else the interpreter fails when
+    it flushes it at its end.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""How far `millrace run` is: a line on the terminal, and its log."""
+"""Progress of `millrace run`: a line on the terminal, and its log."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from harness.files.whole import open_for_writing
 
 
 class ProgressLine:
-    """One line on stderr that is overwritten as the runs go on; silent if stderr is not a terminal.
+    """Line on stderr that is overwritten as the runs go on; silent if stderr is not a terminal.
 
-    With a log every such line is also written there: "-" is stderr itself, where the lines then stay.
+    With a log every such line is also written there: "-" is stderr itself, where the lines then
+    stay.
     """
 
     def __init__(self, total: int, log: str | None = None) -> None:
@@ -44,22 +45,22 @@ class ProgressLine:
             raise RunFailed(f"cannot write {self._log}: {self._refusal.strerror}") from self._refusal
 
     def show(self, done: int, total: int, text: str) -> None:
-        """Say which run is on, and what it does."""
+        """Show the current run, and its work."""
         line = f"run {min(done + 1, total)}/{total}: {text}"
         self._put(line)
         if self._file is not None and self._refusal is None:
             try:
                 print(line, file=self._file, flush=True)
-            except OSError as error:  # told at the end: who calls is a thread that must go on listening
+            except OSError as error:  # raised at the end: the calling thread must go on listening
                 self._refusal = error
 
     def notify(self, notice: str) -> None:
-        """Say why we wait: on a line of its own, so that a log has it as well."""
+        """Show why the run waits, on a line of its own, so that a log has it as well."""
         self.clear()
         print(f"millrace run: {notice}", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         if self._width:
             self._put("")
             print("\r", end="", file=sys.stderr, flush=True)
