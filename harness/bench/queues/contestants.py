@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from harness import elasticity
-from harness.bench.queues.oracle import Best
 from harness.bench.scenario import Configuration
 from harness.elasticity import LAWS, Decides, Decision, Law, Layout, Reading
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
@@ -38,8 +37,10 @@ def least_threads(name: str, cpus: int) -> int:
     return min(2, cpus) if name in ("middleware19", "streams") else 1
 
 
-def contestant(name: str, layout: Layout, bounds: Bounds, first_best: Callable[[], Best]) -> tuple[Law, Configuration]:
-    """Return what decides about a graph, and what it begins with; `first_best` finds the best of the first phase.
+def contestant(
+    name: str, layout: Layout, bounds: Bounds, hand_placed: Callable[[], Configuration]
+) -> tuple[Law, Configuration]:
+    """Return what decides about a graph, and what it begins with; `hand_placed` finds the best of the first phase.
 
     Raises UserError for a law that there is not.
     """
@@ -49,8 +50,8 @@ def contestant(name: str, layout: Layout, bounds: Bounds, first_best: Callable[[
     if name == "dedicated":
         return _Stays(bounds), Configuration(1, everywhere, dedicated=True)
     if name == "hand-placed":
-        best = first_best()
-        return _Stays(Bounds(best.threads, best.threads, best.threads)), Configuration(best.threads, best.queued)
+        best = hand_placed()
+        return _Stays(Bounds(best.threads, best.threads, best.threads)), best
     if name == DYNAMIC:
         return elasticity.make_law("millrace", bounds), Configuration(bounds.start, everywhere)
     least = least_threads(name, bounds.maximum)
