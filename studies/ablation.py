@@ -28,12 +28,12 @@ from harness.bench.scenario import Scenario
 from harness.bench.side_by_side import each_of
 from harness.cli import call
 from harness.cli.arguments import check_writable, whole
-from harness.cli.countdown import Countdown
-from harness.cli.output import say
 from harness.elasticity import DEFAULT_LAW
 from harness.elasticity.threads.scaling import family
 from harness.errors import UserError
 from harness.files.whole import write_whole
+from harness.terminal.countdown import Countdown
+from harness.terminal.output import say
 
 WORTH = 0.002  # share of throughput: the upper end of a rule's interval must reach it
 CONFIDENCE = 0.95

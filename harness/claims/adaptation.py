@@ -1,8 +1,9 @@
-"""How runs adapted that place queues: how long it took, what came of it, and what they did when their load changed (M19).
+"""Adaptation of runs that place queues: its length, its result, and the reaction to a change of
+load (M19).
 
-A period is a row of the timeline. What a law saw is throughput over all operators (M19 §2.1), what came of it that at the sinks
-(§4), which says nothing while new queues fill. When the load of a run changes, `harness.plots.mw19_fig13` says: there is one
-definition.
+A period is a row of the timeline. A law saw the throughput over all operators (M19 §2.1); its
+result is the throughput at the sinks (§4), which says nothing while new queues fill.
+`harness.experiments.load_changes` says when the load of a run changes, for the figures too.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import numpy as np
 
 from harness.claims.reading import Missing, Reading, of_runs
 from harness.claims.timeline import Run
+from harness.experiments.load_changes import heavy_phases
 
-STILL = 10  # periods at a run's end in which nothing changes, if it has settled: as on the bench of placements
+STILL = 10  # periods without a change at the end of a settled run, as on the bench of placements
 
 
 def settling(runs: Sequence[Run]) -> Reading:
-    """Periods until the last one after which threads or queues changed; open upwards if a run still did so in its last ten."""
+    """Periods until the last one after which threads or queues changed; open upwards if a run still
+    did so in its last ten.
+    """
     return _bounded(runs, [float(_last_change(run) + 1) for run in runs])
 
 
@@ -36,7 +40,9 @@ def final_throughput(runs: Sequence[Run]) -> Reading:
 
 
 def final_over_first(runs: Sequence[Run]) -> Reading:
-    """Throughput at the sinks in a run's end over that of the first period in which a tuple arrived."""
+    """Throughput at the sinks in a run's end over that of the first period in which a tuple
+    arrived.
+    """
     found = []
     for run in runs:
         rates = _sink(run)
@@ -51,12 +57,16 @@ def final_queues(runs: Sequence[Run]) -> Reading:
 
 
 def thread_swing(runs: Sequence[Run]) -> Reading:
-    """By what factor throughput over all operators differs from one period to the next where threads change, median."""
+    """Factor between throughputs over all operators in successive periods where threads change,
+    median.
+    """
     return of_runs([_swing(run, np.diff(run.level) != 0) for run in runs])
 
 
 def queue_swing(runs: Sequence[Run]) -> Reading:
-    """The same where queues alone change."""
+    """Factor between throughputs over all operators in successive periods where only queues change,
+    median.
+    """
     return of_runs([_swing(run, (np.diff(run.level) == 0) & (np.diff(_queued(run)) != 0)) for run in runs])
 
 
@@ -66,13 +76,17 @@ def unsearched_climbs(runs: Sequence[Run]) -> Reading:
 
 
 def unsearched_gain(runs: Sequence[Run]) -> Reading:
-    """Throughput over all operators in the first period at such a level over that before it, the least of a run."""
+    """Throughput over all operators in the first period at such a level over that before it, the
+    least of a run.
+    """
     gains = [[run.rate[up] / run.rate[up - 1] for up in _unsearched(run) if run.rate[up - 1] > 0] for run in runs]
     return of_runs([float(min(each)) for each in gains if each])
 
 
 def highest_over_before(runs: Sequence[Run]) -> Reading:
-    """Throughput at the sinks in the last period of a run's first stay at its highest level over that in the one before it."""
+    """Throughput at the sinks in the last period of a run's first stay at its highest level over
+    that in the one before it.
+    """
     found = []
     for run in runs:
         up = int(run.level.argmax())
@@ -82,7 +96,9 @@ def highest_over_before(runs: Sequence[Run]) -> Reading:
 
 
 def switch_peak(runs: Sequence[Run]) -> Reading:
-    """Highest throughput at the sinks in a period for which queues came or went, over that of a run's end."""
+    """Highest throughput at the sinks in a period for which queues came or went, over that of a
+    run's end.
+    """
     found = []
     for run in runs:
         switched = np.flatnonzero(np.diff(_queued(run)) != 0) + 1
@@ -92,17 +108,23 @@ def switch_peak(runs: Sequence[Run]) -> Reading:
 
 
 def climb_on_change(runs: Sequence[Run]) -> Reading:
-    """Level in a run's end over the median one in the last third of the time before its load changed."""
+    """Level in a run's end over the median one in the last third of the time before its load
+    changed.
+    """
     return of_runs([run.final_level / _before(run, run.level) for run in runs])
 
 
 def queues_on_change(runs: Sequence[Run]) -> Reading:
-    """Ports with their queue in a run's end over the median number in the last third of the time before its load changed."""
+    """Ports with their queue in a run's end over the median number in the last third of the time
+    before its load changed.
+    """
     return of_runs([float(median(_queued(run)[run.end])) / max(_before(run, _queued(run)), 1.0) for run in runs])
 
 
 def gain_on_change(runs: Sequence[Run]) -> Reading:
-    """Throughput at the sinks in a run's end over that of the first whole period after its load changed."""
+    """Throughput at the sinks in a run's end over that of the first whole period after its load
+    changed.
+    """
     found = []
     for run in runs:
         after = _sink(run)[_change(run) + 1 :]
@@ -111,7 +133,8 @@ def gain_on_change(runs: Sequence[Run]) -> Reading:
 
 
 def settling_on_change(runs: Sequence[Run]) -> Reading:
-    """Periods from the change of the load until the last one after which threads or queues changed; open as above.
+    """Periods from the change of the load until the last one after which threads or queues changed;
+    open as above.
 
     Raises Missing if a run changed neither from then on.
     """
@@ -127,7 +150,7 @@ def _queued(run: Run) -> np.ndarray:
 
 
 def _swing(run: Run, chosen: np.ndarray) -> float:
-    """The median factor between periods, of those steps from one to the next."""
+    """Return the median factor between successive periods, over the chosen steps."""
     rates = run.rate
     steps = np.abs(np.log(np.maximum(rates[1:], 1e-300) / np.maximum(rates[:-1], 1e-300)))
     known = chosen & (rates[1:] > 0) & (rates[:-1] > 0)
@@ -135,25 +158,29 @@ def _swing(run: Run, chosen: np.ndarray) -> float:
 
 
 def _unsearched(run: Run) -> list[int]:
-    """The periods that begin a level higher than any before, of those levels at which no queue comes or goes."""
+    """Return the periods that begin a level higher than any before, if no queue comes or goes at
+    that level.
+    """
     ups = [up for up in range(1, len(run.level)) if run.level[up] > run.level[:up].max()]
     return [up for up in ups if not np.diff(_queued(run)[up - 1 : _until_next(run, up)]).any()]
 
 
 def _until_next(run: Run, period: int) -> int:
-    """The period with which the stay at this one's level has ended."""
+    """Return the first later period with another level than this one, or the number of periods."""
     moved = np.flatnonzero(run.level[period:] != run.level[period])
     return period + int(moved[0]) if len(moved) else len(run.level)
 
 
 def _last_change(run: Run) -> int:
-    """The last period after which threads or queues were others; -1: none."""
+    """Return the last period after which threads or queues changed; -1 if none."""
     moved = (np.diff(run.level) != 0) | (np.diff(_queued(run)) != 0)
     return int(np.flatnonzero(moved)[-1]) if moved.any() else -1
 
 
 def _bounded(runs: Sequence[Run], times: Sequence[float]) -> Reading:
-    """The times until the runs' last changes. Who changed something in its last periods may go on for ever."""
+    """Return the mean of the times until the last changes; open upwards if a run changed something
+    in its last periods.
+    """
     reading = of_runs(times)
     if all(len(run.level) - 1 - _last_change(run) >= STILL or _last_change(run) < 0 for run in runs):
         return reading
@@ -172,9 +199,9 @@ def _seconds_until(run: Run, period: int) -> float:
 
 
 def _change(run: Run) -> int:
-    """The period in which the load first changed. Raises Missing if the run ended before, or right after."""
-    from harness.plots.mw19_fig13 import heavy_phases
-
+    """Return the period in which the load first changed. Raises Missing if the run ended before, or
+    right after.
+    """
     first = next(heavy_phases(run.rows), None)
     ends = run.rows["time_s"].to_numpy(float)
     if first is None or first.begin_s >= ends[-2:].min():

@@ -1,6 +1,7 @@
-"""What a load balancer's runs did when their load changed: in bursts of expensive tuples, and in silences of the source.
+"""Reaction of load balancers to a change of load: bursts of expensive tuples, and silences of the
+source.
 
-Where they are in a run, the figures say (`harness.plots.elb_bursty_cost`, `elb_bursty_rate`): there is one definition.
+`harness.experiments.load_changes` says where they are in a run, for the figures too.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import numpy as np
 
 from harness.claims.reading import Missing, Reading, of_runs
 from harness.claims.timeline import Run
+from harness.experiments.load_changes import expensive_bursts, silences
 
 
 def stretches(run: Run) -> list[np.ndarray]:
-    """For each burst of expensive tuples, or silence of the source, the periods whose middle is in it. Raises Missing if the
-    run has none, or begins with one.
-    """
-    from harness.plots.elb_bursty_cost import bursts
-    from harness.plots.elb_bursty_rate import silences
+    """Return the periods whose middle lies in each burst of expensive tuples, or silence of the
+    source.
 
-    found = (silences if run.experiment == "elb_bursty_rate" else bursts)(run.rows)
+    Raises Missing if the run has none, or begins with one.
+    """
+    found = (silences if run.experiment == "elb_bursty_rate" else expensive_bursts)(run.rows)
     chosen = [(run.middle_s >= burst.begin_s) & (run.middle_s < burst.end_s) for burst in found]
     chosen = [periods for periods in chosen if periods.any()]
     if not chosen or chosen[0][0]:
@@ -81,12 +82,16 @@ def level_after_burst(runs: Sequence[Run]) -> Reading:
 
 
 def level_in_silence(runs: Sequence[Run]) -> Reading:
-    """Lowest level in a silence of the source over the highest since the end of the silence before, mean of a run."""
+    """Lowest level in a silence of the source over the highest since the end of the silence before,
+    mean of a run.
+    """
     return of_runs([_mean(_silent_levels(run)) for run in runs])
 
 
 def level_on_return(runs: Sequence[Run]) -> Reading:
-    """Highest level while the source sends again over the lowest in the silence before, mean of a run."""
+    """Highest level while the source sends again over the lowest in the silence before, mean of a
+    run.
+    """
     return of_runs([_mean(_returning_levels(run)) for run in runs])
 
 
@@ -101,7 +106,7 @@ def silent_congestion(runs: Sequence[Run]) -> Reading:
 
 
 def _around(run: Run) -> tuple[Run, Run, Run]:
-    """What a run did before its first burst, in it, and from then to the next burst."""
+    """Return the parts of a run before its first burst, in it, and from then to the next burst."""
     first, *later = stretches(run)
     begin, end = np.flatnonzero(first)[[0, -1]]
     following = np.flatnonzero(later[0])[0] if later else len(run.rows)

@@ -1,4 +1,6 @@
-"""Claims of a paper, read from YAML: against a JSON Schema (config/schemas/claims.schema.json), then for what it cannot say."""
+"""Claims of a paper, read from YAML and checked: by a JSON Schema
+(config/schemas/claims.schema.json), then by rules that a schema cannot express.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,20 @@ PAPERS = {"P17": "pldi17", "M19": "middleware19", "ELB": "elb", "CS": "cstream"}
 """Papers and their files in this folder."""
 
 CPUS = {"16-core": 16, "4-core": 4}
-"""Machines that a paper names by their logical CPUs only: any machine with as many is one."""
+"""Machines that a paper names by their number of logical CPUs only: any machine with as many
+matches.
+"""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, in our words, with the check of it; or, `not_testable`, why no experiment can check it.
+    """Sentence of a paper, in our words, with its check; or, `not_testable`, why no experiment can
+    check it.
 
-    `reading`: how words became numbers. `note`: where the paper's text is at odds with itself, or with what there is.
-    `cells_on`: the cells on machines on which the paper has others. `elsewhere`: the check makes sense on machines that the
-    claim is not about, with `needs_cpus` logical CPUs at least.
+    `reading`: how words became numbers. `note`: where the paper contradicts itself, or what exists
+    here. `cells_on`: the cells on machines for which the paper has other cells. `elsewhere`: the
+    check makes sense on machines that the claim is not about, if they have `needs_cpus` logical
+    CPUs at least.
     """
 
     id: str
@@ -48,22 +54,22 @@ class Claim:
 
     @property
     def is_joint(self) -> bool:
-        """Whether it compares machines: its cells then name theirs."""
+        """True if the claim compares machines; its cells then name theirs."""
         return any(cell.machine for cell in self.cells)
 
     @property
     def experiments(self) -> list[str]:
-        """The experiments it looks at."""
+        """Experiments that the claim looks at, sorted."""
         return sorted({cell.experiment for cells in (self.cells, *self.cells_on.values()) for cell in cells})
 
     def cells_at(self, machine: str) -> Sequence[Wanted]:
-        """The cells that it looks at on a machine."""
+        """Return the cells that the claim looks at on a machine."""
         return self.cells_on.get(machine, self.cells)
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper with its claims, and the places where its text is at odds with itself."""
+    """Paper with its claims, and the places where its text contradicts itself."""
 
     name: str
     title: str
@@ -73,17 +79,21 @@ class Paper:
 
 @cache
 def papers() -> Mapping[str, Paper]:
-    """All papers, by name."""
+    """Return all papers, by name."""
     return {name: read_paper(Path(__file__).parent / f"{file}.yaml") for name, file in PAPERS.items()}
 
 
 def experiments() -> list[str]:
-    """The experiments that claims look at."""
+    """Return the experiments that claims look at, sorted."""
     return sorted({name for paper in papers().values() for claim in paper.claims for name in claim.experiments})
 
 
 def chosen(ids: Iterable[str] = (), paper: str | None = None) -> list[Claim]:
-    """The claims of a paper (of all), in its order; of `ids` those only. Raises UserError for an id that is unknown."""
+    """Return the claims of a paper, or of all papers, in their order; only those of `ids` if it
+    names any.
+
+    Raises UserError for an unknown id.
+    """
     claims = [claim for each in papers().values() for claim in each.claims if paper in (None, each.name)]
     known = {claim.id: claim for claim in claims}
     for name in ids:
@@ -96,7 +106,7 @@ def chosen(ids: Iterable[str] = (), paper: str | None = None) -> list[Claim]:
 
 
 def read_paper(path: Path) -> Paper:
-    """A paper's file. Raises UserError, in a line, for whatever is wrong with it."""
+    """Read a paper's file. Raises UserError, in one line, if the file breaks a rule."""
     values = read_checked(path, "claims")
     claims = []
     for index, entry in enumerate(values["claims"]):

@@ -9,13 +9,17 @@ from itertools import combinations
 from harness.claims.evidence import Cell
 from harness.claims.levels import lacking
 from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, in_each
+from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading, all_of, greater, not_below
 
 
 @dataclass(frozen=True)
 class Rising(Predicate):
-    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of all below; the
-    last has more than the first. Of 1, 2, 4, … threads none should be missing.
+    """Claim that each fixed level up to `up_to` threads has at least the throughput of all levels
+    below it.
+
+    A machine with fewer CPUs limits the levels. The last level has more throughput than the first
+    one. A level of 1, 2, 4, … threads that is missing is reported.
     """
 
     up_to: int
@@ -38,7 +42,7 @@ class Rising(Predicate):
         return min(self.up_to, cell.venue.cpus or self.up_to)
 
     def _gap(self, cell: Cell) -> str:
-        """Which levels the cell lacks; "" if none."""
+        """Name the levels that the cell lacks; "" if none."""
         here = set(cell.static()["threads"])
         lacking = [2**power for power in range(self._most(cell).bit_length()) if 2**power not in here]
         return f"no fixed level of {', '.join(map(str, lacking))} threads in {cell.wanted.name}" if lacking else ""
@@ -50,8 +54,10 @@ class Rising(Predicate):
 
 @dataclass(frozen=True)
 class RiseAndFall(Predicate):
-    """Over the fixed levels throughput rises to one peak, and after it stays or falls: losses before it, and gains after it,
-    are within the tolerance altogether. Where levels beside the peak are missing there may be another peak: what holds is open.
+    """Claim that throughput over the fixed levels rises to one peak, and then stays or falls.
+
+    Losses before the peak, and gains after it, are within the tolerance altogether. If levels
+    beside the peak are missing, there may be another peak: a claim that holds is then open.
     """
 
     tolerance: float
@@ -74,10 +80,10 @@ class RiseAndFall(Predicate):
 
 
 def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
-    """None is below any before it, so that small dips add up."""
+    """Find whether no reading is below any before it, so that small dips add up."""
     return all_of([not_below(after, before, 1 - tolerance) for before, after in combinations(readings, 2)])
 
 
 def _levels(cell: Cell) -> list[tuple[int, Reading]]:
     levels = [int(threads) for threads in cell.static()["threads"]]
-    return [(level, cell.read("throughput", f"static-{level}")) for level in levels]
+    return [(level, read(cell, "throughput", f"static-{level}")) for level in levels]

@@ -1,8 +1,9 @@
 """Claims x machines -> verdicts.
 
-A claim is judged on each machine that it is about, if the tables hold it; and beside that on others, where the check makes
-sense there. A measured order that the intervals do not separate is undecided. A simulated one is decided by its nominal values,
-and `sensitivity` says whether the answer is the same throughout the band of the varied constants.
+A claim is judged on each machine that it is about, if the tables hold it, and also on other
+machines where the check makes sense. A measured order that the intervals do not separate is
+undecided. A simulated one is decided by its nominal values, and `sensitivity` says whether the
+answer is the same throughout the band of the varied constants.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from harness.machines.machine import for_people
 
 
 class Verdict(StrEnum):
-    """What became of a claim on a machine."""
+    """Result of the check of a claim on a machine."""
 
     REPRODUCED = "reproduced"
     IN_PART = "reproduced in part"  # it holds in all cells that are there, and some are not
@@ -31,7 +32,7 @@ class Verdict(StrEnum):
 
 
 class Sensitivity(StrEnum):
-    """Whether a verdict on a simulated machine depends on the constants that were varied."""
+    """Dependence of a verdict on a simulated machine on the constants that were varied."""
 
     NONE = ""  # measured, or no verdict
     HOLDS = "holds throughout"
@@ -41,7 +42,9 @@ class Sensitivity(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """The verdict on a claim on one machine, named for people. `beside`: the claim is not about this machine."""
+    """Verdict on a claim on one machine, named for people. `beside`: the claim is not about this
+    machine.
+    """
 
     claim: Claim
     machine: str
@@ -49,18 +52,20 @@ class Result:
     verdict: Verdict
     beside: bool = False
     sensitivity: Sensitivity = Sensitivity.NONE
-    why: str = ""  # there is no verdict
+    why: str = ""  # the reason, if there is no verdict
     outcomes: Sequence[Outcome] = ()
     shown: Sequence[Shown] = ()
 
     @property
     def is_settled(self) -> bool:
-        """Whether it rests on runs that became stationary only."""
+        """True if the verdict rests only on runs that became stationary."""
         return all(each.is_settled for each in self.shown)
 
 
 def evaluate(claims: Iterable[Claim], tables: Tables, machine: str | None = None) -> list[Result]:
-    """The results of each claim in its order, machines of the claim first; only those of `machine` if it is given."""
+    """Return the results of each claim in its order, machines of the claim first; only those of
+    `machine` if given.
+    """
     venues = tables.venues()
     return [result for claim in claims for result in _of_claim(claim, tables, venues, machine)]
 
@@ -93,7 +98,9 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
 
 
 def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None) -> Iterator[Result]:
-    """Of machines that a claim compares: those with the same software."""
+    """Yield results of a claim that compares machines: one for each software that all of them were
+    simulated with.
+    """
     names = [cell.machine for cell in claim.cells]
     label = " and ".join(map(for_people, claim.machines))
     if machine is not None:
@@ -111,7 +118,10 @@ def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What of a claim's cells is there on a machine, which has the CPUs that they were measured with."""
+    """Cells of a claim that exist on a machine, and those that are missing.
+
+    A measured machine has the CPUs that the cells were measured with.
+    """
 
     venue: Venue
     cells: Sequence[Cell]
@@ -119,7 +129,9 @@ class Look:
 
     @classmethod
     def at(cls, claim: Claim, tables: Tables, venue: Venue, places: Sequence[Venue] = ()) -> Look:
-        """`places`: where to look for each of the cells, if not on one machine."""
+        """Find the cells of a claim; `places`: the machine of each cell, if they are not all on
+        `venue`.
+        """
         cells: list[Cell] = []
         missing: list[Outcome] = []
         asked = claim.cells_at(venue.machine)
@@ -134,7 +146,7 @@ class Look:
 
 
 def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
-    """One claim on one machine."""
+    """Return the verdict on one claim on one machine."""
     assert claim.check is not None
     venue, cells, missing = look.venue, look.cells, look.missing
     hosts = sorted({host for cell in cells for host in cell.hosts})
@@ -164,7 +176,11 @@ def _result(claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequ
 
 
 def _with_gaps(outcome: Outcome) -> Finding:
-    """Where one cell is enough a missing one may be it, so that what fails in the others is open."""
+    """Return the finding of an outcome where cells are missing.
+
+    If one cell is enough for the claim, a missing cell may be that one: a failure in the others is
+    then open.
+    """
     assert outcome.finding is not None
     holds, throughout = outcome.finding.holds, outcome.finding.throughout
     return Finding(holds or None, throughout or None) if outcome.is_existential else outcome.finding
@@ -182,5 +198,7 @@ def _sensitivity(finding: Finding, shown: Sequence[Shown]) -> Sensitivity:
 
 
 def _is(venue: Venue, name: str) -> bool:
-    """Whether a claim's word for a machine means this one. The papers' machines by name are simulated wherever this runs."""
+    """Return true if a claim's word for a machine means this one. Machines that papers name are
+    simulated.
+    """
     return venue.cpus == CPUS[name] if name in CPUS else venue.machine == name

@@ -1,12 +1,15 @@
-"""One cell of an experiment on one machine: its rows, which arm a claim's word means, and what was read of it.
+"""One cell of an experiment on one machine: its rows, the arm that a claim's word means, and the
+numbers read of it.
 
-Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic" and M19's thread elasticity: the arm of the law that
-IBM Streams had if there is one, else of the law that P17 prints, else of our default law; `static`, the best fixed level of the
-dynamic model; `static-N`, N scheduler threads; `multilevel`, M19's own law if there is an arm of it, else our default one;
-`multilevel-…`, the arm of that name; `shares`, of the arms of `elastic` whose queues were placed by hand, evenly, the best one;
-`share-N`, that with N % of the queues; `coroutine-N-POLICY` and `coroutine-elastic-…`, the arm of that name;
-`policy-POLICY`, of the fixed levels of co-routines with that policy the best one; `storm`, Storm with batches of one tuple;
-`every`, all arms of the cell.
+Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic" and M19's thread
+elasticity: the arm of the law that IBM Streams had if there is one, else of the law that P17
+prints, else of our default law; `static`, the best fixed level of the dynamic model; `static-N`, N
+scheduler threads; `multilevel`, M19's own law if there is an arm of it, else our default one;
+`multilevel-…`, the arm of that name; `shares`, of the arms of `elastic` whose queues were placed by
+hand, evenly, the best one; `share-N`, that with N % of the queues; `coroutine-N-POLICY` and
+`coroutine-elastic-…`, the arm of that name; `policy-POLICY`, of the fixed levels of co-routines
+with that policy the best one; `storm`, Storm with batches of one tuple; `every`, all arms of the
+cell.
 """
 
 from __future__ import annotations
@@ -20,31 +23,37 @@ from harness.claims.reading import Missing, Reading
 from harness.claims.tables import Tables, Venue, hosts
 
 ELASTIC = ("dynamic-elastic-streams", "dynamic-elastic-pldi17", "dynamic-elastic")
-"""What `elastic` means, the first that is there: the law that P17 measured, the law that it prints, ours."""
+"""Arms that `elastic` can mean; the first one that exists counts. The law that P17 measured, the
+law that it prints, ours.
+"""
 
 MULTILEVEL = ("multilevel-middleware19", "multilevel")
-"""The same of `multilevel`."""
+"""Arms that `multilevel` can mean; the first one that exists counts."""
 
 BEST_OF = ("static", "shares")
 """Words that mean the best of several arms."""
 
 OF_POLICY = "policy-"
-"""How words begin that mean the best of the fixed levels of co-routines with a policy."""
+"""Beginning of words that mean the best of the fixed levels of co-routines with a policy."""
 
 BY_SHARE = tuple(f"{name}-queued-" for name in ELASTIC)
-"""How names of arms begin whose queues were placed by hand, likewise."""
+"""Beginnings of the names of arms whose queues were placed by hand; the first one that exists
+counts.
+"""
 
 NEVER_SETTLED = "never settled"
 
 
 def is_best_of(arm: str) -> bool:
-    """Whether a word means the best of several arms."""
+    """Return true if a word means the best of several arms."""
     return arm in BEST_OF or arm.startswith(OF_POLICY)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A cell that a claim asks for: of an experiment, with these parameters; on a machine, or wherever it looks ("")."""
+    """Cell that a claim asks for: of an experiment, with these parameters, on a machine ("": the
+    one that is judged).
+    """
 
     experiment: str
     parameters: Mapping[str, str]  # topology among them
@@ -53,13 +62,13 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """For people: `pipeline, cost 1`."""
+        """Name for people: `pipeline, cost 1`."""
         return named(self.parameters) + (f" on {self.machine}" if self.machine else "")
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A number that a verdict rests on."""
+    """Number that a verdict rests on."""
 
     cell: str
     arm: str
@@ -71,7 +80,9 @@ class Shown:
 
 @dataclass
 class Cell:
-    """A wanted cell on a machine. `find` makes it; `shown` grows with what predicates read."""
+    """Wanted cell on a machine, made by `find`; `shown` grows with the numbers that predicates
+    read.
+    """
 
     wanted: Wanted
     venue: Venue
@@ -84,17 +95,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The cell with its size, and the paper's if that is another: `pipeline, cost 1, 100 operators (paper: 1000)`."""
+        """Name with the cell's size, and the paper's if that differs.
+
+        An example is `pipeline, cost 1, 100 operators (paper: 1000)`.
+        """
         sizes = [_size(name, self.parameters.get(name), size) for name, size in self.wanted.sizes.items()]
         return ", ".join([self.wanted.name, *sizes])
-
-    def read(self, quantity: str, arm: str) -> Reading:
-        """A number of the arm that a word means. Raises Missing if the tables lack it."""
-        from harness.claims.quantities import QUANTITIES
-
-        found = QUANTITIES[quantity].of(self, arm)
-        self.show(found.name, quantity.replace("_", " "), QUANTITIES[quantity].unit, found.reading, found.is_settled)
-        return found.reading
 
     def show(self, arm: str, quantity: str, unit: str, reading: Reading, is_settled: bool = True) -> None:
         """Keep a number for the report."""
@@ -103,7 +109,9 @@ class Cell:
             self.shown.append(shown)
 
     def row(self, arm: str) -> pd.Series:
-        """The throughput row of the arm that a word means. Raises Missing if there is none, or if all its runs failed."""
+        """Return the throughput row of the arm that a word means. Raises Missing if there is none,
+        or if all its runs failed.
+        """
         if is_best_of(arm):
             rows = self.rivals(arm)
             return rows.loc[rows["mean"].idxmax()]
@@ -119,13 +127,17 @@ class Cell:
         return row
 
     def rivals(self, arm: str) -> pd.DataFrame:
-        """The throughput rows of all arms of which a word means the best. Raises Missing if there is none."""
+        """Return the throughput rows of all arms of which a word means the best. Raises Missing if
+        there is none.
+        """
         if arm.startswith(OF_POLICY):
             return self.by_policy(arm.removeprefix(OF_POLICY))
         return self.static() if arm == "static" else self.by_share()
 
     def by_policy(self, policy: str) -> pd.DataFrame:
-        """The throughput rows of co-routines with a policy, fewest threads first. Raises Missing if there is none."""
+        """Return the throughput rows of co-routines with a policy, fewest threads first. Raises
+        Missing if there is none.
+        """
         table = self.throughput
         rows = table[table["arm"].str.fullmatch(f"coroutine-[0-9]+-{policy}") & table["mean"].notna()]
         if rows.empty:
@@ -133,7 +145,9 @@ class Cell:
         return rows.sort_values("threads")
 
     def static(self) -> pd.DataFrame:
-        """The throughput rows of the fixed levels, lowest first. Raises Missing if there is none."""
+        """Return the throughput rows of the fixed levels, lowest first. Raises Missing if there is
+        none.
+        """
         table = self.throughput
         rows = table[table["arm"].str.fullmatch("dynamic-[0-9]+") & ~table["elastic"].astype(bool)]
         rows = rows[rows["mean"].notna()].sort_values("threads")
@@ -142,14 +156,16 @@ class Cell:
         return rows
 
     def by_share(self) -> pd.DataFrame:
-        """The throughput rows of arms whose queues were placed by hand, fewest first. Raises Missing if there is none."""
+        """Return the throughput rows of arms whose queues were placed by hand, fewest first. Raises
+        Missing if there is none.
+        """
         rows = self.throughput[self.throughput["arm"].str.startswith(self._by_share()) & self.throughput["mean"].notna()]
         if rows.empty:
             raise Missing(f"no arm with a share of the queues in {self.wanted.name}")
         return rows.sort_values("queued")
 
     def arm_name(self, word: str) -> str:
-        """The arm that a word means; of arms that are not there the first choice."""
+        """Return the arm that a word means; if none of the choices exists, the first one."""
         choices = {"elastic": ELASTIC, "multilevel": MULTILEVEL}.get(word)
         if choices:
             here = set(self.throughput["arm"])
@@ -159,19 +175,23 @@ class Cell:
         return word.replace("static-", "dynamic-")
 
     def _by_share(self) -> str:
-        """How names of the cell's arms begin whose queues were placed by hand: of the first law that has some."""
+        """Return the beginning of the names of arms whose queues were placed by hand, for the first
+        law that has some.
+        """
         arms = self.throughput["arm"].str
         return next((beginning for beginning in BY_SHARE if arms.startswith(beginning).any()), BY_SHARE[0])
 
     def cpus(self) -> int:
-        """Logical CPUs of the machine. Raises Missing if the tables do not say."""
+        """Return the logical CPUs of the machine. Raises Missing if the tables do not say."""
         if not self.venue.cpus:
             raise Missing(f"the number of CPUs of {self.venue.name} is not known")
         return self.venue.cpus
 
 
 def label(name: str, rows: pd.DataFrame) -> str:
-    """The name of an arm, or of the best of several, and what the means of their throughput rows keep quiet about."""
+    """Return the name of an arm, or of the best of several, with its runs that failed or never
+    settled.
+    """
     unsettled, failed, runs = (int(rows[column].sum()) for column in ("unsettled", "failed", "n"))
     told = [NEVER_SETTLED if unsettled == runs else f"{unsettled} of {runs} runs {NEVER_SETTLED}"] if unsettled else []
     told += [f"{failed} of {runs + failed} runs failed"] if failed else []
@@ -179,9 +199,10 @@ def label(name: str, rows: pd.DataFrame) -> str:
 
 
 def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
-    """The cell on that machine; of several that fit the one nearest to the paper's size. Raises Missing if there is none.
+    """Return the cell on that machine; of several that fit, the one nearest to the paper's size.
 
-    A measured machine has the CPUs that the cell was measured with.
+    Raises Missing if there is none. A measured machine has the CPUs that the cell was measured
+    with.
     """
     throughput = tables.of(wanted.experiment, "throughput")
     rows = venue.rows(throughput) if len(throughput) else throughput
@@ -200,13 +221,13 @@ def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
 
 
 def parameters_of(cell: str) -> dict[str, str]:
-    """Topology and parameters from a cell's name: `mix,width=10,cost=1`."""
+    """Return topology and parameters from a cell's name: `mix,width=10,cost=1`."""
     topology, *pairs = cell.split(",")
     return {"topology": topology} | dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
 def named(parameters: Mapping[str, str]) -> str:
-    """Parameters for people; the topology is known by its own name."""
+    """Return parameters for people; topology and load stand without the parameter's name."""
     return ", ".join(value if name in ("topology", "load") else f"{name} {value}" for name, value in parameters.items())
 
 
@@ -219,7 +240,9 @@ def _of_cell(tables: Tables, experiment: str, venue: Venue, cell: str) -> Sequen
 
 
 def _distance(parameters: Mapping[str, str], sizes: Mapping[str, str]) -> tuple[int, float]:
-    """How far a cell is from the paper's size: sizes that differ, and by how much altogether."""
+    """Return the distance of a cell from the paper's size: sizes that differ, and the sum of their
+    relative gaps.
+    """
     pairs = [(parameters.get(name, ""), size) for name, size in sizes.items()]
     gaps = [abs(int(own) - int(size)) / int(size) for own, size in pairs if own.isdigit() and size.isdigit()]
     return sum(own != size for own, size in pairs), sum(gaps)

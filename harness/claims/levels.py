@@ -1,8 +1,9 @@
 """Levels that a claim about a peak needs: those beside it.
 
-Over a table with 1, 4 and 12 threads a peak at 6 is not to be seen. So where a level is the best of a table, the peak may be at
-any level between its neighbours there, and may be higher than anything in the table. What it is worth counts as known only if
-the neighbours are no further away than half and twice the level, as in the papers' own figures.
+A table with 1, 4 and 12 threads does not show a peak at 6. So the peak may be at any level between
+the neighbours of the best level of a table, and may be higher than any value of the table. The
+height of the peak counts as known only if the neighbours are at least half and at most twice the
+level, as in the papers' own figures.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ from collections.abc import Iterable
 
 
 def around(levels: Iterable[int], best: int, most: int) -> tuple[int, int]:
-    """The lowest and the highest level at which the peak may be, if `best` is the best of `levels`; none is above `most`."""
+    """Return the lowest and the highest level at which the peak may be, if `best` is the best of
+    `levels`.
+
+    No level is above `most`.
+    """
     below = max((level for level in levels if level < best), default=0)
     above = min((level for level in levels if level > best), default=max(most, best) + 1)
     return below + 1, above - 1
 
 
 def lacking(levels: Iterable[int], best: int, most: int) -> str:
-    """What the levels lack to say how high the peak is, for people; "" if nothing."""
+    """Name the levels that are missing to know the height of the peak, for people; "" if none are."""
     low, high = around(levels, best, most)
     gaps = []
     if low - 1 < best / 2 and low < best:

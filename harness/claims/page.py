@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing from elsewhere."""
+"""Report as one HTML page that loads no other file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLASS = {
     Verdict.NO_DATA: "none",
     Verdict.NOT_TESTABLE: "none",
 }
-"""How a verdict looks. Its words say the same, so that nothing depends on colour."""
+"""Style of each verdict. Its words say the same, so that nothing depends on colour."""
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
@@ -35,7 +35,7 @@ summary { cursor: pointer; } summary code { color: #666; font-size: .85em; }
 
 
 def html(results: Sequence[Result]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [f"<h1>{escape(report.TITLE)}</h1>", _prose(report.INTRODUCTION), _summary(results), _legend()]
     parts.append(_prose(report.EXPLANATION))
     groups = report.by_claim(results)
@@ -53,7 +53,9 @@ def html(results: Sequence[Result]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A paragraph; *words* between stars are stressed. Other stars, as in `claims/*.yaml` or 3 * 4, are themselves."""
+    """Return a paragraph; *words* between stars are stressed. Other stars, as in `claims/*.yaml` or
+    3 * 4, stay.
+    """
     return "<p>" + re.sub(r"(?<![\w/])\*(?=\w)([^*]*\w)\*(?!\w)", r"<em>\1</em>", escape(text)) + "</p>"
 
 

@@ -1,4 +1,6 @@
-"""What all predicates share: they look at the cells of a claim, and give an outcome for each, or one for all together."""
+"""Base of all predicates: each looks at the cells of a claim, and gives an outcome for each, or one
+for all together.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +10,24 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from harness.claims.evidence import Cell
+from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading
 from harness.files.checked_yaml import SCHEMAS
 
 LEAST_DIFFERENCE: float = json.loads((SCHEMAS / "claims.schema.json").read_text())["$defs"]["least_difference"]["default"]
-"""Share by which numbers must differ for one to be above the other, where a claim does not say; the schema says why."""
+"""Share by which numbers must differ for one to be above the other, where a claim does not say; the
+schema says why.
+"""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out where: a finding, or what is missing for one.
+    """Result in a cell, or in several: a finding, or what is missing for one.
 
-    `is_existential`: one cell is enough for it, so that others that are missing undo no success and may undo a failure.
+    `is_existential`: one cell is enough for success, so that missing cells undo no success and may
+    undo a failure.
     """
 
     where: str
@@ -32,15 +38,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Term:
-    """A number: of an arm, in the cell at hand or in the one of that index in the claim's list."""
+    """Number of an arm, in the cell that is judged or in the one of that index in the claim's list."""
 
     arm: str
     quantity: str = "throughput"
     cell: int | None = None
 
     def read(self, here: Cell, cells: Sequence[Cell]) -> Reading:
-        """Its reading. Raises Missing."""
-        return (here if self.cell is None else cells[self.cell]).read(self.quantity, self.arm)
+        """Return the reading. Raises Missing if the tables lack it."""
+        return read(here if self.cell is None else cells[self.cell], self.quantity, self.arm)
 
     def __str__(self) -> str:
         place = "" if self.cell is None else f" in cell {self.cell + 1}"
@@ -48,29 +54,29 @@ class Term:
 
 
 class Predicate(Protocol):
-    """What all of them can do."""
+    """Statement about the cells of a claim."""
 
     @property
     def needs_all(self) -> bool:
-        """Whether nothing can be said if one of the claim's cells is not there."""
+        """True if nothing can be said while one of the claim's cells is missing."""
         return False
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        """The outcomes over the cells that are there; a claim's cells in its order."""
+        """Return the outcomes over the cells that exist, in the claim's order."""
 
     def __str__(self) -> str:
-        """What is checked, in words."""
+        """Describe the check in words."""
 
 
 def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outcome]:
-    """An outcome for each cell."""
+    """Return an outcome for each cell."""
     return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
 
 
 def together(
     cells: Sequence[Cell], read: Callable[[Cell], T], test: Callable[[list[T]], Finding], is_existential: bool = False
 ) -> list[Outcome]:
-    """One outcome for all cells that can be read, and one for each that cannot."""
+    """Return one outcome for all cells that can be read, and one for each that cannot."""
     found: list[tuple[str, T]] = []
     missing: list[Outcome] = []
     for cell in cells:
@@ -85,12 +91,12 @@ def together(
 
 
 def once(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:
-    """One outcome, of a test that needs all cells."""
+    """Return one outcome, of a test that needs all cells."""
     return [_tried("; ".join(cell.name for cell in cells), test)]
 
 
 def words(quantity: str) -> str:
-    """A quantity's name for people."""
+    """Return a quantity's name for people."""
     return quantity.replace("_", " ")
 
 

@@ -1,4 +1,6 @@
-"""What a claim can say of readings: a closed set, each with its parameters as data. No text is ever evaluated."""
+"""All statements that a claim can make about readings, each with its parameters as data. No text is
+evaluated.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,13 @@ from itertools import pairwise
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import Cell
 from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, Term, in_each, once, together, words
+from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
 
 
 @dataclass(frozen=True)
 class Best(Predicate):
-    """The arm has the greatest number in each cell."""
+    """Claim that the arm has the greatest number in each cell."""
 
     arm: str
     against: tuple[str, ...]
@@ -23,7 +26,7 @@ class Best(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            best, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            best, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
             return all_of([greater(best, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -34,7 +37,7 @@ class Best(Predicate):
 
 @dataclass(frozen=True)
 class Worst(Predicate):
-    """The arm has the least number in each cell."""
+    """Claim that the arm has the least number in each cell."""
 
     arm: str
     against: tuple[str, ...]
@@ -43,7 +46,7 @@ class Worst(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            worst, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            worst, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
             return all_of([greater(other, worst, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -54,7 +57,7 @@ class Worst(Predicate):
 
 @dataclass(frozen=True)
 class NotWorst(Predicate):
-    """Another arm has a smaller number in each cell."""
+    """Claim that another arm has a smaller number in each cell."""
 
     arm: str
     against: tuple[str, ...]
@@ -63,7 +66,7 @@ class NotWorst(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            own, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            own, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
             return any_of([greater(own, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -74,7 +77,9 @@ class NotWorst(Predicate):
 
 @dataclass(frozen=True)
 class Order(Predicate):
-    """The numbers of the arms fall in this order in each cell; or those of one arm from cell to cell."""
+    """Claim that the numbers of the arms fall in this order in each cell, or those of one arm from
+    cell to cell.
+    """
 
     arms: tuple[str, ...]
     quantity: str = "throughput"
@@ -82,8 +87,8 @@ class Order(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         if len(self.arms) == 1:
-            return together(cells, lambda cell: cell.read(self.quantity, self.arms[0]), self._falling)
-        return in_each(cells, lambda cell: self._falling([cell.read(self.quantity, arm) for arm in self.arms]))
+            return together(cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling)
+        return in_each(cells, lambda cell: self._falling([read(cell, self.quantity, arm) for arm in self.arms]))
 
     def _falling(self, readings: Sequence[Reading]) -> Finding:
         return _falling(readings, self.least_difference)
@@ -96,8 +101,10 @@ class Order(Predicate):
 
 @dataclass(frozen=True)
 class Ratio(Predicate):
-    """One number over another is within limits, in each cell; once, if a term names its cell. And it is below another limit in
-    one cell at least.
+    """Claim that one number over another is within limits in each cell; once, if a term names its
+    cell.
+
+    `somewhere_below`: the ratio is also below this limit in one cell at least.
     """
 
     over: Term
@@ -120,7 +127,7 @@ class Ratio(Predicate):
         return outcomes if self.somewhere_below is None else [*outcomes, *self._below(cells, self.somewhere_below)]
 
     def _below(self, cells: Sequence[Cell], limit: float) -> list[Outcome]:
-        """That of all cells that can be read."""
+        """Return the outcome of the limit for one cell, over all cells that can be read."""
 
         def test(ratios: list[Reading]) -> Finding:
             return any_of([greater(Reading(limit, limit, limit), ratio, self.least_difference) for ratio in ratios])
@@ -135,7 +142,10 @@ class Ratio(Predicate):
 
 @dataclass(frozen=True)
 class Somewhere(Predicate):
-    """One number over another, or a number alone, is within limits in one cell at least: what a paper says is possible."""
+    """Claim that one number over another, or a number alone, is within limits in one cell at least.
+
+    A paper says so of what is possible.
+    """
 
     over: Term
     under: Term | None = None
@@ -158,7 +168,9 @@ class Somewhere(Predicate):
 
 @dataclass(frozen=True)
 class Within(Predicate):
-    """A number of the arms is within limits in each cell; `per_cpu`: over the logical CPUs of the machine."""
+    """Claim that a number of the arms is within limits in each cell; `per_cpu`: divided by the
+    machine's logical CPUs.
+    """
 
     arms: tuple[str, ...]
     quantity: str
@@ -170,7 +182,7 @@ class Within(Predicate):
         def test(cell: Cell) -> Finding:
             factor = cell.cpus() if self.per_cpu else 1
             limits = [None if limit is None else factor * limit for limit in (self.at_least, self.at_most)]
-            return all_of([within(cell.read(self.quantity, arm), *limits) for arm in self.arms])
+            return all_of([within(read(cell, self.quantity, arm), *limits) for arm in self.arms])
 
         return in_each(cells, test)
 
@@ -181,7 +193,7 @@ class Within(Predicate):
 
 @dataclass(frozen=True)
 class Trend(Predicate):
-    """One number over another goes up, or down, from cell to cell."""
+    """Claim that one number over another goes up, or down, from cell to cell."""
 
     over: Term
     under: Term
@@ -200,7 +212,7 @@ class Trend(Predicate):
 
 @dataclass(frozen=True)
 class BestVaries(Predicate):
-    """Which arm has the greatest number is not the same in all cells."""
+    """Claim that the arm with the greatest number differs between cells."""
 
     arms: tuple[str, ...]
     quantity: str = "throughput"
@@ -217,7 +229,7 @@ class BestVaries(Predicate):
             return Finding(throughout if is_open else varies, throughout)
 
         return together(
-            cells, lambda cell: {arm: cell.read(self.quantity, arm) for arm in self.arms}, test, is_existential=True
+            cells, lambda cell: {arm: read(cell, self.quantity, arm) for arm in self.arms}, test, is_existential=True
         )
 
     def __str__(self) -> str:
@@ -255,8 +267,9 @@ def _falling(readings: Sequence[Reading], least: float) -> Finding:
 
 
 def _varies(tables: Sequence[dict[str, Reading]], least: float) -> bool | None:
-    """Yes if no arm can be best everywhere, no if one surely is, else open. An arm that is not below another by more than the
-    least difference may be as good.
+    """Return true if no arm can be the best everywhere, false if one is for certain, else None.
+
+    An arm that is not below another by more than the least difference may be as good.
     """
     able, sure = [], []
     for table in tables:

@@ -1,4 +1,6 @@
-"""What can be read of an arm of a cell: numbers of its row in the throughput table, and of its runs over time (`timeline`)."""
+"""Numbers of an arm of a cell: of its row in the throughput table, and of its runs over time
+(`timeline`).
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from harness.claims.levels import around, lacking
 from harness.claims.reading import Missing, Reading, greatest, of_spread, variation
 
 COUNT_FACTOR = 2.0
-"""Measured counts of context switches have no interval in the tables; they are taken as known to this factor. A guess, not
-tuned."""
+"""Factor to which measured counts of context switches count as known, as the tables have no
+interval for them. A guess, not tuned.
+"""
 
 
 BUCKET = 1 / 16
@@ -25,7 +28,9 @@ BUCKET = 1 / 16
 
 
 class Found(NamedTuple):
-    """What was read: the arm with what its runs keep quiet about, and whether all that were looked at became stationary."""
+    """Number that was read: the arm's name with its runs that failed or never settled, and whether
+    all runs became stationary.
+    """
 
     name: str
     reading: Reading
@@ -34,7 +39,9 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number that predicates compare. `of` reads that of the arm which a word means, or raises Missing."""
+    """Number that predicates compare. `of` reads it for the arm that a word means, or raises
+    Missing.
+    """
 
     name: str
     unit: str
@@ -46,9 +53,12 @@ OTHERWISE = "of simulated runs that never settled, hops executed over those of a
 
 
 def throughput(cell: Cell, arm: str) -> Found:
-    """The mean throughput at the sinks: with its 95 % interval if measured, with the band if simulated. Of the best of several
-    arms the range is that of the greatest of their means: within the ranges another one may be the best. Of the best of several
-    levels, where those beside it are missing, it is known how much it is at least.
+    """Return the mean throughput at the sinks: with its 95 % interval if measured, with the band if
+    simulated.
+
+    For the best of several arms the range is that of the greatest of their means, as another arm
+    may be the best within the ranges. For the best of several levels only a lower limit is known if
+    the levels beside it are missing.
     """
     row = cell.row(arm)
     if is_best_of(arm):
@@ -62,7 +72,7 @@ def throughput(cell: Cell, arm: str) -> Found:
 
 
 def submitted(cell: Cell, arm: str) -> Found:
-    """The mean throughput over all operators. (The table has no band for it.)"""
+    """Return the mean throughput over all operators, for which the table has no band."""
     row = cell.row(arm)
     mean = _number(row, "submitted_mean", cell)
     if cell.venue.simulated:
@@ -79,12 +89,14 @@ def _of_rows(name: str, rows: pd.DataFrame, reading: Reading) -> Found:
 
 
 def _has_levels(arm: str) -> bool:
-    """Whether a word that means the best of several arms means that of several numbers of threads."""
+    """Return true if a word that means the best of several arms means the best of several numbers
+    of threads.
+    """
     return arm == "static" or arm.startswith(OF_POLICY)
 
 
 def _most(cell: Cell, levels: pd.DataFrame) -> int:
-    """The highest level that there is on the machine, as far as is known."""
+    """Return the highest level of the machine that is known."""
     return max(cell.venue.cpus or 0, int(levels["threads"].max()))
 
 
@@ -101,7 +113,9 @@ def _mean(cell: Cell, row: pd.Series) -> Reading:
 def _reading(
     value: float, low: object, high: object, runs: int, unknown: tuple[float, float], is_varied: bool = True
 ) -> Reading:
-    """One run has no interval: its mean may be anything."""
+    """Return a reading with its range; `unknown` is the range if the ends are missing, as for one
+    run.
+    """
     if not _all_there((low, high)):
         low, high = unknown
     return Reading(float(value), float(low), float(high), runs, is_varied=is_varied)
@@ -112,8 +126,10 @@ def _all_there(numbers: tuple[object, object]) -> bool:
 
 
 def best_level(cell: Cell, arm: str) -> Found:
-    """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means, and those
-    beside them that are missing. Where some are, it may be any of these.
+    """Return the fixed level with the highest mean.
+
+    Its range: the levels that may have the highest mean, given the ranges of their means, and
+    missing levels beside them. If some are missing, the best level may be any of these.
     """
     levels = cell.rivals(arm if arm.startswith(OF_POLICY) else "static")
     best = _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()})
@@ -125,7 +141,7 @@ def best_level(cell: Cell, arm: str) -> Found:
 
 
 def _best(readings: Mapping[float, Reading]) -> Reading:
-    """The key of the greatest number, and those of all that may be the greatest."""
+    """Return the key of the greatest number, with the range of keys that may have the greatest one."""
     best = max(readings, key=lambda key: readings[key].value)
     floor = max(reading.low for reading in readings.values())
     able = [key for key, reading in readings.items() if reading.high >= floor]
@@ -133,7 +149,7 @@ def _best(readings: Mapping[float, Reading]) -> Reading:
 
 
 def settled(cell: Cell, arm: str) -> Found:
-    """The mean of the levels that an elastic arm's runs settled on."""
+    """Return the mean of the levels that an elastic arm's runs settled on."""
     row = cell.row(arm)
     if pd.isna(row["level"]):
         raise Missing(f"{row['arm']} settled on no level in {cell.wanted.name}")
@@ -144,7 +160,7 @@ def settled(cell: Cell, arm: str) -> Found:
 
 
 def settled_replicas(cell: Cell, arm: str) -> Found:
-    """The mean number of replicas that operators which may have several were left with."""
+    """Return the mean final number of replicas of the operators that may have several."""
     row = cell.row(arm)
     mean = _number(row, "replicas", cell)
     if cell.venue.simulated:
@@ -153,7 +169,9 @@ def settled_replicas(cell: Cell, arm: str) -> Found:
 
 
 def queued_share(cell: Cell, arm: str) -> Found:
-    """Ports with their queue, of those that may have one, 0 .. 1: what the arm's runs settled on."""
+    """Return the share of ports with a queue, of those that may have one, 0 .. 1, that the arm's
+    runs settled on.
+    """
     row = cell.row(arm)
     places = _number(row, "places", cell)
     share = _number(row, "queued", cell) / places
@@ -164,14 +182,16 @@ def queued_share(cell: Cell, arm: str) -> Found:
 
 
 def best_share(cell: Cell, arm: str) -> Found:
-    """The share of queues, placed by hand, with the highest mean; its range as that of `best_level`."""
+    """Return the share of queues, placed by hand, with the highest mean; its range as that of
+    `best_level`.
+    """
     rows = cell.by_share()
     readings = {_number(row, "queued", cell) / _number(row, "places", cell): _mean(cell, row) for _, row in rows.iterrows()}
     return _of_rows("dynamic elastic by share", rows, _best(readings))
 
 
 def run_spread(cell: Cell, arm: str) -> Found:
-    """Standard deviation of throughput over the runs, over their mean."""
+    """Return the standard deviation of throughput over the runs, divided by their mean."""
     row = cell.row(arm)
     if int(row["n"]) < 2:
         raise Missing(f"one run of {row['arm']} shows no spread in {cell.wanted.name}")
@@ -180,13 +200,13 @@ def run_spread(cell: Cell, arm: str) -> Found:
 
 
 def switches(cell: Cell, arm: str) -> Found:
-    """Context switches of all threads of a run, per second of its measured window."""
+    """Return the context switches of all threads of a run, per second of its measured window."""
     row = cell.row(arm)
     return _of_row(row, _of_counts(_switches_s(row, cell), row, cell))
 
 
 def executions_per_switch(cell: Cell, arm: str) -> Found:
-    """Tuples submitted over all operators, per context switch."""
+    """Return the tuples submitted over all operators, per context switch."""
     row = cell.row(arm)
     switches_s = _switches_s(row, cell)
     if switches_s == 0:
@@ -195,19 +215,23 @@ def executions_per_switch(cell: Cell, arm: str) -> Found:
 
 
 def load(cell: Cell, arm: str) -> Found:
-    """Threads that run or wait for a CPU, on average; known of simulated runs only, and of the nominal constants."""
+    """Return the mean number of threads that run or wait for a CPU; of simulated runs with nominal
+    constants only.
+    """
     row = cell.row(arm)
     mean = _number(row, "runnable_mean", cell)
     return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
 
 
 def _switches_s(row: pd.Series, cell: Cell) -> float:
-    """Arms are measured for times of their own: an elastic one for some periods of its law."""
+    """Return context switches per second. Arms are measured for different times: an elastic one for
+    some periods of its law.
+    """
     return _number(row, "context_switches_mean", cell) / _number(row, "duration_mean", cell)
 
 
 def _number(row: pd.Series, column: str, cell: Cell) -> float:
-    """A number of a row. Raises Missing if it is not there."""
+    """Return a number of a row. Raises Missing if the row lacks it."""
     value = row.get(column)
     if value is None or pd.isna(value):
         raise Missing(f"{row['arm']} has no {column} in {cell.wanted.name}")
@@ -221,8 +245,9 @@ def _of_counts(value: float, row: pd.Series, cell: Cell) -> Reading:
 
 
 def latency(cell: Cell, arm: str) -> Found:
-    """Median latency from source to sink; range: to the 99th percentile, so that an order is clear if the distributions are
-    apart. (The table has no interval over runs.)
+    """Return the median latency from source to sink, with a range up to the 99th percentile.
+
+    An order is clear if the distributions are apart. The table has no interval over runs.
     """
     of = cell.row(arm)
     rows = cell.latency[cell.latency["arm"] == of["arm"]] if len(cell.latency) else cell.latency
@@ -234,7 +259,7 @@ def latency(cell: Cell, arm: str) -> Found:
 
 
 def failed(cell: Cell, arm: str) -> Found:
-    """Runs that failed: a tuple lost, doubled, out of order or harmed, or an error."""
+    """Return the number of failed runs: a tuple lost, doubled, out of order or harmed, or an error."""
     rows = cell.throughput if arm == "every" else cell.throughput[cell.throughput["arm"] == cell.arm_name(arm)]
     if rows.empty:
         raise Missing(f"no arm {arm} in {cell.wanted.name}")
@@ -245,8 +270,10 @@ def failed(cell: Cell, arm: str) -> Found:
 
 
 def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm: str) -> Found:
-    """A number of the runs of an arm over time, with its range over the runs. Of a simulated one the value decides, as no
-    constant was varied for it; of one that is open, what it is at the least.
+    """Return a number of the runs of an arm over time, with its range over the runs.
+
+    For a simulated arm the value decides, as no constant was varied for it; if it is open, its
+    lower end is the value.
     """
     name = cell.arm_name(arm)
     reading = measure(timeline.runs_of(cell.timeline, name, cell.wanted))
@@ -279,3 +306,12 @@ def _listed() -> list[Quantity]:
 
 
 QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in _listed()}
+
+
+def read(cell: Cell, quantity: str, arm: str) -> Reading:
+    """Return a number of the arm that a word means, and keep it for the report. Raises Missing if
+    the tables lack it.
+    """
+    found = QUANTITIES[quantity].of(cell, arm)
+    cell.show(found.name, quantity.replace("_", " "), QUANTITIES[quantity].unit, found.reading, found.is_settled)
+    return found.reading

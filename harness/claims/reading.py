@@ -1,11 +1,13 @@
-"""Numbers with a range, and comparisons of them that know what the range leaves open.
+"""Numbers with a range, and comparisons of them that say what the range leaves open.
 
-A *reading* is a value with the range in which it may lie: of a measured arm the 95 % interval over its runs, of a simulated one
-the band over the constants of machine and software that were varied. A *finding* is what a comparison says of readings:
-whether it holds at the values, and whether it has one answer throughout the ranges (Kleene's three values: yes, no, open).
+A *reading* is a value with the range in which it may lie: of a measured arm the 95 % interval over
+its runs, of a simulated one the band over the constants of machine and software that were varied. A
+*finding* is what a comparison says of readings: whether it holds at the values, and whether it has
+one answer throughout the ranges (Kleene's three values: yes, no, open).
 
-Ranges are taken as independent. The bands of two simulated arms are not: a constant moves both. So an answer that is the same
-throughout really is, while one that is open here may still be the same for every single constant.
+Ranges are taken as independent. The bands of two simulated arms are not: a constant moves both. So
+an answer that is the same throughout really is, while one that is open here may still be the same
+for every single constant.
 """
 
 from __future__ import annotations
@@ -18,18 +20,20 @@ from harness.measurement.interval import mean_interval, spread_factors
 
 
 class Missing(Exception):
-    """What a claim asks for is not in the tables; the message says what."""
+    """Error: the tables lack what a claim asks for; the message says what."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A number, and the range in which it may lie.
+    """Number, and the range in which it may lie.
 
-    `parts`: of a number that is several, the lowest and the highest level say, each of them, with its own range. `is_varied`:
-    whether the range says anything; not that of a simulated arm whose constants were not varied. `is_unreached`: constants were
-    varied, and none of them matters to it. `is_open`: the value says nothing, as a run ended before it was known; it may be
-    anything in the range. `lacks`: the same because the tables lack levels, and which. `resolution`: share of the number below
-    which nothing can be told, the width of a histogram's bucket. `runs`: how many runs are behind it.
+    `parts`: several numbers that make up this one, as the lowest and the highest level, each with
+    its own range. `is_varied`: the range is known; false for a simulated arm whose constants were
+    not varied. `is_unreached`: constants were varied, and none of them affects the number.
+    `is_open`: the value is not known, as a run ended too early; it may be anything in the range.
+    `lacks`: the levels that the tables lack, if the value is open for that reason. `resolution`:
+    smallest share of the number that can be distinguished, the width of a histogram's bucket.
+    `runs`: number of runs.
     """
 
     value: float
@@ -44,9 +48,10 @@ class Reading:
     resolution: float = 0.0
 
     def __truediv__(self, other: Reading) -> Reading:
-        """The ratio of two numbers that are not negative. Raises Missing if the divisor is 0.
+        """Return the ratio of two numbers that are not negative. Raises Missing if the divisor is
+        0.
 
-        Where levels are missing for one of them the ratio may be anything.
+        If levels are missing for one of them, the ratio may be anything.
         """
         if other.value == 0:
             raise Missing("a ratio to 0")
@@ -64,15 +69,20 @@ class Reading:
 
 
 def variation(readings: Sequence[Reading]) -> dict[str, bool]:
-    """Whether what follows from some numbers was varied: if one was, and the others too or out of reach of the constants."""
+    """Return `is_varied` and `is_unreached` of a result of some readings.
+
+    It is varied if one reading was varied, and each other one was varied too or is not affected by
+    the constants.
+    """
     known = all(reading.is_varied or reading.is_unreached for reading in readings)
     varied = any(reading.is_varied for reading in readings)
     return {"is_varied": known and varied, "is_unreached": known and not varied}
 
 
 def of_runs(points: Sequence[float]) -> Reading:
-    """The mean of numbers of single runs, one of each and none of them negative, with its 95 % interval. That of one run may be
-    anything. Raises Missing if there is none.
+    """Return the mean of one non-negative number of each run, with its 95 % interval.
+
+    The mean of one run may be anything. Raises Missing if there is no number.
     """
     finite = [float(point) for point in points if math.isfinite(point)]
     if not finite:
@@ -83,8 +93,11 @@ def of_runs(points: Sequence[float]) -> Reading:
 
 
 def of_spread(spread: float, runs: int) -> Reading:
-    """How far runs are from each other, by their standard deviation or what grows with it, with its 95 % interval: that of the
-    standard deviation of normal numbers. One run shows no spread: it may be anything.
+    """Return the spread of runs, by their standard deviation or what is proportional to it, with
+    its 95 % interval.
+
+    The interval is that of the standard deviation of normal numbers. The spread of one run may be
+    anything.
     """
     if runs < 2:
         return Reading(spread, 0.0, math.inf, runs)
@@ -93,13 +106,13 @@ def of_spread(spread: float, runs: int) -> Reading:
 
 
 def together(lowest: Reading, highest: Reading) -> Reading:
-    """What reaches from one number to another."""
+    """Return the reading that reaches from one number to another."""
     middle = (lowest.value + highest.value) / 2
     return Reading(middle, lowest.low, highest.high, lowest.runs, parts=(lowest, highest))
 
 
 def greatest(readings: Sequence[Reading]) -> Reading:
-    """The greatest of some numbers, whichever it is."""
+    """Return the greatest of some numbers; its range is that of the maximum."""
     best = max(readings, key=lambda reading: reading.value)
     low, high = (max(getattr(reading, end) for reading in readings) for end in ("low", "high"))
     return Reading(best.value, low, high, best.runs, **variation(readings))
@@ -107,8 +120,8 @@ def greatest(readings: Sequence[Reading]) -> Reading:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a comparison says: at the values (None: one is not known), and throughout the ranges (None: it depends on where in
-    them).
+    """Result of a comparison: at the values, None if one is not known; and throughout the ranges,
+    None if it varies there.
     """
 
     holds: bool | None
@@ -116,8 +129,9 @@ class Finding:
 
 
 def greater(high: Reading, low: Reading, least: float = 0.0) -> Finding:
-    """Whether one number is greater than another, by more than the share `least`. Numbers that are as close as can be told are
-    neither.
+    """Compare: one number is greater than another, by more than the share `least`.
+
+    The answer is open for numbers whose difference is below their resolution.
     """
     resolution = max(high.resolution, low.resolution)
     holds: bool | None = high.value > low.value * (1 + max(least, resolution))
@@ -132,7 +146,7 @@ def greater(high: Reading, low: Reading, least: float = 0.0) -> Finding:
 
 
 def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
-    """Whether one number is at least `factor` times another."""
+    """Compare: one number is at least `factor` times another."""
     if high.low >= factor * low.high:
         throughout: bool | None = True
     else:
@@ -141,7 +155,7 @@ def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
 
 
 def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
-    """Whether a number is within limits, which belong to them; where it has `parts`, whether all of them are."""
+    """Compare: a number, or each of its `parts`, is within limits. The limits belong to the range."""
     if reading.parts:
         return all_of([within(part, at_least, at_most) for part in reading.parts])
     least = -math.inf if at_least is None else at_least
@@ -155,7 +169,7 @@ def within(reading: Reading, at_least: float | None, at_most: float | None) -> F
 
 
 def all_of(findings: Sequence[Finding]) -> Finding:
-    """Whether all hold."""
+    """Combine findings: all hold."""
 
     def both(answers: Sequence[bool | None]) -> bool | None:
         return False if False in answers else None if None in answers else True
@@ -164,7 +178,7 @@ def all_of(findings: Sequence[Finding]) -> Finding:
 
 
 def any_of(findings: Sequence[Finding]) -> Finding:
-    """Whether one at least holds."""
+    """Combine findings: at least one holds."""
 
     def either(answers: Sequence[bool | None]) -> bool | None:
         return True if True in answers else None if None in answers else False
@@ -173,7 +187,9 @@ def any_of(findings: Sequence[Finding]) -> Finding:
 
 
 def _finding(holds: bool | None, throughout: bool | None, *readings: Reading) -> Finding:
-    """Where a value says nothing there is only what the ranges say; and these say nothing that the values leave open."""
+    """Return a finding. If a value is open only the ranges count; if the values leave it open, so
+    do the ranges.
+    """
     if any(reading.is_open for reading in readings):
         return Finding(throughout, throughout)
     return Finding(holds, throughout if holds is not None else None)

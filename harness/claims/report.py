@@ -1,4 +1,4 @@
-"""Verdicts for people, as Markdown, and for programs, as JSON. `page` has them as HTML."""
+"""Verdicts for people, as Markdown, and for programs, as JSON. `page` writes them as HTML."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ was varied for them, or none that was varied matters to any of them. One number 
 2 %, or what a claim says instead. Latencies that differ by no more than a bucket of their histogram, 6.25 %, leave it open."""
 
 HEADINGS = ("flips within the band", "never settled")
-"""Of the last columns of the summary."""
+"""Headings of the last columns of the summary."""
 
 COLUMNS = (Verdict.REPRODUCED, Verdict.IN_PART, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED, Verdict.NO_DATA)
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the summary: the claims of a paper on a machine."""
+    """Line of the summary: the claims of a paper on a machine."""
 
     paper: str
     machine: str
@@ -64,7 +64,9 @@ class Line:
 
 
 def summary(results: Iterable[Result]) -> list[Line]:
-    """The counts by paper and machine: the claims' own machines first, each where a claim first names it."""
+    """Return the counts by paper and machine: the claims' own machines first, in the order in which
+    claims name them.
+    """
     groups: dict[tuple[str, bool, str], list[Result]] = {}
     for result in results:
         if result.verdict is not Verdict.NOT_TESTABLE:
@@ -85,20 +87,22 @@ def summary(results: Iterable[Result]) -> list[Line]:
 
 
 def summary_row(line: Line) -> list[str]:
-    """A line of the summary, for a table."""
+    """Return the cells of a line of the summary, for a table."""
     counts = [line.claims, *(line.verdicts[verdict] for verdict in COLUMNS)]
     return [line.paper, line.machine, *map(str, counts), _flips(line), str(line.unsettled)]
 
 
 def _flips(line: Line) -> str:
-    """How many of the verdicts for which something was varied flip; "" for measured ones."""
+    """Return how many verdicts flip, of those for which a constant was varied; "" for measured
+    ones.
+    """
     if line.flips is None:
         return ""
     return f"{line.flips} of {line.varied}" if line.varied else "not varied"
 
 
 def by_claim(results: Iterable[Result]) -> list[tuple[Claim, list[Result]]]:
-    """The results of each claim together."""
+    """Return the results of each claim together."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(result.claim.id, []).append(result)
@@ -106,7 +110,7 @@ def by_claim(results: Iterable[Result]) -> list[tuple[Claim, list[Result]]]:
 
 
 def markdown(results: Sequence[Result]) -> str:
-    """The whole report."""
+    """Return the whole report."""
     parts = [f"# {TITLE}", INTRODUCTION, _summary_table(results), _legend(), EXPLANATION]
     for paper in papers().values():
         groups = [group for group in by_claim(results) if group[0].paper == paper.name]
@@ -124,7 +128,7 @@ def markdown(results: Sequence[Result]) -> str:
 
 
 def document(results: Sequence[Result]) -> dict[str, object]:
-    """The report as JSON: `summary`, and `results`, one object for each claim and machine."""
+    """Return the report as JSON: `summary`, and `results`, one object for each claim and machine."""
     lines = [
         {"paper": line.paper, "machine": line.machine, "claims": line.claims}
         | {"varied": line.varied, "flips": line.flips, "unsettled": line.unsettled}
@@ -135,7 +139,7 @@ def document(results: Sequence[Result]) -> dict[str, object]:
 
 
 def listing(claims: Sequence[Claim]) -> str:
-    """The claims for a terminal, one a line: id, section, machines, statement."""
+    """Return the claims for a terminal, one a line: id, section, machines, statement."""
     rows = [(claim.id, place(claim), _about(claim), claim.statement) for claim in claims]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = ["  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]) for row in rows]
@@ -167,7 +171,7 @@ def range_of(reading: Reading) -> str:
 
 
 def said(outcome: Outcome) -> str:
-    """What came out in a cell, in a word or two, or why nothing did."""
+    """Return the result in a cell, in a word or two, or why there is none."""
     if outcome.finding is None:
         return outcome.missing
     if outcome.finding.holds is None:
@@ -177,12 +181,12 @@ def said(outcome: Outcome) -> str:
 
 
 def place(claim: Claim) -> str:
-    """Where the paper says it: `P17 §5.1`, `ELB, Cheap Tuples`."""
+    """Return the place of a claim in its paper: `P17 §5.1`, `ELB, Cheap Tuples`."""
     return f"{claim.paper} §{claim.section}" if claim.section[0].isdigit() else f"{claim.paper}, {claim.section}"
 
 
 def headline(result: Result) -> str:
-    """A verdict with what qualifies it: `reproduced (holds throughout)`."""
+    """Return a verdict with what qualifies it: `reproduced (holds throughout)`."""
     told = [result.sensitivity.value] if result.sensitivity else []
     told += [] if result.is_settled else ["rests on runs that never settled"]
     return result.verdict.value + (f" ({'; '.join(told)})" if told else "")
@@ -266,7 +270,7 @@ def _verdict_text(result: Result) -> str:
 
 
 def number_row(shown: Shown) -> list[str]:
-    """A number with its cell, arm, unit and range, for a table."""
+    """Return a number with its cell, arm, unit and range, for a table."""
     named = shown.quantity + (f" [{shown.unit}]" if shown.unit else "")
     reading = shown.reading
     value = "not known" if reading.is_open and not reading.lacks else number(reading.value)
@@ -278,7 +282,7 @@ def _not_testable_table(claims: Sequence[Claim]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:
-    """A Markdown table; columns from `numbers_from` on are aligned right."""
+    """Return a Markdown table; columns from `numbers_from` on are aligned right."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
     rule = ["---:" if column >= numbers_from else "---" for column in range(len(head))]
     return "\n".join("| " + " | ".join(row) + " |" for row in (cells[0], rule, *cells[1:]))

@@ -1,4 +1,4 @@
-"""The tables that claims are checked against, and the machines that they hold."""
+"""Tables that claims are checked against, and the machines in them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,26 @@ SOFTWARE = "millrace"  # the software costs of a simulated run unless it says ot
 
 @dataclass(frozen=True, order=True)
 class Venue:
-    """Where runs took place: a machine, real or simulated, with the software costs of a simulated one."""
+    """Machine of some runs, real or simulated, with the software costs of a simulated one."""
 
     machine: str
     simulated: bool
     software: str = ""
     cpus: int | None = field(default=None, compare=False)
-    """Logical CPUs; None: not known. Those of a measured one may differ from cell to cell, which then says its own."""
+    """Logical CPUs; None: not known. For a measured machine they may differ between cells, and each
+    cell says its own.
+    """
 
     @property
     def name(self) -> str:
-        """For people: `local (measured)`, `xeon (simulated)`, `xeon with 16 CPUs (simulated, streams-4.2)`."""
+        """Name for people: `local (measured)`, `xeon (simulated)`, `xeon with 16 CPUs (simulated,
+        streams-4.2)`.
+        """
         software = f", {self.software}" if self.software not in ("", SOFTWARE) else ""
         return f"{for_people(self.machine)} ({'simulated' if self.simulated else 'measured'}{software})"
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The rows of a table that are of this machine."""
+        """Return the rows of a table that belong to this machine."""
         chosen = (table["machine"] == self.machine) & (table["simulated"].astype(bool) == self.simulated)
         if self.simulated and "software" in table:
             chosen &= table["software"].map(_software) == self.software
@@ -42,21 +46,21 @@ class Venue:
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables by experiment and name; a pair that is not there is an empty table."""
+    """Tables by experiment and name; a missing pair is an empty table."""
 
     frames: Mapping[tuple[str, str], pd.DataFrame]
 
     def of(self, experiment: str, name: str) -> pd.DataFrame:
-        """A table of an experiment."""
+        """Return a table of an experiment; empty if it does not exist."""
         return self.frames.get((experiment, name), pd.DataFrame())
 
     def holds(self, experiment: str, venue: Venue) -> bool:
-        """Whether there are runs of an experiment on a machine."""
+        """Return true if there are runs of an experiment on a machine."""
         table = self.of(experiment, "throughput")
         return not table.empty and not venue.rows(table).empty
 
     def venues(self) -> list[Venue]:
-        """The machines of the throughput tables: measured ones first."""
+        """Return the machines of the throughput tables, measured ones first."""
         found: dict[Venue, Venue] = {}
         for (_, name), table in self.frames.items():
             if name != "throughput" or table.empty:
@@ -72,9 +76,11 @@ class Tables:
 
 
 def read_tables(folder: Path, experiments: Iterable[str]) -> Tables:
-    """The tables of experiments in a folder: `EXPERIMENT/NAME.parquet`, or `NAME.parquet` with rows of all of them.
+    """Read the tables of experiments in a folder: `EXPERIMENT/NAME.parquet`, or `NAME.parquet` with
+    rows of all of them.
 
-    Raises UserError if there is no such folder, no throughput table in it, or a table that cannot be read.
+    Raises UserError if there is no such folder, no throughput table in it, or a table that cannot
+    be read.
     """
     if not folder.is_dir():
         raise UserError(f"--tables: no folder {str(folder)!r}; `millrace figures` makes the tables")
@@ -111,7 +117,9 @@ def _read(path: Path) -> pd.DataFrame | None:
 
 
 def hosts(rows: pd.DataFrame) -> set[tuple[str, int]]:
-    """Of rows of measured runs: CPU models, and how many logical CPUs a process was allowed."""
+    """Return the CPU models of measured runs, each with the number of logical CPUs that a process
+    was allowed.
+    """
     if "cpus_allowed" not in rows:
         return set()
     told = rows[rows["cpus_allowed"].notna()]
@@ -124,7 +132,9 @@ def _software(value: object) -> str:
 
 
 def _cpus(machine: str, simulated: bool, rows: pd.DataFrame) -> int | None:
-    """Logical CPUs: what a measuring process was allowed, or what the profile of a simulated machine has."""
+    """Logical CPUs: what a measuring process was allowed, or what the profile of a simulated
+    machine has.
+    """
     if simulated:
         from harness.machines.machine import load_machine
 

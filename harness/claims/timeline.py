@@ -1,7 +1,8 @@
-"""What elastic runs did over time: numbers of single runs, from the timeline table.
+"""Elastic runs over time: numbers of single runs, from the timeline table.
 
-The level is the number of active scheduler threads, or of active output ports where a load balancer decides. The *end* of a run
-is the last third of its time: P17 (§5) measures the last 25 s of runs whose length it does not tell.
+The level is the number of active scheduler threads, or of active output ports where a load balancer
+decides. The *end* of a run is the last third of its time: P17 (§5) measures the last 25 s of runs,
+and does not say how long they are.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SAME = 0.05  # throughputs that differ by less are the same, to P17 (§4.2.2) an
 
 @dataclass(frozen=True)
 class Run:
-    """One run's periods in the order of time."""
+    """Periods of one run in the order of time."""
 
     rows: pd.DataFrame
     experiment: str
@@ -37,43 +38,45 @@ class Run:
 
     @cached_property
     def rate(self) -> np.ndarray:
-        """Throughput of each period [tuples/s]: over all operators (P17 §5.4), with a balancer at the sinks (ELB)."""
+        """Throughput of each period [tuples/s]: over all operators (P17 §5.4), with a balancer at
+        the sinks (ELB).
+        """
         return self.rows["throughput_sink" if self.is_balanced else "throughput_submitted"].to_numpy(float)
 
     @cached_property
     def is_balanced(self) -> bool:
-        """Whether a load balancer decides on the level."""
+        """True if a load balancer decides on the level."""
         return bool(self.rows["active_ports"].notna().any())
 
     @cached_property
     def middle_s(self) -> np.ndarray:
-        """The middle of each period [s since the run's start]."""
+        """Middle of each period [s since the run's start]."""
         return (self.rows["time_s"] - self.rows["elapsed_s"] / 2).to_numpy(float)
 
     @cached_property
     def end(self) -> np.ndarray:
-        """Whether a period is in the end of the run."""
+        """Mask of the periods in the end of the run."""
         last = float(self.rows["time_s"].iloc[-1])
         chosen = self.middle_s >= (1 - END_SHARE) * last
         return chosen if chosen.any() else np.arange(len(self.rows)) == len(self.rows) - 1
 
     def mean_rate_at(self) -> dict[float, float]:
-        """Mean throughput at each level [tuples/s]."""
+        """Return the mean throughput at each level [tuples/s]."""
         return {float(level): float(self.rate[self.level == level].mean()) for level in np.unique(self.level)}
 
     @cached_property
     def final_level(self) -> float:
-        """The median level of the run's end."""
+        """Median level of the run's end."""
         return float(median(self.level[self.end]))
 
     @cached_property
     def final_rate(self) -> float:
-        """The mean throughput of the run's end [tuples/s]."""
+        """Mean throughput of the run's end [tuples/s]."""
         return float(self.rate[self.end].mean())
 
 
 def runs_of(timeline: pd.DataFrame, arm: str, wanted: Wanted) -> list[Run]:
-    """The runs of an arm that did not fail. Raises Missing if there is none."""
+    """Return the runs of an arm that did not fail. Raises Missing if there is none."""
     rows = timeline[(timeline["arm"] == arm)] if len(timeline) else timeline
     if rows.empty:
         raise Missing(f"no run of {arm} over time in {wanted.name}")
@@ -166,7 +169,9 @@ def noise(runs: Sequence[Run]) -> Reading:
 
 
 def paying_climbs(runs: Sequence[Run]) -> Reading:
-    """Share of the steps up, until the highest level, after which throughput was higher by more than 5 %."""
+    """Share of the steps up, until the highest level, after which throughput was higher by more
+    than 5 %.
+    """
     found = []
     for run in runs:
         until = int(run.level.argmax())
@@ -177,7 +182,9 @@ def paying_climbs(runs: Sequence[Run]) -> Reading:
 
 
 def busy_climbs(runs: Sequence[Run]) -> Reading:
-    """Steps up before which the CPUs were busier than 80 %, however long a law looks back: but not beyond its last step up."""
+    """Steps up before which the CPUs were busier than 80 %, however long a law looks back: but not
+    beyond its last step up.
+    """
     found = []
     for run in runs:
         cpu = run.rows["system_cpu"].to_numpy(float)
@@ -189,7 +196,7 @@ def busy_climbs(runs: Sequence[Run]) -> Reading:
 
 
 def _least_mean(values: np.ndarray) -> float:
-    """The least mean of the last value, the last two, and so on."""
+    """Return the least of the means of the last value, the last two, and so on."""
     latest = values[::-1]
     return float((latest.cumsum() / np.arange(1, len(latest) + 1)).min())
 

@@ -21,8 +21,8 @@ from typing import NoReturn
 
 from harness import __version__
 from harness.cli.arguments import shown
-from harness.cli.output import accept_any_text, tell
 from harness.errors import RunFailed, UserError
+from harness.terminal.output import accept_any_text, tell
 
 COMMANDS: dict[str, str] = {
     "run": "run one topology or graph file under one threading model and report it",

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.output import say
 from harness.errors import RunFailed, UserError
+from harness.terminal.output import say
 
 if TYPE_CHECKING:
     from harness.spark.aggregate import Summary

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.arguments import check_writable
-from harness.cli.output import say
-from harness.cli.progress_line import ProgressLine
 from harness.errors import RunFailed, UserError
 from harness.files.whole import write_whole
+from harness.terminal.output import say
+from harness.terminal.progress_line import ProgressLine
 
 if TYPE_CHECKING:
     from harness.calibration.probes import Group

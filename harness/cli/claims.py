@@ -1,4 +1,4 @@
-"""`claims`: what the papers claim, checked against the tables."""
+"""`millrace claims`: check the papers' claims against the tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = (".md", ".html", ".json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `claims`."""
+    """Add the options of `claims`."""
     parser.add_argument("claim", nargs="*", metavar="CLAIM-ID", help="claims to check (default: all)")
     parser.add_argument(
         "--tables", default="results/tables", metavar="DIR", help="folder with the tables of experiments (default: %(default)s)"
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check and report. Raises UserError for bad input, RunFailed if a report cannot be written."""
     from harness.claims.claim import PAPERS, chosen, experiments
-    from harness.cli.output import say
+    from harness.terminal.output import say
 
     if args.paper is not None and args.paper not in PAPERS:
         close = did_you_mean(args.paper, PAPERS)
@@ -92,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(results: Sequence[Result], outputs: Sequence[str]) -> None:
     from harness.claims import page, report
-    from harness.cli.output import say
     from harness.files.whole import write_whole
+    from harness.terminal.output import say
 
     for name in outputs:
         match Path(name).suffix:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.output import say
 from harness.errors import RunFailed, UserError
+from harness.terminal.output import say
 
 if TYPE_CHECKING:
     from harness.experiments.config import Config

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
-from harness.cli.output import tell
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
+from harness.terminal.output import tell
 
 if TYPE_CHECKING:
     from harness.gate.suite import Suite

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.output import say, tell
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
+from harness.terminal.output import say, tell
 
 if TYPE_CHECKING:
     from harness.gate.history.trend import Series

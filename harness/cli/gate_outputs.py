@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.arguments import check_writable
-from harness.cli.output import discard, say, tell
 from harness.errors import RunFailed, UserError
 from harness.files.whole import open_for_writing, write_whole
 from harness.gate.report.junit import junit
@@ -20,6 +19,7 @@ from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
 from harness.gate.results.verdict_file import VerdictFile, as_json
 from harness.gate.verdict import Comparison, Exit
+from harness.terminal.output import discard, say, tell
 
 FORMS = {"json": "--json", "markdown": "--markdown", "csv": "--csv", "junitxml": "--junitxml"}
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"

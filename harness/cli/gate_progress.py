@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Mapping
 from types import TracebackType
 
-from harness.cli.countdown import QUIET_S
-from harness.cli.output import tell
 from harness.experiments.config import clock
 from harness.gate.verdict import Verdict
+from harness.terminal.countdown import QUIET_S
+from harness.terminal.output import tell
 
 
 class GateProgress:

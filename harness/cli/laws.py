@@ -9,13 +9,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
-from harness.cli.countdown import Countdown
-from harness.cli.output import say
 from harness.elasticity import DEFAULT_LAW, LAWS, Decides, Law, law_class
 from harness.errors import UserError
 from harness.files.checked_yaml import load_yaml
 from harness.files.given import load_strict_json, read_given, text_of
 from harness.files.whole import write_whole
+from harness.terminal.countdown import Countdown
+from harness.terminal.output import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.cli.output import say
 from harness.machines.constants import TAGS, Profile, unit_and_meaning
 from harness.machines.machine import Machine, load_machine, machine_names
 from harness.machines.software import Software, load_software, software_names
+from harness.terminal.output import say
 
 SUMMARY = "list the machines that can be simulated, or the constants of one"
 

@@ -7,11 +7,11 @@ import inspect
 from dataclasses import fields
 from typing import NamedTuple
 
-from harness.cli.output import say
 from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
 from harness.machines.host.cpu import allowed_cpus, usable_cpus
 from harness.models import DEFAULT_LAW, DEFAULT_POLICY, DEFAULT_QUEUE_CAPACITY, MODELS, QUANTUM_MS
 from harness.models.policy import policies
+from harness.terminal.output import say
 
 SUMMARY = "list the threading models with their options"
 

@@ -9,10 +9,8 @@ from typing import Any
 
 from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
 from harness.cli.ending import ended_like_ctrl_c
-from harness.cli.output import say, tell
 from harness.cli.peer_run import add_peer_argument, run_of_peer
 from harness.cli.place import add_place_arguments, parse_constants
-from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.elasticity import LAWS, Decides
@@ -48,6 +46,8 @@ from harness.models import (
     why_raised,
     with_level,
 )
+from harness.terminal.output import say, tell
+from harness.terminal.progress_line import ProgressLine
 from topologies import TOPOLOGIES
 
 SUMMARY = "run one topology or graph file under one threading model and report it"

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.output import say
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.sweep_progress import SweepProgress
 from harness.engine import LOCAL
@@ -18,6 +17,7 @@ from harness.errors import UserError
 from harness.experiments.up_to_date import why_due
 from harness.files.whole import check_folder
 from harness.machines.place import Place, find_place
+from harness.terminal.output import say
 
 if TYPE_CHECKING:
     from harness.experiments.config import Config

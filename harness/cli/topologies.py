@@ -6,7 +6,7 @@ import argparse
 import json
 
 import topologies
-from harness.cli.output import say
+from harness.terminal.output import say
 
 SUMMARY = "list the topologies with their parameters, defaults and units"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, seconds, whole
-from harness.cli.countdown import Countdown
-from harness.cli.output import say
 from harness.errors import RunFailed, UserError
 from harness.files.whole import write_whole
 from harness.machines.place import LOCAL, find_place
+from harness.terminal.countdown import Countdown
+from harness.terminal.output import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

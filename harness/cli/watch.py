@@ -1,4 +1,4 @@
-"""`millrace watch`: one run, seen while it adapts, and played again on a page."""
+"""`millrace watch`: view of a run while it adapts, and a page that plays it again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
 from harness.cli.ending import ended_like_ctrl_c
-from harness.cli.output import say
 from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.cli.run_report import report
 from harness.errors import RunFailed, UserError
 from harness.measurement.spec import Run
+from harness.terminal.output import say
 
 if TYPE_CHECKING:
     from harness.graph import Graph
@@ -50,11 +50,11 @@ examples:
 MAX_LINE = 10**9
 
 OF_A_REPLAY = ("topology", "html", "replay", "line")
-"""What a replay may be told."""
+"""Options of a replay."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `run` that are about the run itself, and what becomes of it."""
+    """Add the options of `run` that are about the run itself, and those of the output."""
     add_run_arguments(parser, required=False)
     parser.add_argument("--html", metavar="FILE", help="write the page that plays the run again")
     parser.add_argument("--record", metavar="FILE", help="write the run's record, one line of JSON")
@@ -66,7 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
-    """Watch. Raises UserError for bad input, RunFailed if the run was not correct or a file cannot be written."""
+    """Watch. Raises UserError for bad input, RunFailed if the run was not correct or a file cannot
+    be written.
+    """
     for option in ("html", "record"):
         if getattr(args, option) is not None:
             check_writable(f"--{option}", getattr(args, option))
@@ -103,7 +105,10 @@ def _watch(args: argparse.Namespace) -> int:
 
 
 def _measure(story: Story, run: Run, path: str | None) -> dict[str, Any]:
-    """Do the run, and show the story as it grows; returns its record, then in the file, whatever became of the view."""
+    """Do the run, and show the story as it grows; return its record.
+
+    The record is in the file `path` before an error of the view is raised.
+    """
     from harness.measurement.block import run_block
     from harness.measurement.live import told
     from harness.measurement.records import write_records
@@ -129,7 +134,9 @@ def _measure(story: Story, run: Run, path: str | None) -> dict[str, Any]:
 
 
 def _limits(story: Story, run: Run) -> Mapping[str, float]:
-    """How many seconds each phase of a run may take; nobody knows of a bounded one, or one that is as long as its events."""
+    """Return the longest time [s] of each phase of a run; empty if the run is bounded, or as long
+    as its events.
+    """
     if run.tuples is not None or run.events is not None:
         return {}
     if story.heading.law:
@@ -159,7 +166,9 @@ def _replay(args: argparse.Namespace) -> int:
 
 
 def _record(path: str, number: int | None) -> dict[str, Any]:
-    """The record of a line of a file, or the only one."""
+    """Return the record of a line of a file, or the only one. Raises UserError if there is none, or
+    more than one.
+    """
     from harness.measurement.records import read_records
 
     records, problems = read_records(path, number)
@@ -173,7 +182,10 @@ def _record(path: str, number: int | None) -> dict[str, Any]:
 
 
 def _graph(record: Mapping[str, Any], word: str | None) -> Graph:
-    """The graph of a record: of its topology, or of the file that `word` names. Raises UserError if that is another one."""
+    """Return the graph of a record: of its topology, or of the file that `word` names.
+
+    Raises UserError if the file is not the one of the record.
+    """
     import topologies
     from harness.graph.files.file import is_graph_file, load_graph_file
 

@@ -10,8 +10,8 @@ profiled      costs of typed operators, from a run that was profiled
 """
 
 from harness.engine.engine import Engine, check_process
-from harness.engine.open import PROFILE_WINDOW_S, open_engine
-from harness.engine.sample import Balance, Sample, Totals
+from harness.engine.open import open_engine
+from harness.engine.sample import PROFILE_WINDOW_S, Balance, Sample, Totals
 from harness.machines.machine import LOCAL, machines
 from harness.machines.software import DEFAULT_SOFTWARE
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from harness.engine.engine import Engine
+from harness.engine.sample import PROFILE_WINDOW_S
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.values import MAX_TUPLES
@@ -16,9 +17,6 @@ from harness.models import MODELS, Model, least_threads
 
 if TYPE_CHECKING:
     from harness.engine.profiled import Profiled
-
-PROFILE_WINDOW_S = 5.0
-"""What the profiler of real threads looks back at most, as in IBM's implementation (whose laws have periods of 10 s)."""
 
 
 def open_engine(
@@ -35,6 +33,7 @@ def open_engine(
     seed: int = 0,
     allow_threads: int | None = None,
     profiled: Profiled | None = None,
+    changes_replicas: bool | None = None,
 ) -> Engine:
     """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
 
@@ -43,7 +42,9 @@ def open_engine(
     `seed` are for simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`), over the
     last half of `profile_window_s` [s] at least, and the whole at most; a simulated run over its last two to four samples.
     `allow_threads`: how many real threads there may be (None: `thread_room.MOST_THREADS`). `profiled`: what typed operators
-    cost and send, which a simulated run of them needs.
+    cost and send, which a simulated run of them needs. `changes_replicas`: whether a law will set numbers of replicas (None:
+    of any elastic model). Real threads then have memory for all replicas before they start: a law could do nothing about a
+    refusal.
 
     Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs and the graph
     needs, or more real ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
@@ -62,7 +63,8 @@ def open_engine(
         from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
 
         check_threads(graph, model, allow_threads)
-        return _with_replicas(RuntimeEngine(graph, model, tuples, profile, profile_window_s), graph, model)
+        by_law = getattr(model, "elastic", False) if changes_replicas is None else changes_replicas
+        return _with_replicas(RuntimeEngine(graph, model, tuples, profile, profile_window_s, by_law), graph, model)
     from harness.machines.machine import load_machine
     from harness.machines.software import load_software
     from harness.simulator.engine import SimulatorEngine

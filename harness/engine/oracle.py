@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.engine import Totals
+from harness.engine.sample import Totals
 
 MAX_NAMED = 3  # ports or threads that one line names
 

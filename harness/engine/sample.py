@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+PROFILE_WINDOW_S = 5.0
+"""What the profiler of real threads looks back at most, as in IBM's implementation (whose laws have periods of 10 s)."""
+
 
 @dataclass(frozen=True)
 class Balance:

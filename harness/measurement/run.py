@@ -1,4 +1,4 @@
-"""One run and its record. This is the room's front door: `Run`, `run_once`, `run_in_fresh_process`."""
+"""One run and its record: `Run`, `run_once` and `run_in_fresh_process` are what other folders use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import harness.engine
-from harness.elasticity import decides_of, law_class
+from harness.elasticity import Decides, decides_of, law_class
 from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
@@ -17,7 +17,7 @@ from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import PeerModel, Run, arm_name, level_of
 from harness.measurement.subject import build_subject
-from harness.models import Dynamic, Multilevel, with_level
+from harness.models import Coroutine, Dynamic, Multilevel, with_level
 
 PROFILE_PERIODS = 4
 """Longest window of a profile, in periods of its law. A longer one would show old costs beside a new
@@ -52,6 +52,8 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
     engine = None
     try:
         options = _options(run)
+        if isinstance(model, Coroutine):
+            options["changes_replicas"] = model.elastic and decides_of(model.law, model.name) is Decides.REPLICAS
         if run.simulated and graph.typed_graph and not run.graph_file:
             from harness.measurement.profiling import profile_of  # late: few runs need it
 

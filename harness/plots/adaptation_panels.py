@@ -20,8 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from harness.experiments.load_changes import Burst
 from harness.plots import places, provenance, queue_arms, style
-from harness.plots.time_panels import BURST, LEVEL_LINE, Burst
+from harness.plots.time_panels import BURST, LEVEL_LINE
 
 PANEL_INCHES = (3.6, 2.9)
 HEIGHTS = (1.3, 1.0)  # of throughput, and of queues and threads below

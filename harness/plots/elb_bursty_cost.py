@@ -10,36 +10,18 @@ Draws   a column for each run; throughput left, from 0, and active ports right, 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from harness.experiments.load_changes import expensive_bursts
 from harness.plots import time_panels
 
 TABLES = ("throughput", "timeline")
-EXPENSIVE = (0.3, 0.4)  # start and end, as shares of a cycle, as in topologies/load_balance.py
-
-
-def bursts(rows: pd.DataFrame) -> Iterator[time_panels.Burst]:
-    """Yield the stretches in which expensive tuples passed, by the number of tuples that had
-    arrived. Tuples in buffers are not counted.
-
-    `rows` are those of one run, from its beginning, in the order of time.
-    """
-    cycle = int(json.loads(rows["parameters"].iloc[0])["cycle"])
-    arrived = np.concatenate([[0.0], (rows["throughput_sink"] * rows["elapsed_s"]).cumsum()])
-    times = np.concatenate([[0.0], rows["time_s"]])
-    for number in range(int(arrived[-1] // cycle) + 1):
-        begin, end = ((number + share) * cycle for share in EXPENSIVE)
-        if begin < arrived[-1]:
-            yield time_panels.Burst(float(np.interp(begin, arrived, times)), float(np.interp(end, arrived, times)))
-
 
 KIND = time_panels.balancing(
-    "ElasticLoadBalance under bursts of expensive tuples", bursts=bursts, bursts_label="expensive tuples"
+    "ElasticLoadBalance under bursts of expensive tuples", bursts=expensive_bursts, bursts_label="expensive tuples"
 )
 
 

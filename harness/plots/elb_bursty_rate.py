@@ -10,28 +10,15 @@ Draws   a column for each run; throughput left, from 0, and active ports right, 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from harness.experiments.load_changes import silences
 from harness.plots import time_panels
 
 TABLES = ("throughput", "timeline")
-
-
-def silences(rows: pd.DataFrame) -> Iterator[time_panels.Burst]:
-    """Yield the stretches in which the source sends nothing: first a burst, then silence, again and
-    again. `rows` are those of one run.
-    """
-    parameters = json.loads(rows["parameters"].iloc[0])
-    burst_s, silence_s = (int(parameters[name]) / 1e3 for name in ("burst", "silence"))
-    begin_s = burst_s
-    while begin_s < rows["time_s"].max():
-        yield time_panels.Burst(begin_s, begin_s + silence_s)
-        begin_s += burst_s + silence_s
-
 
 KIND = time_panels.balancing("ElasticLoadBalance under bursts of tuples", bursts=silences, bursts_label="silence")
 

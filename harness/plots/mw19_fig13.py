@@ -11,35 +11,16 @@ Draws   a row for each machine, a panel for each arm: throughput above, queues a
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from harness.experiments.load_changes import heavy_phases
 from harness.plots import adaptation_panels
 from harness.plots.thread_panels import shape_name
-from harness.plots.time_panels import Burst
 
 TABLES = ("throughput", "timeline")
-
-
-def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
-    """Yield the stretches in which the source sent tuples of even phases: in these the first
-    operators have other work.
-
-    `rows` are those of one run, from its first sample, in the order of time. Tuples that no sample
-    saw were sent before the first sample: a simulated run settles for a moment before its law
-    starts, and sources stop with the last sample.
-    """
-    phase = int(json.loads(rows["parameters"].iloc[0])["phase"])
-    seen = np.concatenate([[0.0], (rows["throughput_source"] * rows["elapsed_s"]).cumsum()])
-    sent = seen + max(0.0, rows["tuples_sent"].iloc[0] - seen[-1])
-    times = np.concatenate([[0.0], rows["time_s"]])
-    for begin in range(phase, round(sent[-1]) + 1, 2 * phase):
-        yield Burst(*(float(np.interp(count, sent, times)) for count in (begin, begin + phase)))
-
 
 KIND = adaptation_panels.Kind(
     "Adaptation to a change of load in mid-run (M19 Figure 13)", shape_name, heavy_phases, "more heavy operators"

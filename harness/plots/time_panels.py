@@ -23,6 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from harness.experiments.load_changes import Burst
 from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
@@ -32,14 +33,6 @@ MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
 MAX_SWINGS = 60  # more lines to and fro would be a block of colour
 BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
-
-
-@dataclass(frozen=True)
-class Burst:
-    """Stretch of a run in which its source changed its behaviour [s since the run's start]."""
-
-    begin_s: float
-    end_s: float
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from harness.runtime.native cimport (
 from harness.runtime.plan cimport Plan
 
 from harness.engine.conservation import of_tuples, of_windows
-from harness.engine import Totals
+from harness.engine.sample import Totals
 
 
 def account_of(Plan plan, bint started, stuck, state):

@@ -46,8 +46,8 @@ from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
 from harness.runtime.submit cimport end_run
 
 from harness.machines.host.cpu import Reading, others_share, system_share
-from harness.elasticity import Decides, decides_of
-from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
+from harness.engine.engine import check_process
+from harness.engine.sample import PROFILE_WINDOW_S, Balance, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
 from harness.models import pool_of
@@ -92,6 +92,8 @@ cdef class RuntimeEngine:
         Whether a sampling thread measures what operators cost (profiler.pyx).
     profile_window_s : float
         What it looks back at most [s], above 0.
+    replicas_by_law : bool
+        Whether a law will set numbers of replicas: memory for all of them is then taken before the run.
     """
 
     cdef object __weakref__
@@ -112,7 +114,8 @@ cdef class RuntimeEngine:
     cdef uint64_t moved  # batches that had been put into queues by then
     cdef dict before  # the counters at the end of the last sample
 
-    def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S):
+    def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S,
+                  bint replicas_by_law=False):
         self.turn = threading.RLock()
         self._forget()
         self.halted = -1.0
@@ -122,7 +125,7 @@ cdef class RuntimeEngine:
         self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH
         balancing = {self.plan.operators[index].name: index for index in self.plan.layout.balancing}
         self.co_of = {index: co for co, index in enumerate(self.plan.layout.coroutines)}
-        if self.plan.layout.replicas and model.elastic and decides_of(model.law, model.name) is Decides.REPLICAS:
+        if replicas_by_law:
             for index, co in self.co_of.items():
                 if index in self.plan.layout.replicas:
                     self.plan.make_room_for_replicas(index, co)  # now: a law could do nothing about a refusal

@@ -14,7 +14,7 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_release
 from harness.runtime.native cimport Run, delete_array, make_array, now_ns, operator_of
 from harness.runtime.plan cimport Plan
 
-from harness.engine import PROFILE_WINDOW_S
+from harness.engine.sample import PROFILE_WINDOW_S
 
 PERIOD_S = 0.001
 """Between two looks. IBM's implementation looks 100 times a second, at periods of 10 s; ours are shorter, and 1,000 looks a second take

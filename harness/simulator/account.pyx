@@ -7,7 +7,7 @@ from harness.runtime.native cimport fingerprint
 from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, Worker
 
 from harness.engine.conservation import of_tuples, of_windows
-from harness.engine import Totals
+from harness.engine.sample import Totals
 
 
 cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state):

@@ -37,7 +37,8 @@ from harness.simulator.native cimport (
     Worker,
 )
 
-from harness.engine import Balance, Sample, check_process
+from harness.engine.engine import check_process
+from harness.engine.sample import Balance, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
 from harness.graph.values import MAX_THREADS

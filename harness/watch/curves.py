@@ -1,4 +1,6 @@
-"""Quantities over time as SVG. Drawings stretch to any width; words and numbers stand outside of them, so that they do not."""
+"""Quantities over time as SVG. Drawings stretch to any width; words and numbers are outside, so
+that they do not stretch.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,15 @@ HEADROOM = 1.08  # of the axis above the highest value
 
 @dataclass(frozen=True)
 class Curve:
-    """`values`: of each line in it, what it is called and its value in a period, None where it is not known."""
+    """Figure of one or more lines over time. `values`: name of each line, and its value in a
+    period, None if not known.
+    """
 
     name: str
     unit: str
     values: Sequence[tuple[str, Callable[[Period], float | None]]]
     steps: bool = False  # a number that holds for a period, not a mean over it
-    top: float = 0.0  # the axis' end; 0: by the values
+    top: float = 0.0  # the axis' end; 0: from the values
 
 
 def _of(field: str) -> Callable[[Period], Any]:
@@ -30,7 +34,7 @@ def _of(field: str) -> Callable[[Period], Any]:
 
 
 REPLICAS = Curve("replicas", "of the operator that has the most", (("replicas", most_replicas),), steps=True)
-"""Left out where every operator has one alone."""
+"""Curve that is left out if every operator has one replica."""
 
 CURVES = (
     Curve("submitted", "tuples/s, all operators", (("submitted", _of("submitted_tuples_per_s")),)),
@@ -48,14 +52,14 @@ CURVES = (
 
 
 def places(periods: Sequence[Period]) -> list[float]:
-    """Where the end of each period is on the axis of time, from 0 to `WIDTH`."""
+    """Return the position of each period's end on the axis of time, from 0 to `WIDTH`."""
     first = periods[0].sample["time_s"] - periods[0].sample["elapsed_s"]
     whole = periods[-1].sample["time_s"] - first
     return [round(WIDTH * (period.sample["time_s"] - first) / whole, 1) if whole > 0 else 0.0 for period in periods]
 
 
 def figure(curve: Curve, periods: Sequence[Period]) -> str:
-    """A curve with its name and axis."""
+    """Return a curve with its name and axis."""
     series = [(name, [value(period) for period in periods]) for name, value in curve.values]
     known = [value for _, values in series for value in values if value is not None]
     top = curve.top or max(known, default=0.0) * HEADROOM or 1.0
@@ -75,7 +79,7 @@ def figure(curve: Curve, periods: Sequence[Period]) -> str:
 
 
 def _measured(x: Sequence[float], periods: Sequence[Period]) -> str:
-    """A ground behind the measured window."""
+    """Return a background for the measured window."""
     begins = next((place for place, period in enumerate(periods) if period.phase == "measuring"), None)
     if begins is None:
         return ""
@@ -84,7 +88,7 @@ def _measured(x: Sequence[float], periods: Sequence[Period]) -> str:
 
 
 def _path(x: Sequence[float], values: Sequence[float | None], top: float, steps: bool) -> str:
-    """The `d` of a line that is broken where a value is not known."""
+    """Return the `d` of a line that is broken where a value is not known."""
     parts: list[str] = []
     before = 0.0
     down = False  # the pen

@@ -1,8 +1,9 @@
-"""Where operators stand in the replay's picture, in CSS pixels. No drawing here.
+"""Positions of operators in the replay's picture, in CSS pixels; `picture` draws them.
 
-`plots.graph_layout` says which level an operator is on, and in which order those of a level stand. Here nothing is folded, up
-to `MAX_DRAWN` operators, since any port may get a queue: small graphs have boxes with names, large ones squares; a level that
-is too high is broken into columns, and a graph that is too long into lines, which read like those of a text.
+`plots.graph_layout` gives the level of each operator, and the order in a level. Nothing is folded
+here, up to `MAX_DRAWN` operators, as any port may get a queue. Small graphs have boxes with names,
+large ones squares. A level that is too high is broken into columns, and a graph that is too long
+into lines, like the lines of a text.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CHARACTER = 6.3  # width of one at 11 px, generously
 
 @dataclass(frozen=True)
 class Size:
-    """Of an operator's box, and from one to the next."""
+    """Size of an operator's box, and the distances to the next column and row."""
 
     width: float
     height: float
@@ -37,7 +38,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Spot:
-    """A box with the operators that it stands for; `x`, `y`: its left upper corner."""
+    """Box with the operators that it represents; `x`, `y`: its left upper corner."""
 
     names: Sequence[str]
     x: float
@@ -46,7 +47,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture's size, boxes, and streams as the `d` of an SVG path."""
+    """Picture: its size, boxes, and streams as the `d` of an SVG path."""
 
     width: float
     height: float
@@ -57,19 +58,19 @@ class Drawing:
 
 
 def draw(graph: Graph) -> Drawing:
-    """Find every operator a place."""
+    """Place every operator of a graph."""
     layout = arrange(graph, fold=len(graph.operators) > MAX_DRAWN)
     named = sum(bool(node.names) for node in layout.nodes) <= MAX_NAMED
     return _Sheet(layout, _size(layout, named)).drawing(named)
 
 
 def shortened(name: str) -> str:
-    """A name that fits its box."""
+    """Return a name that fits its box."""
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2]}…{name[-(MAX_NAME // 2 - 1) :]}"
 
 
 def box_text(names: Sequence[str]) -> str:
-    """What a box says."""
+    """Return the text in a box."""
     return shortened(names[0]) if len(names) == 1 else f"{len(names):,} more"
 
 
@@ -82,7 +83,9 @@ def _size(layout: Layout, named: bool) -> Size:
 
 
 class _Sheet:
-    """`columns` and `rows` of each level: how many the one, which row each of its nodes stands in the other."""
+    """Layout in progress: `columns`, the number of each level; `rows`, the row of each node of each
+    level.
+    """
 
     def __init__(self, layout: Layout, box: Size) -> None:
         self.layout = layout
@@ -90,13 +93,13 @@ class _Sheet:
         self.columns = [-(-len(level) // MAX_ROWS) for level in layout.levels]
         if max(self.columns) == 1:
             self.rows = [[layout.nodes[node].y for node in level] for level in layout.levels]
-        else:  # what stands beside a level of a thousand operators must not be as high as that was
+        else:  # levels beside one of a thousand operators must not be as high as that was
             self.rows = [_centred(len(level), columns) for level, columns in zip(layout.levels, self.columns, strict=True)]
         self.highest, self.lowest = list(map(min, self.rows)), list(map(max, self.rows))
         self.places: dict[int, tuple[int, float, float]] = {}  # of each node: its line, and its left upper corner
 
     def drawing(self, named: bool) -> Drawing:
-        """The whole picture."""
+        """Return the whole picture."""
         lines = self._lines()
         stretch = min(MAX_STRETCH, ASPECT / self._aspect(lines))
         if stretch > 1.0:  # a graph that is high and short has room for its streams
@@ -107,24 +110,24 @@ class _Sheet:
         return Drawing(width, height, self.box, named, spots, "".join(self._streams()))
 
     def _lines(self) -> list[range]:
-        """The levels of each line: as many in each as bring the picture nearest to `ASPECT`."""
+        """Return the levels of each line, so many that the picture comes nearest to `ASPECT`."""
         most = len(self.columns)
         wishes = {-(-most // parts) for parts in range(1, min(most, MAX_LINES) + 1)}
         return min((_parts(most, wish) for wish in wishes), key=lambda lines: abs(math.log(self._aspect(lines) / ASPECT)))
 
     def _aspect(self, lines: Sequence[range]) -> float:
-        """Width over height."""
+        """Return width over height."""
         width = max(sum(self.columns[level] for level in line) for line in lines) * self.box.column
         height = sum(self._extent(line)[1] + BETWEEN for line in lines) * self.box.row
         return width / height
 
     def _extent(self, line: range) -> tuple[float, float]:
-        """The highest row of a line, and how many rows lower its lowest is."""
+        """Return the highest row of a line, and the number of rows from there to its lowest."""
         highest = min(self.highest[level] for level in line)
         return highest, max(self.lowest[level] for level in line) - highest
 
     def _set(self, lines: Sequence[range]) -> tuple[float, float]:
-        """Set all nodes; returns the picture's size."""
+        """Place all nodes; return the picture's size."""
         box = self.box
         margin = box.column - box.width
         top, width = box.row / 2, 0.0
@@ -142,7 +145,11 @@ class _Sheet:
         return width, top
 
     def _streams(self) -> Iterator[str]:
-        """Curves; from one line to another, and into and out of the middle of a level in columns, a stub at either end."""
+        """Yield the streams as curves, or as a stub at either end.
+
+        A stream has stubs if it goes from one line to another, or into or out of the middle of a
+        level in columns.
+        """
         box, nodes = self.box, self.layout.nodes
         stub = (box.column - box.width) / 3
         for link in self.layout.links:
@@ -161,7 +168,7 @@ class _Sheet:
 
 
 def _centred(many: int, columns: int) -> list[float]:
-    """The row of each of so many nodes that fill columns from top to bottom."""
+    """Return the row of each of `many` nodes that fill columns from top to bottom."""
     height = -(-many // columns)
     return [place % height - (height - 1) / 2 for place in range(many)]
 

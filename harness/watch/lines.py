@@ -1,4 +1,4 @@
-"""A period as a line of text, and the names of ports in a few words."""
+"""Period as a line of text, and short names of ports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ MAX_NAMES = 6  # of ports in a line
 
 
 def line(story: Story, period: Period) -> str:
-    """`12.00 s, adapting, 4 scheduler threads, 3 queues (work25, work50, work75), 1.23 M tuples/s submitted, …`."""
+    """Return a period as a line of text.
+
+    It reads `12.00 s, adapting, 4 scheduler threads, 2 queues (work25, work50), 1.23 M tuples/s …`.
+    """
     sample = period.sample
     parts = [clock(sample["time_s"], story.heading.simulated), period.phase]
     level = sample.get("threads_requested") or sample["threads_active"]
@@ -33,7 +36,9 @@ def line(story: Story, period: Period) -> str:
 
 
 def queues(story: Story, period: Period) -> str:
-    """How many queues there were, and before which ports, if that is known, might be others, and is quickly said."""
+    """Return the number of queues, with the ports if they are known and may change, and are neither
+    none nor all.
+    """
     many = period.sample.get("queued_ports", len(period.queued))
     if many in (0, story.queueable) or many != len(period.queued) or not story.switchable:
         return count(many, "queue")
@@ -41,7 +46,7 @@ def queues(story: Story, period: Period) -> str:
 
 
 def switched(story: Story, sample: Mapping[str, Any]) -> list[str]:
-    """What was switched or changed after a period: `queue on: work50`, `replicas: busy1 3`."""
+    """Return the changes after a period: `queue on: work50`, `replicas: busy1 3`."""
     changes = (("on", sample.get("switched_on")), ("off", sample.get("switched_off")))
     told = [f"queue {which}: {names(story, ports)}" for which, ports in changes if ports]
     changed = sample.get("replicas_changed")
@@ -49,7 +54,7 @@ def switched(story: Story, sample: Mapping[str, Any]) -> list[str]:
 
 
 def names(story: Story, ports: Collection[str], most: int = MAX_NAMES) -> str:
-    """Ports in the graph's order, the first few by name."""
+    """Return ports in the graph's order, the first few by name."""
     if len(ports) > 1 and len(ports) == story.queueable:
         return f"all {len(ports):,}"
     shown: list[str] = []
@@ -63,21 +68,21 @@ def names(story: Story, ports: Collection[str], most: int = MAX_NAMES) -> str:
 
 
 def count(number: int, what: str) -> str:
-    """`1 thread`, `4 threads`."""
+    """Return a number with its noun: `1 thread`, `4 threads`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def clock(time_s: float, virtual: bool) -> str:
-    """A time since the start; virtual ones are short, most of them."""
+    """Return a time since the start, in ms if it is virtual and below 1 s."""
     return f"{time_s * 1000:.2f} ms" if virtual and time_s < 1.0 else f"{time_s:.2f} s"
 
 
 def doubt(story: Story) -> list[str]:
-    """A warning where other ports had queues than is known."""
+    """Return a warning if other ports had queues than those that are known."""
     return ["the record counts other queues than it names: before which ports they are is not known"] * story.is_doubtful
 
 
 def heading(story: Story) -> list[str]:
-    """What is run, under what, and where."""
+    """Return two lines: graph and parameters; model, law and machine."""
     told = story.heading
     return [f"{told.title} {told.parameters}".rstrip(), "; ".join(part for part in (told.arm, told.law, told.where) if part)]

@@ -1,7 +1,9 @@
-"""The replay: one HTML file that needs nothing from elsewhere, and shows the first period and all numbers without scripts too.
+"""Replay of a run: one HTML file that loads no other one. Without scripts it shows the first period
+and all numbers.
 
-All that can be read at a period stands in its row of the table. `replay.js` moves the cursor, recolours the graph and shows
-that row; it computes nothing. What it is given besides is one object: the places of the cursor, and the states of the picture.
+A row of the table has all text of a period. `replay.js` moves the cursor, recolours the graph and
+shows that row; it computes nothing. Besides the table it gets one object: the positions of the
+cursor, and the states of the picture.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ LEGEND = (
 
 
 def page(story: Story) -> str:
-    """The whole page."""
+    """Return the whole page."""
     title = f"{story.heading.title}: {story.heading.arm}"
     body = [_header(story), _replay(story) if story.periods else _nothing(story)]
     style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("replay.css", "replay.js"))
@@ -149,7 +151,7 @@ def _row(story: Story, period: Period) -> str:
 
 
 def _data(story: Story, picture: Picture) -> str:
-    """What the script is given, as JSON that cannot end its element."""
+    """Return the script's data as JSON that cannot end its element."""
     states: dict[frozenset[str], int] = {}
     shown = [states.setdefault(period.queued, len(states)) for period in story.periods]
     told = [[*_state(picture, queued), lines.names(story, queued, MAX_NAMES) or "none"] for queued in states]

@@ -1,4 +1,6 @@
-"""The graph as SVG. What changes with time are classes of its boxes (`n`) and marks (`m`), in the order of the document."""
+"""Graph as SVG. Only the classes of its boxes (`n`) and marks (`m`) change with time, in the order
+of the document.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,12 @@ TENTHS = 9
 
 @dataclass(frozen=True)
 class State:
-    """What the picture shows while some ports have queues, each as `packed` text: a letter a box, a digit a mark.
+    """Content of the picture while some ports have queues, as `packed` text: a letter a box, a
+    digit a mark.
 
-    Letters: colours of regions from `a`, `x` for an operator that is called from several regions, or for folded operators of
-    several. Digits: the share of a mark's ports that have a queue, 0 to 9, no share but none being 0.
+    Letters: colours of regions from `a`, `x` for an operator that is called from several regions,
+    or for folded operators of several. Digits: the share of a mark's ports that have a queue, 0 to
+    9; 0 means that none has one.
     """
 
     boxes: str
@@ -32,7 +36,7 @@ class State:
 
 
 class Picture:
-    """Of a story's graph: `svg` draws it, `state` says what it shows at a time."""
+    """Picture of a story's graph: `svg` draws it, `state` gives its content at a time."""
 
     def __init__(self, story: Story) -> None:
         self._story = story
@@ -44,7 +48,7 @@ class Picture:
         self._states: dict[frozenset[str], State] = {}
 
     def state(self, queued: frozenset[str]) -> State:
-        """What the picture shows while these ports have queues."""
+        """Return the content of the picture while these ports have queues."""
         if queued not in self._states:
             regions = self._regions
             colours = regions.colours(regions.of(queued))
@@ -54,7 +58,7 @@ class Picture:
         return self._states[queued]
 
     def svg(self, queued: frozenset[str]) -> str:
-        """The picture while these ports have queues."""
+        """Return the picture while these ports have queues."""
         drawing, story = self._drawing, self._story
         state = self.state(queued)
         boxes, marks = unpacked(state.boxes), iter(unpacked(state.marks))
@@ -84,7 +88,7 @@ class Picture:
         return f'{rect}<text x="{spot.x + box.width / 2:.0f}" y="{spot.y + box.height / 2:.0f}">{text}</text>'
 
     def _marks_of(self, drawing: Drawing, spot: Spot, marks: Sequence[Sequence[str]], digits: Iterable[str]) -> list[str]:
-        """They stand one below the other at the left edge of the box."""
+        """Return the marks of a box, one below the other at its left edge."""
         height = drawing.box.height / max(1, len(marks))
         drawn = []
         for place, ports in enumerate(marks):
@@ -100,7 +104,9 @@ class Picture:
 
 
 def _marks(story: Story, spot: Spot) -> list[list[str]]:
-    """The ports of each of a box's marks: those that may have a queue, each on its own if they are few."""
+    """Return the ports of each mark of a box: ports that may have a queue, one a mark if they are
+    few.
+    """
     ports = [
         str(operator.input(port))
         for operator in map(story.graph.operators.__getitem__, spot.names)
@@ -118,12 +124,12 @@ def _letter(colours: set[int]) -> str:
 
 
 def _share(ports: Sequence[str], queued: frozenset[str]) -> str:
-    """The share of ports with a queue as a digit."""
+    """Return the share of ports with a queue as a digit."""
     return str(-(-TENTHS * sum(port in queued for port in ports) // len(ports)))
 
 
 def _told(graph: Graph, names: Sequence[str]) -> str:
-    """What a box says when it is pointed at."""
+    """Return the text that a box shows under the pointer."""
     if len(names) > 1:
         return f"{len(names):,} operators, {names[0]} to {names[-1]}"
     operator: Operator = graph.operators[names[0]]
@@ -132,11 +138,13 @@ def _told(graph: Graph, names: Sequence[str]) -> str:
 
 
 def packed(text: str) -> str:
-    """Runs of a character: `a12 b x3` for twelve a, a b and three x. `unpacked` undoes it, and so does replay.js."""
+    """Return a text as runs of characters: `a12 b x3` for twelve a, a b and three x. `unpacked` and
+    replay.js undo it.
+    """
     runs = ((character, sum(1 for _ in run)) for character, run in groupby(text))
     return " ".join(f"{character}{many if many > 1 else ''}" for character, many in runs)
 
 
 def unpacked(text: str) -> str:
-    """What was packed."""
+    """Return the text that was packed."""
     return "".join(run[0] * int(run[1:] or 1) for run in text.split())

@@ -1,4 +1,6 @@
-"""Which operators are executed together: regions, begun by a source or by a queue, joined by calls."""
+"""Regions: operators that are executed together. A source or a queue begins one, and calls join
+operators to it.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +9,30 @@ from collections.abc import Collection, Sequence
 from harness.graph import Graph
 
 SHARED = -1
-"""In place of a region: the operator is called from several, one of which executes it at a time."""
+"""Value in place of a region: the operator is called from several, one of which executes it at a
+time.
+"""
 
 COLOURS = 7
-"""How many there are for regions."""
+"""Number of colours for regions."""
 
 
 class Regions:
-    """Of one graph. Operators are numbered in the graph's order, ports go by their names (`work3[0]`)."""
+    """Regions of one graph. Operators are numbered in the graph's order; ports have names
+    (`work3[0]`).
+    """
 
     def __init__(self, graph: Graph) -> None:
         index = {name: number for number, name in enumerate(graph.operators)}
         self._order = list(graph.numbered().order)
-        self._inputs: list[list[tuple[str, list[int]]]] = [[] for _ in index]  # of each operator: its ports, and who feeds them
+        # of each operator: its ports, and the operators that feed them
+        self._inputs: list[list[tuple[str, list[int]]]] = [[] for _ in index]
         for port, origins in graph.predecessors().items():
             self._inputs[index[port.operator]].append((str(port), [index[origin.operator] for origin in origins]))
 
     def of(self, queued: Collection[str]) -> list[int]:
-        """The region of each operator while these ports have queues: the number of the operator that it begins at, or SHARED.
+        """Return the region of each operator while these ports have queues: its first operator's
+        number, or SHARED.
 
         All queued ports of an operator begin the same region, although two threads may serve them.
         """
@@ -38,9 +46,10 @@ class Regions:
         return region
 
     def colours(self, region: Sequence[int]) -> list[int]:
-        """A colour for each operator, from 0 to `COLOURS` - 1, or SHARED.
+        """Return a colour for each operator, from 0 to `COLOURS` - 1, or SHARED.
 
-        A region has the same colour at any time if it can, and another one than those that feed it.
+        A region has the same colour at all times if that differs from the colours of the regions
+        that feed it.
         """
         colour = {SHARED: SHARED}
         for operator in self._order:

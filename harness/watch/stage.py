@@ -1,4 +1,4 @@
-"""Where a story is shown while it grows: a terminal, or lines for whoever reads standard output."""
+"""Output of a story while it grows: a view in a terminal, or lines on standard output."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Protocol
 from rich.console import Console
 from rich.live import Live
 
-from harness.cli.output import say
 from harness.errors import RunFailed
+from harness.terminal.output import say
 from harness.watch import lines
 from harness.watch.story import Story
 from harness.watch.terminal import View
@@ -21,21 +21,23 @@ LEAST_S = 0.1  # between two drawings: a simulated run may have hundreds of peri
 
 
 class Stage(Protocol):
-    """Any thread may call these; none of them raises, since that thread must go on listening."""
+    """Output that any thread may call; no method raises, as that thread must go on listening."""
 
     def period(self) -> None:
-        """The story has one more period."""
+        """Show that the story has one more period."""
 
     def phase(self) -> None:
-        """The story is in another phase."""
+        """Show that the story is in another phase."""
 
     def notice(self, text: str) -> None:
-        """Say why we wait."""
+        """Show why the run waits."""
 
 
 @contextmanager
 def stage(story: Story, limits_s: Mapping[str, float]) -> Iterator[Stage]:
-    """The stage that standard output is. Raises RunFailed or BrokenPipeError at the end if it could not be written to."""
+    """Yield the stage on standard output. Raises RunFailed or BrokenPipeError at the end if that
+    could not be written.
+    """
     console = Console()
     if not console.is_terminal or console.is_dumb_terminal:
         printed = _Printed(story)
@@ -56,7 +58,7 @@ def stage(story: Story, limits_s: Mapping[str, float]) -> Iterator[Stage]:
 
 
 class _Drawn:
-    """`refusal`: why nothing could be drawn any more."""
+    """View in a terminal. `refusal`: the error after which nothing was drawn."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -83,7 +85,7 @@ class _Drawn:
 
 
 class _Printed:
-    """`refusal`: why nothing could be printed any more."""
+    """Lines on standard output. `refusal`: the error after which nothing was printed."""
 
     def __init__(self, story: Story) -> None:
         self._story = story
@@ -94,7 +96,7 @@ class _Printed:
         self.put(lines.line(self._story, self._story.periods[-1]))
 
     def phase(self) -> None:
-        """See `Stage`: each line says it."""
+        """Do nothing: each line names its phase."""
 
     def notice(self, text: str) -> None:
         """See `Stage`."""

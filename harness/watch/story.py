@@ -1,4 +1,6 @@
-"""What is known of a run, period by period. It grows while the run goes on, or is read from a record."""
+"""Known facts of a run, period by period. A story grows while the run goes on, or is read from a
+record.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +15,28 @@ from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
 
 RATES = ("source_tuples_per_s", "submitted_tuples_per_s", "sink_tuples_per_s")
-"""Of a sample: 0 where no tuple has moved."""
+"""Rates of a sample that are 0 if no tuple has moved."""
 
 
 @dataclass(frozen=True)
 class Period:
-    """What passed between two looks. `sample`: as a record has it (config/schemas/record.schema.json)."""
+    """Stretch between two samples. `sample`: as a record has it
+    (config/schemas/record.schema.json).
+    """
 
     phase: str  # warming up, adapting, measuring
     sample: Mapping[str, Any]
-    queued: frozenset[str]  # ports that had a queue meanwhile; what the sample says was switched came after it
+    queued: frozenset[str]  # ports that had a queue meanwhile; switches of the sample came after it
 
 
 def most_replicas(period: Period) -> int:
-    """Of the operator that has the most."""
+    """Return the replicas of the operator that has the most."""
     return max((period.sample.get("replicas") or {}).values(), default=1)
 
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands above a run."""
+    """Heading of a run."""
 
     title: str  # name of the topology or graph
     parameters: str  # `operators=100 cost=1000`
@@ -44,7 +48,9 @@ class Heading:
 
 @dataclass
 class Story:
-    """`ports`: how tuples get into each input port by its name, in the graph's order."""
+    """Run that goes on or is over. `ports`: kind of queue of each input port by its name, in the
+    graph's order.
+    """
 
     graph: Graph
     heading: Heading
@@ -56,15 +62,16 @@ class Story:
     failed: bool = False
 
     def enter(self, phase: str) -> None:
-        """Another phase is on."""
+        """Enter another phase."""
         if (self.phase, phase) == ("warming up", "adapting"):
             self.periods = []  # a simulated run's queues have filled, and its clock begins anew
         self.phase = phase
 
     def add(self, sample: Mapping[str, Any], phase: str | None = None) -> bool:
-        """One more period, of the phase that is on unless another is named; returns whether it is one.
+        """Add a period, of the current phase unless another is named; return false if the sample is
+        no period.
 
-        After its end a bounded run is looked at once more: that is none if no time has passed.
+        A bounded run gives one more sample after its end: that is no period if no time has passed.
         """
         if self.periods and sample["time_s"] == self.periods[-1].sample["time_s"] and not any(map(sample.get, RATES)):
             return False
@@ -75,7 +82,9 @@ class Story:
         return True
 
     def end(self, record: Mapping[str, Any]) -> None:
-        """The run is over, and this is its record. Looks after the record's last one saw nothing."""
+        """End the story with the run's record. Samples after the record's last one are dropped: no
+        tuple moved in them.
+        """
         if record["samples"]:
             last_s = record["samples"][-1]["time_s"]
             self.periods = [period for period in self.periods if period.sample["time_s"] <= last_s]
@@ -88,15 +97,16 @@ class Story:
             self.outcome += f"; {rate:,.0f} tuples/s at the sinks over {record['duration_s']:.3g} s"
 
     def label(self, port: str) -> str:
-        """A port for people: its operator's name alone where that has no other input port."""
+        """Return a port for people: only its operator's name if that has no other input port."""
         operator = port.rpartition("[")[0]
         return operator if self.graph.operators[operator].inputs == 1 else port
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether other ports have queues than is known: a record that names none was counted otherwise.
+        """True if other ports may have queues than those that are known: the counts of the samples
+        differ.
 
-        Where queues come and go the names are right; a sample counts its ports before the law steps.
+        The names are right if queues come and go; a sample counts its ports before the law steps.
         """
         samples = [period.sample for period in self.periods]
         if any(sample.get("switched_on") or sample.get("switched_off") for sample in samples):
@@ -105,12 +115,12 @@ class Story:
 
     @property
     def has_replicas(self) -> bool:
-        """Whether any operator has had more than one replica."""
+        """True if any operator has had more than one replica."""
         return any(period.sample.get("replicas") for period in self.periods)
 
     @property
     def queueable(self) -> int:
-        """How many ports may have a queue."""
+        """Number of ports that may have a queue."""
         return sum(kind is not Queue.CALLED for kind in self.ports.values())
 
     @property
@@ -120,7 +130,9 @@ class Story:
 
 
 def story_of_run(run: Run) -> Story:
-    """Of a run that is about to begin. Raises UserError if its graph or model cannot be."""
+    """Return the story of a run that is about to begin. Raises UserError if its graph or model is
+    invalid.
+    """
     graph, parameters = build_subject(run)
     model = run.model
     graph.check()
@@ -142,8 +154,10 @@ def story_of_run(run: Run) -> Story:
 
 
 def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
-    """Of a run that is over. Raises UserError if the record speaks of ports that the graph does not have."""
-    terms = record.get("elastic")  # records of before there were laws have none
+    """Return the story of a run that is over. Raises UserError if the record names ports that the
+    graph does not have.
+    """
+    terms = record.get("elastic")  # records from before laws existed have none
     law = ""
     if terms is not None:
         levels = f"from {terms['minimum']} to {terms['maximum']} threads"
@@ -168,9 +182,11 @@ def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
 
 
 def model_of(record: Mapping[str, Any]) -> Model:
-    """The model of a record, as far as its queues go. Which ports have them if not all, only the arm's name says."""
+    """Return the model of a record, as far as queues need it. Only the arm's name tells the ports
+    if not all have queues.
+    """
     if record["model"] != Dynamic.name:
-        # a policy has no say in what is drawn
+        # a policy does not change what is drawn
         return make_model(record["model"], quantum_ms=record.get("quantum_ms"), replicas=record.get("replicas"))
     chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
     try:

@@ -1,4 +1,8 @@
-"""The live view of a story in a terminal: curves in block letters, what the law does and why. `rich` draws it, at any width."""
+"""Live view of a story in a terminal: curves in block letters, the law's decisions and their
+reasons.
+
+`rich` draws it, at any width.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from harness.watch.story import Period, Story, most_replicas
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "._-=+*#@"  # where the terminal's encoding has no blocks
 LABEL = 12  # characters of the first column
-NARROW = 64  # columns below which values stand under the curves' names
+NARROW = 64  # columns below which values are under the curves' names
 MAX_CURVE = 60  # characters
 BAR = 30
 MAX_DECISIONS = 5
@@ -30,9 +34,11 @@ def _of(field: str) -> Value:
 
 
 class View:
-    """A story as it stands, whenever it is drawn. `limits_s`: how long each phase may take at most, of those where it is known.
+    """Renderable of a story's current state. `limits_s`: the longest time of each phase, if it is
+    known.
 
-    It is drawn by another thread than the one that adds periods: all of a drawing is about the periods that it began with.
+    Another thread adds periods while one draws: a drawing shows only the periods that it began
+    with.
     """
 
     def __init__(self, story: Story, limits_s: Mapping[str, float]) -> None:
@@ -55,7 +61,7 @@ class View:
                 if height > HIGH:
                     yield from self._decisions()
                 return
-            yield from law  # what is decided, and why, comes first where not all has room
+            yield from law  # decisions and reasons come first if there is no room for all
             room = max(0, (height - told - 1) // lines_each)
             yield from (
                 *curves[:room],
@@ -73,7 +79,9 @@ class View:
         return title
 
     def _progress(self, width: int) -> Text:
-        """How it ended; until then the phase, and how much of its time has passed."""
+        """Return the outcome; until there is one, the phase and the share of its time that has
+        passed.
+        """
         story = self.story
         if story.outcome:
             return Text(story.outcome, style="bold red" if story.failed else "bold green")
@@ -88,7 +96,9 @@ class View:
         return told.append(f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", style="default")
 
     def _curves(self, width: int, blocks: str) -> Iterator[Text]:
-        """A line a quantity: its name, its curve over the last periods, its value; two lines where there is no room."""
+        """Yield a line a quantity: name, curve over the last periods, value; two lines in a narrow
+        terminal.
+        """
         narrow = width < NARROW
         room = max(8, width - LABEL - 1) if narrow else min(MAX_CURVE, (width - LABEL) // 2)
         for name, value, told, top in self._quantities():
@@ -102,7 +112,9 @@ class View:
             yield line
 
     def _quantities(self) -> list[tuple[str, Value, str, float | None]]:
-        """Name, value in a period, its last value in words, and the axis' end if it is not the highest value."""
+        """Return of each quantity: name, value in a period, last value in words, end of the axis
+        (None: the highest value).
+        """
         story = self.story
         last = self.periods[-1]
         sample = last.sample
@@ -140,7 +152,7 @@ class View:
         return f"{short(values[-1])} tuples/s, best {short(max(values))}"
 
     def _law(self) -> Iterator[RenderableType]:
-        """What the pool's law last said."""
+        """Yield the last state and reason of the pool's law."""
         said = [period.sample for period in self.periods[-20:] if period.sample.get("law_state") is not None]
         if said:
             grid = Table.grid(padding=(0, 1))
@@ -151,7 +163,7 @@ class View:
             yield grid
 
     def _decisions(self) -> Iterator[RenderableType]:
-        """What was changed last, the latest first."""
+        """Yield the last changes, the latest first."""
         changes = decisions(self.story, self.periods)[-MAX_DECISIONS:]
         if changes:
             yield Text()
@@ -161,7 +173,7 @@ class View:
 
 
 def decisions(story: Story, periods: Sequence[Period]) -> list[tuple[float, str]]:
-    """When [s] threads, queues or replicas were changed, and how."""
+    """Return the times [s] at which threads, queues or replicas were changed, and the changes."""
     found = []
     for period, after in pairwise([*periods, None]):
         sample = period.sample
@@ -175,7 +187,7 @@ def decisions(story: Story, periods: Sequence[Period]) -> list[tuple[float, str]
 
 
 def phase_s(periods: Sequence[Period], phase: str) -> float:
-    """Seconds for which a phase has been on, as far as samples tell."""
+    """Return the seconds that a phase has lasted so far, from its samples."""
     total_s = 0.0
     for period in reversed(periods):
         if period.phase != phase:
@@ -185,7 +197,7 @@ def phase_s(periods: Sequence[Period], phase: str) -> float:
 
 
 def sparkline(values: Sequence[float | None], blocks: str = BLOCKS, top: float | None = None) -> str:
-    """A character a value, from 0 to the highest one or `top`; a blank where it is not known."""
+    """Return a character a value, from 0 to the highest one or `top`; a blank if it is not known."""
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(blocks) - 1
     return "".join(" " if value is None else blocks[min(steps, round(steps * value / highest))] for value in values)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from harness.cli import call
 from harness.cli.arguments import check_writable, seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
-from harness.cli.output import say, tell
 from harness.errors import RunFailed, UserError
 from harness.files.whole import write_whole
+from harness.terminal.output import say, tell
 
 if TYPE_CHECKING:
     from studies.gate_error_rates.replay import Call

@@ -21,6 +21,7 @@ POLICIES = {"cstream_policies", *(f"cstream_fig{number}" for number in (4, 6, 7,
 THREADS = {f"pldi17_fig{number}" for number in (9, 10, 11)} | {"saso", "saso_placement", "crossover"}
 THREADS |= {f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 15)}
 THREADS |= {f"elb_{load}" for load in ("cost", "bursty_cost", "bursty_rate")}
+OVER_TIME = {"pldi17_fig11", "mw19_fig6", "mw19_fig13", *(name for name in THREADS if name.startswith("elb_"))}
 BENCHES = {"bench threads", "bench queues", "answers"}
 GRAPHS = {"mw19_fig14", *BENCHES}
 
@@ -77,7 +78,7 @@ EDITS: dict[str, Callable[[], set[str]]] = {
     "harness/plots/means.py": lambda: POLICIES,
     "harness/plots/graph_drawing.py": lambda: {"mw19_fig14"},
     "harness/plots/application_panels.py": lambda: {"mw19_fig15"},
-    "harness/plots/thread_panels.py": lambda: THREADS | {"claims"},
+    "harness/plots/thread_panels.py": lambda: THREADS,
     "harness/plots/pldi17_fig9.py": lambda: {"pldi17_fig9"},
     "harness/workflow/captions/pldi17_fig9.rst": lambda: {"pldi17_fig9"},
     "harness/plots/__init__.py": lambda: set(),
@@ -109,6 +110,7 @@ EDITS: dict[str, Callable[[], set[str]]] = {
     "harness/peers/go/main.go": lambda: set(),
     "harness/cli/__init__.py": lambda: set(),
     "harness/experiments/config.py": lambda: set(),
+    "harness/experiments/load_changes.py": lambda: OVER_TIME | {"claims"},
     "harness/files/closure.py": lambda: set(),
     "harness/experiments/freshness.py": lambda: set(),
     "docs/design.md": lambda: set(),

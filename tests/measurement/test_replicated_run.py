@@ -11,7 +11,7 @@ from harness import elasticity
 from harness.bench.replay import parse_trace, replay
 from harness.elasticity import Decides, Decision, Law, Reading
 from harness.elasticity.cpu_limit import LeaveToOthers
-from harness.errors import UserError
+from harness.errors import RunFailed, UserError
 from harness.measurement.control import check_law, decides_under, pool_law
 from harness.measurement.records import record_line
 from harness.measurement.run import measure
@@ -182,3 +182,17 @@ def test_a_law_is_told_which_operators_it_may_replicate():
     names = list(graph.operators)
     assert [names[index] for index in law.layout.replicable] == ["busy1", "busy2", "busy3"]
     assert (law.bounds.minimum, law.bounds.maximum, law.bounds.start, law.layout.most_replicas) == (1, 12, 1, 64)
+
+
+@pytest.mark.parametrize(("law", "changes_replicas"), [("millrace", True), ("cstream", True), ("utilisation", False)])
+def test_an_engine_has_room_for_replicas_before_the_run_if_the_law_chooses_them(monkeypatch, law, changes_replicas):
+    asked = []
+
+    def open_engine(*words, **options):
+        asked.append(options["changes_replicas"])
+        raise RunFailed("not today")
+
+    monkeypatch.setattr("harness.engine.open_engine", open_engine)
+    measure(spec(law=law))
+    measure(spec(law="", elastic=False, threads=2, maximum=None))
+    assert asked == [changes_replicas, False]

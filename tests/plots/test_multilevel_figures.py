@@ -396,24 +396,3 @@ def test_the_phase_with_more_heavy_operators_is_shaded():
     (shade,) = panel.patches
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == (0.75, 1.5)  # 50 tuples a period of half a second
     assert "more heavy operators" in [text.get_text() for text in figure.legends[0].get_texts()]
-
-
-def test_a_run_that_ends_before_the_change_has_no_shade():
-    assert list(mw19_fig13.heavy_phases(phases(sent=20).head(1).assign(tuples_sent=10))) == []
-
-
-def phases(sent):
-    """Two periods of a second, ten tuples each; the load changes after 15."""
-    told = {
-        "throughput_source": [10.0] * 2,
-        "elapsed_s": [1.0] * 2,
-        "time_s": [1.0, 2.0],
-        "parameters": ['{"phase": "15"}'] * 2,
-    }
-    return pd.DataFrame(told | {"tuples_sent": [sent] * 2})
-
-
-@pytest.mark.parametrize(("sent", "begins_s"), [(20, 1.5), (25, 1.0), (27, 0.8), (35, 0.0)])
-def test_tuples_that_were_sent_before_the_first_sample_bring_the_change_earlier(sent, begins_s):
-    (shade,) = mw19_fig13.heavy_phases(phases(sent))
-    assert shade.begin_s == pytest.approx(begins_s)

@@ -180,25 +180,6 @@ def test_the_figure_of_costs_has_a_row_a_machine():
     assert [place.x0 for place in below] == [place.x0 for place in above[:2]]
 
 
-def test_bursts_of_cost_are_where_their_tuples_arrived():
-    (row,) = balancer("elb_bursty_cost", 10000)
-    rates = [60.0, 20.0, 20.0, 120.0, 80.0]  # 30, 10, 10, 60 and 40 tuples: a cycle of 100, and half of the next
-    rows = pd.DataFrame(balanced_rows(row, [1] * 5, rates, cycle=100))
-    assert [(burst.begin_s, burst.end_s) for burst in elb_bursty_cost.bursts(rows)] == [(0.5, 1.0), (2.25, 2.375)]
-
-
-def test_a_burst_that_the_run_ended_in_ends_with_it():
-    (row,) = balancer("elb_bursty_cost", 10000)
-    rows = pd.DataFrame(balanced_rows(row, [1, 1], [600.0, 20.0], cycle=1000))
-    assert [(burst.begin_s, burst.end_s) for burst in elb_bursty_cost.bursts(rows)] == [(0.5, 1.0)]
-
-
-def test_silences_follow_the_schedule():
-    (row,) = balancer("elb_bursty_rate", 10000)
-    rows = pd.DataFrame(balanced_rows(row, [1] * 10, [5.0] * 10, burst=1000, silence=2500))
-    assert [(burst.begin_s, burst.end_s) for burst in elb_bursty_rate.silences(rows)] == [(1.0, 3.5), (4.5, 7.0)]
-
-
 @pytest.mark.parametrize(
     ("module", "words"), [(elb_bursty_cost, "expensive tuples"), (elb_bursty_rate, "silence")], ids=["cost", "rate"]
 )

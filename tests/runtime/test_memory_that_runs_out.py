@@ -119,6 +119,7 @@ def test_what_a_law_may_ask_for_is_refused_before_the_run(monkeypatch: pytest.Mo
     open_engine(graph, Coroutine(2, queue_capacity=2))
     with pytest.raises(UserError, match=r"^operator 'work1' needs 256 MiB .*memory.max of its cgroup is 400 MiB"):
         open_engine(graph, Coroutine(elastic=True, queue_capacity=2))
+    open_engine(graph, Coroutine(elastic=True, queue_capacity=2), changes_replicas=False)
 
 
 @pytest.mark.parametrize("model", [Dynamic(2, queue_capacity=200), Dedicated(200), Coroutine(2, queue_capacity=200)])

@@ -8,16 +8,14 @@ hand-placed  what is best for the first phase, to the end, as an expert would pl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 from harness import elasticity
 from harness.bench.scenario import Configuration
-from harness.elasticity import LAWS, Decides, Decision, Law, Reading
+from harness.elasticity import LAWS, Decides, Decision, Law, Layout, Reading
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
 from harness.elasticity.law import Bounds
-
-if TYPE_CHECKING:
-    from harness.bench.queues.scenario import Scenario
 
 FIXED = ("manual", "dedicated", "hand-placed")
 DYNAMIC = "dynamic"
@@ -39,17 +37,21 @@ def least_threads(name: str, cpus: int) -> int:
     return min(2, cpus) if name in ("middleware19", "streams") else 1
 
 
-def contestant(name: str, scenario: Scenario) -> tuple[Law, Configuration]:
-    """What decides, and what it begins with. Raises UserError for a law that there is not."""
-    layout, bounds = scenario.layout, scenario.bounds
+def contestant(
+    name: str, layout: Layout, bounds: Bounds, hand_placed: Callable[[], Configuration]
+) -> tuple[Law, Configuration]:
+    """Return what decides about a graph, and what it begins with; `hand_placed` finds the best of the first phase.
+
+    Raises UserError for a law that there is not.
+    """
     everywhere = frozenset(range(len(layout.ports)))
     if name == "manual":
         return _Stays(bounds), Configuration(1)
     if name == "dedicated":
         return _Stays(bounds), Configuration(1, everywhere, dedicated=True)
     if name == "hand-placed":
-        best = scenario.best(0)
-        return _Stays(Bounds(best.threads, best.threads, best.threads)), Configuration(best.threads, best.queued)
+        best = hand_placed()
+        return _Stays(Bounds(best.threads, best.threads, best.threads)), best
     if name == DYNAMIC:
         return elasticity.make_law("millrace", bounds), Configuration(bounds.start, everywhere)
     least = least_threads(name, bounds.maximum)

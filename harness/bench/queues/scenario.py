@@ -117,7 +117,11 @@ class Scenario(any_scenario.Scenario):
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
         """A law, or what it must beat. Raises UserError for a name that is none of theirs."""
-        return contestant(name, self)
+        return contestant(name, self.layout, self.bounds, self._hand_placed)
+
+    def _hand_placed(self) -> Configuration:
+        best = self.best(0)
+        return Configuration(best.threads, best.queued)
 
     def facts(self) -> dict[str, Any]:
         """Of graph and machine."""

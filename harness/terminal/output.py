@@ -15,15 +15,15 @@ IN_ASCII = {
     "µ": "u", "±": "+-", "…": "...", "→": "->", "←": "<-", "×": "x", "·": ".", "≥": ">=", "≤": "<=", "∞": "inf", "§": "sec. ",
     "–": "-", "−": "-",
 }  # fmt: skip
-"""Replacements of our characters for an encoding that lacks them."""
+"""Replacements of our characters that an encoding lacks."""
 
 LOSSY = "millrace.lossy"
 """Name of the error handler of both streams."""
 
 
 def accept_any_text() -> None:
-    """Let both streams accept any text: characters that their encoding lacks are written in ASCII,
-    as in `IN_ASCII` or as an escape.
+    """Let both streams take any text: what their encoding lacks is written in ASCII, as in
+    `IN_ASCII` or as an escape.
     """
     codecs.register_error(LOSSY, _in_ascii)
     for stream in (sys.stdout, sys.stderr):
@@ -40,7 +40,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 def say(text: str) -> None:
     """Print a text. Raises RunFailed if it cannot be written, BrokenPipeError if the reader has
-    closed the pipe.
+    gone.
     """
     try:
         print(text, flush=True)
@@ -51,8 +51,8 @@ def say(text: str) -> None:
 
 
 def tell(text: str, end: str = "\n") -> None:
-    """Print a text on stderr. If it cannot be written, later texts are discarded: that is no reason
-    to stop the command.
+    """Print a text on stderr. If it cannot be written, nothing more goes there, and the command
+    goes on.
     """
     try:
         print(text, end=end, file=sys.stderr, flush=True)
@@ -61,7 +61,7 @@ def tell(text: str, end: str = "\n") -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Connect a stream that cannot be written to the null device; else the interpreter fails when
+    """Redirect a stream that cannot be written to the null device; else the interpreter fails when
     it flushes it at its end.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from harness.cli import countdown
-from harness.cli.countdown import QUIET_S, Countdown
+from harness.terminal import countdown
+from harness.terminal.countdown import QUIET_S, Countdown
 
 
 class Clock:

@@ -14,7 +14,7 @@ from harness.files.whole import open_for_writing
 
 
 class ProgressLine:
-    """One line on stderr that is overwritten as the runs go on; silent if stderr is not a terminal.
+    """Line on stderr that is overwritten as the runs go on; silent if stderr is not a terminal.
 
     With a log every such line is also written there: "-" is stderr itself, where the lines then
     stay.
@@ -45,22 +45,22 @@ class ProgressLine:
             raise RunFailed(f"cannot write {self._log}: {self._refusal.strerror}") from self._refusal
 
     def show(self, done: int, total: int, text: str) -> None:
-        """Show the current run and its phase."""
+        """Show the current run, and its work."""
         line = f"run {min(done + 1, total)}/{total}: {text}"
         self._put(line)
         if self._file is not None and self._refusal is None:
             try:
                 print(line, file=self._file, flush=True)
-            except OSError as error:  # reported at the end: the calling thread must go on listening
+            except OSError as error:  # raised at the end: the calling thread must go on listening
                 self._refusal = error
 
     def notify(self, notice: str) -> None:
-        """Print the reason for waiting, on a line of its own, so that a log has it as well."""
+        """Show why the run waits, on a line of its own, so that a log has it as well."""
         self.clear()
         print(f"millrace run: {notice}", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Remove the line."""
+        """Clear the line."""
         if self._width:
             self._put("")
             print("\r", end="", file=sys.stderr, flush=True)

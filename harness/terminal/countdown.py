@@ -1,5 +1,5 @@
-"""Countdown of a long command: work done and time left, as a line on the terminal, or as occasional
-lines in a log.
+"""Progress of a long command, and the time left: a line on the terminal, or now and then one in a
+log.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ QUIET_S = 15.0  # between two lines in a log
 
 
 class Countdown:
-    """One line on stderr, overwritten on a terminal, else a new one every `QUIET_S`: done, in all,
-    time left, current work.
+    """Line on stderr, overwritten on a terminal, else a new one every `QUIET_S`: done, in all, time
+    left, current work.
     """
 
     def __init__(self, command: str, estimated_s: float, total: int) -> None:
@@ -38,14 +38,14 @@ class Countdown:
         self._overwrite(f"{self._head()}; {text}")
 
     def finished(self, estimated_s: float, text: str) -> None:
-        """Count one more as done; `estimated_s` was expected for it. A log always gets the last
-        one.
+        """Count one more as done, which was expected to take `estimated_s`. A log has the last one
+        in any case.
         """
         self._add(estimated_s, 1, text, self._done + 1 == self._total)
 
     def reached(self, done: int, text: str) -> None:
-        """Set the number done; `estimated_s` was then the total number, a second each. A log that
-        has no line yet stays empty.
+        """Count `done` as done, where the estimate is a second each. A log that has not begun stays
+        empty.
         """
         more = done - self._done
         self._add(float(more), more, text, self._told and done == self._total)
@@ -60,7 +60,7 @@ class Countdown:
             print(f"millrace {self._command}: {self._head()}; {text}", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
-        """Print a line that stays."""
+        """Write a line that stays."""
         self._overwrite("")
         print(f"millrace {self._command}: {text}", file=sys.stderr, flush=True)
 
