@@ -9,8 +9,7 @@ so the lock is the holder of those operators, too.
 
 The time of a tuple that is called into operator i is, in ns,
   D(i) = work(i) + again(i) x slow(i) + (call(i) + lock(i)) x pieces(i)
-       + sum over its streams of tuples x (deal + (push + publish x pieces sent, or D of the
-       target)).
+       + sum over its streams of tuples x (deal + (push + publish x pieces sent, or D(target))).
 
 *Pieces*: tuples travel in batches, and each piece of a batch costs a call, lock or push. An
 operator that deals its tuples out in turn calls with one tuple at a time, and pushes those of one

@@ -2,18 +2,21 @@
 
   throughputs    [tuples/s], one a sample
   max            highest level; min (1) and start (min): lowest, and where the law begins
-  cpu_ok         [true or false], one a *request* to climb; requests beyond its end are granted, and without it all of them
+  cpu_ok         [true or false], one a *request* to climb; requests beyond its end are granted, and
+                 without it all of them
   congested      [true or false], one a sample, for elastic_load_balance
   utilisation    [0 .. 1 or null], one a sample, for utilisation
-  untrust_above  true: levels above the start are untrusted at first, as IBM Streams does when it has put queues somewhere
+  untrust_above  true: levels above the start are untrusted at first, as IBM Streams does when it
+                 has put queues somewhere
 
 With `ports` it is multi-level, for laws that place queues: a pipeline of a source and an operator
 for each port. Each port is a place.
 
   ports    number of ports; or a list of the costs of their operators a tuple, in any unit
-  costs    shares of the work, 0 .. 1, one a port, as the profiler saw them: one list a sample (null: not known) or one for all.
-           Without it they follow from `ports`, or are not known
-  arrived  tuples at the sinks over those submitted, one a sample (null: not known): by it `millrace` sees queues fill and drain
+  costs    shares of the work, 0 .. 1, one a port, as the profiler saw them: one list a sample
+           (null: not known) or one for all. Without it they follow from `ports`, or are not known
+  arrived  tuples at the sinks over those submitted, one a sample (null: not known): by it
+           `millrace` sees queues fill and drain
   payload  bytes a tuple (0); cpus: that threads may use (the highest level)
 
 A sample lasts a second. `name` and the results of a replay may be in the file; they are ignored.

@@ -16,9 +16,9 @@ counts above and below n:
   T of b beats T                      n := half-way to b                                                        (R3)
   otherwise, or nothing between       evaluate                                                                  (R5)
 
-  Evaluate   of the measured counts, ascending, each whose T beats the best so far (at first the baseline) is the best; so many
-             are kept, or none. The search is over, and has changed something if any operator of any
-             group was kept.
+  Evaluate   of the measured counts, ascending, each whose T beats the best so far (at first the
+             baseline) is the best; so many are kept, or none. The search is over, and has changed
+             something if any operator of any group was kept.
 
 M19 leaves some points open. This search fills them so:
 

@@ -23,10 +23,14 @@ A step of at most 2, or one that ends at most 2 from a neighbour, counts as none
 list of 5 is never split. The first move always goes from the whole list to its half, even if the
 whole list brought more.
 
-  Evaluate   measured counts ascending: each whose T beats the best so far (at first the baseline) is the best
-    found               switch so many; they are confirmed; baseline := their T; Start, in the same period
-    none, a small list  the next group (UP: lighter, DOWN: heavier) joins the list, all of it is switched, nothing is measured
-    none                the list is switched back; the round is over with its baseline, and says whether any were confirmed
+  Evaluate   measured counts ascending: each whose T beats the best so far (at first the baseline)
+             is the best
+    found               switch so many; they are confirmed; baseline := their T; Start, in the same
+                        period
+    none, a small list  the next group (UP: lighter, DOWN: heavier) joins the list, all of it is
+                        switched, nothing is measured
+    none                the list is switched back; the round is over with its baseline, and says
+                        whether any were confirmed
 
 Faults: the baseline is no neighbour; a queue that brings nothing is not removed, for a round DOWN
 wants 5 % more too; a round in which all operators were confirmed says that nothing has changed.

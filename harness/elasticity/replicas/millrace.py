@@ -4,8 +4,9 @@ they bring.
 Each period gives the work w_i of each operator (`rates`): the threads that it needs for each
 tuple/s of the sources. Then
 
-  goal       the highest rate within all limits: the target with `headroom`; of an operator without replicas, 1 / w_i;
-             of one with the most replicas, `able_i(most)`; of all threads, maximum / sum of w
+  goal       the highest rate within all limits: the target with `headroom`; of an operator without
+             replicas, 1 / w_i; of one with the most replicas, `able_i(most)`; of all threads,
+             maximum / sum of w
   replicas   of each operator the fewest with able_i(r) at least the goal
   threads    the fewest with n / sum of w at least the goal
 

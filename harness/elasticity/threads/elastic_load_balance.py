@@ -6,16 +6,17 @@ A level is a number of active ports, 1, 2, 3 …; with `rapid_scaling` only 1, 2
 tolerance · y. *Congested*: the buffers of the active ports are on average fuller than
 `congestion_tolerance`. Noise is 1 at first. Each period:
 
-  1. congestion changed?    other than last time at this level; or gone below a level that was congested; or come above one
-                            that was not: no other level is trusted, and T is this level's first
-                            throughput
-  2. throughput changed?    stayed here: T differs from the level's *first* throughput by more than the tolerance of the
-                            smaller; came from above: T beats the last one there; came from below:
-                            the last one there beats T
+  1. congestion changed?    other than last time at this level; or gone below a level that was
+                            congested; or come above one that was not: no other level is trusted,
+                            and T is this level's first throughput
+  2. throughput changed?    stayed here: T differs from the level's *first* throughput by more than
+                            the tolerance of the smaller; came from above: T beats the last one
+                            there; came from below: the last one there beats T
          noise left         noise - 1; nothing recorded, stay
          none left          no other level is trusted, T is this level's first throughput
          not changed        noise = 1
-  3. record                 last T, congestion and time; first T if the level was untrusted; it is trusted now
+  3. record                 last T, congestion and time; first T if the level was untrusted; it is
+                            trusted now
   4. decide                 the first row that holds
 
        congested      T beats below, above untrusted | above beats T | lowest level, above untrusted      up

@@ -2,7 +2,8 @@
 
   g      = clamp(long / short, 0.5, 1)          short: this period's mean latency; long: its average over `window` periods
   level := 0.8 level + 0.2 (g level + `queue`)
-  long  := 0.9 long where it is more than twice the short one; unchanged level while less than half of it is in use
+  long  := 0.9 long where it is more than twice the short one; unchanged level while less than half
+        of it is in use
 
 So it climbs by at most 0.2 `queue` a period, and rests where latency has grown by `queue` / level.
 The average begins as the plain mean of 10 periods. The source limits requests in flight; here the

@@ -1,8 +1,11 @@
 """The simplest search: double while it pays, then golden section. No law should be worse.
 
-  double   from the start, twice the level while that brings more by `gain`; if the first doubling does not, half of it
-  narrow   the best level lies between its two neighbours among those tried: golden section, in whole levels, until none is left
-  rest     at the best level; two periods in a row that differ by `change` from what it brought begin the search anew
+  double   from the start, twice the level while that brings more by `gain`; if the first doubling
+           does not, half of it
+  narrow   the best level lies between its two neighbours among those tried: golden section, in
+           whole levels, until none is left
+  rest     at the best level; two periods in a row that differ by `change` from what it brought
+           begin the search anew
 
 Every level is measured for one period. Source: Kiefer 1953 for the golden section.
 """

@@ -4,7 +4,8 @@ Levels are 1, 2, 3 … threads, or those of a step function. T is the throughput
 x - y > SENS · y. Each period:
 
   1. change in load?    then no level is trusted any more
-  2. record             last T and time of this level; its first T too, if it was not trusted; it is trusted now
+  2. record             last T and time of this level; its first T too, if it was not trusted; it is
+                        trusted now
   3. decide             the first row that holds, and whose CPU question is answered with yes
 
        T beats below, above untrusted      CPU?   up

@@ -12,7 +12,8 @@ Load change, at trusted levels from time 2 on (the first samples hold the fillin
   the period before was at L too, and T differs from L's first trusted T by more than 20 % of the
   smaller:
       noise left          noise - 1; nothing recorded, stay
-      none left           noise = 5; all levels from the minimum up untrusted, time = 0; nothing recorded, stay
+      none left           noise = 5; all levels from the minimum up untrusted, time = 0; nothing
+                          recorded, stay
   otherwise               noise = 5; go on
 
 Record: last T and time of L, its first T if it was untrusted; L is trusted; time + 1. Then the
@@ -24,9 +25,12 @@ first row that holds:
 
 Up, not from the maximum; P is the power of two above L; below := L.
 
-  above trusted              L := above; the new above is 2P if P was above, else the first trusted level up to P, else P
-  else, L > 2                L := P, above := 2P if P is within the maximum, else L := maximum, above := maximum + 1
-  else                       L := 2L, above := 2 · above if 2L is within the maximum, else as in the row before
+  above trusted              L := above; the new above is 2P if P was above, else the first trusted
+                             level up to P, else P
+  else, L > 2                L := P, above := 2P if P is within the maximum, else L := maximum,
+                             above := maximum + 1
+  else                       L := 2L, above := 2 · above if 2L is within the maximum, else as in the
+                             row before
 
 Down, not from the minimum; above := L; Q is the power of two below L (L = 3 → 2 and 2 → 1 step by
 one).
