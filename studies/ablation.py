@@ -65,15 +65,15 @@ RULES: dict[str, list[Rule]] = {
     "threads": [
         *_numbers(
             "threads.millrace",
-            ("PRICE", 0.0),
+            ("LEVEL_PRICE", 0.0),
             ("HORIZON", ALWAYS),
             ("FEW", 1),
             ("STRIDE", NEVER),
             ("BOLD", ALWAYS),
             ("GAP", ALWAYS),
-            ("TIRES", ALWAYS),
-            ("HOLDS", 1.0),
-            ("LEARNS", 0),
+            ("LOOKS_UNTIL_THRESHOLD_DOUBLES", ALWAYS),
+            ("SETTLED_FACTOR", 1.0),
+            ("LEARNING_PERIODS", 0),
             ("SAME_SHAPE", 0.0),
             ("RECALLS", 1),
         ),
@@ -84,21 +84,21 @@ RULES: dict[str, list[Rule]] = {
     "queues": [
         *_numbers(
             "queues.millrace",
-            ("TIRES", ALWAYS),
-            ("TWICE", NEVER),
-            ("LEARNS", 0),
+            ("PLACEMENT_LOOKS_UNTIL_THRESHOLD_DOUBLES", ALWAYS),
+            ("MAX_HURTFUL_PERIODS", NEVER),
+            ("LEARNING_PERIODS", 0),
             ("MOVED", ALWAYS),
-            ("DRAINS", 0),
-            ("PROFILED", 0),
-            ("FILLS", 0.0),
+            ("DRAIN_WAIT_PERIODS", 0),
+            ("PROFILE_PERIODS", 0),
+            ("SLOW_QUEUE_GAIN", 0.0),
         ),
         Rule("a look at queues everywhere", (("queues.millrace.Millrace._untried_everywhere", _nothing),)),
         Rule("the work that has moved", (("queues.work_shares.MOVED_SHARE", ALWAYS),)),
         *_numbers("queues.work_shares", ("LEAST_WORTH", 0.0)),
-        *_numbers("queues.evidence", ("SURGE", 0.0), ("UNEVEN", (0.0, 0.0)), ("BACKLOG", 0.0), ("SURE", 0.0)),
+        *_numbers("queues.evidence", ("EXPECTED_SURGE", 0.0), ("UNEVEN", (0.0, 0.0)), ("BACKLOG", 0.0), ("SURE", 0.0)),
         *_numbers("queues.evidence", ("MISFITS", {1.0: 1.0}), ("TRUST", 1.0)),
-        *_numbers("queues.outlook", ("PRICE", 0.0), ("SLOW_PRICE", 0.0), ("HORIZON", ALWAYS)),
-        *_numbers("queues.outlook", ("HURTS", ALWAYS), ("REACH", NEVER)),
+        *_numbers("queues.outlook", ("PLACEMENT_LEVEL_PRICE", 0.0), ("SLOW_QUEUE_PRICE", 0.0), ("HORIZON", ALWAYS)),
+        *_numbers("queues.outlook", ("HURTFUL_LOSS", ALWAYS), ("REACH", NEVER)),
         Rule("placements around the best one", (("queues.options.neighbours", _no_placements),)),
         Rule("queues where branches meet", (("queues.cuts._meetings", _no_placements),)),
         *_numbers("queues.physics", ("WAITING_SPREAD", 0.0), ("ENTRY_SPREAD", 0.0)),
@@ -224,7 +224,7 @@ examples:
   python -m studies.ablation --every 10
       every rule of the law of threads, on one in ten scenarios
 
-  python -m studies.ablation --bench queues --rule PRICE --report rules.md
+  python -m studies.ablation --bench queues --rule PLACEMENT_LEVEL_PRICE --report rules.md
       one rule of the law that places queues, on all scenarios"""
 MAX_EVERY, MAX_JOBS = 1000, 1024
 

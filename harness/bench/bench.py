@@ -1,4 +1,4 @@
-"""All laws on all scenarios, a row for each pair; as many processes as there are CPUs."""
+"""Runs of all laws on all scenarios, a row for each pair, in as many processes as there are CPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ LIBRARIES = {
     "queues": "queues.scenario",
     "replicas": "replicas.scenario",
 }
-"""Where the scenarios are: of laws of threads, of the same with a paced source, of laws of queues, and of replicas."""
+"""Module of each library: scenarios for laws of threads, the same with a paced source, for laws of
+queues, and of replicas."""
 
 READERS = {
     "threads": "threads.user_curves.parse_scenarios",
@@ -27,26 +28,30 @@ READERS = {
     "queues": "queues.user_surfaces.parse_surfaces",
     "replicas": "replicas.user_graphs.parse_graphs",
 }
-"""What reads a user's scenarios of each."""
+"""Function that reads a user's scenarios, for each bench."""
 
 SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
-"""What a curve can show besides throughput."""
+"""Fields of `Reading` that a curve can show besides throughput."""
 
 
 def library(bench: str, every: int = 1) -> list[Scenario]:
-    """One in so many scenarios of one of `LIBRARIES`."""
+    """Return one in `every` scenarios of one of `LIBRARIES`."""
     return importlib.import_module(f"harness.bench.{LIBRARIES[bench]}").some_of(every)
 
 
 def own(bench: str, document: object) -> list[Scenario]:
-    """A user's own scenarios, of a document read from YAML or JSON. Raises UserError naming the place, rule and value."""
+    """Return a user's own scenarios, from a document read from YAML or JSON.
+
+    Raise UserError naming the place, the rule and the value.
+    """
     module, _, reader = READERS[bench].rpartition(".")
     found: list[Scenario] = getattr(importlib.import_module(f"harness.bench.{module}"), reader)(document)
     return found
 
 
 def contestants(bench: str = "threads") -> list[str]:
-    """Who takes part: the laws that need no more than scenarios can show, and what they must beat."""
+    """Return the contestants: the laws that need no more than scenarios can show, and the
+    baselines."""
     if bench == "queues":
         from harness.bench.queues.contestants import contestants
 
@@ -55,7 +60,7 @@ def contestants(bench: str = "threads") -> list[str]:
 
 
 def check_name(name: str, bench: str = "threads") -> None:
-    """Raises UserError for an unknown contestant, or a law that needs more than a curve can show."""
+    """Raise UserError for an unknown contestant, or a law that needs more than a curve can show."""
     known = contestants(bench)
     if name in known:
         return
@@ -71,7 +76,7 @@ def _decides(bench: str) -> Decides:
 
 @dataclass(frozen=True, kw_only=True)
 class Row(Score):
-    """A contestant on a scenario."""
+    """Result of a contestant on a scenario."""
 
     bench: str = "threads"
     law: str
@@ -97,13 +102,13 @@ class Row(Score):
 
 
 def row_of(law: str, scenario: Scenario) -> Row:
-    """One run. Raises UserError for an unknown law."""
+    """Return the result of one run. Raise UserError for an unknown law."""
     trace = trace_of(law, scenario)
     return as_row(law, scenario, trace, score(scenario, trace))
 
 
 def as_row(law: str, scenario: Scenario, trace: Trace, numbers: Score, **other: object) -> Row:
-    """A run with its score; `other` facts in place of the scenario's."""
+    """Return a run with its score as a row; `other` facts replace those of the scenario."""
     layout = scenario.layout
     graph = {} if layout is None else {"operators": layout.operators, "places": len(layout.ports)}
     about = {"event": scenario.event, "noise": scenario.noise, "periods": scenario.periods, **scenario.facts(), **graph}
@@ -126,7 +131,7 @@ def as_row(law: str, scenario: Scenario, trace: Trace, numbers: Score, **other: 
 
 
 def rows_of(laws: Sequence[str], scenario: Scenario) -> list[Row]:
-    """All on one scenario. Raises UserError for an unknown law."""
+    """Return the results of all laws on one scenario. Raise UserError for an unknown law."""
     return [row_of(law, scenario) for law in laws]
 
 
@@ -137,10 +142,11 @@ def run_bench(
     jobs: int | None = None,
     rows_of: Callable[[Sequence[str], Scenario], list[Row]] = rows_of,
 ) -> list[Row]:
-    """The rows, scenario by scenario and law by law: the same whatever the number of processes.
+    """Return the rows, scenario by scenario and law by law. They do not depend on the number of
+    processes.
 
-    `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed. Raises
-    UserError for an unknown law.
+    `progress` gets the number of finished pairs and of all pairs. `jobs`: most processes; None: one
+    for each CPU allowed. Raise UserError for an unknown law.
     """
     for bench in dict.fromkeys(scenario.bench for scenario in scenarios):
         for law in laws:

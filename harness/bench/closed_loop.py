@@ -10,7 +10,8 @@ from harness.elasticity import Decision, Law
 
 @dataclass(frozen=True)
 class Trace:
-    """What happened: one entry a period; configurations are those at which it passed."""
+    """Course of a run: one entry a period; the configurations are those in which the periods
+    passed."""
 
     configurations: list[Configuration] = field(default_factory=list)
     throughputs: list[float] = field(default_factory=list)  # as measured, with noise [tuples/s]
@@ -18,12 +19,15 @@ class Trace:
 
     @property
     def levels(self) -> list[int]:
-        """Threads."""
+        """Thread levels, one a period."""
         return [each.threads for each in self.configurations]
 
 
 def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Trace:
-    """One run from the first period to the last. `begin`: the first configuration; None: the law's first level alone."""
+    """Return the course of a run.
+
+    `begin`: the first configuration; None: the law's first level alone.
+    """
     configuration, observe, trace = begin or Configuration(law.bounds.start), scenario.observer(), Trace()
     for period in range(scenario.periods):
         reading = observe(period, configuration)
@@ -35,6 +39,6 @@ def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Tra
 
 
 def trace_of(name: str, scenario: Scenario) -> Trace:
-    """A contestant's run. Raises UserError for an unknown name."""
+    """Return a contestant's run. Raise UserError for an unknown name."""
     law, begin = scenario.contestant(name)
     return run(law, scenario, begin)

@@ -1,4 +1,4 @@
-"""What users' documents of scenarios share, whatever the bench: a list, names, graphs, phases."""
+"""Parts of users' documents of scenarios that all benches share: a list, names, graphs, phases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Some = TypeVar("Some", bound=Scenario)
 
 
 def scenarios_of(document: object, what: str, read: Callable[[str, object, int], Some]) -> list[Some]:
-    """The scenarios of a list, each read from its place, entry and number. Raises UserError naming place, rule and value."""
+    """Return the scenarios of a list; `read` gets the place, entry and number of each.
+
+    Raise UserError naming the place, the rule and the value.
+    """
     if not isinstance(document, list) or not 1 <= len(document) <= MAX_SCENARIOS:
         raise UserError(f"{what} must be a list of 1 to {MAX_SCENARIOS} scenarios, not {shown(document)}")
     found: dict[str, Some] = {}
@@ -32,7 +35,7 @@ def scenarios_of(document: object, what: str, read: Callable[[str, object, int],
 
 
 def name_of(at: str, entry: Mapping[str, Any], default: str) -> str:
-    """A scenario's name."""
+    """Return a scenario's name."""
     name = entry.get("name", default)
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise UserError(f"{at}.name must be text on one line, not {shown(name)}")
@@ -40,7 +43,7 @@ def name_of(at: str, entry: Mapping[str, Any], default: str) -> str:
 
 
 def graph_of(at: str, entry: Mapping[str, Any], seed: int) -> Graph:
-    """The graph that `topology` or `graph` names, with `parameters`."""
+    """Return the graph that `topology` or `graph` names, with `parameters`."""
     named = [key for key in ("topology", "graph") if entry.get(key) is not None]
     if len(named) != 1 or not isinstance(entry[named[0]], str):
         raise UserError(f"{at} must have either topology or graph, a name or file, not {shown(sorted(entry))}")
@@ -59,7 +62,8 @@ def graph_of(at: str, entry: Mapping[str, Any], seed: int) -> Graph:
 
 
 def phases_of(at: str, given: object, keys: tuple[str, ...], periods: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:
-    """Each phase behind the first one: its place, its entry, and the period in which it begins."""
+    """Yield each phase after the first one: its place, its entry, and the period in which it
+    begins."""
     if given is None:
         return
     if not isinstance(given, list):

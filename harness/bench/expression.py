@@ -1,4 +1,5 @@
-"""Arithmetic in users' documents: of named variables, with comparisons, `a if condition else b`, and the functions below.
+"""Arithmetic in users' documents: named variables, comparisons, `a if condition else b`, and the
+functions below.
 
 Nothing else is evaluated.
 """
@@ -35,7 +36,8 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: lambda base, power: float(base) ** float(power),  # floats: a power of whole numbers could fill the memory
+    # floats: a power of whole numbers could fill the memory
+    ast.Pow: lambda base, power: float(base) ** float(power),
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Lt: operator.lt,
@@ -48,7 +50,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 class Expression:
-    """A text as a function of its variables. Raises UserError naming `at`, the rule and the text."""
+    """Function of named variables, from a text. Raise UserError naming `at`, the rule and the text."""
 
     def __init__(self, at: str, text: str, names: tuple[str, ...] = ("n",)) -> None:
         self._at, self._names = at, names
@@ -56,7 +58,7 @@ class Expression:
             raise UserError(f"{at} must have at most {MAX_EXPRESSION} characters, not {len(text)}")
         known = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
         try:
-            with warnings.catch_warnings():  # what Python would only warn of, as in 1if, is refused
+            with warnings.catch_warnings():  # refuse text that Python only warns of, such as 1if
                 warnings.simplefilter("error")
                 self._body = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -68,7 +70,7 @@ class Expression:
                 raise UserError(f"{at} may hold {words} only, not {what!r}")
 
     def __call__(self, **variables: float) -> float:
-        """Its value. Raises UserError where it has none."""
+        """Return the value. Raise UserError where there is none."""
         try:
             return float(_value(self._body, variables))
         except (ArithmeticError, ValueError, TypeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""How far our law that places queues meets its goals."""
+"""Goals of our law that places queues, and their check."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from harness.bench.bench import Row
 from harness.bench.queues.contestants import BASELINES, FIXED
 from harness.elasticity import DEFAULT_LAW
 
-NEAR = 0.95  # of the oracle: what counts as having found it
-QUIET = 0.05  # noise up to here counts
-REFERENCE = "streams"  # settling is compared with it
+NEAR = 0.95  # share of the oracle's throughput from which a law has found it
+QUIET = 0.05  # highest noise of the scenarios that count
+REFERENCE = "streams"  # law whose settling time ours is compared with
 
 THRIFT = (
     f"no more threads than the best other law, if within {1 - NEAR:.0%} of its throughput",
@@ -22,7 +22,7 @@ THRIFT = (
 
 @dataclass(frozen=True)
 class Goal:
-    """What our own law is meant to do, what it did, and whether that is enough."""
+    """Goal of our own law, the result, and the verdict."""
 
     text: str
     found: str
@@ -30,9 +30,11 @@ class Goal:
 
 
 def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
-    """How far `law` meets its goals in these rows, with noise up to 5 %; empty where it did not take part.
+    """Return the goals of `law` with the results of rows with noise up to 5 %; empty if it did not
+    take part.
 
-    A scenario meets a goal if each of its phases does. A goal that nobody is there to be compared with is left out.
+    A scenario meets a goal if each of its phases does. A goal without a law to compare with is left
+    out.
     """
     quiet = [row for row in rows if row.noise <= QUIET]
     ours = {row.scenario: row for row in quiet if row.law == law}
@@ -43,7 +45,8 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
         if row.law != law and row.scenario in others:
             others[row.scenario].append(row)
     found = []
-    if any(others.values()) or not any(row.simulated for row in quiet):  # simulated, the best contestant is the oracle
+    # simulated, the best contestant is the oracle
+    if any(others.values()) or not any(row.simulated for row in quiet):
         near = fmean(all(accuracy >= NEAR for accuracy, _ in row.phases) for row in ours.values())
         found.append(Goal(f"within {1 - NEAR:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95))
     behind = [
@@ -72,23 +75,28 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
 
 
 def _behind(ours: Row, baselines: Sequence[Row]) -> list[float]:
-    """Throughput over that of the best baseline, phase by phase."""
+    """Return throughput over that of the best baseline, phase by phase."""
     best = [max(accuracy for accuracy, _ in of_phase) for of_phase in zip(*(row.phases for row in baselines), strict=True)]
     return [accuracy / most for (accuracy, _), most in zip(ours.phases, best, strict=True)]
 
 
 def _frugal(ours: Row, laws: Sequence[Row]) -> list[tuple[bool, bool]]:
-    """Phase by phase, where a law brings as much: no more threads than the best of other laws, and than any that does so."""
+    """Return two verdicts for each phase in which another law brings as much.
+
+    The first is True if ours has no more threads than the best other law, the second if it has no
+    more than any such law.
+    """
     judged = []
     for mine, theirs in zip(ours.phases, zip(*(row.phases for row in laws), strict=True), strict=False):
         equal = [each for each in theirs if each[0] >= NEAR * mine[0]]
         if equal:
             accuracy, fewest = max(equal, key=lambda each: (each[0], -each[1]))
-            better = mine[0] < NEAR * accuracy  # that law has more throughput, and may have more threads
+            # that law has more throughput, and may have more threads
+            better = mine[0] < NEAR * accuracy
             judged.append((better or _no_more(mine[1], fewest), all(_no_more(mine[1], threads) for _, threads in equal)))
     return judged
 
 
 def _no_more(ours: float, theirs: float) -> bool:
-    """Threads: the same, or half a thread or 5 % more."""
+    """Return True if there are at most half a thread or 5 % more threads."""
     return ours <= max(1.05 * theirs, theirs + 0.5)

@@ -1,6 +1,8 @@
-"""The tables that decide: a line a law, our own last; a table a group of scenarios.
+"""Tables that compare laws: a table for each group of scenarios, with a line for each law, our own
+last.
 
-Kinds of curves weigh the same, however many scenarios there are of each: there are 64 sharp peaks, and one flat curve.
+All kinds of curves have the same weight, because the numbers of their scenarios differ: 64 sharp
+peaks, and one flat curve.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from harness.elasticity import DEFAULT_LAW
 if TYPE_CHECKING:
     import pandas as pd
 
-ACCURATE = 0.97  # of the best: what counts as having found it
-QUIET = 0.05  # noise up to here is in the first tables
+ACCURATE = 0.97  # share of the best throughput from which a law has found the best level
+QUIET = 0.05  # highest noise in the first tables
 WIDE = 256
 REFERENCE = "cstream"
-SPARE = 1.05  # times what is needed that counts as no more
-MET = 0.99  # of the useful throughput that there may be: the objective of paced sources is met
-AS_MUCH = 0.99  # of the rate of another law
+SPARE = 1.05  # multiple of the needed threads or replicas up to which they count as no more
+# share of the possible useful throughput from which the objective of paced sources is met
+MET = 0.99
+AS_MUCH = 0.99  # share of the rate of another law from which a law brings as much
 
 Rows = Sequence[Row]
 Number = Callable[[Row], float]
@@ -32,7 +35,10 @@ Number = Callable[[Row], float]
 
 @dataclass(frozen=True)
 class Report:
-    """`groups` of rows, a table each; `columns`: cells of a law's rows; `after`: what a table is followed by."""
+    """Layout of a report.
+
+    `groups` of rows, a table each; `columns`: cells of a law's rows; `after`: lines after a table.
+    """
 
     groups: Mapping[str, Callable[[Row], bool]]
     columns: Mapping[str, Callable[[Rows], str]]
@@ -43,13 +49,13 @@ class Report:
 
 
 def summary(rows: Rows) -> str:
-    """Markdown: the tables of these rows, which are of one bench."""
+    """Return the tables of these rows, which are of one bench, as Markdown."""
     simulated = any(row.simulated for row in rows)
     report = REPORTS[rows[0].bench] if rows else THREADS
     parts, before = [], []
     for name, belongs in report.groups.items():
         chosen = [row for row in rows if belongs(row)]
-        if chosen and chosen != before:  # without any noise two groups may be the same
+        if chosen and chosen != before:  # without any noise two groups may be equal
             title = report.title(name, chosen).replace(")", ", simulated)") if simulated else report.title(name, chosen)
             parts += [f"{title}\n\n{_table(chosen, report.columns)}", *report.after(chosen)]
         before = chosen if report is QUEUES else []
@@ -62,20 +68,21 @@ def summary(rows: Rows) -> str:
 
 
 def as_document(rows: Rows) -> dict[str, object]:
-    """The rows as JSON; and the goals, where our law has any."""
+    """Return the rows as JSON, with the goals if our law has any."""
     aims = [asdict(each) for each in goals(rows)] if rows and rows[0].bench == "queues" else None
     return {"results": [asdict(row) for row in rows], **({} if aims is None else {"goals": aims})}
 
 
 def as_frame(rows: Rows) -> pd.DataFrame:
-    """The rows as a table, without what is a list: what the figures are drawn from."""
+    """Return the rows as a table without lists, for the figures."""
     import pandas as pd
 
     return pd.DataFrame([{key: value for key, value in asdict(row).items() if not isinstance(value, tuple)} for row in rows])
 
 
 def markdown(cells: Sequence[Sequence[str]]) -> str:
-    """A table, its first line the headings; columns behind the first one are aligned to the right."""
+    """Return a table whose first line has the headings; columns after the first one are aligned to
+    the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["| " + " | ".join(_padded(line, widths)) + " |" for line in cells]
     rule = "|" + "|".join("-" * (width + 2) if i == 0 else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|"
@@ -83,7 +90,7 @@ def markdown(cells: Sequence[Sequence[str]]) -> str:
 
 
 def by_kind(rows: Rows, number: Number) -> float:
-    """The mean over kinds of scenarios of the mean of each."""
+    """Return the mean over kinds of scenarios of the mean of each."""
     kinds: dict[str, list[float]] = {}
     for row in rows:
         kinds.setdefault(row.kind, []).append(float(number(row)))
@@ -108,7 +115,7 @@ def _noise(row: Row) -> float:
     return max(row.noise, row.drift)
 
 
-# -- cells --------------------------------------------------------------------------------------------------------------------
+# -- cells -----------------------------------------------------------------------------------------
 
 
 def _share(number: Number) -> Callable[[Rows], str]:
@@ -128,7 +135,7 @@ def _changes(rows: Rows) -> str:
 
 
 def _chosen_on(cell: Callable[[Rows], str]) -> Callable[[Rows], str]:
-    """Of the rows that are not held out; a table of held-out kinds alone has them in all columns."""
+    """Return the cell for the rows that are not held out; if all rows are held out, for all rows."""
     return lambda rows: cell([row for row in rows if not row.held_out] or rows)
 
 
@@ -149,7 +156,7 @@ def _highest(rows: Rows) -> str:
     return f"{overshoots[int(0.99 * (len(overshoots) - 1))]:.1f} ×"
 
 
-# -- the benches --------------------------------------------------------------------------------------------------------
+# -- the benches -----------------------------------------------------------------------------------
 
 
 def _of_curves(name: str, rows: Rows) -> str:
@@ -225,7 +232,8 @@ def _of_graphs(name: str, rows: Rows) -> str:
 
 
 def _against(rows: Rows) -> list[str]:
-    """Our law beside C-Stream's, scenario by scenario; nothing unless both took part."""
+    """Return a comparison of our law with C-Stream's, scenario by scenario; nothing unless both
+    took part."""
     theirs = {row.scenario: row for row in rows if row.law == REFERENCE}
     pairs = [(row, theirs[row.scenario]) for row in rows if row.law == DEFAULT_LAW and row.scenario in theirs]
     if not pairs:

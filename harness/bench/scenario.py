@@ -1,10 +1,10 @@
-"""What a scenario is, whatever its laws decide about: a world that answers a configuration with a reading.
+"""Interface of a scenario for laws of all kinds: it answers a configuration with a reading.
 
-A configuration is what a law decides about: threads, where queues stand, replicas. Queues and replicas are the *parts* of a
-configuration; a scenario has queues or replicas, or neither. The bench knows what each configuration brings, and which is best;
-a law only gets to see readings.
+A configuration has threads, places with queues, and replicas. Queues and replicas are its *parts*;
+a scenario has queues or replicas, or neither. The bench knows the throughput of each configuration,
+and the best one; a law only sees readings.
 
-A scenario is cut into stretches where its load changes for longer than a period.
+Changes of load that last longer than a period cut a scenario into stretches.
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, make_law
 
 STILL = 10  # periods without a change after which a law has settled
-SHORTEST = 2 * STILL  # of a stretch that is scored, in periods
-PERSISTENCE = 0.95  # of drifting noise: what is left of a deviation a period later
+SHORTEST = 2 * STILL  # shortest stretch that is scored, in periods
+PERSISTENCE = 0.95  # share of a deviation of drifting noise that is left a period later
 OWN = "own"  # the kind of a user's scenario, on benches whose reports name kinds
-QUIET_CPU, CROWDED_CPU = 0.5, 1.0  # what the CPU limit sees; how busy a law itself makes the CPUs is not what the bench asks
+# use of the CPUs that the CPU limit sees; the bench does not model the law's own use
+QUIET_CPU, CROWDED_CPU = 0.5, 1.0
 
 
 class Configuration(NamedTuple):
-    """`queued`: places whose ports have queues; `replicas` of each operator; `dedicated`: each queue has its own thread."""
+    """Configuration of a period.
+
+    `queued`: places whose ports have queues. `replicas`: of each operator. `dedicated`: True if
+    each queue has its own thread.
+    """
 
     threads: int
     queued: frozenset[int] = frozenset()
@@ -35,34 +40,34 @@ class Configuration(NamedTuple):
 
     @property
     def used(self) -> int:
-        """Threads that there are."""
+        """Number of threads."""
         return len(self.queued) if self.dedicated else self.threads
 
     @property
     def parts(self) -> int:
-        """Queues or replicas that there are."""
+        """Number of queues or replicas."""
         return len(self.queued) + sum(self.replicas)
 
     def after(self, decision: Decision) -> Configuration:
-        """The next period's. What a decision does not name stays."""
+        """Return the configuration of the next period. Parts that a decision does not name stay."""
         queued = self.queued if decision.queued is None else decision.queued
         replicas = self.replicas if decision.replicas is None else tuple(decision.replicas)
         return Configuration(decision.threads, queued, replicas, self.dedicated)
 
 
 class Best(Protocol):
-    """What an oracle would choose: `throughput` in the unit of `Scenario.throughput`."""
+    """Choice of an oracle: `throughput` in the unit of `Scenario.throughput`."""
 
     throughput: float
     threads: int
 
     @property
     def parts(self) -> int:
-        """Queues or replicas."""
+        """Number of queues or replicas."""
 
 
 class Least(NamedTuple):
-    """Threads and parts that are needed for something."""
+    """Fewest threads and parts that bring a throughput."""
 
     throughput: float
     threads: int
@@ -73,10 +78,13 @@ Observe = Callable[[int, Configuration], Reading]
 
 
 class Scenario(ABC):
-    """One run of the bench. `noise` (white) and `drift` (wandering slowly): relative standard deviations of a period."""
+    """Scenario of one run.
 
-    bench: ClassVar[str]  # the library that it is of
-    decides: ClassVar[Decides]  # what its laws decide about
+    `noise` (white) and `drift` (wandering slowly): relative standard deviations of a period.
+    """
+
+    bench: ClassVar[str]  # its library
+    decides: ClassVar[Decides]  # kind of its laws
 
     name: str
     bounds: Bounds
@@ -84,47 +92,55 @@ class Scenario(ABC):
     drift: float
     periods: int
     seed: int
-    event: str  # what happens meanwhile; "": nothing
-    kind: str  # kinds weigh the same in means, however many scenarios there are of each
-    held_out: bool  # whether no number of our laws was chosen on its kind
+    event: str  # name of the change during the run; "": none
+    kind: str  # kinds have the same weight in means
+    held_out: bool  # True if no constant of our laws was chosen on its kind
 
     @property
     def layout(self) -> Layout | None:
-        """What a law knows of the graph; None: there is none."""
+        """The graph as a law knows it; None if there is none."""
         return None
 
     @abstractmethod
     def segments(self) -> list[tuple[int, int]]:
-        """The stretches (first period, behind the last one)."""
+        """Return the stretches (first period, period after the last one)."""
 
     def crowded(self, period: int) -> bool:
-        """Whether others have so many of the CPUs that the CPU limit says no to whoever wants to climb."""
+        """Return True if other processes use so much CPU that the limit refuses more threads."""
         return False
 
     @abstractmethod
     def throughput(self, period: int, configuration: Configuration) -> float:
-        """What can be sustained in that stretch, without noise [tuples/s]."""
+        """Return the throughput that can be sustained in that stretch, without noise [tuples/s]."""
 
     @abstractmethod
     def best(self, period: int) -> Best:
-        """The oracle's choice for that stretch: the fewest threads that bring the most."""
+        """Return the oracle's choice for that stretch: the fewest threads that bring the most."""
 
     def needed(self, period: int, throughput: float) -> Best:
-        """The fewest threads and parts that a law needed for what it brought. Here: those of the best."""
+        """Return the fewest threads and parts that bring a law's throughput; by default those of
+        the best."""
         return self.best(period)
 
     @abstractmethod
     def observer(self) -> Observe:
-        """Says what a law reads after each period, from the first one on. Each has noise of its own, the same by the seed."""
+        """Return a function that gives the reading of each period, from the first one on.
+
+        Each observer has noise of its own, which depends on the seed alone.
+        """
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
-        """A law by its name, and what it begins with. Raises UserError for an unknown name."""
+        """Return a law by its name and its first configuration.
+
+        Raise UserError for an unknown name.
+        """
         law = make_law(name, self.bounds, layout=self.layout, decides=self.decides)
         replicas = (1,) * self.layout.operators if self.layout and self.decides is Decides.REPLICAS else ()
         return law, Configuration(law.bounds.start, replicas=replicas)
 
     def scored(self) -> list[tuple[int, int]]:
-        """The stretches that count: neither too short to tell, nor idle, nor crowded; all of them if none is such."""
+        """Return the stretches that count: neither too short, nor idle, nor crowded; all of them if
+        there are none."""
         chosen = [
             (begin, end)
             for begin, end in self.segments()
@@ -133,21 +149,25 @@ class Scenario(ABC):
         return chosen or self.segments()
 
     def stakes(self) -> list[tuple[int, int, float]]:
-        """The stretches in which throughput can be lost, and how much each weighs: here those that count, alike."""
+        """Return the stretches in which throughput can be lost, with weights; by default those that
+        count, equally."""
         return [(begin, end, 1.0) for begin, end in self.scored()]
 
     def facts(self) -> Mapping[str, Any]:
-        """What else a row of the bench says of it."""
+        """Return further facts for a row of the bench."""
         return {}
 
 
 def cut(marks: set[int], periods: int) -> list[tuple[int, int]]:
-    """Stretches between marks, which may lie beyond the last period."""
+    """Return the stretches between marks, which may lie beyond the last period."""
     return list(pairwise(sorted(mark for mark in marks | {0, periods} if 0 <= mark <= periods)))
 
 
 def noise_of(scenario: Scenario) -> Iterator[float]:
-    """A factor a period, never negative. White noise with heavy tails is Student's t with 2 degrees of freedom."""
+    """Yield a factor for each period, never negative.
+
+    White noise with heavy tails is Student's t with 2 degrees of freedom.
+    """
     heavy = getattr(scenario, "heavy", False)
     generator = random.Random(scenario.seed)
     fresh = math.sqrt(1.0 - PERSISTENCE**2)
@@ -155,6 +175,7 @@ def noise_of(scenario: Scenario) -> Iterator[float]:
     while True:
         white = generator.gauss(0.0, 1.0)
         if heavy:
-            white /= math.sqrt(generator.expovariate(1.0))  # half of chi squared with 2 degrees of freedom is exponential
+            # half of chi squared with 2 degrees of freedom is exponential
+            white /= math.sqrt(generator.expovariate(1.0))
         drift = PERSISTENCE * drift + fresh * generator.gauss(0.0, 1.0)
         yield max(0.0, 1.0 + scenario.noise * white + scenario.drift * drift)

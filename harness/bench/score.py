@@ -1,14 +1,16 @@
-"""What a law made of a scenario, in numbers (M19 §1, and the regret of online learning).
+"""Score of a law on a scenario (M19 §1, and the regret of online learning).
 
-In each stretch of a scenario the law has *settled* with the first period from which on its configuration stays the same for
-`STILL` periods. Stretches that are too short to tell, idle ones, and those in which nobody may climb do not count.
+In each stretch of a scenario the law has *settled* at the first period from which its configuration
+stays the same for `STILL` periods. Stretches that are too short, idle ones, and those in which the
+CPU limit refuses more threads do not count.
 
-  accuracy   throughput after settling over the best that any configuration would bring, without noise
+  accuracy   throughput after settling over the best of all configurations, without noise
   settling   periods until settled; the length of the stretch if never
-  overshoot  most threads that the law climbed to over the best configuration's, the least one that brings the most; and parts
-  changes    of the configuration after settling, over 50 periods
-  regret     share of the throughput lost against an oracle that always has the best configuration, from the first period on
-  threads    after settling, over what is needed for what it brought; and parts
+  overshoot  most threads that the law climbed to over those of the oracle; the same of parts
+  changes    changes of the configuration after settling, in 50 periods
+  regret     share of the throughput lost against an oracle that always has the best configuration,
+             from the first period on
+  threads    threads after settling over the fewest that bring the law's throughput; and parts
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from harness.bench.scenario import STILL, Configuration, Scenario
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """Means over the scenario's stretches; overshoots, `threads` and `parts`: the highest of them; bests and settled: the last.
+    """Score of a run.
 
-    `phases`: accuracy and threads in each stretch; `rates`: throughput after settling in each, without noise [tuples/s].
+    Numbers are means over the scenario's stretches. Overshoots, `threads` and `parts` are maxima;
+    those that begin with best or settled are of the last stretch. `phases`: accuracy and threads in
+    each stretch. `rates`: throughput after settling in each, without noise [tuples/s].
     """
 
     best_throughput: float
@@ -61,7 +65,7 @@ class _Stretch:
 
 
 def score(scenario: Scenario, trace: Trace) -> Score:
-    """The numbers of one run."""
+    """Return the score of one run."""
     scored = scenario.scored()
     rows = [_stretch(scenario, trace.configurations, begin, end) for begin, end in scored]
     best, last = scenario.best(scored[-1][0]), rows[-1]
@@ -118,12 +122,13 @@ def _regret(scenario: Scenario, passed: Sequence[Configuration]) -> float:
 
 
 def climbed(counts: Sequence[int]) -> int:
-    """The highest number that one climbed to; 0 if it never did."""
+    """Return the highest count that was reached by an increase; 0 if there was none."""
     return max((new for old, new in pairwise(counts) if new > old), default=0)
 
 
 def settled_at(where: Sequence[object]) -> int:
-    """The first period from which on all stays the same for `STILL` periods; the number of periods if there is none."""
+    """Return the first period from which all stays the same for `STILL` periods; the number of
+    periods if there is none."""
     still = 0
     for period in range(len(where)):
         still = still + 1 if period and where[period] == where[period - 1] else 1

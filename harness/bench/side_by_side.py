@@ -1,4 +1,4 @@
-"""The processes that a bench runs its scenarios in, side by side."""
+"""Processes that run the scenarios of a bench side by side."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ CHUNK = 4  # scenarios
 
 
 class _Uninterrupted(SpawnContext):
-    """Starts processes that Ctrl-C does not reach, from their first instruction on: they inherit that it is blocked."""
+    """Context that starts processes with Ctrl-C blocked from their first instruction on, because
+    they inherit the block."""
 
     class Process(SpawnProcess):
         def start(self) -> None:
-            """See `multiprocessing.Process`."""
+            """Start the process, as `multiprocessing.Process` does."""
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 super().start()
@@ -36,17 +37,20 @@ class _Uninterrupted(SpawnContext):
 
 
 def _unless_cancelled(hook: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs) -> None:
-    """Says nothing of calls that were cancelled before their processes were killed: the pool's own thread fails over them."""
+    """Call the hook, except for the error that the pool's own thread raises over cancelled calls of
+    killed processes."""
     if args.exc_type is not InvalidStateError:
         hook(args)
 
 
 @contextmanager
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait.
+    """Return a context with `count` fresh processes.
 
-    They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here.
-    They are killed if an exception, such as that of Ctrl-C, leaves the block.
+    Their numpy starts no threads: the processes use all CPUs already, and waiting threads of
+    OpenBLAS spin. They end when this process ends for any reason, so the thread that submits the
+    first call must be the one that waits here. They are killed if an exception, such as that of
+    Ctrl-C, leaves the block.
     """
     others, hook = set(active_children()), threading.excepthook
     before = os.environ.get(THREADS)
@@ -75,10 +79,11 @@ def each_of(
     scenarios: Sequence[Scenario],
     jobs: int | None,
 ) -> Iterator[list[Row]]:
-    """What `rows_of` says of the laws in each scenario, in their order: the same whatever the number of processes.
+    """Yield the result of `rows_of` for each scenario, in their order.
 
-    `jobs`: processes at most, None: one for each CPU allowed. A process takes `CHUNK` scenarios at once, since neighbours may
-    differ by noise alone and have the same oracle.
+    The results do not depend on the number of processes. `jobs`: most processes; None: one for each
+    CPU allowed. A process takes `CHUNK` scenarios at once, because neighbours may differ by noise
+    alone and have the same oracle.
     """
     workers = min(jobs or allowed_cpus(), -(-len(scenarios) // CHUNK))
     if workers <= 1:

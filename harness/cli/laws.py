@@ -1,4 +1,5 @@
-"""`millrace laws`: the control laws of the thread level: compared on the SASO bench, listed, fed with a recorded trace."""
+"""`millrace laws`: compare the control laws on the SASO bench, list them, or feed them with a
+recorded trace."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ TITLES = {
     Decides.QUEUES: "Laws that place queues and choose the number of threads (model multilevel):",
     Decides.REPLICAS: "Laws that choose replicas and the number of threads (model coroutine):",
 }
-"""What comes before the laws of a kind in the listing; those for threads alone come first, without a title."""
+"""Titles of the kinds of laws in the listing; laws of threads alone come first, without a title."""
 
 MAX_PATH = 200  # characters of a file's name that an error shows
 MAX_PORTS_TEXT = 40  # characters of a row
@@ -107,7 +108,7 @@ MAX_JOBS = 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One parser a command; what it does is `args.action`."""
+    """Add a parser for each command; `args.action` is its function."""
     _add_bench_options(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     benching = commands.add_parser(
@@ -135,7 +136,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     replaying.set_defaults(action=replay_trace)
     replaying.add_argument("trace", metavar="TRACE", help="a JSON file, or - for standard input")
     both = f"one of: {', '.join(LAWS[Decides.THREADS])}; for a multi-level trace: {', '.join(LAWS[Decides.QUEUES])}"
-    of = "replay_{}".format  # what is given before the command is the bench's
+    of = "replay_{}".format  # the same options before the command belong to the bench
     replaying.add_argument("--law", dest=of("law"), required=True, metavar="NAME", help=both)
     replaying.add_argument(
         "--multilevel", dest=of("multilevel"), action="store_true", help="refuse a trace that is not multi-level"
@@ -152,7 +153,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> None:
-    """`again`: they may have been given before the command already, and then hold unless they are given behind it."""
+    """Add the options of the bench.
+
+    `again`: add them after the command, too. Options before the command then hold unless they are
+    repeated after it.
+    """
     parser.set_defaults(action=bench, scenarios=None, simulator=None)
 
     def add(option: str, default: object = None, **how: Any) -> None:
@@ -180,7 +185,7 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the command says. Raises UserError for an option before a command that it is not of."""
+    """Run the command. Raise UserError for an option before a command that does not have it."""
     if args.action is not bench:
         plain = argparse.ArgumentParser()
         _add_bench_options(plain)
@@ -191,7 +196,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def bench(args: argparse.Namespace) -> int:
-    """Drive the laws through the scenarios; print and write what came of it."""
+    """Drive the laws through the scenarios; print and write the results."""
     from harness.bench.bench import check_name, contestants, library, run_bench
 
     bench = _bench_of(args)
@@ -215,7 +220,7 @@ def bench(args: argparse.Namespace) -> int:
 
 
 def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario]) -> list[Scenario]:
-    """As many of the scenarios as asked for that fit it."""
+    """Return as many of the scenarios as asked for that fit the simulator."""
     from harness.bench.queues.simulated import FIT, simulable
 
     if bench != "queues":
@@ -232,7 +237,7 @@ def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario
 
 
 def _bench_of(args: argparse.Namespace) -> str:
-    """Which library the options name."""
+    """Return the library that the options name."""
     benches = {"multilevel": "queues", "replicas": "replicas", "paced": "paced"}
     given = [option for option in benches if getattr(args, option)]
     if len(given) > 1:
@@ -241,7 +246,8 @@ def _bench_of(args: argparse.Namespace) -> str:
 
 
 def _countdown(pairs: int) -> Countdown:
-    """Of pairs of a law and a scenario; what one takes only they can tell."""
+    """Return a countdown over (law, scenario) pairs; it has no estimate until the first ones
+    finish."""
     return Countdown("laws bench", float(pairs), pairs)
 
 
@@ -252,11 +258,12 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 
 def _tell(args: argparse.Namespace, rows: Sequence[Row]) -> int:
-    """Print and write what came of a bench."""
+    """Print and write the results of a bench."""
     from harness.bench.report import as_document, as_frame, summary
 
     if args.table is not None:
-        buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
+        # the writer of Parquet would remove what it cannot write to, a device too
+        buffer = io.BytesIO()
         as_frame(rows).to_parquet(buffer, index=False)
         write_whole(args.table, buffer.getvalue())
     if args.report is not None:
@@ -272,7 +279,7 @@ def _tell(args: argparse.Namespace, rows: Sequence[Row]) -> int:
 
 
 def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
-    """A user's own scenarios, from a file."""
+    """Return a user's own scenarios, from a file."""
     import yaml
 
     from harness.bench.bench import own
@@ -292,9 +299,10 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
 
 
 def _json_or_none(text: str) -> object:
-    """JSON is not quite YAML: it may be indented by tabs, and has numbers without a point, as 1e-05.
+    """Return the value of a JSON text; None for other text.
 
-    Raises ValueError for JSON with a key that is given twice or a number that is not finite.
+    JSON is not quite YAML: it may be indented by tabs, and has numbers without a point, as 1e-05.
+    Raise ValueError for JSON with a repeated key or a number that is not finite.
     """
     try:
         return load_strict_json(text)
@@ -314,7 +322,7 @@ def list_laws(args: argparse.Namespace) -> int:
 
 
 def law_as_text(law: type[Law], default: bool) -> str:
-    """What a law does, and a table of its settings."""
+    """Return the summary of a law and a table of its settings."""
     title = f"{law.name}{' (the default)' if default else ''}: {law.summary}"
     rows = [("setting", "default", "unit", "range", "meaning")]
     for setting in law.SETTINGS:
@@ -334,7 +342,7 @@ def replay_trace(args: argparse.Namespace) -> int:
     law, path = args.replay_law, args.replay_json
     settings = parse_settings(args.set)
     others = (*LAWS[Decides.QUEUES], *LAWS[Decides.REPLICAS])
-    if args.replay_multilevel or law not in others:  # a wrong name is told before anything is read
+    if args.replay_multilevel or law not in others:  # report a wrong name before reading anything
         law_class(law, Decides.QUEUES if args.replay_multilevel else Decides.THREADS)
     trace = parse_trace(_text_of(args.trace))
     if args.replay_multilevel and trace.decides is not Decides.QUEUES:
@@ -375,7 +383,7 @@ def _text_of(path: str) -> str:
 
 
 def _table(rows: list[tuple[str, ...]], right: int = 0) -> list[str]:
-    """Lines of columns of equal width; the first `right` ones are aligned to the right."""
+    """Return the lines of a table; its first `right` columns are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(_cell(row, i, widths[i], i < right) for i in range(len(row))).rstrip() for row in rows]
 

@@ -1,13 +1,14 @@
 """Control laws: one law a file, readings in, decisions out.
 
-  law                   what a law is: Reading, Decision, Bounds, Law
+  law                   the interface of a law: Reading, Decision, Bounds, Law
   layout                the graph as a law sees it
-  cpu_limit             who may climb
-  fixed                 keeps its level: the baseline goes through the same door
+  cpu_limit             limits on CPU use, which a law asks before it climbs
+  millrace_constants    constants that our own laws share
+  fixed                 keeps its level: a baseline with the interface of a law
   trends                records of levels, which the next three laws keep
   pldi17                P17 Figures 7 and 8
-  streams               what IBM Streams really did
-  elastic_load_balance  the ElasticLoadBalance operator's
+  streams               the law that IBM Streams really had
+  elastic_load_balance  the law of the ElasticLoadBalance operator
   utilisation           C-Stream §4.1
   plain_search          doubling, then golden section
   hill_climbing         the thread pool of .NET
@@ -17,7 +18,7 @@
   queues                laws that also place queues
   replicas              laws that also choose replicas
 
-Which law is best is for `harness.bench` to say.
+`harness.bench` measures which law is best.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from harness.elasticity.cpu_limit import CpuLimit
 from harness.elasticity.law import Bounds, Decides, Decision, Law, Reading, Setting
 from harness.elasticity.layout import Layout, Link, layout_of
 from harness.errors import UserError
+from harness.models import DEFAULT_LAW
 
 __all__ = [
     "BY_MODEL",
@@ -69,7 +71,7 @@ LAWS: Mapping[Decides, tuple[str, ...]] = {
 }
 """The laws by what they decide about; the first of each is the default."""
 
-_ROOMS = {
+_PACKAGES = {
     Decides.THREADS: "harness.elasticity.threads",
     Decides.QUEUES: "harness.elasticity.queues",
     Decides.REPLICAS: "harness.elasticity.replicas",
@@ -78,32 +80,37 @@ BY_MODEL: Mapping[str, tuple[Decides, ...]] = {
     "multilevel": (Decides.QUEUES,),
     "coroutine": (Decides.REPLICAS, Decides.THREADS),
 }
-"""What laws may decide about under a model; under all others about threads alone. A name means the first law that is called so:
-under coroutine `millrace` chooses replicas and threads, and `utilisation`, which chooses no replicas, is the law of threads."""
+"""Kinds of laws that a model allows, in order of preference; other models allow laws of threads
+alone.
+
+A name means the first law of that name. Under coroutine `millrace` is the law of replicas and
+threads. `utilisation` has no law of replicas, so it is the law of threads.
+"""
 
 _TASKS = {Decides.THREADS: "choose threads", Decides.QUEUES: "place queues", Decides.REPLICAS: "choose replicas"}
 
-DEFAULT_LAW = "millrace"
-
 
 def law_class(name: str, decides: Decides = Decides.THREADS) -> type[Law]:
-    """The law called `name` among those that decide about this: the one `Law` that its module defines.
+    """Return the class of the law `name` of this kind: the one `Law` that its module defines.
 
-    Raises UserError for an unknown name.
+    Raise UserError for an unknown name.
     """
     law: type[Law] = importlib.import_module(law_module(name, decides)).LAW
     return law
 
 
 def law_module(name: str, decides: Decides = Decides.THREADS) -> str:
-    """The module of that law. Raises UserError for an unknown name."""
+    """Return the name of the module of that law. Raise UserError for an unknown name."""
     if name not in LAWS[decides]:
         raise _no_law(name, (decides,))
-    return f"{_ROOMS[decides]}.{name}"
+    return f"{_PACKAGES[decides]}.{name}"
 
 
 def decides_of(name: str, model: str) -> Decides:
-    """What the law called `name` decides about under the model called so. Raises UserError if there it can be none."""
+    """Return the kind of the law `name` under a model.
+
+    Raise UserError if the model allows no law of that name.
+    """
     kinds = BY_MODEL.get(model, (Decides.THREADS,))
     for kind in kinds:
         if name in LAWS[kind]:
@@ -112,7 +119,7 @@ def decides_of(name: str, model: str) -> Decides:
 
 
 def _no_law(name: str, kinds: tuple[Decides, ...]) -> UserError:
-    """What is wrong with a name, where a law is asked for that decides about one of these."""
+    """Return the error for a name that is no law of these kinds."""
     laws = dict.fromkeys(each for kind in kinds for each in LAWS[kind])
     known = any(name in each for each in LAWS.values())
     what = f"does not {' or '.join(_TASKS[kind] for kind in kinds)}; laws that do are" if known else "is unknown; laws are"
@@ -127,8 +134,9 @@ def make_law(
     layout: Layout | None = None,
     decides: Decides = Decides.THREADS,
 ) -> Law:
-    """A law ready for its first reading; `layout`: the graph, which a law that decides about more than threads must know.
+    """Return a law that is ready for its first reading.
 
-    Raises UserError for an unknown law or setting, a value out of range, or a graph that is missing.
+    `layout` is the graph. A law that decides about more than threads must know it. Raise UserError
+    for an unknown law or setting, a value out of range, or a missing graph.
     """
     return law_class(name, decides)(bounds, cpu, settings, layout)

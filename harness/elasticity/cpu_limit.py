@@ -1,6 +1,8 @@
-"""Who may climb: a limit on the use of the CPUs that this process may use, by all processes (P17 §4.2.3).
+"""Limits on how busy all processes together may make the CPUs before a law stops climbing (P17
+§4.2.3).
 
-A law asks once for each level that it wants to climb to, and stays where it is if the answer is no.
+The CPUs are those that this process may use. A law asks once for each level that it wants to climb
+to, and stays at its level if the answer is no.
 """
 
 from __future__ import annotations
@@ -10,33 +12,38 @@ from typing import Protocol
 
 
 class CpuLimit(Protocol):
-    """Sees every period, and answers requests to climb."""
+    """Limit that sees every period and answers requests to climb."""
 
     def see(self, elapsed_s: float, system_cpu: float | None, others_cpu: float | None) -> None:
-        """Take note of a period; shares are of the CPUs that the process may use, None if not known."""
+        """Record a period. Shares are of the CPUs that the process may use; None if unknown."""
 
     def acceptable(self) -> bool:
-        """Whether a request to climb is granted now."""
+        """Return True if a request to climb is granted now."""
 
 
 class LastPeriod:
-    """P17: granted while the CPUs were busy for at most `limit` of the last period. What is not known is no objection."""
+    """P17's limit: grant a request if the CPUs were busy for at most `limit` of the last period, or
+    if that is unknown."""
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
         self._busy = 0.0
 
     def see(self, elapsed_s: float, system_cpu: float | None, others_cpu: float | None) -> None:
-        """Keeps the last period."""
+        """Keep the busy share of the last period."""
         self._busy = 0.0 if system_cpu is None else system_cpu
 
     def acceptable(self) -> bool:
-        """By the last period alone."""
+        """Return True if the last period was within the limit."""
         return self._busy <= self._limit
 
 
 class SinceLastRequest:
-    """IBM Streams: by the mean since the last request; the first one is always refused, and so is one without a reading."""
+    """Limit of IBM Streams: grant a request if the mean busy share since the last request is within
+    `limit`.
+
+    It always refuses the first request, and a request after a period without a reading.
+    """
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
@@ -45,7 +52,7 @@ class SinceLastRequest:
         self._busy_s: float | None = 0.0
 
     def see(self, elapsed_s: float, system_cpu: float | None, others_cpu: float | None) -> None:
-        """Adds the period to those since the last request."""
+        """Add the period to those since the last request."""
         self._elapsed_s += elapsed_s
         if system_cpu is None or self._busy_s is None:
             self._busy_s = None
@@ -53,7 +60,7 @@ class SinceLastRequest:
             self._busy_s += elapsed_s * system_cpu
 
     def acceptable(self) -> bool:
-        """Answers, and begins anew."""
+        """Return True if the mean is within the limit, and start a new mean."""
         known = not self._first and self._busy_s is not None and self._elapsed_s > 0.0
         granted = known and self._busy_s / self._elapsed_s <= self._limit
         self._first, self._elapsed_s, self._busy_s = False, 0.0, 0.0
@@ -61,9 +68,10 @@ class SinceLastRequest:
 
 
 def crowded(limit: float, system_cpu: float | None, others_cpu: float | None) -> bool:
-    """Whether the CPUs are busier than `limit` and others have a part in it: more than `1 - limit` of the CPUs.
+    """Return True if the CPUs are busier than `limit` and other processes use more than `1 - limit`
+    of them.
 
-    Where one of the two is not known it is taken for the worst; where none is there is no crowd.
+    If one of the two shares is unknown, assume the worst for it. If both are unknown, return False.
     """
     if system_cpu is None and others_cpu is None:
         return False
@@ -71,10 +79,10 @@ def crowded(limit: float, system_cpu: float | None, others_cpu: float | None) ->
 
 
 class LeaveToOthers:
-    """Refused while it is crowded.
+    """Limit that refuses requests while the CPUs are `crowded`.
 
-    P17's limit is there so that processes on one host do not press each other (§4.2.3). One that has the machine to itself may
-    use it whole.
+    P17's limit keeps processes on one host from hindering each other (§4.2.3). A process that has
+    the machine to itself may use all of it.
     """
 
     def __init__(self, limit: float) -> None:
@@ -82,23 +90,23 @@ class LeaveToOthers:
         self._granted = True
 
     def see(self, elapsed_s: float, system_cpu: float | None, others_cpu: float | None) -> None:
-        """Keeps the last period."""
+        """Keep the answer for the last period."""
         self._granted = not crowded(self._limit, system_cpu, others_cpu)
 
     def acceptable(self) -> bool:
-        """By the last period alone."""
+        """Return True unless the last period was crowded."""
         return self._granted
 
 
 class Answers:
-    """Recorded answers, one a request; beyond the last one requests are granted."""
+    """Recorded answers, one for each request. It grants requests beyond the last answer."""
 
     def __init__(self, answers: Iterable[bool]) -> None:
         self._answers = iter(answers)
 
     def see(self, elapsed_s: float, system_cpu: float | None, others_cpu: float | None) -> None:
-        """The answers are given already."""
+        """Ignore the period: the answers are recorded."""
 
     def acceptable(self) -> bool:
-        """The next answer."""
+        """Return the next answer."""
         return next(self._answers, True)

@@ -1,13 +1,15 @@
-"""What a control law is: the reading of a period goes in, a decision comes out.
+"""Interface of a control law: it takes the reading of a period and returns a decision.
 
-A law decides about a configuration: the number of threads, which input ports have queues, and how many replicas each operator
-has. Every law decides about threads; what else it decides about, `Law.decides` says.
+A law decides about a configuration: the number of threads, which input ports have queues, and how
+many replicas each operator has. Every law decides about threads. `Law.decides` says which of the
+others it decides about.
 
-A law has no clock, no thread and no file: time is what its readings say. So it can be driven by an engine, by a curve
-(`harness.bench`) or by a recorded trace, and never knows which.
+A law has no clock, no thread and no file. It knows time only from its readings. So an engine, a
+curve (`harness.bench`) or a recorded trace can drive it, and the law does not know which.
 
-Words. *Level*: how many threads are allowed to run. *Period*: what passes between two steps, at one level. *Request to climb*:
-a law that wants a higher level asks its `CpuLimit` first (P17 §4.2.3).
+Terms. *Level*: the number of threads that may run. *Period*: the time between two steps, which
+passes at one level. *Request to climb*: the question to `CpuLimit` that a law asks before it
+chooses a higher level (P17 §4.2.3).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from harness.graph.values import MAX_THREADS
 
 
 class Decides(StrEnum):
-    """What a law decides about besides the number of threads."""
+    """Part of the configuration that a law decides about besides the number of threads."""
 
     THREADS = "threads"  # nothing else
     QUEUES = "queues"  # which input ports have queues (M19)
@@ -35,31 +37,42 @@ class Decides(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One period as a law sees it. Raises UserError for what no clock or counter can show.
+    """Measurements of one period. Raise UserError for a value that no clock or counter can show.
 
-    Entries of `costs`, `useful_s`, `tuples` and `replicas` are in the order of the graph's operators, those of `full` in the
-    order of `Graph.input_ports`. All are of this period alone. What is empty, or None, is not known.
+    Entries of `costs`, `useful_s`, `tuples` and `replicas` are in the order of the graph's
+    operators, those of `full` in the order of `Graph.input_ports`. All are of this period alone,
+    but `costs` may be those of a window of up to `PROFILE_PERIODS`. An empty value, or None, is
+    unknown.
     """
 
     time_s: float  # at the period's end, since the run's start
     elapsed_s: float  # the period's true length
-    threads: int  # level at which it passed: threads that ran, or would have run if there had been work
-    throughput: float  # tuples/s submitted on all output ports of all operators, by the true length (P17 §4.2.2)
-    system_cpu: float | None = None  # busy share of the CPUs that the process may use, 0 .. 1; None: not known
+    # level at which it passed: threads that ran, or would have run if there had been work
+    threads: int
+    # tuples/s submitted on all output ports of all operators, by the true length (P17 §4.2.2)
+    throughput: float
+    # busy share of the CPUs that the process may use, 0 .. 1; None: not known
+    system_cpu: float | None = None
     others_cpu: float | None = None  # the same, of other processes alone
-    utilisation: float | None = None  # share of their time that the threads executed operators, 0 .. 1 (C-Stream §4.1)
+    # share of their time that the threads executed operators, 0 .. 1 (C-Stream §4.1)
+    utilisation: float | None = None
     congestion: float | None = None  # mean fill of the buffers in use, 0 .. 1 (ElasticLoadBalance)
-    costs: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, in the graph's order (M19 §3); empty: not known
-    queued: frozenset[int] = frozenset()  # places (`Layout`) whose ports were to have their queues during the period
+    # each operator's share of the work, 0 .. 1, in the graph's order (M19 §3); empty: not known
+    costs: Sequence[float] = ()
+    # places (`Layout`) whose ports were to have their queues during the period
+    queued: frozenset[int] = frozenset()
     arrived: float | None = None  # tuples at the sinks over those submitted; None: not known
-    useful_s: Sequence[
-        float
-    ] = ()  # time that threads spent executing each operator, all its replicas together [s] (DS2's useful time)
+    # time that threads spent executing each operator, all its replicas together [s] (DS2's useful
+    # time)
+    useful_s: Sequence[float] = ()
     tuples: Sequence[float] = ()  # that each operator took in; a source: that it sent
-    full: Sequence[float] = ()  # share of the period for which each input port's queue was full, 0 .. 1 (C-Stream §4.2.1)
+    # share of the period for which each input port's queue was full, 0 .. 1 (C-Stream §4.2.1)
+    full: Sequence[float] = ()
     replicas: Sequence[int] = ()  # that each operator had
-    target: float | None = None  # tuples/s that the sources were to send, all together; None: as many as they can
-    done: float | None = None  # tuples/s of the sources that were through: by what arrived at the sinks, if that tells
+    # tuples/s that the sources were to send, all together; None: as many as they can
+    target: float | None = None
+    # tuples/s of the sources that were through: by what arrived at the sinks, if that tells
+    done: float | None = None
     latency_s: float | None = None  # mean age of the tuples that reached the sinks [s]
 
     def __post_init__(self) -> None:
@@ -88,20 +101,21 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a law wants after a period."""
+    """Configuration that a law chooses after a period."""
 
     threads: int  # the level of the next period
     reason: str  # for people: "trend below, above untrusted → up"
     state: str  # what the law is doing, one or two words: climbing, settled, ...
-    queued: frozenset[int] | None = None  # the places of all ports that shall have their queues; None: as is
+    # the places of all ports that are to have their queues; None: as is
+    queued: frozenset[int] | None = None
     replicas: Sequence[int] | None = None  # of each operator, in the graph's order; None: as is
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The levels that a law may choose, and where it begins.
+    """Levels that a law may choose, and the level at which it begins.
 
-    Raises UserError unless 1 <= minimum <= start <= maximum <= 1,024.
+    Raise UserError unless 1 <= minimum <= start <= maximum <= 1,024.
     """
 
     minimum: int
@@ -119,13 +133,16 @@ class Bounds:
             raise UserError(f"start level must be from {self.minimum} to {self.maximum} threads, not {self.start}")
 
     def clamp(self, level: int) -> int:
-        """The nearest level within the bounds."""
+        """Return the nearest level within the bounds."""
         return max(self.minimum, min(self.maximum, level))
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A number, or a yes or no, that a law can be given. `low` and `high` are allowed themselves, unless `above_low`."""
+    """Parameter of a law: a number, or true or false.
+
+    The range includes `high`. It includes `low` unless `above_low`.
+    """
 
     name: str
     default: float | int | bool
@@ -136,7 +153,10 @@ class Setting:
     above_low: bool = False
 
     def parse(self, value: object) -> float | int | bool:
-        """The value, of the default's type. Raises UserError naming the setting, the rule and the value."""
+        """Return the value in the default's type.
+
+        Raise UserError naming the setting, the rule and the value.
+        """
         if isinstance(self.default, bool):
             words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
             known = words.get(str(value).lower())
@@ -151,15 +171,19 @@ class Setting:
                 number = math.nan
         except (TypeError, ValueError, OverflowError):
             number = math.nan
-        if not self.low <= number <= self.high or (self.above_low and number == self.low):  # nan compares false
+        # nan compares false
+        if not self.low <= number <= self.high or (self.above_low and number == self.low):
             low = f"more than {self.low:g} and at most" if self.above_low else f"from {self.low:g} to"
             what = "a whole number " if kind is int else ""
             raise UserError(f"{self.name} must be {what}{low} {self.high:g} {self.unit}".rstrip() + f", not {_shown(value)}")
         return number
 
 
+PROFILE_PERIODS = 4
+"""Longest window of the profiler behind `Reading.costs`, in periods."""
+
 NO_LAYOUT = Layout(ports=(), at=(), sources=(), links=(), tuples=(), flop=(), payload=0, cpus=1)
-"""The graph of a law that is told of none: without operators and places."""
+"""Graph of a law that was given none: it has no operators and no places."""
 
 
 def _shown(value: object) -> str:
@@ -168,13 +192,15 @@ def _shown(value: object) -> str:
 
 
 class Law(ABC):
-    """A control law. Subclasses say what they do in `decide`."""
+    """Control law. Subclasses implement `decide` and `cpu_limit`."""
 
     name: ClassVar[str]
     summary: ClassVar[str]  # one line for listings, with the source
     decides: ClassVar[Decides] = Decides.THREADS
-    NEEDS: ClassVar[frozenset[str]] = frozenset()  # fields of `Reading` without which it can do nothing; "layout": the graph
-    USES: ClassVar[frozenset[str]] = frozenset()  # fields that it goes by besides, where all sources are paced
+    # fields of `Reading` without which it cannot decide; "layout": the graph
+    NEEDS: ClassVar[frozenset[str]] = frozenset()
+    # further fields that it reads if all sources are paced
+    USES: ClassVar[frozenset[str]] = frozenset()
     SETTINGS: ClassVar[tuple[Setting, ...]] = ()
 
     def __init__(
@@ -184,9 +210,11 @@ class Law(ABC):
         settings: Mapping[str, object] | None = None,
         layout: Layout | None = None,
     ) -> None:
-        """`cpu`: whoever answers requests to climb; None: the law's own. `layout`: the graph, None: not known.
+        """Prepare the law.
 
-        Raises UserError for an unknown setting or value, or if the law must know the graph and does not.
+        `cpu` answers requests to climb; None: the law's own `cpu_limit`. `layout` is the graph;
+        None: unknown. Raise UserError for an unknown setting or value, or if the law needs the
+        graph and it is unknown.
         """
         if layout is None and "layout" in self.NEEDS:
             raise UserError(f"law {self.name} must know the graph: it decides about {self.decides.value} by its operators")
@@ -198,10 +226,16 @@ class Law(ABC):
         self.begin()
 
     def begin(self) -> None:  # noqa: B027 - a law that keeps nothing has nothing to prepare
-        """Prepare for the first reading; bounds, settings and layout are known. Raises UserError for settings at odds."""
+        """Prepare for the first reading; bounds, settings and layout are set.
+
+        Raise UserError for settings that conflict.
+        """
 
     def step(self, reading: Reading) -> Decision:
-        """Decide on the level of the next period. Raises UserError if the clock stands still or goes back."""
+        """Return the decision for the next period.
+
+        Raise UserError if the clock stands still or goes back.
+        """
         if reading.time_s <= self._time_s:
             raise UserError(f"time_s must grow from reading to reading: {reading.time_s!r} follows {self._time_s!r}")
         self._time_s = reading.time_s
@@ -210,15 +244,19 @@ class Law(ABC):
 
     @abstractmethod
     def decide(self, reading: Reading) -> Decision:
-        """What to do after a period."""
+        """Return the configuration for the next period."""
 
     @abstractmethod
     def cpu_limit(self) -> CpuLimit:
-        """Who answers the law's requests to climb when nobody else does."""
+        """Return the limit that answers requests to climb if the caller of the constructor gave
+        none."""
 
     @classmethod
     def parsed(cls, given: Mapping[str, object]) -> dict[str, float | int | bool]:
-        """All settings, those given checked. Raises UserError for an unknown setting or value."""
+        """Return all settings, with the given values checked.
+
+        Raise UserError for an unknown setting or value.
+        """
         known = {setting.name: setting for setting in cls.SETTINGS}
         for name in given:
             if name not in known:

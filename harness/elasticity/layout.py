@@ -1,4 +1,5 @@
-"""A graph as laws see it: who sends to whom, how much, where a queue may stand, and which operators may have replicas."""
+"""Graph as laws see it: its streams, their rates, the ports that may have a queue, and the
+operators that may have replicas."""
 
 from __future__ import annotations
 
@@ -10,18 +11,22 @@ from harness.graph.values import MAX_REPLICAS
 from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
 from harness.models.replicas import replicable
 
+BATCH = 32  # most tuples that this runtime moves at once (`runtime/submit.pyx`)
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A stream between two operators, by index. `tuples`: that pass it for each tuple that each source sends.
+    """Stream between two operators, by index. `tuples`: number that pass it for each tuple that
+    each source sends.
 
-    `dealt`: the source deals its tuples out in turn, and calls with one at a time (`runtime/submit.pyx`).
+    `dealt`: True if the source operator deals its tuples out in turn. It then calls with one tuple
+    at a time (`runtime/submit.pyx`).
     """
 
     source: int
     target: int
     tuples: float
-    place: int | None  # of the target's port among those whose queue comes and goes; None: it never has one, or always
+    place: int | None  # place of the target's port; None: the port always has a queue, or never
     threaded: bool = False  # it always has one, with a thread of its own
     dealt: bool = False
     port: int = 0  # the target's input port, by index in `Graph.input_ports`
@@ -29,13 +34,16 @@ class Link:
 
 @dataclass(frozen=True)
 class Layout:
-    """Operators in the graph's order; places 0, 1, ... are the input ports whose queue may come and go.
+    """Operators in the graph's order; places 0, 1, ... are the input ports whose queue may be added
+    and removed.
 
-    `ports`: the port of each place; `at`: its operator; `sources`: operators with a thread of their own; `tuples`: through each
-    operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple,
-    0 where nobody knows; `payload` in bytes, `cpus` that threads may use; `queue_capacity`: tuples that a queue holds;
-    `batch`: tuples that the runtime moves at once, at most, 0 where nobody knows. `replicable`: operators that may have
-    replicas, `most_replicas` each; `inputs`: input ports of all operators; `names`: of operators, empty where nobody knows.
+    `ports`: the port of each place. `at`: its operator. `sources`: operators with a thread of their
+    own. `tuples`: number of tuples through each operator for each tuple that each source sends, on
+    average, as the graph declares it. `flop`: work of each operator a tuple, 0 if unknown.
+    `payload`: bytes. `cpus`: CPUs that threads may use. `queue_capacity`: tuples that a queue
+    holds. `batch`: most tuples that the runtime moves at once, 0 if unknown. `replicable`:
+    operators that may have replicas, up to `most_replicas` each. `inputs`: number of input ports of
+    all operators. `names`: names of the operators, empty if unknown.
     """
 
     ports: Sequence[PortId]
@@ -55,14 +63,16 @@ class Layout:
 
     @property
     def operators(self) -> int:
-        """How many there are."""
+        """Number of operators."""
         return len(self.tuples)
 
 
 def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, batch: int = 0) -> Layout:
-    """What a law may know of a graph before it runs. Ports that are threaded or annotated manual are no places.
+    """Return what a law may know of a graph before it runs. Ports that are threaded or annotated
+    manual are no places.
 
-    `queue_capacity` as the engine has chosen it; 0: what it chooses for operators that are not cheap. `batch`: as in `Layout`.
+    `queue_capacity`: the capacity that the engine has chosen; 0: the one that it chooses for
+    operators that are not cheap. `batch`: as in `Layout`.
     """
     operators = list(graph.operators.values())
     numbered = graph.numbered()
@@ -102,7 +112,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
 
 
 def _flop(operator: Operator) -> float:
-    """Work a tuple, the mean of a cycle of bursts."""
+    """Return the work of an operator a tuple; for a cycle of bursts, the mean over the cycle."""
     if operator.costs:
         return sum(tuples * cost for tuples, cost in operator.costs) / sum(tuples for tuples, _ in operator.costs)
     return float(operator.cost)

@@ -1,9 +1,9 @@
-"""Who takes part: laws that place queues, and what they must beat.
+"""Contestants of the bench of placements: laws that place queues, and the baselines.
 
 manual       no queues
 dedicated    a queue and a thread for every port
-dynamic      a queue before every port, the number of threads by `elasticity.millrace`
-hand-placed  what is best for the first phase, to the end, as an expert would place it
+dynamic      a queue before every port, the number of threads by `elasticity.threads.millrace`
+hand-placed  the best configuration for the first phase, to the end, as an expert would place it
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from harness.elasticity.law import Bounds
 FIXED = ("manual", "dedicated", "hand-placed")
 DYNAMIC = "dynamic"
 BASELINES = ("manual", "dedicated", DYNAMIC)
-"""What a law that places queues must never be far behind (M19 §4: a safe default choice)."""
+"""Baselines that a law that places queues must never be far below (M19 §4: a safe default choice)."""
 
 
 def contestants() -> list[str]:
-    """All of them; of the laws those that there are."""
+    """Return the names of the baselines and the laws."""
     return [*FIXED[:2], DYNAMIC, FIXED[2], *LAWS[Decides.QUEUES]]
 
 
 def least_threads(name: str, cpus: int) -> int:
-    """The level that a contestant begins at and never goes below.
+    """Return the level at which a contestant begins and below which it never goes.
 
-    IBM Streams has one more than the most input ports of an operator, but no more than there are CPUs (its PEImpl.cpp): two for
-    operators of one port, as M19 Figure 5 shows them.
+    IBM Streams has one thread more than the most input ports of an operator, but at most one for
+    each CPU (its PEImpl.cpp): two for operators of one port, as M19 Figure 5 shows them.
     """
     return min(2, cpus) if name in ("middleware19", "streams") else 1
 
@@ -40,9 +40,10 @@ def least_threads(name: str, cpus: int) -> int:
 def contestant(
     name: str, layout: Layout, bounds: Bounds, hand_placed: Callable[[], Configuration]
 ) -> tuple[Law, Configuration]:
-    """Return what decides about a graph, and what it begins with; `hand_placed` finds the best of the first phase.
+    """Return a contestant's law and its first configuration.
 
-    Raises UserError for a law that there is not.
+    `hand_placed` finds the best configuration of the first phase. Raise UserError for an unknown
+    law.
     """
     everywhere = frozenset(range(len(layout.ports)))
     if name == "manual":
@@ -60,15 +61,15 @@ def contestant(
 
 
 class _Stays(Law):
-    """Decides nothing."""
+    """Law that never changes anything."""
 
     name: ClassVar[str] = "stays"
     summary: ClassVar[str] = "keeps its level and its placement"
 
     def cpu_limit(self) -> CpuLimit:
-        """Never asked."""
+        """Return a limit; the law never asks it."""
         return LastPeriod(1.0)
 
     def decide(self, reading: Reading) -> Decision:
-        """Its first level for ever."""
+        """Return the first level."""
         return Decision(self.bounds.start, "fixed → stay", "fixed")

@@ -1,6 +1,7 @@
-"""The graphs of the library: a shape, what its operators cost, and what its tuples carry.
+"""Graphs of the library: a shape, the costs of its operators, and the payload of its tuples.
 
-Shapes are topologies, and random graphs; costs are those of M19 §4.1 (balanced, skewed) and others that a law can meet.
+Shapes are topologies and random graphs. Costs are those of M19 §4.1 (balanced, skewed) and others
+that a law can meet.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ Costs = Callable[[int, random.Random], list[int]]
 
 
 def balanced(flop: int) -> Costs:
-    """The same for all."""
+    """Return equal costs."""
     return lambda count, draw: [flop] * count
 
 
 def heavy(number: int, flop: int = 100_000, rest: int = 100) -> Costs:
-    """A few that cost a thousand times as much as the others, at random places."""
+    """Return costs with a few heavy operators at random places, which cost a thousand times as much
+    as the others."""
 
     def costs(count: int, draw: random.Random) -> list[int]:
         chosen = set(draw.sample(range(count), min(number, count)))
@@ -34,17 +36,18 @@ def heavy(number: int, flop: int = 100_000, rest: int = 100) -> Costs:
 
 
 def increasing(most: int = 10_000) -> Costs:
-    """From nearly nothing for the first to the most for the last."""
+    """Return costs that grow from nearly nothing for the first operator to the most for the last."""
     return lambda count, draw: [max(1, round(most * (index + 1) / count)) for index in range(count)]
 
 
 def log_normal(median: float = 300.0, spread: float = 2.0) -> Costs:
-    """Any size: the logarithm is normal, at most a million."""
+    """Return log-normal costs, at most a million FLOP."""
     return lambda count, draw: [min(10**6, round(median * math.exp(spread * draw.gauss(0.0, 1.0)))) for _ in range(count)]
 
 
 def skewed(count: int, draw: random.Random) -> list[int]:
-    """M19 §4.1: 10 % at 10,000 FLOP, 30 % at 100, the others at 1."""
+    """Return the skewed costs of M19 §4.1: 10 % of the operators at 10,000 FLOP, 30 % at 100, the
+    others at 1."""
     return work_costs(SKEWED, count, draw.randrange(2**31))
 
 
@@ -63,31 +66,31 @@ COSTS: dict[str, Costs] = {
 
 
 def hot(count: int, draw: random.Random) -> list[int]:
-    """One has as much work as all others together."""
+    """Return costs where one operator has as much work as all others together."""
     costs = [1000] * count
     costs[draw.randrange(count)] = 1000 * max(1, count - 1)
     return costs
 
 
 OF_HELD_OUT: dict[str, Costs] = {name: COSTS[name] for name in ("balanced-1000", "skewed", "log-normal")} | {"hot": hot}
-"""What operators of graphs that only score cost."""
+"""Costs of the operators of held-out graphs."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A topology with its parameters, or one of `BUILDERS` with a number."""
+    """Topology with its parameters, or one of `BUILDERS` with a number."""
 
     topology: str
     parameters: tuple[tuple[str, int], ...] = ()
 
     @property
     def name(self) -> str:
-        """As in `mix-10x50`."""
+        """Name such as `mix-10x50`."""
         return "-".join([self.topology, "x".join(str(value) for _, value in self.parameters)])
 
 
 def graph_of(shape: Shape, costs: str, payload: int, seed: int) -> Graph:
-    """A graph of the library; the same arguments give the same graph."""
+    """Return a graph of the library; the same arguments give the same graph."""
     if shape.topology in BUILDERS:
         graph = BUILDERS[shape.topology](shape.parameters[0][1], payload, seed)
     else:
@@ -99,10 +102,11 @@ def graph_of(shape: Shape, costs: str, payload: int, seed: int) -> Graph:
 
 
 def random_graph(operators: int, payload: int, seed: int) -> Graph:
-    """`operators` work operators without cycle; each hears one to three of those before it and deals its tuples out in turn.
+    """Return a random graph of `operators` work operators without cycles.
 
-    One to three sources, one sink that hears all that nobody else does; a fifth of the operators with several senders have an
-    input port for each of them.
+    Each operator receives from one to three earlier ones and deals its tuples out in turn. There
+    are one to three sources, and one sink for all operators without other receivers. A fifth of the
+    operators with several senders have an input port for each of them.
     """
     draw = random.Random(seed)
     graph = Graph(f"random{seed}", payload)
@@ -129,7 +133,8 @@ def random_graph(operators: int, payload: int, seed: int) -> Graph:
 
 
 def unbalanced(operators: int, payload: int, seed: int) -> Graph:
-    """A tree that grew at random: each operator hangs on any of those before it, and deals its tuples out to its own."""
+    """Return a random tree: each operator receives from a random earlier one and deals its tuples
+    out to its children."""
     draw = random.Random(seed)
     above = [None, *(draw.randrange(index) for index in range(1, operators))]
     below: list[list[int]] = [[child for child, parent in enumerate(above) if parent == index] for index in range(operators)]
@@ -146,7 +151,8 @@ def unbalanced(operators: int, payload: int, seed: int) -> Graph:
 
 
 def fan_in(sources: int, payload: int, seed: int) -> Graph:
-    """Sources with a chain of one to eight operators each, which meet in the first of another chain of up to twelve."""
+    """Return sources with a chain of one to eight operators each, which meet in the first of a
+    chain of up to twelve."""
     draw = random.Random(seed)
     graph = Graph(f"fan-in{seed}", payload)
     numbers = iter(range(1, 10**6))
@@ -170,7 +176,8 @@ def fan_in(sources: int, payload: int, seed: int) -> Graph:
 
 
 def diamonds(count: int, payload: int, seed: int) -> Graph:
-    """A chain of diamonds: an operator deals tuples out to two or three lanes of one to three operators, which meet again."""
+    """Return a chain of diamonds: an operator deals tuples out to two or three lanes of one to
+    three operators each."""
     draw = random.Random(seed)
     graph = Graph(f"diamonds{seed}", payload)
     numbers = iter(range(1, 10**6))
@@ -192,7 +199,7 @@ def diamonds(count: int, payload: int, seed: int) -> Graph:
 
 
 def chain_with_a_hot_one(operators: int, payload: int, seed: int) -> Graph:
-    """A pipeline; its costs are `hot`."""
+    """Return a pipeline; its costs are `hot`."""
     return build_topology("pipeline", {"operators": operators, "cost": 0, "payload": payload}, seed)[0]
 
 
@@ -200,7 +207,7 @@ APPLICATIONS = (("login-failures", "figure"), ("login-failures", "large"), ("vwa
 
 
 def application(number: int, payload: int, seed: int) -> Graph:
-    """The graph of an application, with work operators of equal ports in place of its own."""
+    """Return the graph of an application, with work operators of equal ports in place of its own."""
     name, form = APPLICATIONS[number]
     real, _ = build_topology(name, {"records": 16, **({"form": form} if form else {})}, seed)
     graph = Graph(f"{name}{form}", payload)
@@ -228,7 +235,7 @@ BUILDERS: dict[str, Callable[[int, int, int], Graph]] = {
     "hot": chain_with_a_hot_one,
     "application": application,
 }
-"""Graphs that are no topologies: of a number, a payload [bytes] and a seed."""
+"""Builders of graphs that are no topologies, from a number, a payload [bytes] and a seed."""
 
 HELD_OUT: dict[str, tuple[int, ...]] = {
     "unbalanced": (10, 25, 60, 120),
@@ -237,4 +244,7 @@ HELD_OUT: dict[str, tuple[int, ...]] = {
     "hot": (10, 25, 60, 120),
     "application": tuple(range(len(APPLICATIONS))),
 }
-"""Kinds of graphs that only score, with their numbers: no number of a law of ours may be chosen by them."""
+"""Held-out kinds of graphs, with their numbers.
+
+They only score: no constant of a law of ours may be chosen by them.
+"""

@@ -1,7 +1,7 @@
-"""Oracles' answers, kept from run to run: they depend on code and profiles alone, and take longer than the laws.
+"""Store of oracles' answers, which depend on code and profiles alone and take longer than the laws.
 
-A file an answer in build/oracles, named by a digest of all that it depends on, so that none is ever out of date. Where
-nothing can be written they are worked out anew.
+Each answer is a file in build/oracles. Its name is a digest of all that the answer depends on, so
+it is never out of date. If no file can be written, answers are computed again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLDER = ROOT / "build" / "oracles"
 
 
 def best_known(question: object, ask: Callable[[], Best]) -> Best:
-    """The answer to a question that its `repr` tells; `ask` works it out."""
+    """Return the answer to a question, which its `repr` identifies; `ask` computes it."""
     name = hashlib.sha256(f"{_ground()} {question!r}".encode()).hexdigest()[:24]
     file = FOLDER / f"{name}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
@@ -36,12 +36,13 @@ def best_known(question: object, ask: Callable[[], Best]) -> Best:
 
 
 def of_answers() -> frozenset[Path]:
-    """Files that answers depend on: of the library's topologies, machines and software, those that it names."""
+    """Return the files that answers depend on, with the topologies, machines and software that the
+    library names."""
     modules = (f"harness.bench.queues.{module}" for module in ("graphs", "oracle", "surface", "world"))
     return closure(*modules, names=strings("harness.bench.queues.scenario"))
 
 
 @functools.cache
 def _ground() -> str:
-    """A digest of them."""
+    """Return a digest of the files that answers depend on."""
     return digest(of_answers())

@@ -1,9 +1,11 @@
-"""The best placement and thread level of a surface: what laws are measured by.
+"""The best placement and thread level of a surface, by which laws are judged.
 
-Few places: every placement at every level. More: for each level of a ladder, seeds are improved for a number of rounds, in each
-by the moves of a batch that help, a queue on or off or moved along a stream; then threads one by one, and a short annealing
-from the best (Kirkpatrick, Gelatt and Vecchi 1983). Seeds are no queues, all, every k-th by work, and those of the level below.
-How near this is to an exhaustive search, the tests say. The same surface and seed give the same answer.
+With few places, it tries every placement at every level. With more, it improves seeds at each level
+of a ladder for a number of rounds. Each round applies the moves of a batch that help: a queue on,
+off, or moved along a stream. Then come a short annealing from the best (Kirkpatrick, Gelatt and
+Vecchi 1983) and a search of threads one by one. Seeds are no queues, all, every k-th by work, and
+those of the level below. The tests compare it with an exhaustive search. The same surface and seed
+give the same answer.
 """
 
 from __future__ import annotations
@@ -16,17 +18,18 @@ from harness.bench.queues.surface import Surface
 from harness.elasticity import Bounds
 
 EXHAUSTIVE = 10  # places up to which all placements are tried
-EQUAL = 0.001  # share of throughput below which a smaller level and fewer queues are taken
+EQUAL = 0.001  # difference, as a share of throughput, up to which fewer threads and then queues win
 WIDTH = 256  # moves that are tried at once
-ROUNDS = 40  # of moves from one seed
-LARGE = 150  # places from which on fewer levels and seeds are tried: by less than 1 % worse
+ROUNDS = 40  # rounds of moves from one seed
+LARGE = 150  # places above which fewer levels and seeds are tried; the loss is less than 1 %
 ANNEALED = 600  # moves of the annealing
-COOL, HOT = 0.0005, 0.02  # its temperatures, as shares of throughput
+COOL, HOT = 0.0005, 0.02  # last and first temperature of the annealing, as shares of throughput
 
 
 @dataclass(frozen=True)
 class Best:
-    """What an oracle would choose: the fewest threads, and then queues, among what brings the most."""
+    """Choice of an oracle: the fewest threads, and then queues, among the configurations that bring
+    the most."""
 
     throughput: float  # tuples/s submitted over all operators
     threads: int
@@ -34,12 +37,12 @@ class Best:
 
     @property
     def parts(self) -> int:
-        """Queues."""
+        """Number of queues."""
         return len(self.queued)
 
 
 def best_of(surface: Surface, bounds: Bounds, seed: int = 0) -> Best:
-    """Of the levels within bounds."""
+    """Return the best placement and level within the bounds."""
     found = _all(surface, bounds) if surface.places <= EXHAUSTIVE else _searched(surface, bounds, seed)
     rates, placements, levels = found
     good = np.flatnonzero(rates >= (1.0 - EQUAL) * rates.max())
@@ -87,7 +90,7 @@ def _searched(surface: Surface, bounds: Bounds, seed: int) -> Found:
 
 
 def _ladder(bounds: Bounds, factor: float) -> list[int]:
-    """Levels by a factor, the bounds among them."""
+    """Return levels that grow by a factor, with both bounds."""
     levels, level = {bounds.minimum, bounds.maximum}, float(bounds.minimum)
     while level < bounds.maximum:
         levels.add(round(level))
@@ -96,15 +99,16 @@ def _ladder(bounds: Bounds, factor: float) -> list[int]:
 
 
 def _seeds(surface: Surface, level: int) -> np.ndarray:
-    """Placements to begin with: none, all, the dearest, and cuts into regions of equal work along the graph's order."""
+    """Return the first placements: no queues, all, those with the most work, and cuts into regions
+    of equal work."""
     places = surface.places
     work = surface.shares()[list(surface.layout.at)]
-    dearest, spread = np.argsort(-work, kind="stable"), np.cumsum(work) / work.sum()
+    costliest, spread = np.argsort(-work, kind="stable"), np.cumsum(work) / work.sum()
     seeds = [np.zeros(places, dtype=np.uint8), np.ones(places, dtype=np.uint8)]
     for count in {1, 2, 4, level, 2 * level, 3 * level, 6 * level, 12 * level}:
         if count < places:
             some, cuts = np.zeros(places, dtype=np.uint8), np.zeros(places, dtype=np.uint8)
-            some[dearest[:count]] = 1
+            some[costliest[:count]] = 1
             cuts[np.searchsorted(spread, (np.arange(count) + 0.5) / count).clip(0, places - 1)] = 1
             seeds += [some, cuts, some | cuts]
     return np.stack(seeds)
@@ -113,7 +117,11 @@ def _seeds(surface: Surface, level: int) -> np.ndarray:
 def _climbed(
     surface: Surface, level: int, rate: float, placement: np.ndarray, draw: np.random.Generator
 ) -> tuple[float, np.ndarray]:
-    """A local optimum: of many moves the best, or all that help alone together; if none does, those of the next round may."""
+    """Return a local optimum and its rate.
+
+    Each round takes the best of many moves, or all moves together that help alone. A round without
+    a helpful move is skipped.
+    """
     for _ in range(ROUNDS):
         moves = _moves(placement, draw, WIDTH)
         rates = surface.rates(moves, np.full(len(moves), level))
@@ -130,7 +138,8 @@ def _climbed(
 
 
 def _moves(placement: np.ndarray, draw: np.random.Generator, width: int) -> np.ndarray:
-    """Neighbours: a queue on or off, and a queue moved to a place near it in the graph's order; a sample if there are many."""
+    """Return neighbours of a placement: a queue on, off, or moved to a near place in the graph's
+    order; a sample of many."""
     places = len(placement)
     chosen = np.arange(places) if places <= width else draw.choice(places, width, replace=False)
     flips = np.repeat(placement[None, :], len(chosen), axis=0)

@@ -1,6 +1,7 @@
-"""A user's own truth: a graph of any kind in a world, or throughput as a formula or a table over numbers of threads and queues.
+"""A user's own surface: a graph in a world, or throughput as a formula or table over the numbers of
+threads and queues.
 
-With a formula or table it does not matter where the queues stand, only how many there are; the graph is what laws get to see.
+With a formula or table only the number of queues counts, not their places; laws see the graph.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from harness.elasticity import Bounds, Layout, layout_of
 from harness.graph import Graph
 from harness.models import Dynamic
 
-NAMES = ("n", "k", "q")  # of a formula: threads, queues, and queues over places
+NAMES = ("n", "k", "q")  # variables of a formula: threads, queues, and queues over places
 
 
 class Change(Protocol):
-    """What a phase changes (`scenario.Phase`)."""
+    """Change of costs and CPUs in a phase (`scenario.Phase`)."""
 
     scale: float
     others: float
@@ -32,9 +33,10 @@ class Change(Protocol):
 
 @dataclass(frozen=True)
 class Own:
-    """`digest` stands for all of it. `formula`: tuples/s over `NAMES`; `table`: a row for each of `queues`, a column a level.
+    """A user's graph and throughput; `digest` identifies all of it.
 
-    With neither, throughput is that of `Surface`.
+    `formula`: tuples/s over `NAMES`. `table`: tuples/s, a row for each of `queues` and a column for
+    each level. With neither, throughput is that of `Surface`.
     """
 
     digest: str
@@ -47,11 +49,11 @@ class Own:
 
     @functools.cached_property
     def layout(self) -> Layout:
-        """What a law knows of the graph."""
+        """The graph as a law knows it."""
         return layout_of(self.graph, Dynamic(threads=1, queued="none"), self.world.cpus, batch=self.world.batch)
 
     def surface(self, change: Change) -> Surface | CountSurface:
-        """The truth while that is so."""
+        """Return the surface during a phase."""
         if self.formula is None and not self.table:
             flop = [change.scale * each for each in self.layout.flop]
             return Surface(self.layout, self.world, self.seed, flop, change.others)
@@ -59,7 +61,7 @@ class Own:
 
 
 class CountSurface:
-    """Throughput over threads and queues by number. What `Surface` has for laws and their judges."""
+    """Throughput over the numbers of threads and queues, with the interface of `Surface`."""
 
     def __init__(self, layout: Layout, own: Own, factor: float) -> None:
         self.layout, self.places, self._factor = layout, len(layout.ports), factor
@@ -68,24 +70,26 @@ class CountSurface:
         self._value = functools.cache(self._worked_out)
 
     def throughput(self, queued: Collection[int], threads: int) -> float:
-        """Tuples/s. Raises UserError where the formula has no value."""
+        """Return tuples/s. Raise UserError where the formula has no value."""
         return self._value(len(queued), threads)
 
     def dedicated(self) -> float:
-        """With all queues and a thread for each."""
+        """Return tuples/s with all queues and a thread for each."""
         return self._value(self.places, max(1, self.places))
 
     def busy(self, queued: Collection[int], threads: int) -> float | None:
-        """Nobody knows."""
+        """Return None: utilisation is unknown."""
         return None
 
     def shares(self) -> Array:
-        """Of the work that each operator does: as the graph declares it, or the same for all."""
+        """Return each operator's share of the work as the graph declares it; equal shares if it
+        declares none."""
         work = np.asarray(self.layout.flop) * np.asarray(self.layout.tuples)
         return work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
 
     def best(self, bounds: Bounds) -> Best:
-        """What an oracle would choose: all numbers are tried; of what is as good the fewest threads count, and then queues."""
+        """Return the best numbers of threads and queues; among equal ones, the fewest threads, and
+        then queues."""
         where = [(level, count) for level in range(bounds.minimum, bounds.maximum + 1) for count in range(self.places + 1)]
         top = max(self._value(count, level) for level, count in where)
         level, count = next(each for each in where if self._value(each[1], each[0]) >= (1.0 - EQUAL) * top)

@@ -1,17 +1,24 @@
-"""What each thread has to do, given where queues stand: a placement cuts a graph into regions (M19 §2).
+"""Work of each region and lock under a placement, which cuts a graph into regions (M19 §2).
 
-Region   operators joined by calls, behind a source or a queue (its *head*). At most one thread executes it at a time (ALONE).
-Holder   who alone executes an operator: the one region that reaches it; or, where several do, the thread that has its lock. The lock
-         is held until the tuples are in a queue or through the operators called behind it (P17 §5.2), so those have it as their holder.
+A *region* is a set of operators joined by calls, behind a source or a queue (its *head*). At most
+one thread executes it at a time (ALONE).
 
-For a tuple that is called into operator i, in ns,
+The *holder* of an operator is the region that alone reaches it, or the lock if several regions do.
+A lock is held until the tuples are in a queue or through the operators called behind it (P17 §5.2),
+so the lock is the holder of those operators, too.
+
+The time of a tuple that is called into operator i is, in ns,
   D(i) = work(i) + again(i) x slow(i) + (call(i) + lock(i)) x pieces(i)
-       + sum over its streams of tuples x (deal + (push + publish x pieces sent, or D of the target)).
-Pieces: tuples travel in batches, and calls, locks and pushes are paid for by the piece. Where an operator deals its tuples out in turn,
-it calls with one at a time, and pushes those of a way at once; a queue makes whole batches of them again. A filter sends runs of
-neighbours (`runtime/submit.pyx`, `runtime/operators.pyx`). Again: the share of tuples that come alone from an operator that had them
-alone, so that their work waits for what was just done to them.
-Then a region needs arrivals x (take + D(head)) for each tuple of the sources, and a locked operator is busy for tuples x D.
+       + sum over its streams of tuples x (deal + (push + publish x pieces sent, or D(target))).
+
+*Pieces*: tuples travel in batches, and each piece of a batch costs a call, lock or push. An
+operator that deals its tuples out in turn calls with one tuple at a time, and pushes those of one
+way at once; a queue makes whole batches of them again. A filter sends runs of neighbours
+(`runtime/submit.pyx`, `runtime/operators.pyx`). *Again*: the share of tuples that come alone from
+an operator that had them alone, so that their work waits for the work before.
+
+A region needs arrivals x (take + D(head)) for each tuple of the sources, and a locked operator is
+busy for tuples x D.
 """
 
 import numpy as np
@@ -21,7 +28,7 @@ from libcpp.vector cimport vector
 
 
 cdef class Regions:
-    """A layout by numbers; heads are its places, in order, and behind them its threaded ports."""
+    """Layout by numbers; heads are its places, in order, and then its threaded ports."""
 
     cdef readonly int operators, places, heads
     cdef vector[int32_t] order, first_in, in_source, in_head, first_out, out_target, out_head, first_head, head_of, is_source
@@ -29,7 +36,7 @@ cdef class Regions:
     cdef vector[double] in_tuples, out_tuples, arrivals, tuples
 
     def __init__(self, layout):
-        """`layout`: a harness.elasticity.queues.Layout without cycles."""
+        """Take a `harness.elasticity.Layout` without cycles."""
         n = self.operators = layout.operators
         self.places = len(layout.ports)
         threaded = sorted({link.target for link in layout.links if link.threaded})
@@ -64,7 +71,7 @@ cdef class Regions:
         const double[::1] work,
         const double[::1] slow,
         const double[::1] call,
-        const double[::1] dear,
+        const double[::1] push_factor,
         const double[::1] near,
         const double[::1] push,
         const double[::1] take,
@@ -72,12 +79,15 @@ cdef class Regions:
         prices,
         double batch,
     ):
-        """Rows of (work of all, of the busiest region, of the busiest lock, squares of regions) [ns a source tuple, ns^2].
+        """Return rows of (work of all, of the busiest region, of the busiest lock, squares of
+        regions) [ns a source tuple, ns^2].
 
-        `queued`: placements x places, 0 or 1. By operator: `work` [ns a tuple], `slow`, how much more it is of a tuple again and alone,
-        and `call` [ns a call]. `dear`: what a push to each head costs over the usual; `near`: the same by sender, where it has a queue
-        itself. By placement: `push` and `take` [ns a tuple], and `lock` by contenders, 0 .. [ns an entry]. `prices`: of a push
-        besides its tuples, of each way that is dealt to, and of a tuple there [ns]. Tuples travel `batch` at a time, at most.
+        `queued`: placements x places, 0 or 1. By operator: `work` [ns a tuple], `slow` [further ns
+        of a tuple again and alone], and `call` [ns a call]. `push_factor`: cost of a push to each
+        head over the usual cost; `near`: the same by sender, if it has a queue itself. By
+        placement: `push` and `take` [ns a tuple], and `lock` by contenders, 0 .. [ns an entry].
+        `prices`: of a push besides its tuples, of each way that is dealt to, and of a tuple there
+        [ns]. At most `batch` tuples travel at a time.
         """
         cdef int row, place, rows = queued.shape[0]
         result = np.empty((rows, 4))
@@ -94,13 +104,13 @@ cdef class Regions:
                 self._hold(heads, holder, contenders, seen)
                 self._cut(heads, pieces, alone, again, 1.0 / batch)
                 self._add(
-                    heads, contenders, pieces, again, down, work, slow, call, dear, near, push[row], take[row], lock[row],
+                    heads, contenders, pieces, again, down, work, slow, call, push_factor, near, push[row], take[row], lock[row],
                     publish, way, way_tuple, &out[row, 0],
                 )
         return result
 
     def shared(self, const uint8_t[::1] queued):
-        """How many contend for each operator: 1 where it needs no lock."""
+        """Return the number of contenders of each operator: 1 if it needs no lock."""
         cdef vector[int32_t] holder, contenders, seen
         cdef vector[uint8_t] heads
         cdef int place
@@ -113,8 +123,11 @@ cdef class Regions:
     cdef void _hold(
         self, vector[uint8_t]& on, vector[int32_t]& holder, vector[int32_t]& contenders, vector[int32_t]& seen
     ) noexcept nogil:
-        """Who holds each operator, and how many want to. Holders: heads, then sources, then locks, by number."""
-        cdef int k, i, e, who, found, last
+        """Compute the holder and the contenders of each operator.
+
+        Holders: heads, then sources, then locks, by number.
+        """
+        cdef int k, i, e, caller, found, last
         cdef int n = self.operators
         holder.assign(n, -1)
         contenders.assign(n, 1)
@@ -130,18 +143,22 @@ cdef class Regions:
             for e in range(self.first_in[i], self.first_in[i + 1]):
                 if self.in_head[e] >= 0 and on[self.in_head[e]]:
                     continue
-                who = holder[self.in_source[e]]
-                if seen[who] != i:
-                    seen[who] = i
+                caller = holder[self.in_source[e]]
+                if seen[caller] != i:
+                    seen[caller] = i
                     found += 1
-                    last = who
+                    last = caller
             contenders[i] = found
             holder[i] = last if found == 1 else self.heads + n + i
 
     cdef void _cut(
         self, vector[uint8_t]& on, vector[double]& pieces, vector[double]& alone, vector[double]& again, double least
     ) noexcept nogil:
-        """Pieces a tuple that get into each operator, the share of tuples that it has alone, and that come alone from such a one."""
+        """Compute three numbers of each operator.
+
+        `pieces`: pieces a tuple that it gets. `alone`: share of tuples that it gets alone. `again`:
+        share of tuples that come alone from an operator that had them alone.
+        """
         cdef int k, i, e, source
         cdef double tuples, all_, single = least >= 1.0
         pieces.resize(self.operators)
@@ -173,7 +190,8 @@ cdef class Regions:
                 pieces[i], alone[i] = least, single
 
     cdef double _run(self, double pieces, double share) noexcept nogil:
-        """Pieces a tuple of what an operator passes on that does not deal it out: as they came, or runs that a filter leaves of them."""
+        """Return the pieces a tuple that an operator passes on undealt: those that it got, or the
+        runs that a filter leaves."""
         return pieces if share >= 1.0 else 1.0 - share + share * pieces
 
     cdef void _add(
@@ -186,7 +204,7 @@ cdef class Regions:
         const double[::1] work,
         const double[::1] slow,
         const double[::1] call,
-        const double[::1] dear,
+        const double[::1] push_factor,
         const double[::1] near,
         double push,
         double take,
@@ -196,7 +214,7 @@ cdef class Regions:
         double way_tuple,
         double* out,
     ) noexcept nogil:
-        """Work from the sinks up; fills the row."""
+        """Add up the work from the sinks to the sources, and fill the row."""
         cdef int k, i, e, head
         cdef double d, region, sender, sent, all_ = 0.0, busiest = 0.0, locked = 0.0, squares = 0.0
         cdef int most = lock.shape[0] - 1
@@ -219,7 +237,7 @@ cdef class Regions:
                 else:
                     sent = self._run(pieces[i], self.out_tuples[e])
                 if head >= 0 and on[head]:
-                    d += self.out_tuples[e] * (push * dear[head] * sender + publish * sent)
+                    d += self.out_tuples[e] * (push * push_factor[head] * sender + publish * sent)
                 else:
                     d += self.out_tuples[e] * down[self.out_target[e]]
             down[i] = d
@@ -240,7 +258,7 @@ cdef class Regions:
 
 
 def _ordered(incoming, outgoing):
-    """Operators, each behind all that send to it."""
+    """Return the operators, each after all that send to it."""
     waiting = [len(each) for each in incoming]
     ready = [index for index, count in enumerate(waiting) if count == 0]
     order = []
@@ -255,10 +273,11 @@ def _ordered(incoming, outgoing):
 
 
 def _columns(links):
-    """The entries of all lists, column by column."""
+    """Return the entries of all lists, column by column."""
     return list(zip(*(link for each in links for link in each), strict=True)) or [()] * 4
 
 
 def _firsts(lists):
-    """Where the entries of each list begin when all are put behind each other; one more, where they end."""
+    """Return the index of each list's first entry in the concatenation of all lists, and its
+    length."""
     return [0, *np.cumsum([len(each) for each in lists]).tolist()]

@@ -1,7 +1,9 @@
-"""A scenario: a graph in a world, with noise, phases and bounds; and the library of them.
+"""Scenarios of placements, a graph in a world with noise, phases and bounds; and the library of
+them.
 
-A phase lasts from a period to the next phase. It changes what the operators cost (`costs`, another distribution; `scale`, all
-of them by a factor: load up or down), or how many CPUs others have (`others`). The layout, which is what a law knows, stays.
+A phase lasts from a period to the next phase. It changes the costs of the operators (`costs`,
+another distribution; `scale`, a factor for all: load up or down), or the CPUs that other processes
+have (`others`). The layout, which the law knows, stays.
 """
 
 from __future__ import annotations
@@ -28,19 +30,21 @@ from harness.models import Dynamic
 
 NOWHERE = Shape("own")
 PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
-LOOKS = 100  # of the profiler at a thread, a second: IBM Streams' (its PEImpl.cpp); M19 names no rate
-# Throughput more or less in the period after all queues were switched: up while new ones fill, down while old ones are emptied
-# (M19 Figure 6). The law `millrace` expects a surge of this form and size (`queues/evidence.py`); what it makes of others
-# stands in docs/laws-bench.md.
-SURGE = 0.15
+# looks of the profiler at a thread, a second, as in IBM Streams (its PEImpl.cpp); M19 names no rate
+LOOKS = 100
+# Change of throughput in the period after all queues were switched, as a share: up while new ones
+# fill, down while old ones drain (M19 Figure 6). The law `millrace` expects a surge of this form
+# and size (`elasticity/queues/evidence.py`); docs/laws-bench.md has its results with other surges.
+SWITCH_SURGE = 0.15
 PERIODS = 150  # of a phase: IBM Streams needs 100 to settle on 100 operators and 64 CPUs
 NOISES = (0.0, 0.02, 0.05, 0.10)
-CROWDED = 0.35  # share of the CPUs that others have to take for the CPU limit to say no
+# share of the CPUs that other processes have to use for the CPU limit to refuse more threads
+CROWDED = 0.35
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What changes with the period `at`, as against the scenario's own costs."""
+    """Changes from the period `at` on, against the scenario's own costs."""
 
     at: int
     costs: str = ""  # "": the scenario's
@@ -50,7 +54,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Scenario(any_scenario.Scenario):
-    """A graph in a world."""
+    """Scenario of a graph in a world."""
 
     bench: ClassVar[str] = "queues"
     decides: ClassVar[Decides] = Decides.QUEUES
@@ -68,7 +72,7 @@ class Scenario(any_scenario.Scenario):
     event: str = ""
     drift: float = 0.0
     held_out: bool = False
-    own: Own | None = None  # a user's truth, in place of the library's shape, costs and payload
+    own: Own | None = None  # a user's surface, in place of the library's shape, costs and payload
 
     @property
     def bounds(self) -> Bounds:
@@ -77,30 +81,30 @@ class Scenario(any_scenario.Scenario):
 
     @property
     def layout(self) -> Layout:
-        """What a law knows of the graph."""
+        """The graph as a law knows it."""
         if self.own is not None:
             return self.own.layout
         known = _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world)
         return replace(known, flop=[0.0] * known.operators) if self.shape.topology == "application" else known
 
     def phase(self, period: int) -> Phase:
-        """The phase that a period belongs to."""
+        """Return the phase that a period belongs to."""
         return [each for each in self.phases if each.at <= period][-1]
 
     def surface(self, period: int) -> Surface | CountSurface:
-        """The truth of a period."""
+        """Return the surface of a period."""
         return _surface(self._ground, self.phase(period))
 
     def best(self, period: int) -> Best:
-        """What an oracle would choose for that phase."""
+        """Return the oracle's choice for that phase."""
         return _best(self._ground, self.phase(period))
 
     def crowded(self, period: int) -> bool:
-        """Whether others have so many of the CPUs that the CPU limit says no to who wants to climb."""
+        """Return True if other processes use so much CPU that the limit refuses more threads."""
         return self.phase(period).others > CROWDED
 
     def segments(self) -> list[tuple[int, int]]:
-        """One a phase."""
+        """Return the stretches, one for each phase."""
         return cut({phase.at for phase in self.phases}, self.periods)
 
     @property
@@ -109,14 +113,17 @@ class Scenario(any_scenario.Scenario):
         return self.shape.topology
 
     def throughput(self, period: int, configuration: Configuration) -> float:
-        """Tuples submitted, over all operators."""
+        """Return tuples/s submitted over all operators, without noise."""
         surface = self.surface(period)
         return (
             surface.dedicated() if configuration.dedicated else surface.throughput(configuration.queued, configuration.threads)
         )
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
-        """A law, or what it must beat. Raises UserError for a name that is none of theirs."""
+        """Return a law or baseline and its first configuration.
+
+        Raise UserError for an unknown name.
+        """
         return contestant(name, self.layout, self.bounds, self._hand_placed)
 
     def _hand_placed(self) -> Configuration:
@@ -124,11 +131,15 @@ class Scenario(any_scenario.Scenario):
         return Configuration(best.threads, best.queued)
 
     def facts(self) -> dict[str, Any]:
-        """Of graph and machine."""
+        """Return facts of graph and machine for a row of the bench."""
         return {"costs": self.costs, "payload": self.layout.payload, "software": self.world.software}
 
     def observer(self) -> Observe:
-        """Throughput, and what the profiler sees of the operators' costs: a multinomial sample of the true shares."""
+        """Return a function from a period to its reading.
+
+        A reading has the throughput and the costs that the profiler sees: a multinomial sample of
+        the true shares.
+        """
         noise, draw = noise_of(self), random.Random(self.seed)
         looks = np.random.default_rng(self.seed)
         before: list[frozenset[int]] = []
@@ -137,7 +148,7 @@ class Scenario(any_scenario.Scenario):
             surface, queued, level = self.surface(period), configuration.queued, configuration.threads
             last = before.pop() if before else queued
             before.append(queued)
-            switched = SURGE * (len(queued - last) - len(last - queued)) / max(1, surface.places)
+            switched = SWITCH_SURGE * (len(queued - last) - len(last - queued)) / max(1, surface.places)
             true = self.throughput(period, configuration)
             seen = true * next(noise) * (1.0 + switched * draw.uniform(0.5, 1.5))
             threads = len(surface.layout.sources) + (level if queued else 0)
@@ -161,7 +172,7 @@ class Scenario(any_scenario.Scenario):
 
 
 def _looked(shares: np.ndarray, threads: int, looks: np.random.Generator) -> tuple[float, ...]:
-    """The shares as the profiler sees them in a period."""
+    """Return the shares as the profiler sees them in a period."""
     seen = looks.multinomial(round(LOOKS * PERIOD_S * threads), shares)
     return tuple((seen / seen.sum()).tolist())
 
@@ -194,7 +205,7 @@ def _best(ground: Ground | Own, phase: Phase) -> Best:
     return best_known((ground, replace(phase, at=0)), lambda: best_of(surface, bounds, seed))
 
 
-# -- the library -------------------------------------------------------------------------------------------------------------
+# -- the library -----------------------------------------------------------------------------------
 
 SHAPES: dict[str, tuple[Shape, ...]] = {
     "pipeline": tuple(Shape("pipeline", (("operators", count),)) for count in (10, 30, 100, 100, 300, 1000)),
@@ -213,11 +224,12 @@ WORLDS = (
 PAYLOADS = (1, 128, 1024, 16384)
 DRAWS = 6  # scenarios a shape and world
 FIRST_HELD_OUT = 5001  # seed of a graph
-BY_STREAMS = 3  # every so many runs on the runtime of IBM Streams: its queues cost more
+BY_STREAMS = 3  # one in so many scenarios is on the runtime of IBM Streams, whose queues cost more
 
 
 def scenarios() -> Iterator[Scenario]:
-    """The library: for each shape and world some draws of size, costs and payload with each noise; and phases for a choice."""
+    """Yield the library: for each shape and world some draws of size, costs and payload with each
+    noise; some with phases."""
     seed = 0
     for base in _bases():
         for noise in NOISES if base.event == "" else (0.0, 0.02, 0.05):
@@ -227,7 +239,8 @@ def scenarios() -> Iterator[Scenario]:
 
 
 def held_out() -> Iterator[Scenario]:
-    """Graphs of kinds that only score, in all worlds, with noise up to 5 %; the load of a third changes and comes back."""
+    """Yield graphs of held-out kinds, in all worlds, with noise up to 5 %; the load of a third
+    changes and comes back."""
     for number in range(DRAWS * len(WORLDS) * len(HELD_OUT)):
         seed = FIRST_HELD_OUT + number
         draw = random.Random(seed)
@@ -235,7 +248,7 @@ def held_out() -> Iterator[Scenario]:
         drawn = number // (len(HELD_OUT) * len(WORLDS))
         noise = NOISES[drawn % 3]
         event, phases = "", (Phase(0),)
-        if drawn >= 4:  # in turn another change for each kind
+        if drawn >= 4:  # each kind gets all changes in turn
             event, phases = _phases(draw, DRAWS * (number + number // len(HELD_OUT)))
             phases = (*phases[:2], Phase(2 * PERIODS))
         scenario = Scenario(
@@ -256,7 +269,10 @@ def held_out() -> Iterator[Scenario]:
 
 
 def some_of(every: int) -> list[Scenario]:
-    """One of so many of the library, in its order: drawn, as every N-th would be of one world or one noise."""
+    """Return one in `every` scenarios of the library, in its order.
+
+    They are drawn at random, because every N-th one would be of the same world or noise.
+    """
     library = [each for each in scenarios() if not each.held_out]
     chosen = random.Random(every).sample(library, -(-len(library) // every))
     return [*sorted(chosen, key=lambda each: each.seed), *list(held_out())[every - 1 :: every]]
@@ -286,7 +302,7 @@ def _bases() -> Iterator[Scenario]:
 
 
 def _phases(draw: random.Random, number: int) -> tuple[str, tuple[Phase, ...]]:
-    """One of the kinds of change, in turn."""
+    """Return the name and the phases of one of the kinds of change, in turn."""
     events = {
         "costs": (Phase(0), Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=draw.choice((0.3, 3.0)))),
         "load up": (Phase(0), Phase(PERIODS, scale=10.0)),

@@ -1,10 +1,13 @@
-"""Some scenarios on the simulator in place of surfaces: whether what the bench says of laws holds where nothing is a formula.
+"""Scenarios on the simulator in place of surfaces, to check the bench's results without its
+formula.
 
-There is no oracle: the best is the contestant that brings the most, and `hand-placed` what is best by the surface.
+There is no oracle: the contestant with the highest throughput is the best, and `hand-placed` is the
+best by the surface.
 
-Throughputs are those of periods, and vary without any noise put on them: a source fills queues for a while and waits for a
-while. So each scenario is looked at first with queues that stay where they are, and its period is the shortest in which these
-vary by no more than `QUIET`. Where none of those tried is long enough, the row says how noisy the scenario is.
+Throughputs of periods vary without any added noise: a source fills queues for a while and waits for
+a while. So each scenario first runs with fixed queues. Its period is the shortest one in which
+throughput varies by at most `QUIET`. If none of those tried is long enough, the row says how noisy
+the scenario is.
 """
 
 from __future__ import annotations
@@ -34,25 +37,34 @@ from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel
 from harness.simulator.engine import SimulatorEngine
 
 PERIODS = 80
-PERIOD_S = 0.002  # virtual, at least; as the elastic runs of the simulator have it
-TUPLES = 8000  # of a source in a period at least, by the surface: what queues hold is to be a small part of it
-LONGER = (1, 2, 4, 8, 16)  # times that: lengths of a period that are tried
-FILLING, WINDOWS = 32, 16  # of the shortest periods, before it is looked; and of the periods tried, which are looked at
-QUEUE = 100  # tuples of a queue of IBM Streams: a thread takes as many at a turn, and a period is to have many turns
+PERIOD_S = 0.002  # least virtual length of a period, as in the elastic runs of the simulator
+# Least tuples of a source in a period, by the surface: the content of queues is to be a small part
+# of them.
+TUPLES = 8000
+LONGER = (1, 2, 4, 8, 16)  # lengths of a period that are tried, as multiples of the shortest
+# shortest periods before the measurement; periods of each length that are measured
+FILLING, WINDOWS = 32, 16
+# Capacity of a queue of IBM Streams: a thread takes as many tuples in a turn, and a period is to
+# have many turns.
+QUEUE = 100
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
 FIT = f"without noise and phases, with at most {MAX_OPERATORS} operators and {MAX_CPUS} CPUs"
 
 
 @dataclass(frozen=True)
 class Period:
-    """`length_s`: of virtual time [s]. `noise`: relative standard deviation of throughput from one to the next, at most."""
+    """Length of a scenario's periods and their noise.
+
+    `length_s`: virtual time [s]. `noise`: highest relative standard deviation of throughput from
+    period to period.
+    """
 
     length_s: float
     noise: float
 
 
 def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
-    """`count` of them, evenly spread, that are `FIT`; all such if they are fewer."""
+    """Return `count` scenarios that are `FIT`, evenly spread; all of them if they are fewer."""
     fit = [
         each
         for each in scenarios
@@ -64,7 +76,7 @@ def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
 
 
 def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> list[Row]:
-    """All on one scenario, and what the best of them brings."""
+    """Return the rows of all laws on one scenario, scored against the best of them."""
     period = period_of(scenario)
     runs = {law: run(law, scenario, periods, period) for law in laws}
     last = {law: fmean(each.throughputs[-STILL:]) for law, each in runs.items()}
@@ -73,7 +85,10 @@ def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> 
 
 
 def period_of(scenario: Scenario) -> Period:
-    """The shortest of `LONGER` in which throughput is steady: with the best queues, and all of them at few and many threads."""
+    """Return the shortest period of `LONGER` with steady throughput.
+
+    It must be steady with the best queues, and with all queues at few and at many threads.
+    """
     best, every = scenario.best(0), frozenset(range(len(scenario.layout.ports)))
     cpus = scenario.world.cpus
     shortest = max(PERIOD_S, TUPLES * scenario.surface(0).submitted / best.throughput)
@@ -92,7 +107,8 @@ def period_of(scenario: Scenario) -> Period:
 
 
 def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
-    """The first of `LONGER`, from `least` on, in which throughput varies little, or the last one; and how much it varies."""
+    """Return the first of `LONGER`, from `least` on, in which throughput varies little, or the last
+    one; and the variation."""
     rates: list[float] = []
     varies = math.inf
     for times in LONGER[LONGER.index(least) :]:
@@ -105,13 +121,17 @@ def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
 
 
 def _varies(rates: Sequence[float], times: int) -> float:
-    """Relative standard deviation of the means of so many rates each; the greatest that it can be where nothing has passed."""
+    """Return the relative standard deviation of means of `times` rates each; its highest possible
+    value if no tuple passed."""
     means = [fmean(rates[first : first + times]) for first in range(0, len(rates) - times + 1, times)]
     return stdev(means) / fmean(means) if any(means) else math.sqrt(len(means))
 
 
 def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None) -> Trace:
-    """One of them on the simulator; `period` as `period_of` found it. Raises UserError for an unknown name."""
+    """Return a contestant's run on the simulator; `period`: see `period_of`.
+
+    Raise UserError for an unknown name.
+    """
     check_name(name, Decides.QUEUES)
     cpus = scenario.world.cpus
     best = scenario.best(0) if name == "hand-placed" else None
@@ -147,12 +167,12 @@ def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
 
 
 def _place(engine: Engine, scenario: Scenario, queued: frozenset[int]) -> None:
-    """Queues where they stand and stay."""
+    """Add the queues at these places."""
     engine.set_queued([scenario.layout.ports[place] for place in sorted(queued)], True)
 
 
 def machine_of(world: World) -> Machine:
-    """The world's machine with as many cores as the world has, in one socket."""
+    """Return the world's machine with as many cores as the world has, in one socket."""
     machine = load_machine(world.machine)
     cores = max(world.cores, machine.cores_per_chip)
     size = {"sockets": 1, "chips_per_socket": 1, "cores_per_chip": cores, "disabled_cores": cores - world.cores}
@@ -175,7 +195,7 @@ def _passed(
 
 
 def _rate(sample: Sample) -> float:
-    """[tuples/s submitted]"""
+    """Return the tuples/s submitted."""
     return sample.submitted_tuples / sample.elapsed_s
 
 

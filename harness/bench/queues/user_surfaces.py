@@ -21,7 +21,8 @@
     queues: [0, 5, 10]                    # a row each; between them on straight lines
     throughput: [[100, 100], [180, 190], [170, 240]]      # a column a level: 1, 2, …
 
-A topology or graph must be there; all else need not. With `throughput` it only matters how many queues there are.
+A topology or graph is required; all else is optional. With `throughput` only the number of queues
+counts.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ MOST_OTHERS = 0.95  # share of the CPUs
 
 
 def parse_surfaces(document: object) -> list[Scenario]:
-    """The scenarios of a document read from YAML or JSON. Raises UserError naming the place, the rule and the value."""
+    """Return the scenarios of a document read from YAML or JSON.
+
+    Raise UserError naming the place, the rule and the value.
+    """
     return scenarios_of(document, "surfaces", _scenario)
 
 
@@ -80,7 +84,8 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
         seed=seed,
         event="phases" if entry.get("phases") else "",
     )
-    for phase in scenario.phases:  # a formula without a value is told now, and not in the middle of a run
+    # report a formula without a value now, not in the middle of a run
+    for phase in scenario.phases:
         if formula is not None and not scenario.best(phase.at).throughput > 0.0:
             raise UserError(f"{at}.throughput must be more than 0 somewhere, not {shown(formula)}")
     return scenario
@@ -105,7 +110,7 @@ def _world(at: str, entry: Mapping[str, Any]) -> World:
 
 
 def _throughput(at: str, entry: Mapping[str, Any]) -> tuple[str | None, tuple[tuple[float, ...], ...], tuple[int, ...]]:
-    """Formula, table, and the numbers of queues of the table's rows."""
+    """Return the formula, the table, and the numbers of queues of the table's rows."""
     given, queues = entry.get("throughput"), entry.get("queues")
     if not isinstance(given, list):
         if queues is not None:
@@ -137,7 +142,8 @@ def _phases(at: str, given: object, periods: int) -> tuple[Phase, ...]:
 
 
 def _content(graph: Graph, world: World) -> object:
-    """What tells a graph from another; one with Python functions is told by what laws and surfaces know of it."""
+    """Return the content that identifies a graph; for one with Python functions, the parts that
+    laws and surfaces know."""
     try:
         return dump_graph(graph)
     except UserError:

@@ -1,6 +1,7 @@
-"""What a machine and a runtime cost, as far as the surface asks: numbers of their profiles (config/machines, config/software).
+"""Costs of a machine and a runtime that the surface needs, from their profiles (config/machines,
+config/software).
 
-A world has as many CPUs as asked for, whatever its machine has: cores like those of the machine, in sockets as large as its.
+A world has its own number of CPUs: cores like those of its machine, in sockets of the same size.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from harness.models import COPY_FLOP, scheduled_capacity, threaded_capacity
 Array = npt.NDArray[np.float64]
 
 HEADER = 64  # bytes of a tuple besides its payload: a cache line
-OVERSUBSCRIBED = 0.06  # of the CPUs' work lost for each time they are asked for once more: a guess, not tuned
-LATE = 0.3  # by how much longer a lock or region lasts for each time the CPUs are asked for once more: a guess, not tuned
+# Share of the CPUs' work that is lost for each further thread a CPU: a guess, not tuned.
+OVERSUBSCRIBED = 0.06
+# Share by which a lock or region lasts longer for each further thread a CPU: a guess, not tuned.
+LATE = 0.3
 
 
 @dataclass(frozen=True)
 class World:
-    """A machine with `cpus` CPUs, `smt` of them a core, and a runtime on it."""
+    """Machine with `cpus` CPUs, `smt` of them a core, and a runtime on it."""
 
     machine: str = "xeon"
     software: str = "millrace"
@@ -36,17 +39,17 @@ class World:
 
     @property
     def cores(self) -> int:
-        """Of them, that is."""
+        """Number of cores."""
         return max(1, self.cpus // self.smt)
 
     @property
     def batch(self) -> int:
-        """Tuples that the runtime moves at once."""
+        """Most tuples that the runtime moves at once."""
         return int(load_software(self.software)["how.batch"])
 
 
 class Prices:
-    """The numbers of a world [ns, GB/s, bytes]."""
+    """Costs of a world [ns, GB/s, bytes]."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -57,7 +60,8 @@ class Prices:
         self.sockets = math.ceil(world.cores / self.per_socket)
         clock = machine.table("core.clock_ghz")
         self._clock = np.array(list(clock)), np.array(list(clock.values()))
-        self.flop = machine["core.fmul_latency_cycles"] / self._clock[1][0]  # ns, with one core busy
+        # ns, with one core busy
+        self.flop = machine["core.fmul_latency_cycles"] / self._clock[1][0]
         self.overlap = software["cost.flop_overlap"]
         self.smt_gain = _at(machine.table("core.smt_mixed"), world.smt) - 1.0 if world.smt > 1 else 0.0
         scale = software.scale(self._clock[1][0], machine["core.ipc"])
@@ -79,43 +83,53 @@ class Prices:
         self.memory = machine["copy.socket_dram"] * self.sockets
 
     def work(self, flop: Array) -> Array:
-        """What operators need for a tuple that is called into them [ns], besides calls, queues and locks."""
+        """Return the time of operators for a tuple that is called into them [ns], without calls,
+        queues and locks."""
         return self.cost["call_tuple"] + self.flop * flop / self.overlapped(flop)
 
     def overlapped(self, flop: Array) -> Array:
-        """How many tuples of a batch are worked on at once, as the schema has it."""
+        """Return how many tuples of a batch are worked on at once, as the schema defines it."""
         return np.where(flop < COPY_FLOP, self.overlap, 1.0)
 
     def capacity(self, places: int, stride: int, cheap: bool) -> int:
-        """Tuples a scheduled queue holds, as the software has it or by the rule of `models`."""
+        """Return the capacity of a scheduled queue [tuples]: that of the software, or by the rule
+        of `models`."""
         return int(self.software["how.queue_capacity"] or scheduled_capacity(max(1, places), stride, cheap))
 
     def threaded_capacity(self, stride: int) -> int:
-        """The same of a queue with a thread of its own."""
+        """Return the capacity of a queue with a thread of its own [tuples]."""
         return int(self.software["how.queue_capacity"] or threaded_capacity(stride))
 
     def clock(self, busy: Array) -> Array:
-        """Of a core, relative to one that is busy alone."""
+        """Return the clock of a core, relative to one that is busy alone."""
         spread = np.minimum(busy, self.world.cores) / self.sockets
         return np.interp(spread, *self._clock) / self._clock[1][0]
 
     def power(self, busy: Array, others: float) -> Array:
-        """Work of `busy` threads at once, in threads that run alone: cores, then their further hardware threads, then turns."""
+        """Return the power of `busy` threads, in units of a thread that runs alone.
+
+        Threads use cores first, then the further hardware threads of the cores, then they take
+        turns.
+        """
         cores, cpus = self.world.cores * (1.0 - others), self.world.cpus * (1.0 - others)
         work = np.minimum(busy, cores) + self.smt_gain * np.clip(busy - cores, 0.0, cpus - cores)
         return work * self.clock(busy) / (1.0 + OVERSUBSCRIBED * np.maximum(0.0, busy / cpus - 1.0))
 
     def late(self, workers: Array, others: float) -> Array:
-        """How much longer anything serial lasts where its thread has to share its CPU."""
+        """Return the factor by which serial work lasts longer if its thread has to share its CPU."""
         return 1.0 + LATE * np.minimum(2.0, np.maximum(0.0, workers / (self.world.cpus * (1.0 - others)) - 1.0))
 
     def remote(self, busy: Array) -> Array:
-        """Odds that what another thread wrote lies in another socket: threads fill one after the other."""
+        """Return the odds that data of another thread is in another socket; threads fill one socket
+        after the other."""
         used = np.clip(np.ceil(np.minimum(busy, self.world.cores) / self.per_socket), 1, self.sockets)
         return 1.0 - 1.0 / used
 
     def bandwidth(self, footprint: Array, threads: Array) -> Array:
-        """Of a copy into queues of so many bytes all together, `threads` at work on them [bytes/ns]: by where they fit."""
+        """Return the bandwidth of a copy into queues [bytes/ns], by the cache that they fit into.
+
+        `footprint`: bytes of all queues together, which `threads` threads work on.
+        """
         machine = self.machine
         own = footprint / threads
         third = machine["cache.l3"] * self.sockets

@@ -1,6 +1,6 @@
-"""A recorded trace, open loop: what a law would have decided.
+"""Replay of a recorded trace, open loop: the decisions that a law would have made.
 
-decisions  feeds a trace to a law, and says what it decided
+decisions  feeds a trace to a law, and returns its decisions
 trace      a trace in a file of its own
 record     the record of a run as a trace
 values     values of both, checked

@@ -1,7 +1,7 @@
-"""What a law would have decided: a recorded trace is fed to it, open loop.
+"""Decisions that a law would have made on a recorded trace, open loop.
 
-The throughputs are the trace's, whatever the law decides, so a trace that was recorded at other levels says how the law
-reasons, not how good it is.
+The throughputs are those of the trace for all decisions. So a trace from other levels shows how the
+law reasons, not how good it is.
 """
 
 from __future__ import annotations
@@ -19,18 +19,21 @@ from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a law is fed with."""
+    """Input of a law."""
 
     bounds: Bounds
-    readings: tuple[Reading, ...]  # their level is a stand-in
+    readings: tuple[Reading, ...]  # their level is a placeholder
     cpu_ok: tuple[bool, ...] | None  # None: by the law's own CPU limit
     untrust_above: bool
-    layout: Layout | None = None  # the graph, where it is known
-    decides: Decides = Decides.THREADS  # what laws that it is for decide about
+    layout: Layout | None = None  # the graph, if it is known
+    decides: Decides = Decides.THREADS  # kind of laws that it is for
 
 
 def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> Law:
-    """The law that the trace is for. Raises UserError for an unknown law or setting, or a law of the other kind."""
+    """Return the law that the trace is for.
+
+    Raise UserError for an unknown law or setting, or a law of another kind.
+    """
     cpu = None if trace.cpu_ok is None else Answers(trace.cpu_ok)
     decides = trace.decides if trace.decides is not Decides.REPLICAS else elasticity.decides_of(name, Coroutine.name)
     if decides is Decides.THREADS and name not in LAWS[decides]:
@@ -44,7 +47,10 @@ def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = Non
 
 
 def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> list[Decision]:
-    """What the law decides after each sample. Raises UserError for an unknown law or setting, or a clock that goes back."""
+    """Return the law's decision after each sample.
+
+    Raise UserError for an unknown law or setting, or a clock that goes back.
+    """
     law = law_for(law_name, trace, settings)
     if trace.untrust_above and hasattr(law, "untrust_above"):  # others trust no level at first
         law.untrust_above()
@@ -61,7 +67,11 @@ def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = 
 
 
 def answer(law_name: str, decisions: Sequence[Decision]) -> dict[str, object]:
-    """A replay as JSON: after sample i the level is `levels[i]`; multi-level, the places with queues are `queued[i]`."""
+    """Return a replay as JSON.
+
+    After sample i the level is `levels[i]`. In a multi-level replay the places with queues are
+    `queued[i]`.
+    """
     queued = [sorted(decision.queued) for decision in decisions if decision.queued is not None]
     replicas = [list(decision.replicas) for decision in decisions if decision.replicas is not None]
     return {
@@ -75,7 +85,7 @@ def answer(law_name: str, decisions: Sequence[Decision]) -> dict[str, object]:
 
 
 def told(places: Iterable[int], layout: Layout) -> str:
-    """Places as people read them, runs of neighbours cut short: `work1..work9, sink`."""
+    """Return places as text, with runs of neighbours cut short: `work1..work9, sink`."""
     runs: list[list[int]] = []
     for place in sorted(places):
         if runs and place == runs[-1][-1] + 1:
@@ -89,7 +99,8 @@ def told(places: Iterable[int], layout: Layout) -> str:
 def pipeline_of(
     ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus: int, queue_capacity: int = 0, batch: int = 0
 ) -> Layout:
-    """A source, and behind it each operator that has a port, in their order; `flop` by port."""
+    """Return the layout of a source followed by each operator that has a port, in their order;
+    `flop` by port."""
     numbers: dict[str, int] = {}
     for port in ports:
         numbers.setdefault(port.operator, 1 + len(numbers))

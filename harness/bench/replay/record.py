@@ -1,11 +1,12 @@
 """The record of a run as a trace.
 
-Its periods are those of `adaptation`, if it has that, and of `samples`; its levels are
-those of `elastic`, or from 1 to the CPUs it was allowed to use or the threads it used, whichever is more. Where it has readings
-of the CPUs the law's own limit decides on climbing.
+Its periods are those of `adaptation`, if the record has it, and of `samples`. Its levels are those
+of `elastic`, or from 1 to the larger of its allowed CPUs and its threads. If it has readings of the
+CPUs, the law's own limit answers requests to climb.
 
-The graph of a run with a law that places queues is built anew, and `operator_cost` of its samples are the costs. The graph of a
-file is not in the record; a pipeline of its places stands for it, and what its operators cost is not known.
+The graph of a run with a law that places queues is built again, and `operator_cost` of its samples
+are the costs. The record does not have the graph of a file. A pipeline of its places replaces that
+graph, with unknown costs of the operators.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import topologies
 from harness.bench.replay import values as checked
 from harness.bench.replay.decisions import Trace, pipeline_of
 from harness.elasticity import Bounds, Decides, Layout, Reading, layout_of
-from harness.elasticity.queues.regions import BATCH
+from harness.elasticity.layout import BATCH
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_THREADS
@@ -35,6 +36,7 @@ Costs = tuple[float, ...]
 
 
 def trace_of_record(record: Mapping[str, Any]) -> Trace:
+    """Return the trace of a record. Raise UserError naming the key, the rule and the value."""
     phases = ("adaptation", "samples")
     for key in phases:
         if not isinstance(record.get(key, []), list):
@@ -58,7 +60,8 @@ def trace_of_record(record: Mapping[str, Any]) -> Trace:
 
 
 def _decides_of_record(record: Mapping[str, Any]) -> Decides:
-    """What laws may decide about that the record is for; under coroutine also those that choose threads alone."""
+    """Return the kind of laws that the record is for; under coroutine laws of threads alone are
+    allowed, too."""
     elastic = record.get("elastic")
     if isinstance(elastic, dict) and elastic.get("places") is not None:
         return Decides.QUEUES
@@ -66,7 +69,11 @@ def _decides_of_record(record: Mapping[str, Any]) -> Decides:
 
 
 def _stepped(sample: Mapping[str, Any]) -> bool:
-    """Whether a sample ended a period of the law's: not in the midst of one, nor put off for a thread that did not obey."""
+    """Return True if a sample ended a period of the law.
+
+    It did not if it lies within a period, or if the step was put off for a thread that did not
+    obey.
+    """
     return sample.get("law_state", "") is not None and not str(sample.get("law_reason")).startswith("put off: ")
 
 
@@ -95,7 +102,7 @@ def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[
 
 
 def _read(place: str, sample: Mapping[str, Any]) -> dict[str, Any]:
-    """What else the law went by."""
+    """Return the further fields that the law read."""
     read = sample.get("law_read")
     if read is None:
         return {}
@@ -118,7 +125,7 @@ def _read(place: str, sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _layout(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
-    """The graph of a record; None if it is not known, and the law placed no queues."""
+    """Return the graph of a record; None if it is unknown and the law placed no queues."""
     elastic = record.get("elastic")
     if not isinstance(elastic, dict):
         return None
@@ -137,7 +144,8 @@ def _layout(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
 
 
 def _layout_without_places(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
-    """Of a topology by name under the record's model; the graph of a file is not in the record."""
+    """Return the layout of a topology by name under the record's model; None for a file, which is
+    not in the record."""
     try:
         graph, _ = topologies.build(record["topology"], record["parameters"], record["seed"])
         return layout_of(graph, make_model(record["model"]), _cpus(record) or bounds.maximum)
@@ -146,7 +154,7 @@ def _layout_without_places(record: Mapping[str, Any], bounds: Bounds) -> Layout 
 
 
 def _cpus(record: Mapping[str, Any]) -> int | None:
-    """Of the machine that the run was made on, be it described or the host; None if that is not known."""
+    """Return the CPUs of the run's machine, a described one or the host; None if they are unknown."""
     machine, host = record.get("machine"), record.get("host")
     if record.get("simulated") is True and isinstance(machine, str):
         try:
@@ -162,7 +170,7 @@ def _cpus(record: Mapping[str, Any]) -> int | None:
 
 
 def _batch(record: Mapping[str, Any]) -> int:
-    """Tuples that moved at once: of this runtime, or of the simulated one; 0 if nobody knows."""
+    """Return the most tuples that the runtime, or the simulated one, moved at once; 0 if unknown."""
     if record.get("simulated") is not True:
         return BATCH
     simulation = record.get("simulation")
@@ -180,7 +188,8 @@ def _port(key: str, name: object) -> PortId:
 
 
 def _costs_of_sample(key: str, sample: Mapping[str, Any], layout: Layout | None) -> Costs:
-    """What the profiler saw in a sample of a record; empty if it is not known, or of another graph than the layout's."""
+    """Return the profiler's shares in a sample of a record; empty if unknown, or of another graph
+    than the layout's."""
     if layout is None or sample.get("operator_cost") is None:
         return ()
     given = sample["operator_cost"]

@@ -1,22 +1,25 @@
-"""A trace: one JSON object with what a law is fed with.
+"""A trace: one JSON object with the input of a law.
 
   throughputs    [tuples/s], one a sample
   max            highest level; min (1) and start (min): lowest, and where the law begins
-  cpu_ok         [true or false], one a *request* to climb; requests beyond its end are granted, and without it all of them
+  cpu_ok         [true or false], one a *request* to climb; requests beyond its end are granted, and
+                 without it all of them
   congested      [true or false], one a sample, for elastic_load_balance
   utilisation    [0 .. 1 or null], one a sample, for utilisation
-  untrust_above  true: levels above the start are untrusted at first, as IBM Streams does when it has put queues somewhere
+  untrust_above  true: levels above the start are untrusted at first, as IBM Streams does when it
+                 has put queues somewhere
 
-With `ports` it is multi-level, for laws that place queues: a pipeline of a source and an operator for each port. Each port is a
-place.
+With `ports` it is multi-level, for laws that place queues: a pipeline of a source and an operator
+for each port. Each port is a place.
 
-  ports    how many there are; or a list of what the operator of each costs a tuple, in any unit
-  costs    shares of the work, 0 .. 1, one a port, as the profiler saw them: one list a sample (null: not known) or one for all.
-           Without it they follow from `ports`, or are not known
-  arrived  tuples at the sinks over those submitted, one a sample (null: not known): by it `millrace` sees queues fill and drain
+  ports    number of ports; or a list of the costs of their operators a tuple, in any unit
+  costs    shares of the work, 0 .. 1, one a port, as the profiler saw them: one list a sample
+           (null: not known) or one for all. Without it they follow from `ports`, or are not known
+  arrived  tuples at the sinks over those submitted, one a sample (null: not known): by it
+           `millrace` sees queues fill and drain
   payload  bytes a tuple (0); cpus: that threads may use (the highest level)
 
-A sample lasts a second. `name`, and what a replay answers, may stay in the file and are not looked at.
+A sample lasts a second. `name` and the results of a replay may be in the file; they are ignored.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ Costs = tuple[float, ...]
 
 
 def parse_trace(text: str) -> Trace:
-    """The trace that a text holds. Raises UserError naming the key, the rule and the value."""
+    """Return the trace in a text. Raise UserError naming the key, the rule and the value."""
     if not text.strip():
         raise UserError("a trace must be a JSON object, not an empty text")
     try:
@@ -104,7 +107,11 @@ def _of_trace(document: Mapping[str, Any]) -> Trace:
 
 
 def _layout(document: Mapping[str, Any], samples: int, bounds: Bounds) -> tuple[Layout | None, Iterable[Costs]]:
-    """The pipeline of a trace, None if it is not multi-level; and by sample the costs of its operators, the source's first."""
+    """Return the pipeline of a trace, None if it is not multi-level, and the costs of its operators
+    by sample.
+
+    The costs of the source come first.
+    """
     given = document.get("ports")
     if given is None:
         for key in OF_PLACES[1:]:
@@ -134,7 +141,7 @@ def _costs(document: Mapping[str, Any], samples: int, flop: Sequence[float]) -> 
 
 
 def _arrived(document: Mapping[str, Any], samples: int) -> Iterable[float | None]:
-    """By sample; None where it is not known."""
+    """Return `arrived` by sample; None where it is unknown."""
     if document.get("arrived") is None:
         return repeat(None)
     values = [checked.ratio(f"arrived[{i}]", value) for i, value in enumerate(checked.listed(document, "arrived"))]

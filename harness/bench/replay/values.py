@@ -1,4 +1,7 @@
-"""Values of a trace, checked: each raises a UserError that names the key, the rule and the value, in one short line."""
+"""Checks of values of a trace.
+
+Each raises a UserError that names the key, the rule and the value, in one short line.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from harness.errors import UserError
 
 
 def number(place: str, value: object) -> float:
-    """A finite number."""
+    """Return a finite number."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             checked = float(value)
@@ -23,17 +26,17 @@ def number(place: str, value: object) -> float:
 
 
 def throughput(place: str, value: object) -> float:
-    """Tuples/s, from 0."""
+    """Return tuples/s, from 0."""
     return _from_zero(place, value, "a number of tuples/s from 0")
 
 
 def cost(place: str, value: object) -> float:
-    """What an operator costs a tuple, from 0, in any unit."""
+    """Return the cost of an operator a tuple, from 0, in any unit."""
     return _from_zero(place, value, "a number from 0")
 
 
 def ratio(place: str, value: object) -> float | None:
-    """From 0; None stays None: not known."""
+    """Return a number from 0; None, which means unknown, stays None."""
     return None if value is None else _from_zero(place, value, "a number from 0")
 
 
@@ -48,7 +51,7 @@ def _from_zero(place: str, value: object, rule: str) -> float:
 
 
 def share(place: str, value: object) -> float | None:
-    """From 0 to 1; None stays None: not known."""
+    """Return a number from 0 to 1; None, which means unknown, stays None."""
     if value is None:
         return None
     checked = number(place, value)
@@ -58,27 +61,27 @@ def share(place: str, value: object) -> float | None:
 
 
 def whole(place: str, value: object, least: int, most: int) -> int:
-    """A whole number within bounds."""
+    """Return a whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise UserError(f"{place} must be a whole number from {least} to {most}, not {shown(value)}")
     return value
 
 
 def listed(document: Mapping[str, Any], key: str) -> list[Any]:
-    """The list of a key that is there."""
+    """Return the list of a key, which must exist."""
     if not isinstance(document[key], list):
         raise UserError(f"{key} must be a list, not {shown(document[key])}")
     return document[key]
 
 
 def given(document: Mapping[str, Any], key: str, default: int) -> object:
-    """The value of a key; the default without it."""
+    """Return the value of a key; the default without it."""
     value = document.get(key)
     return default if value is None else value
 
 
 def flags(document: Mapping[str, Any], key: str) -> list[bool] | None:
-    """A list of true and false; None without it."""
+    """Return the list of true and false of a key; None without it."""
     if document.get(key) is None:
         return None
     found = listed(document, key)
@@ -89,13 +92,14 @@ def flags(document: Mapping[str, Any], key: str) -> list[bool] | None:
 
 
 def same_length(key: str, values: Sequence[object], expected: int, of: str) -> None:
-    """`of`: what there must be one value for, in the plural."""
+    """Raise UserError unless there is one value for each of the expected; `of` names them in the
+    plural."""
     if len(values) != expected:
         raise UserError(f"{key} must hold one value for each of {expected} {of}, not {len(values)}")
 
 
 def shown(value: object) -> str:
-    """A value as JSON, cut short."""
+    """Return a value as JSON, cut short."""
     try:
         text = json.dumps(value)
     except ValueError:  # a whole number of thousands of digits

@@ -1,7 +1,9 @@
-"""Graphs as laws of replicas see them: chains, trees and so on, made by hand, since no engine is to run them.
+"""Graphs as laws of replicas see them: chains, trees and so on, made by hand, because no engine
+runs them.
 
-A shape is a list of streams between numbered operators, those before the others first. `kinds` says what each is: a `source`, a
-`busy` operator that may have replicas, a `stateful` one that may not, a `split` or `merge`, or a `sink`.
+A shape is a list of streams between numbered operators, in the direction of the streams. `kinds`
+has the kind of each operator: a `source`, a `busy` one that may have replicas, a `stateful` one
+that may not, a `split` or `merge`, or a `sink`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from harness.elasticity import Layout, Link
 
 @dataclass(frozen=True)
 class Shape:
-    """`kinds` by operator, `streams` as pairs of operators in the order of their sources."""
+    """Shape of a graph: `kinds` by operator, `streams` as pairs of operators in the order of their
+    sources."""
 
     name: str
     kinds: tuple[str, ...]
@@ -22,19 +25,20 @@ class Shape:
 
     @property
     def busy(self) -> list[int]:
-        """The operators that do the work."""
+        """Operators that do the work."""
         return [index for index, kind in enumerate(self.kinds) if kind in ("busy", "stateful")]
 
 
 def chain(operators: int) -> Shape:
-    """A source, busy operators, a sink."""
+    """Return a chain of a source, busy operators and a sink."""
     return Shape(
         "chain", ("source", *["busy"] * operators, "sink"), tuple((index, index + 1) for index in range(operators + 1))
     )
 
 
 def replicated(width: int) -> Shape:
-    """A split, `width` busy operators side by side, a merge: C-Stream's data parallelism (Figure 3)."""
+    """Return a split, `width` busy operators side by side, and a merge: C-Stream's data parallelism
+    (Figure 3)."""
     kinds = ("source", "split", *["busy"] * width, "merge", "sink")
     lanes = range(2, 2 + width)
     return Shape(
@@ -45,7 +49,10 @@ def replicated(width: int) -> Shape:
 
 
 def tree(depth: int, branching: int) -> Shape:
-    """Each busy operator is followed by a split, which deals its tuples out to `branching` more; the last ones by a sink."""
+    """Return a tree of busy operators.
+
+    A split after each deals its tuples out to `branching` more; the last ones send to a sink.
+    """
     kinds, streams, tips = ["source"], [], [0]
     for level in range(depth):
         following = []
@@ -64,7 +71,11 @@ def tree(depth: int, branching: int) -> Shape:
 
 
 def reverse_tree(depth: int, branching: int) -> Shape:
-    """Sources with a busy operator each; a merge and another busy operator join `branching` of them, and so on, to one sink."""
+    """Return a tree from many sources to one sink.
+
+    Each source has a busy operator; a merge and another busy operator join `branching` of them, and
+    so on.
+    """
     width = branching ** (depth - 1)
     kinds = ["source"] * width
     streams, tips = [], list(range(width))
@@ -89,7 +100,10 @@ def reverse_tree(depth: int, branching: int) -> Shape:
 
 
 def layout(shape: Shape, selectivity: Sequence[float], cpus: int) -> Layout:
-    """As a law sees it. A split deals its tuples out evenly; `selectivity`: tuples sent for one that came in."""
+    """Return the layout that a law sees. A split deals its tuples out evenly.
+
+    `selectivity`: tuples sent for each received.
+    """
     inputs: list[list[int]] = [[] for _ in shape.kinds]
     outputs: list[list[int]] = [[] for _ in shape.kinds]
     for number, (source, target) in enumerate(shape.streams):

@@ -1,8 +1,9 @@
-"""The best configuration of a world, and the least that brings a rate.
+"""The best configuration of a world, and the smallest one that brings a rate.
 
-For a number of threads and a rate each operator needs a number of replicas, the fewest that can do it. So the candidates are a
-line for each number of threads, along which the rate grows; the best of all is the oracle's. A line has `STEPS` rates at equal
-ratios, so the oracle is short of the true best by less than one of them.
+For a number of threads and a rate each operator needs a least number of replicas. So the candidates
+are a line for each number of threads, along which the rate grows; the best of all is the oracle's.
+A line has `STEPS` rates at equal ratios, so the oracle is below the true best by less than one
+step.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ STEPS = 160
 
 
 def replicas_for(world: World, threads: int, rate: float, most: int) -> Vector:
-    """The fewest of each operator that can do the rate, or the most if none can."""
+    """Return the fewest replicas of each operator that can do the rate, or the most if none can."""
     work = world.work(threads, np.ones(world.layout.operators))
     counts = np.ones(world.layout.operators)
     for operator in world.layout.replicable:
@@ -34,14 +35,19 @@ def replicas_for(world: World, threads: int, rate: float, most: int) -> Vector:
 
 
 def best_of(world: World, maximum: int) -> Least:
-    """Over all levels up to the maximum; replicas of an operator up to it, too."""
+    """Return the highest rate over all levels up to the maximum, and the least that brings 99 % of
+    it.
+
+    Operators have at most `maximum` replicas, too.
+    """
     lines = [_line(world, threads, maximum) for threads in range(1, maximum + 1)]
     top = max(rate for line in lines for rate, _ in line)
     return _least(lines, top, 0.99 * top)
 
 
 def least_for(world: World, maximum: int, rate: float) -> Least:
-    """The fewest threads, and the fewest replicas, with which each source could send so much; the best of all if none can."""
+    """Return the fewest threads and replicas with which each source could send the rate, or 99 % of
+    the most if none can."""
     free = replace(world, target=None)
     lines = [_line(free, threads, maximum) for threads in range(1, maximum + 1)]
     top = max(able for line in lines for able, _ in line)
@@ -49,7 +55,8 @@ def least_for(world: World, maximum: int, rate: float) -> Least:
 
 
 def _line(world: World, threads: int, maximum: int) -> list[tuple[float, int]]:
-    """Rates and replicas of all operators."""
+    """Return the candidates with a number of threads: the rate, and the replicas of all operators
+    together."""
     one = np.ones(world.layout.operators)
     most = min(maximum, world.layout.most_replicas)
     work = world.work(threads, one)
@@ -66,6 +73,7 @@ def _line(world: World, threads: int, maximum: int) -> list[tuple[float, int]]:
 
 
 def _least(lines: list[list[tuple[float, int]]], top: float, enough: float) -> Least:
-    """The highest rate of each source, and the fewest threads and replicas, of all operators, that bring enough."""
+    """Return the rate `top`, and the fewest threads and replicas of all operators that bring
+    `enough`."""
     able = [(threads, replicas) for threads, line in enumerate(lines, start=1) for rate, replicas in line if rate >= enough]
     return Least(top, min(threads for threads, _ in able), min(replicas for _, replicas in able))

@@ -1,8 +1,9 @@
-"""A scenario: a graph with costs, a load, bounds and noise; and the library of them.
+"""Scenarios of replicas, a graph with costs, a load, bounds and noise; and the library of them.
 
-The library draws graphs from seeds. Kinds of graphs are split in two: on `CHOSEN_ON` the numbers of our own law may be chosen;
-the others only score. Loads: `full` (sources send all they can), `paced` (a target), `grows` and `falls` (paced; the target
-changes by a factor half-way), `dearer` and `cheaper` (sources send all they can; the cost of the heaviest operator changes).
+The library draws graphs from seeds. The constants of our own law may be chosen on the kinds of
+graphs in `CHOSEN_ON`; the others are held out and only score. Loads: `full` (sources send all they
+can), `paced` (a target), `grows` and `falls` (paced; the target changes by a factor half-way),
+`dearer` and `cheaper` (sources send all they can; the cost of the heaviest operator changes).
 """
 
 from __future__ import annotations
@@ -28,12 +29,15 @@ PERIOD_S = 10.0  # C-Stream §5.2
 PERIODS = 80
 CHANGE_AT = 40
 EACH = 60  # scenarios of a kind
-SPARE = 1.05  # times what the sources send that a law may be ready for
+SPARE = 1.05  # rate that a law may be ready for, as a multiple of the rate of the sources
 
 
 @dataclass(frozen=True)
 class Scenario(any_scenario.Scenario):
-    """A graph with a load. `phases`: the period in which each world begins, and the world."""
+    """Scenario of a graph with a load.
+
+    `phases`: the period in which each world begins, and the world.
+    """
 
     bench: ClassVar[str] = "replicas"
     decides: ClassVar[Decides] = Decides.REPLICAS
@@ -50,36 +54,40 @@ class Scenario(any_scenario.Scenario):
 
     @property
     def layout(self) -> Layout:
-        """The graph, the same in all phases."""
+        """The graph, which is the same in all phases."""
         return self.phases[0][1].layout
 
     def world(self, period: int) -> World:
-        """What there is in a period."""
+        """Return the world of a period."""
         return [world for begin, world in self.phases if begin <= period][-1]
 
     def segments(self) -> list[tuple[int, int]]:
-        """One a world."""
+        """Return the stretches, one for each world."""
         return cut({begin for begin, _ in self.phases}, self.periods)
 
     @property
     def held_out(self) -> bool:
-        """Whether it is of a kind that only scores."""
+        """True if its kind only scores."""
         return self.kind in HELD_OUT
 
     def throughput(self, period: int, configuration: Configuration) -> float:
-        """Tuples/s of each source."""
+        """Return tuples/s of each source, without noise."""
         return self.world(period).rate(configuration.threads, np.array(configuration.replicas, dtype=float))
 
     def best(self, period: int) -> Least:
-        """Within 1 % of the best."""
+        """Return the highest rate, and the least that brings 99 % of it."""
         return best_of(self.world(period), self.bounds.maximum)
 
     def needed(self, period: int, throughput: float) -> Least:
-        """The least with which each source could send 5 % more than it does."""
+        """Return the least with which each source could send 5 % more than it does."""
         return least_for(self.world(period), self.bounds.maximum, SPARE * throughput)
 
     def observer(self) -> Observe:
-        """What an engine would count. The sources' rate varies, and by itself each operator's useful time by half as much."""
+        """Return a function from a period to its reading, with all that an engine would count.
+
+        The sources' rate varies with the noise. Each operator's useful time varies on its own by
+        half as much.
+        """
         noise, generator = noise_of(self), np.random.default_rng(self.seed)
 
         def observe(period: int, configuration: Configuration) -> Reading:
@@ -109,19 +117,19 @@ class Scenario(any_scenario.Scenario):
 
 
 def scenarios(kinds: tuple[str, ...] = CHOSEN_ON + HELD_OUT) -> Iterator[Scenario]:
-    """The library, kind by kind."""
+    """Yield the library, kind by kind."""
     for kind in kinds:
         for number in range(EACH):
             yield drawn(kind, number)
 
 
 def some_of(every: int) -> list[Scenario]:
-    """One in so many of the library."""
+    """Return one in `every` scenarios of the library."""
     return list(scenarios())[::every]
 
 
 def drawn(kind: str, number: int) -> Scenario:
-    """The scenario of a kind with a number: the same each time."""
+    """Return the scenario of a kind with a number, which is the same each time."""
     dice = random.Random(f"{kind} {number}")
     maximum = dice.choice((4, 8, 12, 12, 24))
     shape = _shape(kind, dice)
@@ -162,7 +170,8 @@ def _shape(kind: str, dice: random.Random) -> Shape:
 
 
 def _mixed(dice: random.Random) -> Shape:
-    """A chain with diamonds in it: now and then two or three operators side by side between a split and a merge."""
+    """Return a chain with diamonds: in places two or three operators side by side between a split
+    and a merge."""
     kinds, streams = ["source"], []
 
     def add(kind: str, *before: int) -> int:
@@ -187,7 +196,11 @@ def _selectivity(shape: Shape, dice: random.Random) -> list[float]:
 
 
 def _costs(shape: Shape, dice: random.Random) -> tuple[float, ...]:
-    """Busy operators: all the same, one or two heavy ones, or spread over two decades; the others are cheap [s]."""
+    """Return costs [s].
+
+    Busy operators: all equal, one or two heavy ones, or spread over two decades; the others are
+    cheap.
+    """
     how = dice.choice(("same", "heavy", "spread"))
     heavy = set(dice.sample(shape.busy, min(len(shape.busy), dice.choice((1, 2)))))
     costs = []

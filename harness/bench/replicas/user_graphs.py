@@ -14,8 +14,8 @@
     seed: 7
     phases: [{at: 40, target: 40000, costs: {busy1: 20}}]     # what a phase does not name stays
 
-A topology or graph must be there; all else need not. Which operators may have replicas follows from the graph, as under the
-model `coroutine`.
+A topology or graph is required; all else is optional. The graph determines the operators that may
+have replicas, as under the model `coroutine`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ LEAST_COST = 0.1  # µs a tuple: to hand it on
 
 
 def parse_graphs(document: object) -> list[Scenario]:
-    """The scenarios of a document read from YAML or JSON. Raises UserError naming the place, the rule and the value."""
+    """Return the scenarios of a document read from YAML or JSON.
+
+    Raise UserError naming the place, the rule and the value.
+    """
     return scenarios_of(document, "graphs", _scenario)
 
 
@@ -85,7 +88,7 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
 
 
 def _layout(at: str, entry: Mapping[str, Any], seed: int, cores: int) -> Layout:
-    """As a law sees the graph, each operator of which has to do with some tuples."""
+    """Return the graph as a law sees it. Raise UserError if an operator gets no tuples."""
     graph = graph_of(at, entry, seed)
     try:
         layout = layout_of(graph, Coroutine(), cores)
@@ -104,7 +107,8 @@ def _target(at: str, value: object, default: float | None) -> float | None:
 
 
 def _costs(at: str, given: object, names: Sequence[str], others: Sequence[float]) -> tuple[float, ...]:
-    """Of all operators [s a tuple]; of those that are not named as in `others`."""
+    """Return the costs of all operators [s a tuple]; those of operators without a given cost are in
+    `others`."""
     costs = _by_operator(at, given, names, 1e-3, 1e9, "µs")
     return tuple(1e-6 * costs[name] if name in costs else other for name, other in zip(names, others, strict=True))
 

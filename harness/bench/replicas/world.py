@@ -1,23 +1,26 @@
-"""What a graph of co-routines brings with some threads and replicas: the stationary state, by operators' costs.
+"""Stationary state of a graph of co-routines with some threads and replicas, by operators' costs.
 
-An operator has work: the time of one thread for each tuple that each source sends. A replica is executed by one thread at a
-time, and threads are shared out evenly among those that can go on. So the rate of the sources is that of the narrowest limit:
+An operator's work is the time of one thread for each tuple that each source sends. One thread at a
+time executes a replica, and threads are divided evenly among the replicas that can go on. So the
+rate of the sources is the lowest of these limits:
 
   an operator     replicas / work
   all threads     threads x (1 - scheduling) / all work
   the sources     the target, if they are paced
 
-and a bit less where several limits are as narrow. Work grows with the configuration:
+and a bit less if several limits are equal. Work grows with the configuration:
 
   work_i = tuples_i (cost_i (1 + serial_i (replicas_i - 1)) + ordering, if replicas_i > 1) x slow
   slow   = (1 + contention (n - 1)) max(1, threads / cores),  n = min(threads, cores)
 
-`serial` is the share of an operator's work that its replicas can only do one after the other: a lock, or one device. Threads
-without work take operators up for little (C-Stream §5.1), which costs `idling` of the throughput for each of them.
+`serial` is the share of an operator's work that its replicas can only do one after the other,
+because of a lock or a single device. Threads without work resume operators for little work
+(C-Stream §5.1). Each costs `idling` of the throughput.
 
-The queue before an operator is full as often as one of exponential arrivals and services would be (M/M/1/K): arrivals as fast
-as everything before the port could send, services as fast as everything behind it could take. Time is the engines' thread
-time, which passes for a thread that waits for a core, too.
+The queue before an operator is full as often as one with exponential arrivals and services
+(M/M/1/K): arrivals as fast as everything before the port could send, services as fast as everything
+behind it could take. Time is the engines' thread time, which also passes while a thread waits for a
+core.
 """
 
 from __future__ import annotations
@@ -32,16 +35,20 @@ from harness.elasticity import Layout
 
 Vector = NDArray[np.float64]
 
-SHARPNESS = 40.0  # exponent of the soft minimum: twelve limits as narrow bring 6 % less than one. A guess
+# exponent of the soft minimum: twelve limits as narrow bring 6 % less than one. A guess
+SHARPNESS = 40.0
 SLOTS = 50  # a queue's capacity in batches, for how often it is full. A guess
 
 
 @dataclass(frozen=True)
 class State:
-    """A stationary state. `useful`: threads that execute each operator; `full`: by input port."""
+    """Stationary state. `useful`: mean threads that execute each operator.
+
+    `full`: share of time, by input port.
+    """
 
     rate: float  # tuples/s of each source
-    capacity: float  # the same if it were not for the target
+    capacity: float  # the same without the target
     useful: Vector
     full: Vector
     utilisation: float
@@ -50,7 +57,10 @@ class State:
 
 @dataclass(frozen=True)
 class World:
-    """A graph with the costs of its operators [s a tuple], on a machine. Operators stand behind those that send to them."""
+    """Graph with the costs of its operators [s a tuple], on a machine.
+
+    Operators come after those that send to them.
+    """
 
     layout: Layout
     costs: tuple[float, ...]
@@ -67,13 +77,13 @@ class World:
         return np.array(self.layout.tuples), np.array(self.costs), np.array(self.serial)
 
     def work(self, threads: int, replicas: Vector) -> Vector:
-        """Of each operator, for each tuple that each source sends [thread seconds]."""
+        """Return the work of each operator for each tuple that each source sends [thread seconds]."""
         tuples, costs, serial = self._vectors
         slow = (1.0 + self.contention * (min(threads, self.cores) - 1)) * max(1.0, threads / self.cores)
         return tuples * (costs * (1.0 + serial * (replicas - 1.0)) + self.ordering_s * (replicas > 1.0)) * slow
 
     def capacity(self, threads: int, replicas: Vector) -> float:
-        """Tuples/s that each source could send, whatever its target."""
+        """Return the tuples/s that each source could send without a target."""
         return self._capacity(threads, replicas, self.work(threads, replicas))
 
     def _capacity(self, threads: int, replicas: Vector, work: Vector) -> float:
@@ -84,12 +94,12 @@ class World:
         return rate / (1.0 + self.idling * idle)
 
     def rate(self, threads: int, replicas: Vector) -> float:
-        """Tuples/s that each source sends."""
+        """Return the tuples/s that each source sends."""
         capacity = self.capacity(threads, replicas)
         return capacity if self.target is None else min(self.target, capacity)
 
     def state(self, threads: int, replicas: Vector) -> State:
-        """All that a reading shows, without noise."""
+        """Return the state that a reading shows, without noise."""
         work = self.work(threads, replicas)
         capacity = self._capacity(threads, replicas, work)
         rate = capacity if self.target is None else min(self.target, capacity)
@@ -106,10 +116,12 @@ class World:
         )
 
     def _loads(self, threads: int, replicas: Vector, work: Vector) -> Vector:
-        """Of each input port: what everything before it could send, over what everything behind it could take."""
+        """Return the load of each input port: the rate that all before it could send over the rate
+        that all behind it could take."""
         able = replicas / work
         together = threads * (1.0 - self.scheduling) / float(work.sum())
-        able *= min(1.0, together / float(able.min()))  # too few threads: each operator gets its share, the heaviest too little
+        # too few threads: each operator gets its share, the heaviest too little
+        able *= min(1.0, together / float(able.min()))
         before, behind = able.copy(), able.copy()
         if self.target is not None:
             before[list(self.layout.sources)] = np.minimum(self.target, able[list(self.layout.sources)])
@@ -124,7 +136,7 @@ class World:
 
 
 def _full(load: float) -> float:
-    """How often a queue of `SLOTS` is full."""
+    """Return the share of time for which a queue of `SLOTS` is full."""
     if abs(load - 1.0) < 1e-6:
         return 1.0 / (SLOTS + 1.0)
     if load > 1.0:  # divided by the largest power, which would overflow
@@ -133,7 +145,7 @@ def _full(load: float) -> float:
 
 
 def _length(load: float) -> float:
-    """How many tuples stand in it, on average."""
+    """Return the mean length of a queue of `SLOTS`."""
     if abs(load - 1.0) < 1e-6:
         return SLOTS / 2.0
     if load > 1.0:

@@ -1,9 +1,11 @@
-"""Throughput over thread level, without noise: a curve is a tuple of numbers, for levels 1, 2, … up to its length.
+"""Throughput over thread level, without noise: a curve is a tuple of numbers, for levels 1, 2, … up
+to its length.
 
-The shapes are those that the papers show or name: linear scaling, a peak with a decline behind it, a plateau, the collapse on
-a shared sink, no effect at all, two humps (P17 Figures 9 to 11, ElasticLoadBalance), work in equal shares, Gunther's
-Universal Scalability Law (Guerrilla Capacity Planning, 2007), the knees of machines with SMT. Throughput at level 1 is 1,000
-tuples/s in all of them.
+The shapes are those that the papers show or name: linear scaling, a peak with a decline behind it,
+a plateau, the collapse on a shared sink, no effect at all, two humps (P17 Figures 9 to 11,
+ElasticLoadBalance), work in equal shares, Gunther's Universal Scalability Law (Guerrilla Capacity
+Planning, 2007), the knees of machines with SMT. Throughput at level 1 is 1,000 tuples/s in all of
+them.
 """
 
 from __future__ import annotations
@@ -19,17 +21,18 @@ Shape = Callable[[int], float]
 
 
 def sampled(shape: Shape, levels: int) -> tuple[float, ...]:
-    """The throughputs at levels 1 … `levels` [tuples/s], scaled to `UNIT` at level 1."""
+    """Return the throughputs at levels 1 … `levels` [tuples/s], scaled to `UNIT` at level 1."""
     return tuple(UNIT * shape(level) / shape(1) for level in range(1, levels + 1))
 
 
 def rising(power: float = 1.0) -> Shape:
-    """More threads always bring more; proportionally so with power 1."""
+    """Return a curve that always rises; with power 1 it is proportional."""
     return lambda n: n**power
 
 
 def peak(k: int, slope: float) -> Shape:
-    """Proportional up to level k; behind it each level takes `slope` of what one brought, down to a tenth of the peak."""
+    """Return a curve, proportional up to level k, then falling by `slope` of a level's gain, down
+    to a tenth of the peak."""
     return lambda n: n if n <= k else max(k - slope * (n - k), 0.1 * k)
 
 
@@ -44,7 +47,8 @@ def plateau(k: int) -> Shape:
 
 
 def collapse(k: int, loss: float) -> Shape:
-    """A shared sink: k threads keep it busy, and each further one makes every access dearer by `loss` (P17 §5.2)."""
+    """Return the curve of a shared sink: k threads keep it busy, and each more makes accesses
+    costlier by `loss` (P17 §5.2)."""
     return lambda n: min(n, k) / (1.0 + loss * max(0, n - k))
 
 
@@ -54,17 +58,20 @@ def usl(contention: float, coherence: float) -> Shape:
 
 
 def sharing(share: float) -> Shape:
-    """Proportional from two threads on, each of which brings `share` of what one brings that shares with nobody."""
+    """Return a curve, proportional from two threads on; each of them brings `share` of a single
+    thread's throughput."""
     return lambda n: share * n if n > 1 else 1.0
 
 
 def smt(cores: int, ways: int, share: float) -> Shape:
-    """Proportional up to the number of cores; further hardware threads of a core bring `share` of one; nothing behind them."""
+    """Proportional up to the number of cores; further hardware threads of a core bring `share` of
+    one; nothing behind them."""
     return lambda n: min(n, cores) + share * max(0, min(n, cores * ways) - cores)
 
 
 def humps(first: int, second: int, height: float) -> Shape:
-    """Two peaks: at `first`, and one `height` times as high at `second`, with a dip of a fifth half-way between."""
+    """Two peaks: at `first`, and one `height` times as high at `second`, with a dip of a fifth
+    half-way between."""
 
     def shape(n: int) -> float:
         dip, low = (first + second) / 2, 0.8 * first
@@ -80,12 +87,14 @@ def humps(first: int, second: int, height: float) -> Shape:
 
 
 def shares(parts: int) -> Shape:
-    """Work in equal parts that cannot be cut further: whoever has one more than the others is waited for."""
+    """Return the curve of work in equal parts that cannot be cut further: the others wait for a
+    thread with one part more."""
     return lambda n: parts / math.ceil(parts / n)
 
 
 def wandering(seed: int, levels: int) -> Shape:
-    """A rise of random steepness to a random peak, a random decline, and a roughness of 2 % that no formula fits."""
+    """A rise of random steepness to a random peak, a random decline, and a roughness of 2 % that no
+    formula fits."""
     generator = random.Random(seed)
     k = round(levels ** generator.random())
     power, fall = generator.uniform(0.6, 1.0), generator.uniform(0.0, 1.5)
@@ -94,9 +103,11 @@ def wandering(seed: int, levels: int) -> Shape:
 
 
 def staircase(cores: int, sockets: int, far: float, ways: float) -> Shape:
-    """Cores socket by socket, further sockets bringing `far` of the first; then second threads, which bring `ways` of a core.
+    """Return a curve over cores, socket by socket; then come second threads, which bring `ways` of
+    a core.
 
-    A thread that begins a socket makes all share over the distance: it takes a tenth of what there was.
+    A core of a further socket brings `far` of one of the first. A thread that begins a socket makes
+    all share data over the distance, which costs a tenth of the throughput.
     """
 
     def shape(n: int) -> float:
@@ -110,33 +121,42 @@ def staircase(cores: int, sockets: int, far: float, ways: float) -> Shape:
 
 
 def teeth(width: int, depth: float, knee: int) -> Shape:
-    """Proportional up to `knee` and flat behind it, less up to `depth` the further a level is above a multiple of `width`."""
+    """Proportional up to `knee` and flat behind it, less up to `depth` the further a level is above
+    a multiple of `width`."""
     return lambda n: min(n, knee) * (1.0 - depth * (n % width) / width)
 
 
 def late(begin: int, knee: int) -> Shape:
-    """Nothing up to level `begin`, where each thread even takes a percent; proportional from there to `knee`, then flat."""
+    """Return a curve that falls by a percent a level up to `begin`, is proportional from there to
+    `knee`, and then flat."""
     return lambda n: 1.0 - 0.01 * (n - 1) if n <= begin else (1.0 - 0.01 * (begin - 1)) * min(n, knee) / begin
 
 
 def cusp(k: int, levels: int) -> Shape:
-    """A point at level k, towards which throughput rises the more steeply the nearer it is, from both sides."""
+    """A point at level k, towards which throughput rises the more steeply the nearer it is, from
+    both sides."""
     width = max(k - 1, levels - k)
     return lambda n: 1.0 - 0.95 * math.sqrt(abs(n - k) / width)
 
 
 HELD_OUT = ("staircase", "teeth", "slow", "late", "heavy", "delayed")
-"""Kinds of curves, noise and effects that only score: no number of a law of ours may be chosen by them."""
+"""Held-out kinds of curves, noise and effects.
+
+They only score: no constant of a law of ours may be chosen by them.
+"""
 
 
 def kind_of(name: str) -> str:
-    """What a curve is one of: its name without numbers, and without the size of the machine."""
+    """Return the kind of a curve: its name without numbers, and without the size of the machine."""
     found = re.match(r"(?:wide-)?([a-z]+)", name)
     return found.group(1) if found else name
 
 
 def new_shapes(levels: int) -> dict[str, tuple[float, ...]]:
-    """Curves that our law was not made for. `cusp` is not held out: it was seen that the law fails there, and mended."""
+    """Return curves that our law was not made for.
+
+    `cusp` is not held out, because a fault of the law was corrected by it.
+    """
     half = levels // 2
     shapes: dict[str, Shape] = {
         "staircase-1": staircase(levels // 8, 4, 0.8, 0.2),
@@ -155,7 +175,7 @@ def new_shapes(levels: int) -> dict[str, tuple[float, ...]]:
 
 
 def library(levels: int = 64) -> dict[str, tuple[float, ...]]:
-    """The curves of the bench for a machine with `levels` thread levels, by name."""
+    """Return the curves of the bench for a machine with `levels` thread levels, by name."""
     shapes: dict[str, Shape] = {
         "rising": rising(),
         "rising-0.9": rising(0.9),
@@ -185,7 +205,7 @@ def library(levels: int = 64) -> dict[str, tuple[float, ...]]:
 
 
 def wide_library(levels: int = 256) -> dict[str, tuple[float, ...]]:
-    """Curves for big machines, the knee at 176 hardware threads among them (P17's Xeon)."""
+    """Return curves for big machines, with the knee at 176 hardware threads of P17's Xeon."""
     shapes: dict[str, Shape] = {
         "wide-rising": rising(),
         "wide-knee-176": plateau(176),

@@ -1,13 +1,16 @@
-"""Scenarios with a second objective: keep up with a paced source, within a bound on latency, with the fewest threads.
+"""Scenarios with a second objective: keep up with a paced source, within a bound on latency, with
+the fewest threads.
 
-A curve says how many tuples/s the threads of a level can do. The source sends a *target* rate; what the threads cannot do
-waits, up to `WAITS` seconds' worth, behind which the source is held back. Each of n threads takes s = n / curve(n) a tuple,
-or as long as one alone where threads beyond the best level idle. With utilisation u = target s / n a tuple takes, on average,
+A curve gives the tuples/s that the threads of a level can do. The source sends a *target* rate.
+Tuples beyond the curve wait; once `WAITS` seconds' worth wait, the source is held back. Each of n
+threads takes s = n / curve(n) a tuple, or as long as one alone if threads beyond the best level
+idle. With utilisation u = target s / n a tuple takes, on average,
 
   s + s u^(sqrt(2 (n + 1)) - 1) / (n (1 - u))       (Sakasegawa, Ann. Inst. Stat. Math. 29, 1977: M/M/n)
 
-and, while tuples wait, what has to be done before it. What counts is *useful* throughput: tuples that are late by a factor
-count that much less. So the best level is the lowest one that keeps the target within the bound.
+and, while tuples wait, the time of the tuples before it. The score uses *useful* throughput: tuples
+that are late by a factor count less by that factor. So the best level is the lowest one that keeps
+the target within the bound.
 """
 
 from __future__ import annotations
@@ -24,12 +27,13 @@ from harness.bench.threads.scenario import PERIOD_S, Curve
 from harness.elasticity import Bounds, Decides, Law, Layout, Link, Reading, law_class, make_law
 
 LEVELS, PERIODS, CHANGE_AT = 64, 120, 60
-WAITS = 5.0  # s of the target that may wait. A guess
-SHARES = (0.3, 0.6, 0.85)  # of the most that any level can do: targets
-BOUNDS = (1.2, 2.0, 5.0)  # on latency, in times of the least that any level has at the highest target
+WAITS = 5.0  # seconds' worth of the target that may wait; a guess
+SHARES = (0.3, 0.6, 0.85)  # targets, as shares of the highest throughput of the curve
+# bounds on latency, as multiples of the least latency of any level at the highest target
+BOUNDS = (1.2, 2.0, 5.0)
 NOISES = (0.0, 0.02, 0.05)
 LOADS = {"steady": (1.0,), "grows": (0.4, 1.0), "falls": (1.0, 0.4), "surges": (0.5, 1.0, 0.5)}
-"""Shares of the target, a phase each."""
+"""Shares of the target, one a phase."""
 
 CURVES = ("rising", "rising-0.9", "rising-0.7", "plateau-20", "plateau-40", "usl-late", "usl-contended", "usl-wide", "smt-2")
 CURVES += ("smt-4", "peak-24", "peak-48", "shares-24", "humps-near")
@@ -38,7 +42,11 @@ NEW = ("staircase-1", "staircase-2", "staircase-3", "teeth-4", "teeth-8", "teeth
 
 @dataclass(frozen=True)
 class Paced(any_scenario.Scenario):
-    """`targets` [tuples/s]: one a phase of `PERIODS` / their number periods. `bound_s`: on mean latency, inf: any will do."""
+    """Scenario of a curve beside a paced source.
+
+    `targets` [tuples/s]: one for each phase; phases are equally long. `bound_s`: bound on mean
+    latency; inf: none.
+    """
 
     bench: ClassVar[str] = "paced"
     decides: ClassVar[Decides] = Decides.THREADS
@@ -58,59 +66,70 @@ class Paced(any_scenario.Scenario):
 
     @property
     def layout(self) -> Layout:
-        """A source, and an operator that stands for all work."""
+        """A source, and one operator for all work."""
         links = [Link(0, 1, 1.0, None)]
         return Layout((), (), (0,), links, (1.0, 1.0), (0.0, 0.0), payload=0, cpus=self.bounds.maximum, inputs=1)
 
     def segments(self) -> list[tuple[int, int]]:
-        """One a target."""
+        """Return the stretches, one for each target."""
         count = len(self.targets)
-        return cut({-(-phase * self.periods // count) for phase in range(count)}, self.periods)  # rounded up, as in `target`
+        # rounded up, as in `target`
+        return cut({-(-phase * self.periods // count) for phase in range(count)}, self.periods)
 
     def target(self, period: int) -> float:
-        """Of a period [tuples/s]."""
+        """Return the target of a period [tuples/s]."""
         return self.targets[min(len(self.targets) - 1, period * len(self.targets) // self.periods)]
 
     def needs_s(self, level: int) -> float:
-        """How long a thread takes for a tuple [s]: longer where threads hinder each other, and no longer where they idle."""
+        """Return the time of a thread for a tuple [s].
+
+        It grows if threads hinder each other, but not if they idle.
+        """
         alone = 1.0 / self.curve[0]
         return max(alone, min(level, self._knee) / self.curve[level - 1])
 
     @property
     def _knee(self) -> int:
-        """The lowest level that brings the most: threads beyond it that bring nothing idle."""
+        """Lowest level with the highest throughput; threads beyond it that bring nothing idle."""
         return 1 + self.curve.index(max(self.curve))
 
     def latency_s(self, level: int, target: float, able: float) -> float:
-        """Mean time of a tuple in the system while nothing waits from before [s]; endless where threads cannot keep up."""
+        """Return the mean time of a tuple in the system without a backlog [s]; infinite if threads
+        cannot keep up."""
         if able <= target:
             return math.inf
         need, used = self.needs_s(level), target / able
         return need + need * used ** (math.sqrt(2.0 * (level + 1)) - 1.0) / (level * (1.0 - used))
 
     def throughput(self, period: int, configuration: Configuration) -> float:
-        """Useful tuples/s, in the long run."""
+        """Return useful tuples/s, in the long run."""
         target, able = self.target(period), self.curve[configuration.threads - 1]
         latency = self.latency_s(configuration.threads, target, able)
-        if latency == math.inf:  # as late as what may wait makes it
+        if latency == math.inf:  # the latency of the longest backlog
             latency = WAITS * target / able
         return min(target, able) * min(1.0, self.bound_s / latency)
 
     def best(self, period: int) -> Least:
-        """The fewest threads that bring the most useful tuples."""
+        """Return the fewest threads that bring the most useful tuples."""
         levels = range(self.bounds.minimum, self.bounds.maximum + 1)
         rates = [self.throughput(period, Configuration(level)) for level in levels]
         top = max(rates)
         return Least(top, next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)))
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
-        """As of any scenario. A law that has a setting for the bound on latency is told the bound, if there is one."""
-        told = self.bound_s < math.inf and any(setting.name == "bound" for setting in law_class(name).SETTINGS)
-        law = make_law(name, self.bounds, settings={"bound": self.bound_s} if told else None, layout=self.layout)
+        """Return a law and its first configuration.
+
+        A law with the setting `bound` gets the bound on latency, if there is one.
+        """
+        has_bound = self.bound_s < math.inf and any(setting.name == "bound" for setting in law_class(name).SETTINGS)
+        law = make_law(name, self.bounds, settings={"bound": self.bound_s} if has_bound else None, layout=self.layout)
         return law, Configuration(law.bounds.start)
 
     def observer(self) -> Observe:
-        """All that an engine would count. Noise is of what the threads can do."""
+        """Return a function from a period to its reading, with all that an engine would count.
+
+        Noise is in the throughput that the threads can do.
+        """
         noise, waiting = noise_of(self), 0.0
 
         def observe(period: int, configuration: Configuration) -> Reading:
@@ -142,12 +161,12 @@ class Paced(any_scenario.Scenario):
 
 
 def some_of(every: int) -> list[Paced]:
-    """One in so many of the library."""
+    """Return one in `every` scenarios of the library."""
     return list(scenarios())[::every]
 
 
 def scenarios() -> Iterator[Paced]:
-    """Every curve with every load and target."""
+    """Yield every curve with every load and target."""
     shapes = library(LEVELS) | new_shapes(LEVELS)
     seed = 0
     for name in CURVES + NEW:

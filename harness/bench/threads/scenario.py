@@ -1,12 +1,14 @@
-"""Scenarios of laws that choose threads: a throughput curve with noise, events and bounds; and the library of them.
+"""Scenarios of laws that choose threads: a throughput curve with noise, events and bounds; and the
+library of them.
 
 Events change what a period shows, from the period `at` on, for `length` periods (or to the end):
 
-  scale   throughput of all levels times `factor`: tuples become cheaper or dearer, the best level stays
+  scale   throughput of all levels times `factor`: the cost of tuples changes, the best level stays
   curve   another curve: a phase of the application with a best level of its own
   burst   one period's throughput times `factor`: something shorter than a period
   idle    no tuples
-  cpu     other processes take the CPUs: throughput times `factor`, and the CPU limit says no to who wants to climb
+  cpu     other processes use the CPUs: throughput times `factor`, and the CPU limit refuses more
+          threads
 """
 
 from __future__ import annotations
@@ -37,13 +39,14 @@ Curve = tuple[float, ...]
 
 PERIOD_S = 1.0
 PERIODS = 100
-PHASE = 0.6  # throughput of one thread in another phase: one that changed nothing at the level in use could not be seen
+# throughput of one thread in another phase: a law could not see a phase with unchanged throughput
+PHASE = 0.6
 EVENT_AT = 50  # the period in which the load changes; twice in scenarios that go back
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens. `length` in periods, None: to the end."""
+    """Event in a scenario. `length` in periods; None: to the end."""
 
     kind: str
     at: int
@@ -52,13 +55,13 @@ class Event:
     curve: Curve = ()
 
     def covers(self, period: int) -> bool:
-        """Whether it is on in a period."""
+        """Return True if the event covers a period."""
         return self.at <= period and (self.length is None or period < self.at + self.length)
 
 
 @dataclass(frozen=True)
 class Scenario(any_scenario.Scenario):
-    """A curve: its point at a level is what a period at that level brings."""
+    """Scenario of a curve: its point at a level is the throughput of a period at that level."""
 
     bench: ClassVar[str] = "threads"
     decides: ClassVar[Decides] = Decides.THREADS
@@ -72,14 +75,17 @@ class Scenario(any_scenario.Scenario):
     periods: int = PERIODS
     seed: int = 0
     shape: str = ""  # name of the curve
-    event: str = ""  # name of what happens
-    heavy: bool = False  # whether noise has heavy tails (Student's t with 2 degrees of freedom); drift never has
-    delay: int = 0  # periods until a level shows
-    held_out: bool = False  # whether no number of our laws was chosen on curves of its kind
-    starved: bool = True  # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
+    event: str = ""  # name of the event
+    # True if noise has heavy tails (Student's t with 2 degrees of freedom); drift has none
+    heavy: bool = False
+    delay: int = 0  # periods until a level takes effect
+    held_out: bool = False  # True if no constant of our laws was chosen on curves of its kind
+    # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
+    starved: bool = True
 
     def true(self, period: int, level: int, bursts: bool = True) -> float:
-        """Throughput without noise [tuples/s]; bursts are shorter than a period, so nobody can have a level for them."""
+        """Return throughput without noise [tuples/s]; `bursts`: with bursts, which are too short
+        for a law to follow."""
         curve, factor = self.curve, 1.0
         for event in self.events:
             if not event.covers(period) or (event.kind == "burst" and not bursts):
@@ -94,36 +100,36 @@ class Scenario(any_scenario.Scenario):
 
     @property
     def kind(self) -> str:
-        """What its curve is one of; of a curve of a user's own, its name."""
+        """Kind of its curve; for a user's own curve, its name."""
         return kind_of(self.shape) if self.shape else self.name
 
     def crowded(self, period: int) -> bool:
-        """Whether others have the CPUs."""
+        """Return True if other processes have the CPUs."""
         return any(event.kind == "cpu" and event.covers(period) for event in self.events)
 
     def segments(self) -> list[tuple[int, int]]:
-        """Stretches between which the load changes for longer than a period."""
+        """Return the stretches between which the load changes for longer than a period."""
         lasting = [event for event in self.events if event.kind != "burst"]
         ends = {self.periods if event.length is None else event.at + event.length for event in lasting}
         return cut({event.at for event in lasting} | ends, self.periods)
 
     def throughput(self, period: int, configuration: Configuration) -> float:
-        """Without noise and bursts [tuples/s]."""
+        """Return throughput without noise and bursts [tuples/s]."""
         return self.true(period, configuration.threads, bursts=False)
 
     def best(self, period: int) -> Least:
-        """The lowest level that brings the most."""
+        """Return the lowest level that brings the most."""
         levels = range(self.bounds.minimum, self.bounds.maximum + 1)
         rates = [self.true(period, level, bursts=False) for level in levels]
         top = max(rates)
         return Least(top, next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)))
 
     def stakes(self) -> list[tuple[int, int, float]]:
-        """All stretches, by the tuples that could pass."""
+        """Return all stretches, weighted by the tuples that could pass."""
         return [(begin, end, self.best(begin).throughput * (end - begin)) for begin, end in self.segments()]
 
     def observer(self) -> Observe:
-        """What a curve can show."""
+        """Return a function from a period to its reading, with all that a curve can show."""
         noise, levels = noise_of(self), [self.bounds.start] * self.delay
 
         def observe(period: int, configuration: Configuration) -> Reading:
@@ -139,13 +145,15 @@ class Scenario(any_scenario.Scenario):
                 others_cpu=CROWDED_CPU - 0.1 if crowded else 0.0,
                 utilisation=self._utilisation(period, level, true),
                 congestion=1.0 if true > 0 else 0.0,
-                latency_s=level / true if true > 0 else None,  # Little's law: each thread holds one tuple
+                # Little's law: each thread holds one tuple
+                latency_s=level / true if true > 0 else None,
             )
 
         return observe
 
     def _utilisation(self, period: int, level: int, true: float) -> float:
-        """Share of their time that threads execute operators: what one alone could do, over what each of them did."""
+        """Return the share of their time that threads execute operators: each one's throughput over
+        that of one alone."""
         alone = self.true(period, 1)
         if alone <= 0.0:
             return 0.0
@@ -153,19 +161,20 @@ class Scenario(any_scenario.Scenario):
 
 
 BASES = {"peak": peak(18, 0.5), "plateau": plateau(22), "usl": usl(0.03, 0.0012), "rising": rising(0.8)}
-"""What noise with heavy tails, and effects that show late, are tried with."""
+"""Curves for noise with heavy tails and for delayed effects."""
 
 NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
 
 
 def scenarios() -> Iterator[Scenario]:
-    """The library: every curve with every noise; bounds and events with a choice of curves."""
+    """Yield the library: every curve with every noise; bounds and events with a selection of
+    curves."""
     for number, scenario in enumerate(_all(), start=1):
         yield replace(scenario, seed=number)
 
 
 def some_of(every: int) -> list[Scenario]:
-    """One in so many of the library."""
+    """Return one in `every` scenarios of the library."""
     return list(scenarios())[::every]
 
 
@@ -236,7 +245,7 @@ def _events() -> Iterator[Scenario]:
 
 
 def _sharing() -> Iterator[Scenario]:
-    """Behind all others, whose seeds are their places."""
+    """Yield curves of sharing. They come after those above, because a scenario's seed is its place."""
     for noise, drift in NOISES:
         for share in (0.5, 0.6):
             for levels in (64, 256):
@@ -245,7 +254,11 @@ def _sharing() -> Iterator[Scenario]:
 
 
 def _new() -> Iterator[Scenario]:
-    """Shapes that our law was not made for, noise with heavy tails, effects that show two periods late. Behind all others."""
+    """Yield shapes that our law was not made for, noise with heavy tails, and effects that are two
+    periods late.
+
+    They come last, because a scenario's seed is its place.
+    """
     bounds = Bounds(1, 64, 1)
     for noise, drift in NOISES:
         for name, curve in new_shapes(64).items():

@@ -11,8 +11,8 @@
     seed: 7
     events: [{kind: scale, at: 50, factor: 0.5}]          # see `scenario`; a curve has `throughput`
 
-Only `throughput` must be there, and `max` with an expression. Expressions are those of `expression`. Beside a paced source
-there are no events; a scenario has
+Only `throughput` is required, and `max` with an expression. Expressions are those of `expression`.
+Beside a paced source there are no events; a scenario has
 
   - throughput: 1000 * min(n, 20)                         # what the threads of level n can do [tuples/s], more than 0
     target: [4000, 12000]                                 # that the source sends [tuples/s]; a list: one after the other
@@ -38,7 +38,7 @@ from harness.graph.values import MAX_THREADS
 
 KEYS = ("name", "throughput", "noise", "drift", "events", "min", "max", "start", "periods", "seed")
 PACED_KEYS = (*(key for key in KEYS if key != "events"), "target", "bound")
-LEAST = 1e-9  # tuples/s of threads beside a paced source, and of the source
+LEAST = 1e-9  # least tuples/s of threads beside a paced source, and of the source
 EVENTS: dict[str, tuple[str, ...]] = {
     "scale": ("factor",),
     "curve": ("throughput",),
@@ -49,12 +49,18 @@ EVENTS: dict[str, tuple[str, ...]] = {
 
 
 def parse_scenarios(document: object) -> list[Scenario]:
-    """The scenarios of a document read from YAML or JSON. Raises UserError naming the place, the rule and the value."""
+    """Return the scenarios of a document read from YAML or JSON.
+
+    Raise UserError naming the place, the rule and the value.
+    """
     return scenarios_of(document, "curves", _scenario)
 
 
 def parse_paced(document: object) -> list[paced.Paced]:
-    """The same beside paced sources."""
+    """Return the scenarios of a document beside paced sources.
+
+    Raise UserError as `parse_scenarios` does.
+    """
     return scenarios_of(document, "paced curves", _paced)
 
 
@@ -83,7 +89,10 @@ def _paced(at: str, entry: object, place: int) -> paced.Paced:
 
 
 def _common(at: str, entry: Mapping[str, Any], place: int, periods: int, least: float) -> dict[str, Any]:
-    """What both kinds have: name, curve, bounds, noise, drift, periods, seed. `least`: throughput at any level."""
+    """Return the fields of both kinds: name, curve, bounds, noise, drift, periods, seed.
+
+    `least`: lowest allowed throughput at any level.
+    """
     levels = whole(f"{at}.max", entry.get("max"), 1, MAX_THREADS, default=None)
     curve = _curve(f"{at}.throughput", entry["throughput"], levels, least)
     levels = len(curve) if levels is None else levels
@@ -129,7 +138,8 @@ def _event(at: str, entry: object, levels: int, periods: int) -> Event:
 
 
 def _curve(at: str, value: object, levels: int | None, least: float) -> Curve:
-    """Throughputs of at least `least` at level 1, 2, …; an expression needs to be told how many."""
+    """Return throughputs of at least `least` at level 1, 2, …; an expression needs the number of
+    levels."""
     if isinstance(value, str):
         if levels is None:
             raise UserError(f"{at}: an expression needs the key 'max' beside it")

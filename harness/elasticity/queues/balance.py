@@ -1,35 +1,46 @@
-"""Whether queues fill or drain, and what a period's throughput is worth while they do.
+"""Detection of queues that fill or drain, and the correction of a period's throughput for it.
 
-Of the tuples that are submitted in a period a share arrives at the sinks: the same one in each, as long as queues hold what
-they held. Fewer arrive while queues fill, for what is done to fill them has led nowhere yet; more while they drain. So
-throughput over all operators and at the sinks, in the same unit, lie on either side of what the configuration will bring,
-mostly; while queues drain, upstream of which nobody works, both may lie below it. How far they are apart says how little is
-known (docs/laws-millrace.md has by how much).
+Of the tuples that are submitted in a period a share arrives at the sinks. The share is constant
+while the content of the queues is constant. Fewer tuples arrive while queues fill, because the work
+that fills them has not reached the sinks yet; more arrive while they drain. So throughput over all
+operators and throughput at the sinks, in the same unit, mostly lie on either side of the throughput
+that the configuration will reach. While queues drain and no thread works upstream of them, both may
+lie below it. The larger their distance, the larger the uncertainty (docs/laws-millrace.md has
+numbers).
 """
 
 from __future__ import annotations
 
 import math
 
-BALANCED = 0.1  # of throughput by which the two may be apart where nothing is said to fill or drain; a guess, not tuned
-SETTLES = 6  # periods after a switch from which on the share that arrives is taken for the usual one; a guess, not tuned
-# Of that distance: how far the truth is from throughput over all operators, and the standard deviation of that. Measured on
-# graphs that the bench does not simulate.
+# Distance of the two, as a share of throughput, up to which queues neither fill nor drain; a guess,
+# not tuned.
+BALANCED = 0.1
+# Periods after a switch before the share that arrives counts as the usual one; a guess, not tuned.
+SETTLES = 6
+# As shares of that distance: how far the truth is from throughput over all operators, and its
+# standard deviation. Measured on graphs that the bench does not simulate.
 FILLING, DRAINING = (0.25, 0.35), (0.5, 0.6)
-BEYOND = 1.25  # times as far above throughput over all operators as that at the sinks may the truth be; a guess, not tuned
+# Farthest that the truth may be from throughput over all operators, as a multiple of that distance;
+# a guess, not tuned.
+BEYOND = 1.25
 
 
 class Balance:
-    """The share that arrives at the sinks. That of the first period, before any queue, is taken for the usual one."""
+    """Usual share of tuples that arrives at the sinks.
+
+    At first it is the share of the first period, without any queue.
+    """
 
     def __init__(self) -> None:
         self._usual: float | None = None  # in the logarithm
 
     def off(self, arrived: float | None, still: int) -> float | None:
-        """By how much throughput at the sinks exceeds that over all operators, in the logarithm; None: not known.
+        """Return the logarithm of throughput at the sinks over that of all operators; None if
+        unknown.
 
-        Below 0 queues fill, above they drain. `arrived`: tuples at the sinks over those submitted; `still`: periods since a
-        switch of queues.
+        It is below 0 while queues fill and above 0 while they drain. `arrived`: tuples at the sinks
+        over those submitted. `still`: periods since a switch of queues.
         """
         if not arrived:
             return None
@@ -40,14 +51,16 @@ class Balance:
 
 
 def believed(value: float, off: float) -> tuple[float, float]:
-    """What a period that is so far `off` is taken for, and the standard deviation of that; all in the logarithm."""
+    """Return the corrected value of a period that is `off` by so much, and its standard deviation;
+    all are logarithms."""
     share, doubt = FILLING if off < 0.0 else DRAINING
     return value + share * off, doubt * abs(off)
 
 
 def undecided(value: float, off: float, best: float) -> bool:
-    """Whether a period that is so far `off` leaves open if its configuration is better than the best one so far.
+    """Return True if a period that is `off` by so much does not show whether its configuration
+    beats the best one so far.
 
-    `value`, `best`: throughput over all operators, in the logarithm.
+    `value`, `best`: logarithms of throughput over all operators.
     """
     return abs(off) >= BALANCED and min(value, value + off) <= best < max(value, value + BEYOND * off)

@@ -1,11 +1,13 @@
-"""Placements worth a thought: few queues that divide the work of a graph so that no region has more than a bound.
+"""Candidate placements: few queues that divide the work of a graph so that no region has more work
+than a bound.
 
-Where an operator's work is executed follows from the *dominator tree* of the graph: the parent of an operator is the last one
-that all tuples on their way to it have passed. As long as no queue stands between, it is executed where its parent is. To
-divide a tree by the fewest cuts so that no part weighs more than a bound, go from the leaves to the root, and wherever a
-subtree is too heavy cut off its heaviest children (Kundu and Misra, SIAM J. Comput. 6(1), 1977). A cut above an operator is a
-queue at each of its input ports. Operators that the cut-off branches meet in again (fan-in) may have a queue of their own, or
-none and a lock.
+Where an operator's work is executed follows from the *dominator tree* of the graph: the parent of
+an operator is the last one that all tuples on their way to it have passed. As long as no queue
+stands between, it is executed where its parent is. To divide a tree by the fewest cuts so that no
+part weighs more than a bound, go from the leaves to the root, and wherever a subtree is too heavy
+cut off its heaviest children (Kundu and Misra, SIAM J. Comput. 6(1), 1977). A cut above an operator
+is a queue at each of its input ports. Operators that the cut-off branches meet in again (fan-in)
+may have a queue of their own, or none and a lock.
 """
 
 from __future__ import annotations
@@ -16,13 +18,19 @@ import numpy as np
 
 from harness.elasticity.queues.regions import Flow, Vector
 
-BOUNDS = 160  # on the work of a region that are tried, from that of the heaviest operator to all of it
-COUNTS = 1.22  # of the numbers of queues so found, those that are at least so many times apart are kept
-FEW = 8  # but all up to here
+# number of bounds on a region's work that are tried, from the heaviest operator's work to all work
+BOUNDS = 160
+COUNTS = 1.22  # least ratio of neighbouring numbers of queues that are kept
+FEW = 8  # numbers of queues up to here are all kept
 
 
 class Dominators:
-    """The tree. `parent`: by operator, -1 if it has none; `places`: of all its input ports, empty if one cannot be cut."""
+    """Dominator tree of a graph.
+
+    `parent`: parent of each operator, -1 if it has none. `places`: places of all its input ports,
+    empty if one of them cannot have a queue. `fan_ins`: operators with an input that does not come
+    from their parent.
+    """
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -59,9 +67,11 @@ class Dominators:
 
 
 def placements(tree: Dominators, shares: Sequence[float], hop: float = 0.0) -> list[frozenset[int]]:
-    """Divisions into more and more regions, from no queue to all of them, without and with queues where branches meet.
+    """Return divisions into more and more regions, from no queue to all queues, without and with
+    queues where branches meet.
 
-    `hop`: what a hop over a queue takes of the time that all work takes, half of it before and half behind the queue.
+    `hop`: time of a hop over a queue as a share of the time of all work, half of it before and half
+    behind the queue.
     """
     every = frozenset(place for links in tree.flow.incoming for link in links if (place := link.place) is not None)
     found = dict.fromkeys([frozenset[int](), every])
@@ -74,14 +84,15 @@ def placements(tree: Dominators, shares: Sequence[float], hop: float = 0.0) -> l
 
 
 def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterator[list[int]]:
-    """For a choice of numbers of cuts the operators to be cut off."""
+    """Yield the operators to cut off, for a selection of numbers of cuts."""
     total = sum(shares)
     heaviest = max(max(shares), 1e-4 * total)
     bounds = np.geomspace(heaviest, total, BOUNDS)
     cuts = _cut(tree, shares, hop, bounds)
     counts = cuts.sum(axis=0)
     last = 0
-    for column in range(len(bounds) - 1, -1, -1):  # the last bound that gives a number of cuts is the tightest
+    # the last bound that gives a number of cuts is the tightest
+    for column in range(len(bounds) - 1, -1, -1):
         tightest = column == 0 or counts[column - 1] != counts[column]
         if tightest and counts[column] > 0 and (counts[column] <= FEW or counts[column] >= COUNTS * last or column == 0):
             last = int(counts[column])
@@ -89,12 +100,13 @@ def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterato
 
 
 def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) -> np.ndarray:
-    """Operator x bound: whether the operator is cut off its parent."""
+    """Return a table, operator x bound, that is True where the operator is cut off its parent."""
     half = 0.5 * hop * np.array([0.0 if not links else sum(link.tuples for link in links) for links in tree.flow.incoming])
     count = len(tree.order)
     cuts = np.zeros((count, len(bounds)), dtype=bool)
     weight = np.repeat(np.asarray(shares, dtype=float)[:, None], len(bounds), axis=1)
-    above = np.zeros(count)  # work on the way from the source: where that still fits no pop has to
+    # work on the way from the source: if it fits into the bound, no pop needs to
+    above = np.zeros(count)
     for index in tree.order:
         if tree.parent[index] >= 0:
             above[index] = above[tree.parent[index]] + shares[tree.parent[index]]
@@ -118,7 +130,7 @@ def _cut_one(tree: Dominators, index: int, child: int, bounds: Vector, weight: V
 def _cut_heaviest(
     tree: Dominators, index: int, children: np.ndarray, bounds: Vector, weight: Vector, cuts: np.ndarray, push: Vector
 ) -> None:
-    """The lightest children stay, as many as the bound allows."""
+    """Keep as many of the lightest children as the bound allows, and cut the others off."""
     may = np.array([bool(tree.places[child]) for child in children])
     weight[index] += weight[children[~may]].sum(axis=0)
     children = children[may]
@@ -133,7 +145,8 @@ def _cut_heaviest(
 
 
 def _meetings(tree: Dominators, queued: frozenset[int]) -> Iterator[frozenset[int]]:
-    """The input ports of operators that are called from several regions under a placement, each with its queue from here on."""
+    """Yield the places of each operator that several regions call under a placement, given the
+    queues yielded before."""
     region: dict[int, object] = {}
     for index in tree.order:
         links = tree.flow.incoming[index]
@@ -145,9 +158,10 @@ def _meetings(tree: Dominators, queued: frozenset[int]) -> Iterator[frozenset[in
 
 
 def neighbours(tree: Dominators, shares: Sequence[float], queued: frozenset[int], most: int, turn: int) -> list[frozenset[int]]:
-    """Placements that differ from one by a queue: left out, added, or moved along the streams; `most` of each at most.
+    """Return placements that differ by one queue: removed, added, or moved along the streams; at
+    most `most` of each kind.
 
-    Others with each `turn` 0, 1, 2, ..., those first that are likely to bring more.
+    Each `turn` 0, 1, 2, ... returns others; the likely better ones come first.
     """
     cuts = [index for index in tree.order if tree.places[index] and tree.places[index] <= queued]
     found: dict[frozenset[int], None] = {}
@@ -165,13 +179,14 @@ def neighbours(tree: Dominators, shares: Sequence[float], queued: frozenset[int]
 
 
 def _some(cuts: Sequence[int], most: int, turn: int) -> Sequence[int]:
-    """At most so many, spread over all; others in the next turn."""
+    """Return at most `most` cuts, spread over all of them; the next turn returns others."""
     stride = max(1, -(-len(cuts) // most))
     return cuts[turn % stride :: stride]
 
 
 def _relieving(tree: Dominators, shares: Sequence[float], queued: frozenset[int]) -> list[int]:
-    """Operators without queue, first those where one takes most off the region that they are in."""
+    """Return the operators without a queue, first those whose queue would take the most work off
+    their region."""
     region, below = {}, dict(enumerate(shares))
     whole: dict[int, float] = {}
     for index in reversed(tree.order):

@@ -1,13 +1,15 @@
-"""What measurements say about all configurations: odds of the hypotheses, and a smooth error of the formula.
+"""Inference from measurements to all configurations: odds of the hypotheses, and a smooth error of
+the formula.
 
-The truth is taken for
+The model of a measurement is
 
   log throughput(x) = height + log formula(x, hypothesis) + error(x) + noise
 
-as in the calibration of computer models (Kennedy and O'Hagan, J. R. Stat. Soc. B 63(3), 2001). error(x) is a Gaussian
-process: nearly the same for configurations that are alike, and a little of its own for each. The odds of a hypothesis follow
-from the likelihood of all periods (Rasmussen and Williams, MIT Press 2006, eq. 2.30). What is expected of a configuration
-bends towards what was measured there and nearby, so that in the end measurements count and not the formula.
+as in the calibration of computer models (Kennedy and O'Hagan, J. R. Stat. Soc. B 63(3), 2001).
+error(x) is a Gaussian process: nearly the same for similar configurations, plus a small part of its
+own for each. The odds of a hypothesis follow from the likelihood of all periods (Rasmussen and
+Williams, MIT Press 2006, eq. 2.30). The expectation for a configuration moves towards the
+measurements there and nearby, so that in the end measurements count and not the formula.
 """
 
 from __future__ import annotations
@@ -18,26 +20,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.elasticity.millrace_constants import NOISE_ODDS
 from harness.elasticity.queues.regions import Vector
 
-NOISES = {0.004: 0.25, 0.012: 0.2, 0.025: 0.2, 0.045: 0.15, 0.075: 0.1, 0.13: 0.07, 0.22: 0.03}
-"""Standard deviation of a period's logarithm of throughput, and its odds."""
-
 MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
-"""How wrong the formula is, in `SMOOTH` and `OWN`, and the odds."""
+"""Prior odds by misfit: the factor by which the formula's errors exceed `SMOOTH` and `OWN`."""
 
-# More or less in a period in which all queues fill, and the other way round where they drain (M19 Figure 6). The bench has a
-# surge of this form and size (`bench/queues/scenario.py`); what the law makes of others stands in docs/laws-bench.md.
-SURGE = 0.15
-UNEVEN = 0.01, 0.05  # beside that, after a switch: in any case, and if all came or went; guesses, not tuned
-BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go through
-SURE = 0.05  # deviation of a period after a switch that counts as measured all the same; a guess, not tuned
-SMOOTH = 0.08  # of the error that configurations have in common
-OWN = 0.02  # of each one's own
-FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
-# In the formula: the likelihood counts as if only so much of each period had been seen (Grünwald, ALT 2012).
+# Standard deviation of the surge in a period in which all queues fill, of the opposite sign when
+# all drain (M19 Figure 6). The bench has a surge of this form and size
+# (`bench/queues/scenario.py`); docs/laws-bench.md has results with other surges.
+EXPECTED_SURGE = 0.15
+# Further standard deviation after a switch: after any, and after one of all queues; guesses, not
+# tuned.
+UNEVEN = 0.01, 0.05
+# further standard deviation if the content of a queue takes the period or longer to pass
+BACKLOG = 0.25
+# Largest standard deviation of a period after a switch that still counts as measured; a guess, not
+# tuned.
+SURE = 0.05
+SMOOTH = 0.08  # standard deviation of the error that similar configurations share
+OWN = 0.02  # standard deviation of each configuration's own error
+# Distances at which errors have little in common: doublings of busy threads, doublings of queues,
+# share of other queues.
+FAR = (1.5, 1.5, 0.7)
+# Exponent of the likelihood: it counts as if only this share of each period had been seen
+# (Grünwald, ALT 2012).
 TRUST = 0.6
-MOST = 30  # periods kept
+MAX_PERIODS = 30  # that are kept
 
 
 Place = tuple[frozenset[int], int]  # a configuration: where queues stand, and the thread level
@@ -45,10 +54,11 @@ Place = tuple[frozenset[int], int]  # a configuration: where queues stand, and t
 
 @dataclass(frozen=True, slots=True)
 class Unrest:
-    """Why a period may show more or less than its configuration brings.
+    """Reasons for which a period may show more or less than its configuration brings.
 
-    `came`, `went`: shares of all the queues that there may be, just before it. `held`: share of the period that what a queue
-    holds takes to go through. `doubt`: standard deviation, if it is known how far queues fill or drain (`balance`), else None.
+    `came`, `went`: queues added and removed just before it, as shares of all places. `held`: share
+    of the period that the content of a queue takes to pass. `doubt`: standard deviation if it is
+    known how far queues fill or drain (`balance`), else None.
     """
 
     came: float = 0.0
@@ -58,7 +68,7 @@ class Unrest:
 
     @property
     def switched(self) -> bool:
-        """Whether any queues came or went."""
+        """True if any queues came or went."""
         return self.came > 0.0 or self.went > 0.0
 
 
@@ -66,7 +76,7 @@ CALM = Unrest()
 
 
 class Evidence:
-    """The periods: the configuration of each, and the logarithm of its throughput."""
+    """Measured periods: the configuration of each, and the logarithm of its throughput."""
 
     def __init__(self) -> None:
         self.places: list[Place] = []
@@ -74,47 +84,58 @@ class Evidence:
         self.unrest: list[Unrest] = []
 
     def add(self, place: Place, value: float, unrest: Unrest = CALM) -> None:
-        """One more. Where there are too many periods, the oldest one goes of the configuration that has the most."""
+        """Add a period.
+
+        If there are too many, remove the oldest one of the configuration that has the most.
+        """
         self.places.append(place)
         self.values.append(value)
         self.unrest.append(unrest)
-        if len(self.places) > MOST:
+        if len(self.places) > MAX_PERIODS:
             oldest = self.places.index(max(self.places, key=self.places.count))
             for column in (self.places, self.values, self.unrest):
                 del column[oldest]
 
     def mean(self, place: Place) -> float:
-        """Of the periods at a configuration; those after a switch count only if there are no others."""
+        """Return the mean of the periods at a configuration; periods right after a switch count
+        only if there are no others."""
         columns = zip(self.places, self.values, self.unrest, strict=True)
         seen = [(value, unrest) for at, value, unrest in columns if at == place]
         calm = [value for value, unrest in seen if not unrest.switched]
         return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
 
     def calm(self, place: Place) -> bool:
-        """Whether a period has passed there before which nothing was switched."""
+        """Return True if a period has passed there without a switch of queues before it."""
         return any(at == place and not unrest.switched for at, unrest in zip(self.places, self.unrest, strict=True))
 
     def measured(self, place: Place) -> bool:
-        """Whether a calm period has passed there, or one after a switch in which queues are known to neither fill nor drain."""
+        """Return True if a calm period has passed there, or one after a switch in which queues
+        neither filled nor drained."""
         columns = zip(self.places, self.unrest, strict=True)
         return any(
             at == place and (not each.switched or (each.doubt is not None and each.doubt < SURE)) for at, each in columns
         )
 
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
-        """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
+        """Return the fit to all periods.
+
+        `formula`: log throughput, period x hypothesis. `alike`: covariance of the formula's errors,
+        period x period.
+        """
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
-        extra, own = _disturbed(self.unrest), np.square(list(NOISES))
+        extra, own = _disturbed(self.unrest), np.square(list(NOISE_ODDS))
         cases, rows = [], []
         for misfit, misfit_odds in MISFITS.items():
-            # Along its axes the covariance is diagonal whatever the noise is, which is the same in all directions.
+            # Along its axes the covariance is diagonal for every noise, because noise is the same
+            # in all directions.
             spreads, axes = np.linalg.eigh(misfit**2 * alike + extra)
             along, level = axes.T @ apart, axes.sum(axis=0)
             weights = 1.0 / (np.maximum(spreads, 0.0) + own[:, None])  # noise x axis
             heights = weights @ level**2
-            errors = weights @ along**2 - ((weights * level) @ along) ** 2 / heights[:, None]  # any height: the book's eq. 2.45
+            # any height: the book's eq. 2.45
+            errors = weights @ along**2 - ((weights * level) @ along) ** 2 / heights[:, None]
             scale = np.log(heights) - np.log(weights).sum(axis=1)
-            odds = np.log(list(NOISES.values())) + math.log(misfit_odds)
+            odds = np.log(list(NOISE_ODDS.values())) + math.log(misfit_odds)
             rows.append((odds - 0.5 * TRUST * scale)[:, None] - 0.5 * TRUST * errors)
             cases += [(misfit, axes, weight) for weight in weights]
         joint = np.concatenate(rows)
@@ -130,12 +151,13 @@ class Evidence:
 
 
 def _disturbed(periods: Sequence[Unrest]) -> Vector:
-    """Covariance that switches of queues add: one surge for all, whose size and sign the periods tell, and some for each.
+    """Return the covariance that switches of queues add: a surge common to all periods, and some
+    for each.
 
-    Where it is known how far queues fill or drain there is no surge to be guessed.
+    A period in which it is known how far queues fill or drain has no part in the surge.
     """
     surge = np.array([unrest.came - unrest.went if unrest.doubt is None else 0.0 for unrest in periods])
-    return SURGE**2 * np.outer(surge, surge) + np.diag([_doubt(unrest) ** 2 for unrest in periods])
+    return EXPECTED_SURGE**2 * np.outer(surge, surge) + np.diag([_doubt(unrest) ** 2 for unrest in periods])
 
 
 def _doubt(unrest: Unrest) -> float:
@@ -147,24 +169,29 @@ def _doubt(unrest: Unrest) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """`odds` of the hypotheses and a period's `noise`; the rest is for predictions."""
+    """Result of the inference: `odds` of the hypotheses, a period's `noise`, and terms of the
+    predictions."""
 
     odds: Vector
     noise: float
     height: Vector
     scale: float  # of the covariances of errors
-    wrong: Vector  # the formula in each period, period x hypothesis
+    wrong: Vector  # residuals of the formula, period x hypothesis
     inverse: Vector
     level: Vector
 
     def expected(self, formula: Vector, alike: Vector, which: np.ndarray) -> Vector:
-        """Configuration x hypothesis, of `which` hypotheses; `alike`: configuration x period, the covariance of errors."""
+        """Return expected log throughput, configuration x hypothesis, for `which` hypotheses.
+
+        `alike`: covariance of errors, configuration x period.
+        """
         return self.height[which] + formula + self.scale * alike @ (self.inverse @ self.wrong[:, which])
 
     def spread(self, alike: Vector, with_best: Vector, best: int) -> Vector:
-        """By configuration: standard deviation of its difference from the `best`, as far as the formula's error leaves it open.
+        """Return, by configuration, the standard deviation that the formula's error gives its
+        difference from the `best`.
 
-        `with_best`: covariance of errors with that of the best.
+        `with_best`: covariance of its error with that of the best.
         """
         alike, with_best = self.scale * alike, self.scale * with_best
         explained = alike @ self.inverse

@@ -1,7 +1,8 @@
-"""Operators by what they cost: the groups in which laws switch their queues (M19 §3.1).
+"""Groups of operators of similar cost, whose queues laws switch together (M19 §3.1).
 
-A law that follows M19 decides on operators, not on ports: all ports of an operator that are places are switched together. Costs
-are shares of the work as the profiler saw them; one that is not known counts as 0.
+A law that follows M19 decides on operators, not on ports: all ports of an operator that are places
+are switched together. Costs are shares of the work as the profiler saw them; one that is not known
+counts as 0.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from harness.elasticity.layout import Layout
 
 GROUPS = 9
-"""How many there are, the lightest first; in M19 nobody says, in IBM Streams these."""
+"""Number of groups, the lightest first. M19 names no number; this is that of IBM Streams."""
 
 Groups = list[list[int]]
 """Operators by group; within a group in ascending order."""
 
 
 def places_of_operators(layout: Layout) -> dict[int, tuple[int, ...]]:
-    """The places of each operator that has any, ascending."""
+    """Return the places of each operator that has any, ascending."""
     found: dict[int, tuple[int, ...]] = {}
     for place, operator in sorted(enumerate(layout.at), key=lambda pair: pair[1]):
         found[operator] = (*found.get(operator, ()), place)
@@ -27,12 +28,13 @@ def places_of_operators(layout: Layout) -> dict[int, tuple[int, ...]]:
 
 
 def places(found: Mapping[int, tuple[int, ...]], operators: Iterable[int]) -> frozenset[int]:
-    """The places of some operators."""
+    """Return the places of some operators."""
     return frozenset(place for operator in operators for place in found[operator])
 
 
 def by_halves(operators: Iterable[int], costs: Sequence[float]) -> Groups:
-    """Logarithmic: the last group is (max/2, max], the one before it (max/4, max/2], ...; the first holds all the rest."""
+    """Return logarithmic groups: the last is (max/2, max], the one before it (max/4, max/2], ...;
+    the first has the rest."""
     known = {operator: _cost(costs, operator) for operator in operators}
     heaviest = max(known.values(), default=0.0)
     groups: Groups = [[] for _ in range(GROUPS)]
@@ -43,7 +45,10 @@ def by_halves(operators: Iterable[int], costs: Sequence[float]) -> Groups:
 
 
 def by_parts_of_the_heaviest(operators: Iterable[int], costs: Sequence[float]) -> Groups:
-    """Not logarithmic, as IBM Streams adds queues: from the last group on (max/2, max], (max/3, max/2], (max/4, max/3], ..."""
+    """Return the groups in which IBM Streams adds queues.
+
+    They are not logarithmic: from the last one on (max/2, max], (max/3, max/2], (max/4, max/3], ...
+    """
     known = {operator: _cost(costs, operator) for operator in operators}
     heaviest = max(known.values(), default=0.0)
     groups: Groups = [[] for _ in range(GROUPS)]
@@ -54,7 +59,10 @@ def by_parts_of_the_heaviest(operators: Iterable[int], costs: Sequence[float]) -
 
 
 def by_doubles_of_the_lightest(operators: Iterable[int], costs: Sequence[float]) -> Groups:
-    """As IBM Streams removes queues: cost 0 first, then [min, 2 min), [2 min, 4 min), ...; the last group has the rest."""
+    """Return the groups in which IBM Streams removes queues.
+
+    The first has cost 0, then follow [min, 2 min), [2 min, 4 min), ...; the last has the rest.
+    """
     known = {operator: _cost(costs, operator) for operator in operators}
     lightest = min((cost for cost in known.values() if cost > 0.0), default=1.0)
     groups: Groups = [[] for _ in range(GROUPS)]

@@ -1,7 +1,9 @@
-"""How fast a graph may be under placements of queues: what each of their parts has to do (`regions`), and the formula (`physics`).
+"""Predicted throughput of a graph under placements of queues: the loads of its parts (`regions`)
+and the formula (`physics`).
 
-One pass in the direction of the streams tells who executes each operator, and one against it adds up the work. A law asks for
-hundreds of configurations under dozens of hypotheses in each step, so this is compiled.
+One pass in the direction of the streams finds the region or lock that executes each operator; one
+against it adds up the work. A law asks for hundreds of configurations under dozens of hypotheses in
+each step, so this is compiled.
 """
 
 import numpy as np
@@ -10,7 +12,8 @@ from libc.math cimport exp, log, sqrt
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
-from harness.elasticity.queues.regions import BATCH, CALL, Loads
+from harness.elasticity.layout import BATCH
+from harness.elasticity.queues.regions import CALL, Loads
 
 cdef struct Work:
     double work, pushes, pops, entries, single
@@ -40,12 +43,13 @@ cdef inline bint _covers(const Work& one, const Work& other) noexcept nogil:
 
 
 cdef inline double _power(double base, double exponent) noexcept nogil:
-    """Of a base from 0 to 1, the ends without a logarithm."""
+    """Return the power of a base from 0 to 1; the ends need no logarithm."""
     return base if base <= 0.0 or base >= 1.0 else exp(exponent * log(base))
 
 
 cdef class Limits:
-    """Placements of a flow by number, in the order in which they were added; `shares`: each operator's part of the work."""
+    """Placements of a flow, numbered in the order in which they were added; `shares`: each
+    operator's share of the work."""
 
     cdef object flow
     cdef int operators, places, heads
@@ -61,7 +65,7 @@ cdef class Limits:
     cdef int own_threads
 
     def __init__(self, flow, shares):
-        """`flow`: a `regions.Flow`."""
+        """Take a `regions.Flow` and the shares of the work."""
         columns = flow.columns
         self.flow = flow
         self.operators, self.places, self.heads = len(flow.order), len(flow.layout.ports), flow.heads
@@ -71,7 +75,7 @@ cdef class Limits:
         self.back_source, self.back_head, self.back_through = columns.back_source, columns.back_head, columns.back_through
 
     def loads(self, queued):
-        """What each part has to do under a placement, as `regions.Loads`."""
+        """Return the load of each part under a placement, as `regions.Loads`."""
         self._measure(queued)
         table = np.array(
             [(p.todo.work, p.todo.pushes, p.todo.pops, p.todo.entries, p.todo.single, p.contenders) for p in self.parts]
@@ -86,7 +90,10 @@ cdef class Limits:
         )
 
     def add(self, queued):
-        """One more placement: its number. Of its parts those are kept that no other one exceeds in everything."""
+        """Add a placement and return its number.
+
+        Keep only those of its parts that no other part exceeds in everything.
+        """
         cdef Placement placement
         cdef double most = -1.0
         cdef size_t begin = self.kept.size()
@@ -106,15 +113,19 @@ cdef class Limits:
         return self.placements.size() - 1
 
     def busy(self, int number, int level):
-        """Threads that find work at a level."""
+        """Return the number of threads that find work at a level."""
         return int(self.placements[number].own_threads + min(level, self.placements[number].queues))
 
     def hops(self, int number):
-        """Over queues, for a tuple of each source."""
+        """Return the number of hops over queues for a tuple of each source."""
         return self.placements[number].hops
 
     def ideal(self, int number):
-        """Throughput if queues cost nothing and each of the graph's own threads is a CPU, in units of that of all work on one."""
+        """Return the throughput if queues cost nothing and each of the graph's own threads has a
+        CPU.
+
+        The unit is the throughput of all work on one CPU.
+        """
         cdef double most = 1.0 / self.placements[number].own_threads
         cdef int part
         for part in range(self.placements[number].begin, self.placements[number].end):
@@ -122,7 +133,8 @@ cdef class Limits:
         return 1.0 / most
 
     def log_throughput(self, const long[::1] numbers, const long[::1] levels, const double[:, ::1] hypotheses):
-        """Configuration x hypothesis; a configuration is the number of its placement, and a level."""
+        """Return log throughput, configuration x hypothesis; a configuration is the number of a
+        placement, and a level."""
         cdef Py_ssize_t row, column, rows = numbers.shape[0], columns = hypotheses.shape[0]
         result = np.empty((rows, columns))
         cdef double[:, ::1] out = result
@@ -133,7 +145,7 @@ cdef class Limits:
         return result
 
     cdef double _formula(self, const Placement& at, long level, const double* of) noexcept nogil:
-        """`of`: in the order of `physics.COLUMNS`."""
+        """Return log throughput; `of`: a hypothesis, in the order of `physics.COLUMNS`."""
         cdef double busy = at.own_threads + min(<double> level, at.queues)
         cdef double knee = of[8], within = min(busy, knee), serial = of[7], sharp = of[10], entry = of[5]
         cdef bint single = of[4] > 0.5
@@ -145,7 +157,7 @@ cdef class Limits:
         if at.end > at.locks:
             dearer = entry * (1.0 + of[6] * sqrt(min(at.contenders, busy) - 1.0))
             lock = self._most(at.locks, at.end, hop, of[3], dearer, single)
-        if busy >= at.own_threads + at.queues and busy <= knee:  # nobody waits for a thread
+        if busy >= at.own_threads + at.queues and busy <= knee:  # no region waits for a thread
             region *= 1.0 + serial * (busy - 1.0)
             threads = 0.0
         else:
@@ -158,7 +170,7 @@ cdef class Limits:
         return -log(slowest) - log(apart) / sharp
 
     cdef double _most(self, int begin, int end, double hop, double push, double entry, bint single) noexcept nogil:
-        """The time of the part that takes the longest."""
+        """Return the time of the part that takes the longest."""
         cdef double most = 0.0
         cdef const Work* todo
         cdef int part
@@ -172,7 +184,7 @@ cdef class Limits:
         return most
 
     cdef void _keep(self, size_t begin, bint locks) noexcept nogil:
-        """Regions or locks that no other one covers, behind those from `begin` on."""
+        """Append the regions or locks that no other one covers to those from `begin` on."""
         cdef size_t part, other, end
         cdef bint covered
         for part in range(self.parts.size()):
@@ -193,7 +205,7 @@ cdef class Limits:
         return <int> self.parts.size() - 1
 
     cdef _measure(self, queued):
-        """The parts of a placement."""
+        """Compute the parts of a placement."""
         cdef vector[int32_t] part_of, of_head, seen, begins
         cdef vector[double] pieces
         cdef vector[Work] todo
@@ -262,14 +274,14 @@ cdef class Limits:
                         _more(todo[self.source[e]], todo[i], self.share[e])
 
     cdef int _region(self, vector[int32_t]& of_head, int head) noexcept nogil:
-        """The region that begins at a port that has a queue."""
+        """Return the region that begins at a port that has a queue."""
         if of_head[head] < 0:
             of_head[head] = self._new(1.0)
             self.own_threads += head >= self.places
         return of_head[head]
 
     cdef void _hop(self, vector[int32_t]& of_head, int head, Work& sender, double tuples) noexcept nogil:
-        """Over a queue that comes and goes."""
+        """Add a hop over a queue that may be switched."""
         if head < self.places:
             sender.pushes += tuples
             self.parts[self._region(of_head, head)].todo.pops += tuples
@@ -277,5 +289,5 @@ cdef class Limits:
 
 
 def loads_of(flow, shares, queued):
-    """The loads under one placement."""
+    """Return the loads under one placement."""
     return Limits(flow, shares).loads(queued)

@@ -1,29 +1,33 @@
-"""M19's law: queues where they bring something, threads as long as they do, in turn (M19 Figure 7).
+"""M19's law: it adds queues and threads in turn, as long as they bring throughput (M19 Figure 7).
 
-The thread level is the primary adjustment: where it changes, the queues are searched anew for it (`middleware19_search`),
-unless one of two optimisations says that it is not worth it (§3.3). T is the throughput of a period, N its level. At first no
-operator has a queue, N is the lowest level, and the first period is the baseline of a search up. Then, each period:
+The thread level is the primary adjustment. After a change of level the law searches for queues
+again (`middleware19_search`), unless one of two optimisations says that a search is not worth it
+(§3.3). T is the throughput of a period, N its level. At first no operator has a queue, N is the
+lowest level, and the first period is the baseline of a search up. Then, each period:
 
-  a search is under way      a step of it. If it is over: with a change, the record is [N, N]; without, the record's range takes
-                             in N. From the next period on the thread law steps again
+  a search is under way      a step of it. If it is over: with a change, the record is [N, N];
+                             without, the record's range takes in N. From the next period on the
+                             thread law steps again
   N is new, from N'          satisfied:  T / T' - 1 > satisfaction · (N / N' - 1)          no search
                              history:    N within the record's range                       no search
                                          N above it                                        a search up, T its baseline
                                          N below it                                        a search down, T its baseline
-  otherwise, or no search    a step of the thread law; if it says that the load has changed: no queue, no record, and the first
-                             period that tells of that state (below) is the baseline of a search up
+  otherwise, or no search    a step of the thread law; if it says that the load has changed: no
+                             queue, no record, and the first period that shows that state (below) is
+                             the baseline of a search up
 
-What M19 leaves open, and what is done here:
+M19 leaves some points open. This law fills them so:
 
-  * The thread law is P17's, with the steps and the idea of a change in load of the system that M19 measured (`streams`): up by
-    doubling to the maximum, down by bisection, which gives the levels that §3.3 names, 8, 16, 32, 64, 96, 80; and 20 % in six
-    periods in a row, for at P17's 5 % a search would begin anew at any noise. Its fault at the maximum is mended.
-  * What the thread law knew: a search that changes something makes its T the level's first; one up has all higher levels looked
-    at again, or it would not climb any more.
-  * Satisfaction is asked with the new level's own first period, and only if the level grew.
-  * M19's periods of 5 s are longer than queues take to drain. Where they are not, costs that are read right after all queues
-    were dropped are those of the tuples that the queues still hold, groups made of them hold few operators, and the search ends
-    with those (`Drain`).
+  * The thread law is P17's, with the steps and the idea of a change in load of the system that M19
+    measured (`streams`): up by doubling to the maximum, down by bisection, which gives the levels
+    that §3.3 names, 8, 16, 32, 64, 96, 80; and 20 % in six periods in a row, since at P17's 5 % any
+    noise would start a new search. Its fault at the maximum is mended.
+  * A search that changes something makes its T the level's first T in the thread law; a search up
+    also makes all higher levels untrusted, or the law would not climb any more.
+  * Satisfaction is judged by the new level's own first period, and only if the level grew.
+  * M19's periods of 5 s are longer than queues take to drain. In shorter periods, costs right after
+    all queues were dropped are those of the tuples that the queues still hold. Groups made of such
+    costs hold few operators, and the search would end with those. So the law waits (`Drain`).
   * Without `history` each change of the level makes a search: up if it grew, down if it fell.
   * A search down keeps only what brings more than SENS, as the same algorithm in reverse does.
 
@@ -59,28 +63,31 @@ class Middleware19(Law):
     )
 
     def begin(self) -> None:
-        """It begins without queues."""
+        """Begin without queues."""
         self._places = places_of_operators(self.layout)
         self._threads = Streams(self.bounds, self.cpu)
         self._threads.sensitivity = self.set["sensitivity"]
-        self._threads.untrust(self.bounds.start)  # or a maximum of up to twice the start would count as known to bring nothing
+        # else a maximum of up to twice the start would count as useless
+        self._threads.untrust(self.bounds.start)
         self._dice = random.Random(self.set["seed"])
         self._level = self.bounds.start
         self._on: set[int] = set()  # operators with queues, outside a search
         self._search: Search | None = None
-        self._due = True  # a search up begins with the next period that tells of the state without queues
+        # a search up begins with the next period that shows the state without queues
+        self._due = True
         self._drain = Drain(self.layout)
-        self._record: tuple[int, int] | None = None  # lowest and highest level that the queues are known to suit
+        # lowest and highest level that the queues are known to suit
+        self._record: tuple[int, int] | None = None
         self._came_from: tuple[int, float] | None = (
             None  # level and throughput [tuples/s] before the present level's first period
         )
 
     def cpu_limit(self) -> CpuLimit:
-        """By the last period, as P17."""
+        """Return P17's limit, which looks at the last period."""
         return LastPeriod(self.set["cpu_limit"])
 
     def decide(self, reading: Reading) -> Decision:
-        """`adapt` of Figure 7."""
+        """Return the next decision: `adapt` of Figure 7."""
         came_from, self._came_from = self._came_from, None
         if self._search is not None:
             self._search.step(reading.throughput)
@@ -97,10 +104,10 @@ class Middleware19(Law):
             return self._step_threads(reading, f"{why}; ")
         return self._begin(direction > 0, reading, why)
 
-    # -- queues --------------------------------------------------------------------------------------------------------------
+    # -- queues ------------------------------------------------------------------------------------
 
     def _direction(self, level: int, throughput: float, now: float) -> tuple[int, str]:
-        """1: a search up; -1: down; 0: none. And why."""
+        """Return the direction of the next search, 1 up, -1 down, 0 none, and the reason."""
         here = self._level
         expected = 1.0 + self.set["satisfaction"] * (here / level - 1.0)
         if self.set["satisfied"] and here > level and now > throughput * expected:
@@ -121,7 +128,7 @@ class Middleware19(Law):
         return self._step_threads(reading, f"{why}, {search.reason}; ")
 
     def _searched(self, search: Search, why: str = "") -> Decision:
-        """What follows from the present state of a search."""
+        """Return the decision that follows from the present state of a search."""
         reason = f"{why}{search.reason}"
         if not search.over:
             self._search = search
@@ -141,7 +148,7 @@ class Middleware19(Law):
         else:
             self._record = (min(self._record[0], self._level), max(self._record[1], self._level))
 
-    # -- threads -------------------------------------------------------------------------------------------------------------
+    # -- threads -----------------------------------------------------------------------------------
 
     def _step_threads(self, reading: Reading, why: str = "") -> Decision:
         decision = self._threads.decide(reading)

@@ -1,21 +1,28 @@
-"""Millrace's own law of queues and threads: a Bayesian search over placements and levels that knows the graph.
+"""Millrace's own law of queues and threads: a Bayesian search over placements and levels that knows
+the graph.
 
-What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`),
-and what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a
-thousand hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
-correct (`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`). When no look promises
-`tolerance` it goes to the best one that it has been at.
-A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Where
-tuples are so dear that a queue holds the work of a whole period, a switch disturbs for long: looks have to promise more there,
-and what they show is believed less. While queues fill or drain (`balance`) it waits, if that leaves open whether a look was
-good, but no more than `WAITS` periods. Levels are at most twice the best one, so that few threads stay few where few do; but
-before it settles it looks once what queues everywhere bring.
+The graph and the costs of its operators show which placements divide the work well (`cuts`) and how
+much each can bring at most (`regions`, `physics`). They do not show other facts, such as the cost
+of a queue relative to the work. For these the law keeps a thousand hypotheses with odds, which each
+period's throughput updates, and an error of the formula, which measurements correct (`evidence`). A
+*look* is a period at a configuration that was chosen to learn about it. The law goes to the
+configuration (`options`) that is most worth a look (`outlook`). If no look promises `tolerance`, it
+goes to the best one that it has measured.
 
-Settled, it watches throughput (`watch`) and where the work is (`work_shares`). For another load it begins anew; so it does if
-the work has moved within the graph, although throughput is what it was.
+The law undoes a look that hurts at once: the next configuration is the best one, or one that is
+expected to be better. If tuples are so costly that a queue holds the work of a whole period, a
+switch disturbs for long. Then looks have to promise more, and their measurements weigh less. While
+queues fill or drain (`balance`) and it is unclear whether a look was good, the law waits, at most
+`LOOK_WAIT_PERIODS`. It looks at levels up to twice the best one, so that it uses few threads where
+few are enough. Before it settles it looks once at queues everywhere.
 
-All numbers were chosen on the bench of placements, with other seeds than it is run with; but for those about queues that take
-long to fill (`FILLS`, `BACKLOG`, `SLOW_PRICE`), which were chosen by a few runs of pipelines of 10,000 FLOP on two CPUs.
+After it has settled it watches throughput (`watch`) and the shares of the work (`work_shares`). It
+begins anew for another load, and also if the work has moved within the graph while throughput is
+unchanged.
+
+All numbers were chosen on the bench of placements, with other seeds than it is run with. The
+exceptions are those about queues that take long to fill (`SLOW_QUEUE_GAIN`, `BACKLOG`,
+`SLOW_QUEUE_PRICE`): a few runs of pipelines of 10,000 FLOP on two CPUs gave them.
 """
 
 from __future__ import annotations
@@ -25,32 +32,39 @@ import math
 import numpy as np
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
-from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
+from harness.elasticity.law import PROFILE_PERIODS, Decides, Decision, Law, Reading, Setting
+from harness.elasticity.millrace_constants import LEARNING_PERIODS, MAX_PRINTED_LOG_RATIO
 from harness.elasticity.queues.balance import BALANCED, Balance, believed, undecided
 from harness.elasticity.queues.evidence import Evidence, Fit, Place, Unrest
 from harness.elasticity.queues.limits import Limits
 from harness.elasticity.queues.options import Options, Placements
-from harness.elasticity.queues.outlook import HURTS, Survey
+from harness.elasticity.queues.outlook import HURTFUL_LOSS, Survey
 from harness.elasticity.queues.physics import HOP, draw
 from harness.elasticity.queues.watch import Watch
 from harness.elasticity.queues.work_shares import WorkShares, elsewhere
 
-TIRES = 5.0  # looks after which the next one has to promise twice as much
-TWICE = 2  # periods in a row that may bring less than the best one
-LEARNS = 9  # settled periods that still count as measurements
+# Looks after which the next one has to promise twice as much. The threshold grows with the square
+# of the looks, unlike that of the law of threads.
+PLACEMENT_LOOKS_UNTIL_THRESHOLD_DOUBLES = 5.0
+# periods in a row below the best configuration after which the law returns to it
+MAX_HURTFUL_PERIODS = 2
 HYPOTHESES = 1024  # a power of two
-MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
-UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
-FILLED = 0.5  # of a queue, about
-WAITS = 2  # periods after a switch in which a look is not judged while queues fill or drain; a guess, not tuned
-DRAINS = 3  # and at a place that it has measured before, where its queues may still drain; a guess, not tuned
-PROFILED = 4  # periods that the profiler looks back, at most (`simulator/engine.pyx`; `measurement/run.py`)
-FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
+MOVED = 0.03  # share of the work that must be at other operators for the graph to be divided anew
+FILLED = 0.5  # usual fill of a queue, about
+# Periods after a switch for which the law may put off its judgement of a look while queues fill or
+# drain; a guess, not tuned.
+LOOK_WAIT_PERIODS = 2
+# Periods after a switch to a measured configuration for which its queues may still drain; a guess,
+# not tuned.
+DRAIN_WAIT_PERIODS = 3
+# Further gain, as a share of throughput, that a look has to promise if the content of a queue takes
+# a period to pass.
+SLOW_QUEUE_GAIN = 0.1
 SEED = 2019
 
 
 class Millrace(Law):
-    """See the module."""
+    """Millrace's law of queues and threads, as the module describes it."""
 
     name = "millrace"
     summary = "Bayesian search over placements and levels with a model of the graph: our own"
@@ -63,23 +77,23 @@ class Millrace(Law):
     )
 
     def begin(self) -> None:
-        """As every law that places queues."""
+        """Begin without queues and without measurements."""
         self._graph = Placements(self.layout)
         self._shares = WorkShares(self.layout)
         self._generator = np.random.default_rng(SEED)
         self._watch: Watch | None = None
-        self._last: frozenset[int] = frozenset()  # placement of the last period that said something
+        self._last: frozenset[int] = frozenset()  # placement of the last period that was measured
         self._still = 0  # periods since queues were switched
-        self._held = 0.0  # share of a period that what a queue holds takes to go through
+        self._held = 0.0  # share of a period that the content of a queue takes to pass
         self._balance = Balance()
         self._forget()
 
     def cpu_limit(self) -> CpuLimit:
-        """Others come first."""
+        """Return a limit that leaves the CPUs to other processes."""
         return LeaveToOthers(float(self.set["cpu_limit"]))
 
     def decide(self, reading: Reading) -> Decision:
-        """What to do after a period."""
+        """Return the configuration for the next period."""
         self._granted: bool | None = None
         level = self.bounds.clamp(reading.threads)
         queued = frozenset(place for place in reading.queued if 0 <= place < len(self.layout.ports))
@@ -90,7 +104,7 @@ class Millrace(Law):
             return Decision(level, "no tuples: says nothing → stay", "idle", queued)
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return self._make_room((queued, level), reading.others_cpu)
-        self._last = queued  # so a switch before periods that say nothing is one before the first that does
+        self._last = queued  # a switch before skipped periods counts for the first measured one
         value = math.log(reading.throughput)
         off = self._balance.off(reading.arrived, self._still)
         waits = self._waits((queued, level), value, off)
@@ -112,7 +126,11 @@ class Millrace(Law):
         return self._choose(place, "the work has moved: " if moved else "")
 
     def _make_room(self, place: Place, others_cpu: float) -> Decision:
-        """While others have the CPUs it does not stay at a look, but at the best one known that needs no more of them."""
+        """Return the decision while other processes have the CPUs.
+
+        The law does not stay at a look then. It goes to the best measured configuration that needs
+        no more CPUs.
+        """
         reason, target, options = f"others have {others_cpu:.0%} of the CPUs: says nothing", place, self._options
         if self._settled is None and options is not None:
             row = options.row(place)
@@ -124,29 +142,33 @@ class Millrace(Law):
         what = f"{self._named(options.row(target))} is the best so far"
         return Decision(target[1], f"{reason}, and {what} → there", "crowded", target[0])
 
-    # -- what it knows --------------------------------------------------------------------------------------------------------
+    # -- what it knows -----------------------------------------------------------------------------
 
     def _waits(self, place: Place, value: float, off: float | None) -> str:
-        """Why a period says nothing, if queues fill or drain in it; empty if it says something. `off` as in `Balance`."""
+        """Return the reason to skip a period because queues fill or drain; empty if it counts.
+
+        `off`: see `Balance`.
+        """
         known = self._evidence.measured(place)
-        if off is None or not self._evidence.places or self._still >= (DRAINS if known else WAITS):
+        if off is None or not self._evidence.places or self._still >= (DRAIN_WAIT_PERIODS if known else LOOK_WAIT_PERIODS):
             return ""
         best = max(self._evidence.mean(each) for each in dict.fromkeys(self._evidence.places))
         if abs(off) < BALANCED if known else not undecided(value, off, best):
             return ""
-        return f"queues {'fill' if off < 0.0 else 'drain'} ({math.expm1(min(off, UNTOLD)):+.0%} at the sinks)"
+        return f"queues {'fill' if off < 0.0 else 'drain'} ({math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%} at the sinks)"
 
     def _look_at_costs(self, reading: Reading, place: Place) -> bool:
-        """Learn where the work is. True if it is somewhere else than it was."""
+        """Update the shares of the work. Return True if the work has moved."""
         if len(reading.costs) != self.layout.operators:
             return False
         busy, pure = len(self.layout.sources) + min(place[1], len(place[0])), 1.0
         if self._options is not None:
             pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row(place)))
-        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure, place if self._still >= PROFILED else None)
+        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure, place if self._still >= PROFILE_PERIODS else None)
 
     def _know(self, value: float, queued: frozenset[int]) -> None:
-        """What there is to choose from, as a first period says how dear the work is; anew as it becomes clear where it is."""
+        """Build the options from the first estimate of the cost of the work; rebuild them when the
+        profile shows it elsewhere."""
         shares, looks = self._shares.shares, self._shares.looks
         if self._options is None:
             limits = Limits(self._graph.flow, shares)
@@ -161,13 +183,13 @@ class Millrace(Law):
         self._options = Options(self._graph, self.bounds, shares, self._hop())
 
     def _hop(self) -> float:
-        """What a hop over a queue takes of the time that all work takes, as far as is known."""
+        """Return the expected cost of a hop over a queue as a share of all work."""
         return math.exp(float(self._odds @ np.log(np.maximum(self._hypotheses[:, HOP], 1e-12))))
 
-    # -- searching ------------------------------------------------------------------------------------------------------------
+    # -- searching ---------------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        """Begin anew."""
+        """Begin anew: drop all options and measurements."""
         self._options: Options | None = None
         self._evidence = Evidence()
         self._settled: Place | None = None
@@ -175,26 +197,27 @@ class Millrace(Law):
         self._hurt = 0  # periods in a row that brought less than the best configuration
 
     def _choose(self, place: Place, why: str = "") -> Decision:
-        """Look at another configuration, or settle on the best of those that it has been at."""
+        """Look at another configuration, or settle on the best measured one."""
         options = self._options
         assert options is not None
         row = options.row(place)
-        tired = 1.0 + (self._looks / TIRES) ** 2
+        tired = 1.0 + (self._looks / PLACEMENT_LOOKS_UNTIL_THRESHOLD_DOUBLES) ** 2
         tolerance = float(self.set["tolerance"])
-        threshold = tolerance * tired + FILLS * self._held
+        threshold = tolerance * tired + SLOW_QUEUE_GAIN * self._held
         survey = Survey(options, self._evidence, self._hypotheses, self._held)
         self._odds, view = survey.fit.odds, survey.outlook(row, tolerance)
-        self._hurt = self._hurt + 1 if view.lead > HURTS else 0
+        self._hurt = self._hurt + 1 if view.lead > HURTFUL_LOSS else 0
         options.near(view.best)
         if view.worth > threshold:
             options.near(view.look)
         view = survey.outlook(row, tolerance)
-        if self._hurt >= TWICE:
+        if self._hurt >= MAX_HURTFUL_PERIODS:
             target, state = view.best, "searching"
-            what = f"{self._named(view.best)} has brought {math.expm1(min(view.lead, UNTOLD)):.1%} more"
+            what = f"{self._named(view.best)} has brought {math.expm1(min(view.lead, MAX_PRINTED_LOG_RATIO)):.1%} more"
         elif view.worth > threshold:
             target, state = view.look, "searching"
-            what = f"{self._named(target)} may bring {math.expm1(min(view.gain, UNTOLD)):.1%} over {self._named(view.best)}"
+            gain = math.expm1(min(view.gain, MAX_PRINTED_LOG_RATIO))
+            what = f"{self._named(target)} may bring {gain:.1%} over {self._named(view.best)}"
         elif (everywhere := self._untried_everywhere()) is not None:
             target, state = everywhere, "searching"
             what = f"{self._named(view.best)} is the best so far, and {self._named(everywhere)} untried"
@@ -212,11 +235,13 @@ class Millrace(Law):
         return Decision(options.level[target], f"{why}{what} → {where}", state, options.queued(target))
 
     def _untried_everywhere(self) -> int | None:
-        """Queues everywhere with some threads, once a search.
+        """Return the row of queues everywhere with some threads, unless it was tried or may not be;
+        it is tried once a search.
 
-        Where a tree cuts batches to pieces a few queues cost more than they bring, and all of them bring more than they cost;
-        and threads may be busy with waiting for each other at the operators where they meet: nothing that is seen near the few
-        tells. So the law is never far below the dynamic model for not having looked.
+        If a tree cuts batches to pieces, a few queues cost more than they bring, but all queues
+        bring more than they cost. Threads may also wait for each other at the operators where they
+        meet. Measurements with few queues show neither. With this look the law is never far below
+        the dynamic model.
         """
         place = frozenset(range(len(self.layout.ports))), self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
         if self._options is None or not place[0] or place in self._evidence.places or not self._may_climb():
@@ -224,19 +249,19 @@ class Millrace(Law):
         return self._options.row(place)
 
     def _may_climb(self) -> bool:
-        """What the CPU limit says, which is asked once a period at most."""
+        """Return the answer of the CPU limit, which is asked at most once a period."""
         if self._granted is None:
             self._granted = self.cpu.acceptable()
         return self._granted
 
     def _climbs(self, row: int, target: int) -> bool:
-        """Whether a configuration may need more of the CPUs."""
+        """Return True if the target may need more of the CPUs."""
         options = self._options
         assert options is not None
         return options.level[target] > options.level[row] or options.busy(target) > options.busy(row)
 
     def _named(self, row: int) -> str:
-        """A configuration in words: the queues by name while they are few."""
+        """Return a configuration in words, with the names of up to two queues."""
         assert self._options is not None
         queued, level = self._options.queued(row), self._options.level[row]
         threads = f"{level} thread{'s' if level > 1 else ''}"
@@ -247,7 +272,7 @@ class Millrace(Law):
         ports = " and ".join(self.layout.ports[place].operator for place in sorted(queued))
         return f"queue{'s' if len(queued) > 1 else ''} before {ports} with {threads}"
 
-    # -- settled --------------------------------------------------------------------------------------------------------------
+    # -- settled -----------------------------------------------------------------------------------
 
     def _settle(self, place: Place, fit: Fit) -> None:
         if self._settled != place and self._evidence.calm(place):
@@ -255,15 +280,15 @@ class Millrace(Law):
             self._watch = Watch(self._evidence.mean(place), fit.noise, float(self.set["change"]))
 
     def _stays(self, place: Place, value: float) -> Decision | None:
-        """What to do while nothing changes; None: the period is one more measurement."""
+        """Return the decision of a settled law; None: the period is one more measurement."""
         watch = self._watch
         assert watch is not None
         off, before = value - watch.expected, watch.suspect
         verdict = watch.see(value)
         if verdict == "same":
-            return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNS else None
+            return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNING_PERIODS else None
         if verdict == "burst":
-            reason = f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay"
+            reason = f"{math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%}: a burst, or another load? → stay"
             return Decision(place[1], reason, "noise", place[0])
         assert before is not None
         self._forget()

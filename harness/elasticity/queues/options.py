@@ -1,7 +1,8 @@
-"""The configurations that a law may choose: placements at thread levels, and what hypotheses say of each.
+"""Configurations that a law may choose, placements at thread levels, and the throughput that
+hypotheses predict for each.
 
-Placements are found from the graph and the costs of its operators (`cuts`), around the best one more of them as it becomes
-known (`near`). A level is worth a row if the queues of the placement give work to so many threads.
+The graph and the costs of its operators give the placements (`cuts`); `near` adds more around the
+best one. A level gets a row if the queues of the placement give work to that many threads.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from harness.elasticity.queues.evidence import FAR, OWN, SMOOTH, Place
 from harness.elasticity.queues.limits import Limits
 from harness.elasticity.queues.regions import Flow, Vector
 
-DENSE = 8  # levels up to here are all looked at; above it those that are so many times apart
-STEP = 1.2
-NEAR = 10  # placements of a kind that are looked at around the best one
-WORK = 4_000  # operators that placements around the best one may have in sum: what a step has time for
+DENSE = 8  # levels up to here all get rows
+STEP = 1.2  # ratio of neighbouring levels above `DENSE`
+NEAR = 10  # placements of a kind that `near` adds around the best one
+WORK = 4_000  # operators that those placements may have in sum, which bounds the time of a step
 
 
 class Placements:
-    """The placements of a graph: what does not change while tuples flow."""
+    """Facts about the placements of a graph that do not change while tuples flow."""
 
     def __init__(self, layout: Layout) -> None:
         self.flow = Flow(layout)
@@ -32,41 +33,47 @@ class Placements:
         self.places = len(layout.ports)
 
     def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
-        """Those that divide the work well, if hops cost nothing and if each takes so much of the time that all work takes."""
+        """Return placements that divide the work well, both if hops cost nothing and if each costs
+        the share `hop` of all work."""
         return list(dict.fromkeys([*placements(self.tree, shares), *placements(self.tree, shares, hop)]))
 
 
 class Options:
-    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each."""
+    """Table of configurations, one a row. Rows are only added, so a row keeps its meaning.
+
+    `placement`, `level`: by row.
+    """
 
     def __init__(self, graph: Placements, levels: Levels, shares: Vector, hop: float) -> None:
-        """With the placements that the graph suggests under these shares of the work, and for hops that take about so long."""
+        """Begin with the placements that the graph suggests for these shares of the work and this
+        cost of a hop."""
         self.shares = shares
         self._graph, self._levels = graph, levels
         self.placements: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
-        self._stands: list[np.ndarray] = []  # by placement: 1 where a queue stands
-        self._standing = np.empty((0, graph.places), dtype=np.float32)  # the same in one
+        self._stands: list[np.ndarray] = []  # by placement: 1 at places with a queue
+        self._standing = np.empty((0, graph.places), dtype=np.float32)  # the same as one array
         self._limits = Limits(graph.flow, shares)
-        self._length: Vector = np.empty(0)  # of a row of that, as of a vector
+        self._length: Vector = np.empty(0)  # of each row of it, as a vector
         self._row: dict[tuple[int, int], int] = {}
-        self._numbers, self._levels_at = np.empty(0, dtype=int), np.empty(0, dtype=int)  # `placement` and `level` in one
+        # `placement` and `level` as arrays
+        self._numbers, self._levels_at = np.empty(0, dtype=int), np.empty(0, dtype=int)
         self.log_queues, self._log_busy = np.empty(0), np.empty(0)
         self.placement: list[int] = []
         self.level: list[int] = []
-        self._turns: dict[int, int] = {}  # by row: how often it was looked for more around it
-        self._found: set[int] = set()  # rows around others
+        self._turns: dict[int, int] = {}  # by row: calls of `near`
+        self._found: set[int] = set()  # rows that `near` added
         self._gone = np.zeros(0, dtype=bool)  # rows that promised too little
-        self._asked: Vector | None = None  # whose formula of rows is kept
+        self._asked: Vector | None = None  # hypotheses whose predictions are kept
         self._said: dict[int, Vector] = {}
         for queued in graph.suggested(shares, hop):
             self._add(queued, _grid(levels))
         self._complete()
 
-    # -- rows -----------------------------------------------------------------------------------------------------------------
+    # -- rows --------------------------------------------------------------------------------------
 
     def row(self, place: Place) -> int:
-        """The row of a configuration, a new one if need be."""
+        """Return the row of a configuration; add it if there is none."""
         queued, level = place
         if (self._number.get(queued, -1), level) not in self._row:
             self._add(queued, [level], seen=True)
@@ -74,31 +81,34 @@ class Options:
         return self._row[self._number[queued], level]
 
     def place(self, row: int) -> Place:
-        """The configuration of a row."""
+        """Return the configuration of a row."""
         return self.queued(row), self.level[row]
 
     def queued(self, row: int) -> frozenset[int]:
-        """The placement of a row."""
+        """Return the placement of a row."""
         return self.placements[self.placement[row]]
 
     def busy(self, row: int) -> int:
-        """Threads that find work there."""
+        """Return the number of threads that find work at a row."""
         return self._limits.busy(self.placement[row], self.level[row])
 
     def hops(self, row: int) -> float:
-        """Over queues, for a tuple of each source."""
+        """Return the number of hops over queues for a tuple of each source."""
         return self._limits.hops(self.placement[row])
 
     def formula(self, rows: Sequence[int] | np.ndarray, hypotheses: Vector) -> Vector:
-        """What hypotheses say of rows: row x hypothesis."""
+        """Return the log throughput that hypotheses predict, row x hypothesis."""
         return self._limits.log_throughput(self._numbers[rows], self._levels_at[rows], hypotheses)
 
     def level_of(self, rows: np.ndarray) -> np.ndarray:
-        """The levels of rows."""
+        """Return the levels of rows."""
         return self._levels_at[rows]
 
     def measured(self, rows: Sequence[int], hypotheses: Vector) -> Vector:
-        """The same for rows that periods passed at: kept, as they are asked for in each period."""
+        """Return the `formula` of measured rows.
+
+        It is kept, because the law needs it in each period.
+        """
         if self._asked is not hypotheses:
             self._asked, self._said = hypotheses, {}
         new = [row for row in dict.fromkeys(rows) if row not in self._said]
@@ -107,7 +117,7 @@ class Options:
         return np.stack([self._said[row] for row in rows])
 
     def near(self, row: int) -> None:
-        """Look also at levels and placements around a row; at others each time."""
+        """Add rows of levels and placements around a row; other ones with each call."""
         level, queued, turn = self.level[row], self.queued(row), self._turns.get(row, 0)
         self._turns[row], first = turn + 1, len(self.level)
         if turn == 0:
@@ -119,11 +129,11 @@ class Options:
         self._complete()
 
     def within(self, level: int) -> np.ndarray:
-        """Rows up to a level, but those around others that were let go."""
+        """Return the rows up to a level, without those that `keep` dropped."""
         return np.flatnonzero((self._levels_at <= level) & ~self._gone[: len(self._levels_at)])
 
     def keep(self, rows: np.ndarray) -> None:
-        """Of those that were found around others, let all go but these, and those that nobody has looked at yet."""
+        """Drop all rows that `near` added, except these."""
         kept = set(rows.tolist())
         self._gone[[row for row in self._found if row not in kept]] = True
         self._found &= kept
@@ -146,7 +156,7 @@ class Options:
                 self.level.append(level)
 
     def _complete(self) -> None:
-        """Where the rows stand."""
+        """Compute the columns of new rows."""
         fresh = range(len(self._gone), len(self.level))
         if not fresh:
             return
@@ -161,10 +171,10 @@ class Options:
             self._standing = np.concatenate([self._standing, stands])
             self._length = np.concatenate([self._length, np.sqrt([1.0 + each.sum() for each in stands])])
 
-    # -- errors of the formula ------------------------------------------------------------------------------------------------
+    # -- errors of the formula ---------------------------------------------------------------------
 
     def alike(self, rows: np.ndarray, others: np.ndarray) -> Vector:
-        """Covariance of the formula's errors, rows x others."""
+        """Return the covariance of the formula's errors, rows x others."""
         threads = (self._log_busy[rows][:, None] - self._log_busy[others]) / FAR[0]
         queues = (self.log_queues[rows][:, None] - self.log_queues[others]) / FAR[1]
         mine, line = np.unique(self._numbers[rows], return_inverse=True)
@@ -173,13 +183,16 @@ class Options:
         return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * (rows[:, None] == others)
 
     def _elsewhere(self, some: np.ndarray, others: np.ndarray) -> Vector:
-        """Placement x placement: 0 where all queues are the same, near 1 where none is. A cosine: a valid kernel."""
+        """Return distances, placement x placement: 0 if all queues are the same, near 1 if none is.
+
+        One minus the distance is a cosine, so it is a valid kernel.
+        """
         alike = 1.0 + self._standing[some] @ self._standing[others].T
         return 1.0 - alike / (self._length[some][:, None] * self._length[others])
 
 
 def _grid(levels: Levels) -> list[int]:
-    """Levels that are looked at with every placement."""
+    """Return the levels that every placement gets rows for."""
     found = list(range(levels.minimum, min(levels.maximum, max(DENSE, levels.minimum)) + 1))
     while found[-1] < levels.maximum:
         found.append(min(levels.maximum, max(found[-1] + 1, round(found[-1] * STEP))))

@@ -1,17 +1,20 @@
-"""Regions of a graph under a placement of queues, and the work of each: what no number of threads can make faster.
+"""Regions of a graph under a placement of queues, and the work of each, which no number of threads
+can speed up.
 
-A *placement* says at which places queues stand. Operators joined by calls are a *region*: from a source, or from a port with
-a queue, to the next queues. One thread at a time executes a region, so a graph passes tuples no faster than its most loaded
-region does. An operator that several regions call is executed under a *lock*, held until its tuples are in a queue or through
-the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so what is behind a lock is executed by one thread at a time,
-too.
+A *placement* is the set of places that have queues. Operators joined by calls are a *region*: from
+a source, or from a port with a queue, to the next queues. One thread at a time executes a region,
+so a graph passes tuples no faster than its most loaded region does. An operator that several
+regions call is executed under a *lock*. The lock is held until its tuples are in a queue or through
+the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so one thread at a time executes
+all that, too.
 
-Tuples travel in batches. An operator that deals them out among its streams hands them one by one to those that it calls, a
-filter lets runs of neighbours pass, and only a queue makes whole batches of them again; calls and locks are paid for by the
-piece (`runtime/submit.pyx`).
+Tuples travel in batches. An operator that deals them out among its streams hands them one by one to
+those that it calls, a filter lets runs of neighbours pass, and only a queue makes whole batches of
+them again; calls and locks are paid for by the piece (`runtime/submit.pyx`).
 
-Units: the work of the whole graph for one tuple of each source is 1, and the hops over queues are counted for as many tuples.
-A hop costs time on both sides: the region before it pushes, the region behind it pops.
+Units: the work of the whole graph for one tuple of each source is 1, and the hops over queues are
+counted for as many tuples. A hop costs time on both sides: the region before it pushes, the region
+behind it pops.
 """
 
 from __future__ import annotations
@@ -27,18 +30,20 @@ from harness.elasticity.layout import Layout, Link
 
 Vector = NDArray[np.float64]
 
-BATCH = 32  # tuples at most (`runtime/submit.pyx`)
-CALL = 0.2  # of what it takes to lock
+
+CALL = 0.2  # cost of a call, as a share of the cost of a lock
 
 
 @dataclass(frozen=True)
 class Loads:
-    """What each serial part of the graph has to do: first the regions, then the locks, in no special order.
+    """Load of each serial part of the graph: first the regions, then the locks, in no special
+    order.
 
-    `work`, `pushes`, `pops`: by part. `entries`: pieces that are locked, and in a small part those called, of a runtime that
-    moves batches; `single`: of one that moves tuples. `contenders`: of a lock, how many regions call it; 1 for a region.
-    `all_entries`, `all_single`: of the graph. `hops`: over queues that come and go. `queues`: how many of these there are;
-    `own_threads`: of sources and ports.
+    `work`, `pushes`, `pops`: by part. `entries`: pieces that are locked, plus a small share of
+    those called, in a runtime that moves batches; `single`: the same in one that moves tuples.
+    `contenders`: number of regions that call a lock; 1 for a region. `all_entries`, `all_single`:
+    sums over the graph. `hops`: hops over queues that may be switched. `queues`: number of these
+    queues. `own_threads`: threads of sources and ports.
     """
 
     work: Vector
@@ -56,10 +61,12 @@ class Loads:
 
 @dataclass(frozen=True)
 class Columns:
-    """Streams; those into operator i are `first[i]` to `first[i + 1]`. `back_...`: those that close a cycle.
+    """Columns of the streams; those into operator i are `first[i]` to `first[i + 1]`. `back_...`:
+    those that close a cycle.
 
-    `head`: the port, if it may have a queue, else -1. `through`: tuples for each tuple of each source. `share`: of all that the
-    target gets. `passed`: of what the source gets.
+    `head`: the port, if it may have a queue, else -1. `through`: tuples for each tuple of each
+    source. `share`: share of all tuples that the target gets. `passed`: tuples over those that the
+    source operator gets.
     """
 
     first: Sequence[int]
@@ -75,15 +82,18 @@ class Columns:
 
 
 class Flow:
-    """A layout with its operators in the direction of the streams; a stream that closes a cycle is followed no further.
+    """Layout with its operators in the direction of the streams; a stream that closes a cycle is
+    followed no further.
 
-    `order`: operators. `incoming`: by operator, the streams into it. `back`: streams that close a cycle. `tuples`: by operator,
-    that it gets. `heads`: ports where a region may begin, places first and then threaded ones. `columns`: see there.
+    `order`: operators. `incoming`: streams into each operator. `back`: streams that close a cycle.
+    `tuples`: tuples that each operator gets. `heads`: number of ports where a region may begin,
+    places first and then threaded ones. `columns`: the same stream by stream.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        seen = dict.fromkeys(link.source for link in layout.links)  # a layout names them in the direction of the streams
+        # a layout names them in the direction of the streams
+        seen = dict.fromkeys(link.source for link in layout.links)
         self.order = [*seen, *(index for index in range(layout.operators) if index not in seen)]
         position = {index: at for at, index in enumerate(self.order)}
         self.incoming: list[list[Link]] = [[] for _ in self.order]
@@ -91,12 +101,14 @@ class Flow:
         for link in layout.links:
             forward = position[link.source] < position[link.target]
             (self.incoming[link.target] if forward else self.back).append(link)
-        self.submitted = sum(layout.tuples[index] for index in seen)  # tuples on output ports for one tuple of each source
+        # tuples on output ports for one tuple of each source
+        self.submitted = sum(layout.tuples[index] for index in seen)
         self.tuples = [sum(link.tuples for link in links) for links in self.incoming]
         self._columns(layout)
 
     def _columns(self, layout: Layout) -> None:
-        """The same stream by stream, in the order of the operators that they lead to, for what is compiled (`limits`)."""
+        """Compute the columns of the streams, in the order of their target operators, for the
+        compiled code (`limits`)."""
         threaded = dict.fromkeys(link.target for link in layout.links if link.threaded)
         head_of = {target: len(layout.ports) + number for number, target in enumerate(threaded)}
         self.heads = len(layout.ports) + len(threaded)

@@ -1,17 +1,21 @@
-"""What IBM Streams really does with queues and threads: two laws that take turns, and the baseline to beat.
+"""The law of queues and threads that IBM Streams really has: two laws that take turns. It is the
+baseline to beat.
 
-Operators get and lose queues by `streams_ports`, the thread level goes by `elasticity.streams`; both keep their faults. This
-law is their coordination. T is the throughput of the period, N the level. A counter c, at first 0, grows by one a period:
+`streams_ports` adds and removes queues, and `threads.streams` sets the thread level; both keep
+their faults. This law is their coordination. T is the throughput of the period, N the level. A
+counter c, at first 0, grows by one a period:
 
   ports that were switched off are draining still      nothing
   they have drained by now                             c := 0, nothing
   c <= 0                                               nothing
   else                                                 a step of the phase; one that switches any port sets c := 0
 
-So a step that adds queues costs one period, and one that removes any costs two. The first phase is *ports*, a round UP:
+So a step that adds queues costs one period, and one that removes any costs two. The first phase is
+*ports*, a round UP:
 
   ports     validate, N grew from N', T / T(N') > max(1.05, 0.6 N / N')    N is not searched; the record's T is raised to T,
-                                                                           if that is more; phase threads, c := 0
+                                                                           if that is more; phase
+                                                                           threads, c := 0
             otherwise                                                      N is searched; a step of the round; if it is over:
     changed, a record, T at most the record's       the round is undone; N joins the explored; *
     changed, otherwise                              the level's first throughput is T; UP: levels above are untrusted;
@@ -26,19 +30,22 @@ So a step that adds queues costs one period, and one that removes any costs two.
                                                     validate unless N is the maximum; c := -1
     otherwise                                       nothing
 
-A record with a change allows N if all its explored levels are lower (going UP; DOWN: higher); one without, if N is not
-explored. A round that is over has the T of what it leaves behind, or 0 if it has confirmed all operators there are. The phase
-of threads without a record cannot be: the first round leaves one.
+A record with a change allows N if all its explored levels are lower (going UP; DOWN: higher); one
+without, if N is not explored. A finished round has the T of the queues that it leaves, or 0 if it
+has confirmed all operators. There is always a record in the phase of threads, because the first
+round leaves one.
 
-The record's T is raised by the first row, too: in ScheduledQueue.cpp both ways out of a phase of ports do so. Where queues are
-drained by whoever sends to them next, as in this runtime, they are empty by the next period, and the row of draining ports is
-for traces and for engines that tell.
+The first row raises the record's T, too: in ScheduledQueue.cpp both ways out of a phase of ports do
+so. In this runtime the next sender drains a queue, so queues are empty by the next period. The row
+of draining ports is for traces and for engines that report draining.
 
-Left out: what IBM Streams does about threads that do not come back from an operator is the engine's business; and the
-profiler's windows here are whole, where theirs were empty now and then. A law that begins at half of its maximum or above
-keeps its level until a round has changed something: there the maximum is trusted to bring nothing.
+Left out: the engine handles threads that do not come back from an operator. The profiler's windows
+here are whole, while those of IBM Streams were empty now and then. A law that begins at half of its
+maximum or above keeps its level until a round has changed something, because the maximum is trusted
+to bring nothing.
 
-Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ScheduledQueue; the coordination is M19 §3.2 and §3.3.
+Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ScheduledQueue; the coordination is
+M19 §3.2 and §3.3.
 """
 
 from __future__ import annotations
@@ -57,15 +64,16 @@ LEAST_GAIN = 1.05
 
 @dataclass(slots=True)
 class AdjustmentRecord:
-    """The last round that changed something, or the first one if none has."""
+    """Record of the last round that changed something, or of the first one if none has."""
 
     level: int
     throughput: float  # tuples/s
     changed: bool
-    explored: set[int] = field(default_factory=set)  # levels at which nothing was found to be changed
+    # levels at which nothing was found to be changed
+    explored: set[int] = field(default_factory=set)
 
     def allows(self, level: int) -> bool:
-        """Whether a round at another level may bring something."""
+        """Return True if a round at another level may bring something."""
         if not self.changed:
             return level not in self.explored
         if level > self.level:
@@ -74,7 +82,7 @@ class AdjustmentRecord:
 
 
 class StreamsOfPortsAndThreads(Law):
-    """The law of IBM Streams, fault for fault. It has no settings: there they are constants."""
+    """Law of IBM Streams, fault for fault. It has no settings, because they are constants there."""
 
     name = "streams"
     summary = (
@@ -84,28 +92,31 @@ class StreamsOfPortsAndThreads(Law):
     NEEDS = frozenset(("layout", "costs"))
 
     def begin(self) -> None:
-        """It begins without queues."""
+        """Begin without queues."""
         self._places = places_of_operators(self.layout)
         self._ports = PortSearch(self._places)
         self._threads = Streams(self.bounds, self.cpu)
         self._level = self.bounds.start
         self._queued: frozenset[int] = frozenset()
         self._count = 0
-        self._removed = False  # by the last step: the next period is burnt
+        # True if the last step removed queues: the next period does not count
+        self._removed = False
         self._draining: frozenset[int] = frozenset()
         self._in_ports = True
         self._validate = False
-        self._level_before = 0  # at which the last step of the thread law was taken; 0: none since the load changed
+        # at which the last step of the thread law was taken; 0: none since the load changed
+        self._level_before = 0
         self._throughputs: dict[int, float] = {}
         self._searched: dict[int, bool] = {}
         self._record: AdjustmentRecord | None = None
 
     def cpu_limit(self) -> CpuLimit:
-        """By the mean since the last request, and never at the first one."""
+        """Return the limit of IBM Streams, which uses the mean since the last request and refuses
+        the first one."""
         return SinceLastRequest(CPU_LIMIT)
 
     def decide(self, reading: Reading) -> Decision:
-        """A step of the phase, unless the period is burnt."""
+        """Return the decision of a step of the phase, unless the period does not count."""
         self._count += 1
         if self._draining & reading.queued:
             return self._now("ports are draining → wait", "waiting")
@@ -117,7 +128,7 @@ class StreamsOfPortsAndThreads(Law):
             return self._now("between two searches → another period", "waiting")
         return self._step_ports(reading) if self._in_ports else self._step_threads(reading)
 
-    # -- ports ---------------------------------------------------------------------------------------------------------------
+    # -- ports -------------------------------------------------------------------------------------
 
     def _step_ports(self, reading: Reading) -> Decision:
         if self._validate and self._satisfied(reading.throughput):
@@ -165,7 +176,7 @@ class StreamsOfPortsAndThreads(Law):
             record.explored.add(self._level)
         return "no change"
 
-    # -- threads -------------------------------------------------------------------------------------------------------------
+    # -- threads -----------------------------------------------------------------------------------
 
     def _step_threads(self, reading: Reading) -> Decision:
         self._throughputs[self._level] = reading.throughput

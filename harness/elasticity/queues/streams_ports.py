@@ -1,32 +1,42 @@
-"""How IBM Streams looks for the operators that shall have queues, at one thread level: a step a period, faults included.
+"""The search of IBM Streams for the operators that get queues, at one thread level: a step a
+period, faults included.
 
-T is the throughput of the period; "x beats y" means x - y > 5 % of y. A *round* has a direction: UP adds queues, group by
-group from the heaviest of the operators without; DOWN removes them, from the lightest of those with. *Switched* is what the
-round does to an operator: queues on in a round UP, off in a round DOWN. A round begins with T as its baseline:
+T is the throughput of the period; "x beats y" means x - y > 5 % of y. A *round* has a direction: UP
+adds queues, group by group from the heaviest of the operators without; DOWN removes them, from the
+lightest of those with. To *switch* an operator is to turn its queues on in a round UP, off in a
+round DOWN. A round begins with T as its baseline:
 
-  Start      operators are grouped by what they cost now; the heaviest group (DOWN: the lightest) becomes the list, all of it is
-             switched. No operator left: the round is over, says "no change" (!) and a throughput of 0 (!)
+  Start      operators are grouped by their present costs; the heaviest group (DOWN: the lightest)
+             becomes the list, all of it is switched. No operator left: the round is over, says
+             "no change" (!) and a throughput of 0 (!)
 
-Then, with T at the first n of a list of s operators, within bounds lb .. ub (at first 0 .. s), the upper and lower neighbour
-of n being the nearest counts within the bounds that were measured (the bound itself where none was; 0 never is measured):
+Then, with T at the first n of a list of s operators, within bounds lb .. ub (at first 0 .. s), the
+upper and lower neighbour of n being the nearest counts within the bounds that were measured (the
+bound itself where none was; 0 never is measured):
 
   s at most a tenth of all operators                                            evaluate
   T of the upper neighbour beats T | T beats the lower, the upper unmeasured    n := (ub + n) / 2, lb := the old n
   n = s | the lower neighbour unmeasured | T does not beat it                   n := (lb + n) / 2, ub := n's upper neighbour
   otherwise                                                                     evaluate
 
-A step of at most 2, or one that ends at most 2 from a neighbour, is none: evaluate. So a list of 5 is never split, and the
-first move is always from the whole list to its half, whatever the whole has brought.
+A step of at most 2, or one that ends at most 2 from a neighbour, counts as none: evaluate. So a
+list of 5 is never split. The first move always goes from the whole list to its half, even if the
+whole list brought more.
 
-  Evaluate   measured counts ascending: each whose T beats the best so far (at first the baseline) is the best
-    found               switch so many; they are confirmed; baseline := their T; Start, in the same period
-    none, a small list  the next group (UP: lighter, DOWN: heavier) joins the list, all of it is switched, nothing is measured
-    none                the list is switched back; the round is over with its baseline, and says whether any were confirmed
+  Evaluate   measured counts ascending: each whose T beats the best so far (at first the baseline)
+             is the best
+    found               switch so many; they are confirmed; baseline := their T; Start, in the same
+                        period
+    none, a small list  the next group (UP: lighter, DOWN: heavier) joins the list, all of it is
+                        switched, nothing is measured
+    none                the list is switched back; the round is over with its baseline, and says
+                        whether any were confirmed
 
-Faults: the baseline is no neighbour; a queue that brings nothing is not removed, for a round DOWN wants 5 % more too; a round
-in which all operators were confirmed says that nothing has changed.
+Faults: the baseline is no neighbour; a queue that brings nothing is not removed, for a round DOWN
+wants 5 % more too; a round in which all operators were confirmed says that nothing has changed.
 
-Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ElasticPortAdapter; the search is M19 §3.1.
+Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ElasticPortAdapter; the search is
+M19 §3.1.
 """
 
 from __future__ import annotations
@@ -39,22 +49,26 @@ from harness.elasticity.threads.trends import beats
 
 SENSITIVITY = 0.05
 SMALL_SHARE = 0.1  # of all operators with places: lists up to this are not split
-SMALLEST_STEP = 2  # operators: a step of so many, or fewer, is none
+SMALLEST_STEP = 2  # operators: a step of so many, or fewer, counts as none
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """What a round has come to."""
+    """Result of a round."""
 
     changed: bool
-    throughput: float  # tuples/s, of what it leaves behind; 0 if it found no operator any more
+    throughput: float  # tuples/s with the queues that it leaves; 0 if no operator was left
 
 
 class SplitList:
-    """How many of a list of operators to switch; the first `count` of `operators` are."""
+    """Search for the number of operators of a list to switch; the first `count` of `operators` are
+    switched."""
 
     def __init__(self, operators: Sequence[int], group: int, baseline: float) -> None:
-        """`group`: where the list comes from; `baseline` [tuples/s]: with none of them switched."""
+        """Begin with the whole list.
+
+        `group`: its last group; `baseline` [tuples/s]: throughput with none switched.
+        """
         self.operators = list(operators)
         self.best: int | None = None  # count that beats the baseline; known when evaluated
         self.best_throughput = baseline
@@ -68,12 +82,16 @@ class SplitList:
         self._measured: dict[int, float] = {}
 
     def extend(self, operators: Iterable[int], group: int) -> None:
-        """More operators join; all are switched, and nothing is measured any more."""
+        """Add operators of another group, switch all, and forget all measurements."""
         self.operators += operators
         self._all(group)
 
     def step(self, throughput: float, split: bool) -> bool:
-        """Take the throughput of `count`; True: with another count now. False: evaluated. `split`: whether that may be."""
+        """Take the throughput of `count`. Return True if `count` has changed, False if the list was
+        evaluated.
+
+        `split`: True if the list may be split.
+        """
         self._measured[self.count] = throughput
         if split and self._move(throughput):
             return True
@@ -105,18 +123,18 @@ class SplitList:
 
 
 class PortSearch:
-    """Rounds over the operators that have places; `confirmed` are those with queues outside a round."""
+    """Rounds over the operators that have places; `confirmed`: those with queues outside a round."""
 
     def __init__(self, operators: Iterable[int]) -> None:
-        """The first round goes up, from no queue at all."""
+        """Begin a first round up, without any queue."""
         self._operators = frozenset(operators)
         self.confirmed: set[int] = set()
         self.begin(up=True)
 
     def begin(self, up: bool) -> None:
-        """Another round, from the next step on."""
+        """Begin another round with the next step."""
         self.up = up
-        self.removed = False  # whether the last step took a queue away
+        self.removed = False  # True if the last step removed a queue
         self.reason = ""  # of the last step
         self._list: SplitList | None = None
         self._groups: Groups = []
@@ -124,12 +142,15 @@ class PortSearch:
 
     @property
     def queued(self) -> set[int]:
-        """The operators that shall have queues now."""
+        """Operators that are to have queues now."""
         switched = set() if self._list is None else set(self._list.operators[: self._list.count])
         return self.confirmed ^ switched
 
     def step(self, throughput: float, costs: Sequence[float]) -> Finish | None:
-        """Take the throughput of what was last asked for, at present costs; Finish: the round is over."""
+        """Take the throughput of the last request and the present costs.
+
+        Return the result if the round is over.
+        """
         self.removed = False
         if self._list is None:
             return self._start(throughput, costs)
@@ -150,13 +171,13 @@ class PortSearch:
         return Finish(bool(self._affected), tried.best_throughput)
 
     def undo(self) -> None:
-        """Take back all that the round has confirmed."""
+        """Undo all that the round has confirmed."""
         self.removed |= self.up and bool(self._affected)
         self.confirmed ^= self._affected
         self._affected = set()
 
     def clear(self) -> None:
-        """No queue any more, and a new round up."""
+        """Remove all queues, and begin a new round up."""
         confirmed, self.confirmed = self.confirmed, set()
         self.begin(up=True)
         self.removed = bool(confirmed)
@@ -185,6 +206,6 @@ class PortSearch:
         self._list = None
 
     def _switch(self, more: int, reason: str) -> None:
-        """So many more operators are switched than before, or fewer."""
+        """Record that `more` operators are switched, or fewer if it is negative, and the reason."""
         self.removed |= more < 0 if self.up else more > 0
         self.reason = reason

@@ -1,6 +1,6 @@
-"""Whether the load is still the one that a law has settled under: two periods in a row that differ are another one.
+"""Detection of a new load after a law has settled: two periods in a row that differ are a new load.
 
-Where bursts have been seen to pass, a change has to last two periods longer than the longest of them.
+Once bursts have passed, a change has to last two periods longer than the longest burst.
 """
 
 from __future__ import annotations
@@ -8,13 +8,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-DISTINCT = 4.0  # standard deviations that are more than noise
-FADES = 0.03  # least weight of a new period
+from harness.elasticity.millrace_constants import LOAD_CHANGE_SIGMAS
+
+LEAST_WEIGHT = 0.03  # of a new period in the mean
 
 
 @dataclass
 class Watch:
-    """`expected`, `deviation`: of a period's logarithm of throughput. `still`: periods as expected so far."""
+    """Watch over a settled load.
+
+    `expected`, `deviation`: mean and standard deviation of a period's logarithm of throughput.
+    `still`: periods as expected so far.
+    """
 
     expected: float
     deviation: float
@@ -25,12 +30,16 @@ class Watch:
     off: int = 0  # periods in a row that differ
 
     def see(self, value: float) -> str:
-        """`same` if it is as expected, which becomes clearer by it; else `burst`, or `changed` if the one before was off."""
+        """Return `same` if the period is as expected, and refine the expectation; else `burst` or
+        `changed`.
+
+        `changed`: as many periods in a row differ as a new load needs.
+        """
         off = value - self.expected
-        if abs(off) <= max(math.log1p(self.change), DISTINCT * self.deviation):
+        if abs(off) <= max(math.log1p(self.change), LOAD_CHANGE_SIGMAS * self.deviation):
             self.longest, self.off, self.suspect = max(self.longest, self.off), 0, None
             self.still += 1
-            share = max(1.0 / (self.still + 1.0), FADES)
+            share = max(1.0 / (self.still + 1.0), LEAST_WEIGHT)
             self.expected += share * off
             self.deviation = math.sqrt((1.0 - share) * self.deviation**2 + share * off**2)
             return "same"

@@ -1,16 +1,18 @@
-"""Where the work of a graph is: what the graph declares, corrected by what the profiler sees.
+"""Each operator's share of the work: the shares that the graph declares, corrected by those that
+the profiler measures.
 
-The profiler's shares are of a number of looks at the threads (M19 §3), so they are noisy: a share of 1 % after 100 looks is
-one look. The declared work of the operators is free of noise, and may be wrong. Both are weighed as Dirichlet prior and
-multinomial sample:
+The profiler samples the threads a number of times, its *looks* (M19 §3), so its shares are noisy: a
+share of 1 % after 100 looks is one look. The declared work of the operators has no noise, but it
+may be wrong. The two are a Dirichlet prior and a multinomial sample:
 
   share = (K declared + looks seen) / (K + looks)
 
-where K, the looks that the declaration is worth, follows from how far the sample is from it beyond chance (the method of
-moments for the Dirichlet-multinomial distribution; Mosimann, Biometrika 49(1-2), 1962).
+K is the number of looks that the declaration is worth. It follows from the distance of the sample
+from the declaration beyond chance (the method of moments for the Dirichlet-multinomial
+distribution; Mosimann, Biometrika 49(1-2), 1962).
 
-Whether the work has moved is told by periods in which the law was at the same configuration: what an operator costs depends on
-where queues stand, since large tuples that another thread wrote are dear to read.
+Only periods at the same configuration show that the work has moved. The cost of an operator depends
+on the places of the queues, because large tuples that another thread wrote are costly to read.
 """
 
 from __future__ import annotations
@@ -22,17 +24,22 @@ import numpy as np
 from harness.elasticity.layout import Layout
 from harness.elasticity.queues.regions import Vector
 
-LOOKS_A_SECOND = (
-    100.0  # at each thread that count, as in IBM Streams. The runtime makes ten times as many, in windows that overlap
-)
+# Looks at each thread that count, as in IBM Streams. The runtime makes ten times as many, in
+# windows that overlap.
+LOOKS_A_SECOND = 100.0
 LEAST_WORTH, MOST_WORTH = 5.0, 1e5  # K
-MOVED = 6.0  # times as far from what was seen before as chance explains, and
-MOVED_SHARE = 0.15  # so much of the work elsewhere: it has moved
-PLACES = 64  # configurations whose shares are kept, the last ones
+# The work has moved if the shares differ from those before by more than `MOVED` times what chance
+# explains, and if more than `MOVED_SHARE` of the work is at other operators.
+MOVED = 6.0
+MOVED_SHARE = 0.15
+PLACES = 64  # number of recent configurations whose shares are kept
 
 
 class WorkShares:
-    """`shares`: what is believed now, their sum 1. `looks`: that it rests on."""
+    """Estimate of the shares of the work. `shares`: the present estimate, with sum 1.
+
+    `looks`: looks behind it.
+    """
 
     def __init__(self, layout: Layout) -> None:
         declared = np.array(layout.tuples) * np.array(layout.flop)
@@ -42,16 +49,18 @@ class WorkShares:
         self._seen = np.zeros(len(declared))
         self.looks = 0.0
         self._doubt = 0
-        self._last: Vector | None = None  # what the period before showed
-        self._at: dict[Hashable, tuple[Vector, float]] = {}  # by configuration: seen there, and the looks it is of
+        self._last: Vector | None = None  # shares of the period before
+        # by configuration: sum of shares x looks, and looks
+        self._at: dict[Hashable, tuple[Vector, float]] = {}
         self._worth = LEAST_WORTH
         self.shares: Vector = self._declared
 
     def add(self, costs: Sequence[float], elapsed_s: float, threads: int, pure: float, place: Hashable | None) -> bool:
-        """Take note of a period's shares at a configuration; `pure`: of what was seen, the part that is operators, not queues.
+        """Record a period's shares at a configuration. Return True if the work has moved; earlier
+        shares are then forgotten.
 
-        `place`: the configuration; None where the profiler has looked at others as well: its windows are longer than a period.
-        True if the work has moved: what was seen before is forgotten.
+        `pure`: share of the looks that saw operators, not queues. `place`: the configuration; None
+        if the profiler's window, which is longer than a period, includes other configurations.
         """
         seen = np.asarray(costs, dtype=float)
         if len(seen) != len(self._declared) or not np.all(np.isfinite(seen)) or seen.min() < 0.0 or seen.sum() <= 0.0:
@@ -81,9 +90,11 @@ class WorkShares:
         return moved
 
     def _looks_of(self, seen: Vector, at_most: float) -> float:
-        """How many looks shares are of: no fewer than one for the rarest operator, no more than were possible.
+        """Return the number of looks behind shares: at least one for the rarest operator, at most
+        the possible number.
 
-        Two samples of the same shares tell: their difference is what chance makes of so many looks.
+        The difference of two samples of the same shares gives it: chance causes that difference for
+        that number of looks.
         """
         looks = max(1.0 / float(seen[seen > 0.0].min()), at_most)
         if self._last is not None and (apart := _apart(seen, 0.5 * (seen + self._last), 2.0)) > 0.0:
@@ -99,12 +110,13 @@ class WorkShares:
 
 
 def elsewhere(seen: Vector, expected: Vector) -> float:
-    """Share of the work that is at other operators than expected."""
+    """Return the share of the work that is at other operators than expected."""
     return 0.5 * float(np.abs(seen - expected).sum())
 
 
 def _apart(seen: Vector, expected: Vector, looks: float) -> float:
-    """Pearson's chi-squared of a sample of so many looks, over its degrees of freedom; rare operators are counted as one."""
+    """Return Pearson's chi-squared of a sample over its degrees of freedom; rare operators count as
+    one cell."""
     order = np.argsort(expected)
     small = order[np.cumsum(expected[order]) * looks < 5.0]
     large = np.setdiff1d(order, small)

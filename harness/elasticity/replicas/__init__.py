@@ -1,6 +1,7 @@
-"""Laws that decide how many threads run and how many replicas operators have, while tuples flow (C-Stream §4): one law a file.
+"""Laws that decide how many threads run and how many replicas operators have, while tuples flow
+(C-Stream §4): one law a file.
 
-  rates      true rates: what operators cost, from tuples over useful time
+  rates      true rates: tuples over useful time, the inverse of an operator's cost
   cstream    C-Stream §4
   millrace   our own, the default
 

@@ -1,16 +1,20 @@
-"""C-Stream's adaptation: the pool by how busy its threads are, replicas for the bottleneck, one of each at a time.
+"""C-Stream's adaptation: threads by utilisation and replicas for the bottleneck, one of each at a
+time.
 
-Threads, as `elasticity.utilisation`: one more if U > `high`, one less if U < `low` (§4.1).
+Threads, as in `threads.utilisation`: one more if U > `high`, one less if U < `low` (§4.1).
 
-Replicas (§4.2, Algorithm 9). A port is *congested* if its queue was full for a share of `tau` of the period or more; an
-operator's output is if any port is to which it sends. A *bottleneck* is an operator of one input and one output whose input is
-congested and whose output is not. The first bottleneck in the graph's order gets one replica more. Of a replicated operator the
-paper averages the input over its replicas' ports; here replicas share one port, whose share is that average.
+Replicas (§4.2, Algorithm 9). A port is *congested* if its queue was full for a share of `tau` of
+the period or more; an operator's output is if any port is to which it sends. A *bottleneck* is an
+operator of one input and one output whose input is congested and whose output is not. The first
+bottleneck in the graph's order gets one replica more. Of a replicated operator the paper averages
+the input over its replicas' ports; here replicas share one port, whose share is that average.
 
-The paper is at odds with itself: §4.2.2 adds a replica for all bottlenecks, Algorithm 9 returns one. Its Figure 10 (b) goes one
-by one, and so does this law. Replicas never go. "Simple blacklisting techniques" (§4.2.2) for operators that replicas do not
-help are not described. Here an operator is given up if it is a bottleneck again, has got replicas since it was one before, and
-takes in less than `gain` more tuples; and if it did not lack threads: U was at most `high`, or the level was the highest.
+The paper contradicts itself: §4.2.2 adds a replica for all bottlenecks, Algorithm 9 returns one.
+Its Figure 10 (b) goes one by one, and so does this law. It never removes replicas. The paper does
+not describe its "simple blacklisting techniques" (§4.2.2) for operators that replicas do not help.
+This law gives an operator up under two conditions. It is a bottleneck again, has got replicas since
+it was one before, and takes in less than `gain` more tuples. And it did not lack threads: U was at
+most `high`, or the level was the highest.
 
 Source: Şahin and Gedik, TOPC 2018, §4.
 """
@@ -29,7 +33,7 @@ from harness.errors import UserError
 
 
 class CStream(Law):
-    """C-Stream §4 with the numbers of its experiments (§5.2)."""
+    """Law of C-Stream §4 with the numbers of its experiments (§5.2)."""
 
     name = "cstream"
     summary = "a thread more or less by how busy they are, a replica more for the bottleneck (C-Stream §4)"
@@ -43,22 +47,23 @@ class CStream(Law):
     )
 
     def begin(self) -> None:
-        """Raises UserError if low > high."""
+        """Prepare both parts. Raise UserError if low > high."""
         if self.set["low"] > self.set["high"]:
             raise UserError(f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}")
         self._threads = Utilisation(self.bounds, self.cpu, {name: self.set[name] for name in ("low", "high")})
         self._given_up: set[int] = set()
-        self._before: dict[int, tuple[int, float]] = {}  # replicas and tuples/s of an operator when it was last a bottleneck
+        # replicas and tuples/s of an operator when it was last a bottleneck
+        self._before: dict[int, tuple[int, float]] = {}
         operators = range(self.layout.operators)
         self._into = [[link.port for link in self.layout.links if link.target == operator] for operator in operators]
         self._out_of = [[link.port for link in self.layout.links if link.source == operator] for operator in operators]
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """Both, each by itself."""
+        """Return the threads and replicas of the next period; each is decided on its own."""
         decision = self._threads.decide(reading)
         replicas = replicas_of(reading, self.layout)
         found = self._bottleneck(reading, replicas)
@@ -76,7 +81,8 @@ class CStream(Law):
         return self.layout.names[operator] if self.layout.names else f"operator {operator}"
 
     def _bottleneck(self, reading: Reading, replicas: np.ndarray) -> int | None:
-        """Algorithm 9, without operators that are given up."""
+        """Return the operator that Algorithm 9 finds, without those that are given up; None if
+        there is none."""
         if len(reading.full) != self.layout.inputs:
             return None
         tau = self.set["tau"]
@@ -93,7 +99,10 @@ class CStream(Law):
         return None
 
     def _is_no_use(self, operator: int, replicas: int, reading: Reading) -> bool:
-        """Whether replicas have not helped an operator that is a bottleneck again. Takes note of what it does now."""
+        """Return True if replicas did not help an operator that is a bottleneck again.
+
+        Record its present rate.
+        """
         if len(reading.tuples) != self.layout.operators:
             return False
         rate = reading.tuples[operator] / reading.elapsed_s

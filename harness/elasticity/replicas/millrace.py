@@ -1,26 +1,33 @@
-"""Our own law of threads and replicas: it computes both at once from true rates, then checks what they bring.
+"""Our own law of threads and replicas: it computes both at once from true rates, then checks what
+they bring.
 
-Once a period it knows each operator's work w_i (`rates`): the threads that it needs for each tuple/s of the sources. Then
+Each period gives the work w_i of each operator (`rates`): the threads that it needs for each
+tuple/s of the sources. Then
 
-  goal       the highest rate that anything allows: the target with `headroom`; an operator that may have no replicas, 1 / w_i;
-             one that may, at the most replicas, `able_i(most)`; all threads, maximum / sum of w
+  goal       the highest rate within all limits: the target with `headroom`; of an operator without
+             replicas, 1 / w_i; of one with the most replicas, `able_i(most)`; of all threads,
+             maximum / sum of w
   replicas   of each operator the fewest with able_i(r) at least the goal
   threads    the fewest with n / sum of w at least the goal
 
-able_i(r) = r / (w_i (1 + s_i (r - 1))) is what r replicas can do. The share s_i that replicas can only do one after the other
-follows from how an operator's work has grown since it had fewer (Amdahl 1967). So all goes to its place in one step, up or
-down, where C-Stream adds one a period and replicas never go. Rates are true only as far as a configuration changes nothing
-else, so the law then does three things, each only where a measurement asks for it:
+able_i(r) = r / (w_i (1 + s_i (r - 1))) is the rate that r replicas can do. s_i is the serial share
+of their work, which follows from the growth of an operator's work since it had fewer replicas
+(Amdahl 1967). So the law reaches its plan in one step, up or down, while C-Stream adds one replica
+a period and removes none. The rates hold only if a change of configuration changes nothing else. So
+the law then takes three further steps, each only if a measurement asks for it:
 
-  *Again.* Work at the new place is measured, and the plan made anew. What it has is kept while it is right within `BAND`.
-  *More.* Where the rate stays below the goal, something is narrow that useful time does not show. What is busiest gets one
-  more. If that brings nothing it goes again, and the law is content.
-  *Fewer.* Where work has grown with the threads, they may wait for cores or memory. It tries as few as there would be work for
-  had it not grown, then the half-way; it keeps them if they bring as much.
+  *Again.* It measures work in the new configuration and plans again. It keeps counts that are right
+  within `BAND`. *More.* If the rate stays below the goal, there is a limit that useful time does
+  not show. The busiest part, an operator or the threads, gets one more. If that brings nothing, the
+  law takes it back and settles. *Fewer.* If work has grown with the threads, they may wait for
+  cores or memory. The law tries as few threads as the work would need without that growth, then
+  half-way up. It keeps them if they bring as much.
 
-Settled, it watches work and rate. Two periods that differ from what was expected by `change` are another load.
+After it has settled it watches work and rate. Two periods that differ from the expectation by
+`change` are another load.
 
-The numbers in capitals were chosen on the chosen-on half of the bench of replicas (`harness.bench.replicas`).
+The constants were chosen on those kinds of graphs of the bench that may be used for it
+(`harness.bench.replicas`).
 """
 
 from __future__ import annotations
@@ -32,23 +39,29 @@ from numpy.typing import NDArray
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
+from harness.elasticity.millrace_constants import LOAD_CHANGE_SIGMAS
 from harness.elasticity.replicas.rates import Flow, Rates, Vector, replicas_of
 
 Counts = NDArray[np.int64]
 
-BAND = (0.99, 1.0, 1.04)  # of the goal: what can do less is raised, to the second; what can do more than the third is cut
-FAIR = 0.985  # of what the most replicas of an operator can do: the rest would take too many, where they hinder each other
-SHORT = 0.03  # of the goal: a rate so far below it asks for more
-BRINGS = 0.01  # of the rate that one more must bring to be kept
-GROWN = 1.2  # times the work that makes fewer threads worth a look
-HALVINGS = 16  # of the range in which the goal lies: to 0.002 %
-SERIAL = 0.05  # growth of an operator's work with its replicas that counts as noise
-TELLS = 0.01  # of all work: what cheaper operators take longer, as a source whose lines move between cores, tells of no others
-DISTINCT = 4.0  # standard deviations that are more than noise
+# Multiples of the goal: counts that can do less than the first are raised to the second, those that
+# can do more than the third are cut to it.
+BAND = (0.99, 1.0, 1.04)
+# Share of the rate of the most replicas that the plan asks for: the rest would take too many
+# replicas that hinder each other.
+FAIR = 0.985
+SHORT = 0.03  # shortfall of the rate, as a share of the goal, beyond which the law tries more
+BRINGS = 0.01  # gain of the rate that one more must bring to be kept
+GROWN = 1.2  # growth of the work from which fewer threads are worth a look
+HALVINGS = 16  # bisection steps for the goal: to 0.002 % of the range
+SERIAL = 0.05  # growth of an operator's work with its replicas up to which it counts as noise
+# Least share of all work from which the growth of single operators counts for the others. The cost
+# of cheaper ones may grow alone, as that of a source whose cache lines move between cores.
+TELLS = 0.01
 
 
 class Millrace(Law):
-    """Threads and replicas together, by true rates."""
+    """Law of threads and replicas together, by true rates."""
 
     name = "millrace"
     summary = "threads and replicas computed together from true rates (tuples over useful time), then checked: our own"
@@ -63,37 +76,41 @@ class Millrace(Law):
     )
 
     def begin(self) -> None:
-        """Nothing is known."""
+        """Begin without measurements."""
         self._may = np.zeros(self.layout.operators, dtype=bool)
         self._may[list(self.layout.replicable)] = True
-        self._most = min(self.bounds.maximum, self.layout.most_replicas)  # replicas of an operator: more threads there are not
+        # replicas of an operator, at most one for each thread
+        self._most = min(self.bounds.maximum, self.layout.most_replicas)
         self._serial: Vector = np.zeros(self.layout.operators)
         self._forget()
 
     def cpu_limit(self) -> CpuLimit:
-        """Only others' use counts."""
+        """Return a limit that leaves the CPUs to other processes."""
         return LeaveToOthers(float(self.set["cpu_limit"]))
 
     def _forget(self) -> None:
-        """Another load: what was measured says nothing any more; how replicas hinder each other stays."""
+        """Forget all measurements, because the load is another one; keep the serial shares of the
+        operators."""
         self._flow = Flow(self.layout)
-        self._place: tuple[int, tuple[int, ...]] | None = None  # where the means are from
-        self._first: tuple[int, Counts, Vector] | None = None  # threads, replicas and work when the load was new
-        self._more_threads = 0  # than useful time asks for
+        self._place: tuple[int, tuple[int, ...]] | None = None  # configuration of the means
+        # threads, replicas and work when the load was new
+        self._first: tuple[int, Counts, Vector] | None = None
+        self._more_threads = 0  # threads beyond those that useful time asks for
         self._more: Counts = np.zeros(self.layout.operators, dtype=np.int64)
-        self._ceiling = self.bounds.maximum  # more threads bring nothing
-        self._trial: tuple[str, float, float, int, Counts] | None = None  # what is tried; rate, work, threads, replicas before
-        self._content = False  # there is nothing to try
-        self._in_vain = False  # one more of what is busiest has brought nothing
+        self._ceiling = self.bounds.maximum  # most threads that bring anything
+        # kind of the trial; rate, work, threads, replicas before
+        self._trial: tuple[str, float, float, int, Counts] | None = None
+        self._content = False  # True if there is nothing to try
+        self._in_vain = False  # True if one more of the busiest has brought nothing
         self._looks: list[int] = []  # levels below the present one that were tried
         self._odd = 0  # periods in a row that were not as expected
         self._target: float | None = None
-        self._brought: dict[tuple[int, tuple[int, ...]], float] = {}  # mean rate by place
+        self._brought: dict[tuple[int, tuple[int, ...]], float] = {}  # mean rate by configuration
 
-    # -- a period ------------------------------------------------------------------------------------------------------------
+    # -- a period ----------------------------------------------------------------------------------
 
     def decide(self, reading: Reading) -> Decision:
-        """One step."""
+        """Return the configuration for the next period."""
         level, replicas = self.bounds.clamp(reading.threads), replicas_of(reading, self.layout)
         if crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu) and reading.others_cpu is not None:
             return self._stay(level, replicas, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing", "crowded")
@@ -118,17 +135,18 @@ class Millrace(Law):
         return self._choose(level, replicas, reading.target)
 
     def _is_odd(self, rates: Rates, level: int, replicas: Counts, reading: Reading) -> bool:
-        """Whether work, or the rate of sources that are not paced, is not as it was at this place."""
+        """Return True if the work, or the rate of sources that are not paced, differs from the
+        means of this configuration."""
         if not self._content or self._place != (level, tuple(replicas.tolist())) or self._periods < 2:
             return False
         total = float(self._work.sum())
         moved = float(np.abs(rates.work - self._work).sum()) / total
         off = abs(math.log(rates.rate / self._rate))
-        least = max(math.log1p(float(self.set["change"])), DISTINCT * self._deviation)
+        least = max(math.log1p(float(self.set["change"])), LOAD_CHANGE_SIGMAS * self._deviation)
         return moved > math.expm1(least) or (reading.target is None and off > least)
 
     def _see(self, rates: Rates, level: int, replicas: Counts) -> None:
-        """Means of what has been measured at this place."""
+        """Update the means of the measurements in this configuration."""
         place = (level, tuple(replicas.tolist()))
         if place != self._place:
             self._place, self._periods, self._deviation = place, 0, 0.0
@@ -143,7 +161,10 @@ class Millrace(Law):
         self._learn_serial(replicas)
 
     def _learn_serial(self, replicas: Counts) -> None:
-        """How work has grown with replicas, beside what has grown with the threads: that of operators with one replica."""
+        """Update the serial shares from the growth of work with replicas.
+
+        The growth with threads is left out: it is that of operators with one replica.
+        """
         _, _, alone = self._first  # type: ignore[misc]
         many = self._may & (replicas > 1) & (alone > 0.0)
         if many.any():
@@ -151,16 +172,17 @@ class Millrace(Law):
             self._serial[many] = np.where(grown > SERIAL, np.minimum(grown / (replicas[many] - 1), 1.0), 0.0)
 
     def _growth(self, replicas: Counts) -> float:
-        """Work now over work when the load was new, of operators with one replica; 1 where they are too cheap to tell."""
+        """Return the work of operators with one replica over their work when the load was new; 1 if
+        they are too cheap."""
         _, _, alone = self._first  # type: ignore[misc]
         single = replicas == 1
         before = float(alone[single].sum())
         return float(self._work[single].sum()) / before if before >= TELLS * float(alone.sum()) else 1.0
 
-    # -- the plan ------------------------------------------------------------------------------------------------------------
+    # -- the plan ----------------------------------------------------------------------------------
 
     def _choose(self, level: int, replicas: Counts, target: float | None) -> Decision:
-        """To the plan, or what is to be tried where the plan is done."""
+        """Return the decision to follow the plan, or to try something if the plan is done."""
         goal = self._goal(replicas, target)
         threads, wanted = self._plan(goal, level, replicas)
         known = self._brought.get((threads, tuple(wanted.tolist())), math.inf)
@@ -181,17 +203,18 @@ class Millrace(Law):
         return self._stay(level, replicas, f"{self._rate:.6g} of {goal:.6g} tuples/s", "settled")
 
     def _base(self, replicas: Counts) -> Vector:
-        """Work of each operator with one replica, at the present threads."""
+        """Return the work of each operator with one replica, at the present threads."""
         return self._work / (1.0 + self._serial * (replicas - 1))
 
     def _goal(self, replicas: Counts, target: float | None) -> float:
-        """The highest rate of the sources together that anything allows."""
+        """Return the highest rate of all sources together within all limits."""
         goal = 1.0 / float((self._base(replicas) / np.where(self._may, self._able(), 1.0)).max())
         goal = self._rate_of_threads(goal, replicas)
         return goal if target is None else min(goal, target * (1.0 + float(self.set["headroom"])))
 
     def _rate_of_threads(self, goal: float, replicas: Counts) -> float:
-        """The rate up to the goal that the most threads can do, with as many replicas as it needs: by bisection."""
+        """Return the highest rate up to the goal that the most threads can do with the replicas it
+        needs, by bisection."""
         low, high = 0.0, goal
         for _ in range(HALVINGS):
             if self._threads_for(high, replicas) <= self._ceiling:
@@ -209,7 +232,8 @@ class Millrace(Law):
         return rate * float((base * (1.0 + self._serial * (counts - 1))).sum())
 
     def _plan(self, goal: float, level: int, replicas: Counts) -> tuple[int, Counts]:
-        """The fewest that reach the goal; what there is where that is right within `BAND`."""
+        """Return the fewest threads and replicas that reach the goal; keep present counts that are
+        right within `BAND`."""
         base = self._base(replicas)
         least, wanted, most = (np.where(self._may, self._fewest(base, share * goal), 1) + self._more for share in BAND)
         chosen = np.where((least <= replicas) & (replicas <= most), replicas, wanted)
@@ -219,12 +243,15 @@ class Millrace(Law):
         return (level if low <= level <= high else fair), chosen
 
     def _able(self) -> Vector:
-        """What the most replicas of each operator can do, over what one can."""
+        """Return the rate of the most replicas of each operator over the rate of one."""
         most = self._most
         return most / (1.0 + self._serial * (most - 1))
 
     def _fewest(self, base: Vector, goal: float) -> Counts:
-        """Replicas with able_i(r) >= goal: r >= goal w (1 + s (r - 1)). What none can do is not asked for."""
+        """Return the fewest replicas with able_i(r) >= goal, that is r >= goal w (1 + s (r - 1)).
+
+        The goal of an operator is at most `FAIR` of the rate that its most replicas can do.
+        """
         need = np.minimum(goal * base, FAIR * self._able())
         count = np.ceil(need * (1.0 - self._serial) / (1.0 - need * self._serial) - 1e-9)
         return np.clip(count, 1, self._most).astype(np.int64)
@@ -232,10 +259,11 @@ class Millrace(Law):
     def _cut(self, threads: int) -> int:
         return self.bounds.clamp(min(threads, self._ceiling))
 
-    # -- what is tried -------------------------------------------------------------------------------------------------------
+    # -- what is tried -----------------------------------------------------------------------------
 
     def _try_more(self, level: int, replicas: Counts, short: float) -> Decision | None:
-        """One more of what is busiest; None if nothing is left to try."""
+        """Return the decision to add one to the busiest operators or the threads; None if nothing
+        is left to try."""
         if self._content or self._in_vain:
             return None
         loads = self._rate * self._work / replicas
@@ -252,7 +280,7 @@ class Millrace(Law):
         return self._go(level, replicas, threads, replicas + more, why, "searching")
 
     def _fewer(self, level: int, replicas: Counts) -> int | None:
-        """A lower level that may bring as much."""
+        """Return a lower level that may bring as much; None if there is none."""
         first, _, _ = self._first  # type: ignore[misc]
         growth = self._growth(replicas)
         if self._content or growth < GROWN or level <= first or len(self._looks) >= 2:
@@ -262,12 +290,14 @@ class Millrace(Law):
         return fewer if lowest <= fewer < level else None
 
     def _end_of_trial(self, level: int, replicas: Counts, target: float | None) -> Decision | None:
-        """What a trial has brought; None: it is kept, and the plan goes on from here."""
+        """Return the decision to undo a trial or to go on with it; None if the trial is kept and
+        the plan goes on from here."""
         what, before, work, threads, counts = self._trial  # type: ignore[misc]
         self._trial = None
         gained = self._rate / before - 1.0
         if what == "fewer":
-            if target is not None:  # a paced rate is the same: what the threads could do has to tell
+            # a paced rate is constant: compare the rates that the threads could do
+            if target is not None:
                 gained = level * work / (threads * float(self._work.sum())) - 1.0
             if gained >= -2.0 * BRINGS:
                 self._ceiling, self._looks = level, []
@@ -281,10 +311,11 @@ class Millrace(Law):
         self._in_vain = True
         return self._go(level, replicas, threads, counts, f"one more has brought {gained:+.1%}")
 
-    # -- decisions -----------------------------------------------------------------------------------------------------------
+    # -- decisions ---------------------------------------------------------------------------------
 
     def _go(self, level: int, replicas: Counts, threads: int, wanted: Counts, why: str, state: str = "") -> Decision:
-        """To a place; more threads only if the CPU limit grants them."""
+        """Return the decision to go to a configuration; more threads only if the CPU limit grants
+        them."""
         if threads > level and not self.cpu.acceptable():
             self._trial = None
             return self._stay(level, replicas, f"{why}, but the CPU limit refuses", "refused")
@@ -297,7 +328,7 @@ class Millrace(Law):
 
 
 def _differ(target: float | None, before: float | None) -> bool:
-    """Whether sources are to send something else now."""
+    """Return True if the target rate of the sources has changed."""
     if target is None or before is None:
         return target is not before
     return abs(target - before) > BRINGS * before

@@ -1,13 +1,17 @@
-"""Additive increase, multiplicative decrease: a thread more while all is well, a tenth less where latency is too long.
+"""Additive increase, multiplicative decrease: one thread more while latency is short enough, a
+tenth less otherwise.
 
   latency > `bound`                                     level := max(1, min(level - 1, floor(`backoff` level)))
   at least half of the threads in use                   level := level + 1
   otherwise                                             stay
 
-A limit on requests in flight becomes a level: threads in use are what is in flight. A stream drops no tuple, so a drop is a
-latency above the bound, as in the source, where it is a timeout. What is not known is no drop, and all in use.
+The source limits requests in flight; here the limit is the level, and threads in use count as
+requests in flight. A stream drops no tuple, so a latency above the bound counts as a drop; in the
+source it is a timeout. An unknown latency is no drop, and with an unknown utilisation all threads
+count as in use.
 
-Source: `AIMDLimit` of Netflix's concurrency-limits, with its defaults; the rule is Chiu and Jain's (1989).
+Source: `AIMDLimit` of Netflix's concurrency-limits, with its defaults; the rule is Chiu and Jain's
+(1989).
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from harness.elasticity.law import Decision, Law, Reading, Setting
 
 
 class Aimd(Law):
-    """It remembers nothing."""
+    """Law without memory: the next level follows from the reading alone."""
 
     name = "aimd"
     summary = "a thread more while latency is within a bound, a tenth less beyond it (Netflix concurrency-limits)"
@@ -28,11 +32,11 @@ class Aimd(Law):
     )
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """From the reading alone."""
+        """Return the next level."""
         level, bound = reading.threads, float(self.set["bound"])
         if reading.latency_s is not None and reading.latency_s > bound:
             fewer = self.bounds.clamp(max(1, min(level - 1, int(level * float(self.set["backoff"])))))
@@ -44,7 +48,7 @@ class Aimd(Law):
 
 
 def in_use(reading: Reading) -> float:
-    """Threads that execute operators, on average; all if that is not known."""
+    """Return the mean number of threads that execute operators; all threads if it is unknown."""
     return reading.threads if reading.utilisation is None else reading.threads * reading.utilisation
 
 

@@ -1,9 +1,11 @@
-"""What measurements say about the throughput of all levels: the odds of each curve of the family, and of each noise.
+"""Inference from measurements to the throughput of all levels: the odds of each curve of the
+family, and of each noise.
 
-Bayes' rule on the means of what was measured at each level. A level's mean is as wrong as the noise makes it, and as the
-family is: no real curve is quite one of its curves, the less so the further away from the level that matters. Errors have
-Student's t distribution, so that one level that no curve explains does not bend all of them (Lange, Little and Taylor 1989);
-the height of a curve is fitted by their weights.
+It applies Bayes' rule to the mean of the measurements at each level. A level's mean has two errors:
+the noise, and the misfit of the family, since no real curve is exactly one of its curves. The
+misfit grows with the distance from the level that matters. Errors have Student's t distribution, so
+that one level that no curve explains does not bend all curves (Lange, Little and Taylor 1989); the
+height of a curve is fitted with their weights.
 """
 
 from __future__ import annotations
@@ -13,26 +15,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.elasticity.millrace_constants import NOISE_ODDS
 from harness.elasticity.threads.scaling import Family, Vector
 
-NOISES = (0.004, 0.012, 0.025, 0.045, 0.075, 0.13, 0.22)  # standard deviation of a period's logarithm of throughput
-NOISE_ODDS = (0.25, 0.2, 0.2, 0.15, 0.1, 0.07, 0.03)
-MISFIT = 0.006  # the same of what the family cannot say, at the level that matters
-MISFIT_AWAY = 0.045  # and more for each doubling away from it
+# standard deviation of the family's error in log throughput, at the level that matters
+MISFIT = 0.006
+MISFIT_AWAY = 0.045  # further standard deviation for each doubling away from it
 FREEDOM = 4.0  # degrees of freedom of the errors
-NEGLIGIBLE = 1e-6  # odds, relative to the likeliest curve, below which a curve is given up
+NEGLIGIBLE = 1e-6  # odds, relative to the likeliest curve, below which a curve is dropped
 
 
 @dataclass
 class Measured:
-    """The logarithms of throughput seen at one level."""
+    """Statistics of the logarithms of throughput measured at one level."""
 
     count: int = 0
     mean: float = 0.0
     spread: float = 0.0  # sum of squares about the mean
 
     def add(self, value: float) -> None:
-        """One more period (Welford 1962)."""
+        """Add a period (Welford 1962)."""
         self.count += 1
         step = value - self.mean
         self.mean += step / self.count
@@ -40,14 +42,15 @@ class Measured:
 
 
 class Belief:
-    """The odds, given what was measured.
+    """Odds of the curves, given the measurements.
 
-    `measured`: by level. `odds`: of the curves that are left. `values`: level of the family x curve, the logarithm of
-    throughput there. `noise`: standard deviation of one period's logarithm of throughput.
+    `measured`: statistics by level. `odds`: odds of the curves that are left. `values`: logarithm
+    of throughput, level of the family x curve. `noise`: standard deviation of one period's
+    logarithm of throughput.
     """
 
     def __init__(self, family: Family, prior: Vector) -> None:
-        """`prior`: the odds of all curves of the family before anything is measured."""
+        """Begin with the prior odds of all curves of the family."""
         self.measured: dict[int, Measured] = {}
         self.focus = 1  # the level that matters
         self._family = family
@@ -56,20 +59,20 @@ class Belief:
         self._place = {level: place for place, level in enumerate(family.levels)}
 
     def add(self, level: int, value: float) -> None:
-        """Take note of a period's logarithm of throughput at a level of the family."""
+        """Record a period's logarithm of throughput at a level of the family."""
         self.measured.setdefault(level, Measured()).add(value)
         self._weigh()
 
     def places(self) -> list[int]:
-        """Where the levels that were measured stand in the family."""
+        """Return the indices of the measured levels in the family."""
         return [self._place[level] for level in self.measured]
 
     def expected(self, level: int) -> float:
-        """Mean logarithm of throughput at a level of the family."""
+        """Return the mean logarithm of throughput at a level of the family."""
         return float(self.values[self._place[level]] @ self.odds)
 
     def odds_of_all(self) -> Vector:
-        """The odds of all curves of the family."""
+        """Return the odds of all curves of the family."""
         every = np.zeros(len(self._family.prior))
         every[self._left] = self.odds
         return every
@@ -81,9 +84,10 @@ class Belief:
         means = np.array([each.mean for each in seen])
         again, spread = counts.sum() - len(levels), sum(each.spread for each in seen)
         misfit = MISFIT**2 + (MISFIT_AWAY * np.log2(np.array(levels) / self.focus)) ** 2
-        apart = means[:, None] - self._family.table[np.ix_(columns, self._left)]  # level measured x curve
+        # level measured x curve
+        apart = means[:, None] - self._family.table[np.ix_(columns, self._left)]
         rows = []
-        for noise, odds in zip(NOISES, NOISE_ODDS, strict=True):
+        for noise, odds in NOISE_ODDS.items():
             precision = 1.0 / (noise**2 / counts + misfit)
             _, errors = _fit(apart, precision)
             scale = 0.5 * np.log(precision).sum() - 0.5 * math.log(precision.sum())
@@ -93,21 +97,22 @@ class Belief:
         joint = np.exp(joint - joint.max())
         joint /= joint.sum()
         odds_of_curves = joint.sum(axis=0)
-        self.noise = math.sqrt(float(joint.sum(axis=1) @ np.square(NOISES)))
+        self.noise = math.sqrt(float(joint.sum(axis=1) @ np.square(list(NOISE_ODDS))))
         keep = odds_of_curves > NEGLIGIBLE * odds_of_curves.max()
         self._left, self._prior, apart = self._left[keep], self._prior[keep], apart[:, keep]
         self.odds: Vector = odds_of_curves[keep] / odds_of_curves[keep].sum()
         height, _ = _fit(apart, 1.0 / (self.noise**2 / counts + misfit))
         self.values = self._family.table[:, self._left] + height
-        # where a level was measured that counts too, the more the oftener: the truth need not be in the family
+        # a level's own mean counts too, more with each period there, because the true curve need
+        # not be in the family
         self.values[columns] += (misfit / (misfit + self.noise**2 / counts))[:, None] * (apart - height)
 
 
 def _fit(apart: Vector, precision: Vector) -> tuple[Vector, Vector]:
-    """Each curve's height, and its squared errors over their variance (level x curve)."""
+    """Return each curve's height, and its squared errors over their variance (level x curve)."""
     height = precision @ apart / precision.sum()
     errors = precision[:, None] * (apart - height) ** 2
-    for _ in range(2):  # weights of Student's t by the errors of the fit before
+    for _ in range(2):  # weights of Student's t from the errors of the fit before
         weights = precision[:, None] / (1.0 + errors / FREEDOM)
         height = (apart * weights).sum(axis=0) / weights.sum(axis=0)
         errors = precision[:, None] * (apart - height) ** 2

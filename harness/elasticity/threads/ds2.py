@@ -1,17 +1,20 @@
-"""DS2 for one shared pool: as many threads as the operators need together to keep up with the sources' target.
+"""DS2 for one shared pool: as many threads as the operators need together to keep up with the
+sources' target.
 
   lambda_i = tuples / useful time                   the true rate of an operator, of one thread
   in_i     = target x tuples_i / tuples of the sources
   pi_i     = in_i / lambda_i
   level   := ceil((1 + `factor`) sum of pi_i)       over the operators that the pool executes
 
-Selectivities are those of the period, so that a rate need not be handed on from operator to operator. After a change DS2 lets
-`warm_up` periods pass, and it moves once `activation` periods in a row have asked for another level. Where the level need not
-grow, and the sources still send less than the target by more than `ratio`, useful time has promised too much: the level is
-multiplied by target over rate. Without a target, or useful time, it stays: DS2 meets a given rate, and does not look for the
+Selectivities are those of the period, so a rate need not be passed from operator to operator. After
+a change DS2 lets `warm_up` periods pass, and it moves once `activation` periods in a row have asked
+for another level. If the level need not grow and the sources still send less than the target by
+more than `ratio`, useful time has promised too much: the level is multiplied by target over rate.
+Without a target, or useful time, the level stays: DS2 meets a given rate and does not look for the
 highest. Sources have threads of their own, which the pool does not count.
 
-Source: Kalavri et al., OSDI 2018; ceil of the sum is its variant for Timely Dataflow, whose workers execute all operators.
+Source: Kalavri et al., OSDI 2018; ceil of the sum is its variant for Timely Dataflow, whose workers
+execute all operators.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from harness.elasticity.law import Decision, Law, Reading, Setting
 
 
 class Ds2(Law):
-    """One level for all operators."""
+    """Law that chooses one level for all operators."""
 
     name = "ds2"
     summary = "threads for the target rate, from true rates: tuples over useful time (DS2, OSDI 2018)"
@@ -38,15 +41,15 @@ class Ds2(Law):
     )
 
     def begin(self) -> None:
-        """It has changed nothing yet."""
+        """Begin without a change to wait for."""
         self._waits = self._asked = 0
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """One interval."""
+        """Return the next level."""
         level = self.bounds.clamp(reading.threads)
         if self._waits > 0:
             self._waits -= 1

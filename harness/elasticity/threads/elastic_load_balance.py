@@ -1,17 +1,22 @@
-"""The law of the ElasticLoadBalance operator: how many of its output ports are active, by throughput and congestion.
+"""The law of the ElasticLoadBalance operator: how many of its output ports are active, by
+throughput and congestion.
 
-A level is a number of active ports, 1, 2, 3 …; with `rapid_scaling` only 1, 2, 3, 4, 6, 8, 11, 16, 23, 32 …, 2^(i/2) rounded.
-T is the throughput on all output ports; "x beats y" means x - y > tolerance · y. *Congested*: the buffers of the active ports
-are on average fuller than `congestion_tolerance`. Noise is 1 at first. Each period:
+A level is a number of active ports, 1, 2, 3 …; with `rapid_scaling` only 1, 2, 3, 4, 6, 8, 11, 16,
+23, 32 …, 2^(i/2) rounded. T is the throughput on all output ports; "x beats y" means x - y >
+tolerance · y. *Congested*: the buffers of the active ports are on average fuller than
+`congestion_tolerance`. Noise is 1 at first. Each period:
 
-  1. congestion changed?    other than last time at this level; or gone below a level that was congested; or come above one
-                            that was not: no other level is trusted, and T is this level's first throughput
-  2. throughput changed?    stayed here: T differs from the level's *first* throughput by more than the tolerance of the
-                            smaller; came from above: T beats the last one there; came from below: the last one there beats T
+  1. congestion changed?    other than last time at this level; or gone below a level that was
+                            congested; or come above one that was not: no other level is trusted,
+                            and T is this level's first throughput
+  2. throughput changed?    stayed here: T differs from the level's *first* throughput by more than
+                            the tolerance of the smaller; came from above: T beats the last one
+                            there; came from below: the last one there beats T
          noise left         noise - 1; nothing recorded, stay
          none left          no other level is trusted, T is this level's first throughput
          not changed        noise = 1
-  3. record                 last T, congestion and time; first T if the level was untrusted; it is trusted now
+  3. record                 last T, congestion and time; first T if the level was untrusted; it is
+                            trusted now
   4. decide                 the first row that holds
 
        congested      T beats below, above untrusted | above beats T | lowest level, above untrusted      up
@@ -19,16 +24,18 @@ are on average fuller than `congestion_tolerance`. Noise is 1 at first. Each per
        congested      otherwise                                                                           stay
        not congested                                                                                      down
 
-Faults, kept as they are: on a plateau the law stays one level past the knee, since nothing makes it step down; past a peak the
-drop is taken for a change in load, and it walks to and fro for ever; where one level is congested and the next is not, it
-oscillates between them. With `rapid_scaling` there are as many levels as ports all the same: those whose number is too large
-leave the ports as they are, ports beyond the last number that fits are never used, and the way back is as long as the way up.
+Faults, kept as they are: on a plateau the law stays one level past the knee, since nothing makes it
+step down; past a peak it takes the drop for a change in load and moves back and forth for ever; if
+one level is congested and the next is not, it oscillates between them. With `rapid_scaling` there
+are still as many levels as ports: levels whose number is too large leave the ports as they are,
+ports beyond the last number that fits are never used, and the way back is as long as the way up.
 
-Unlike the operator, which then never starts: with `rapid_scaling`, an initial number of ports that is no level is made one.
-A congestion that is not known counts as congested.
+Unlike the operator, which then never starts: with `rapid_scaling`, an initial number of ports that
+is no level is made one. A congestion that is not known counts as congested.
 
-Source: the operator (github.com/IBMStreams/streamsx.plumbing), and Schneider's article on it; the law descends from Gedik et
-al., TPDS 25(6), 2014. How often to measure, and buffer sizes, are the operator's business.
+Source: the operator (github.com/IBMStreams/streamsx.plumbing), and Schneider's article on it; the
+law descends from Gedik et al., TPDS 25(6), 2014. How often to measure, and buffer sizes, are the
+operator's business.
 """
 
 from __future__ import annotations
@@ -41,7 +48,7 @@ NOISE_LIMIT = 1  # samples
 
 
 def levels_of(bounds: Bounds, rapid: bool) -> list[int]:
-    """The number of active ports of each level, ascending."""
+    """Return the number of active ports of each level, ascending."""
     if not rapid:
         return list(range(bounds.minimum, bounds.maximum + 1))
     sizes = [int(0.5 + 2.0 ** (i / 2)) for i in range(1, bounds.maximum + 1)]
@@ -51,7 +58,7 @@ def levels_of(bounds: Bounds, rapid: bool) -> list[int]:
 
 
 class ElasticLoadBalance(Law):
-    """The operator's law. Its bounds begin at 1 port and end with all of them."""
+    """Law of the operator. Its bounds begin at 1 port and end with all of them."""
 
     name = "elastic_load_balance"
     summary = "active ports of ElasticLoadBalance, by throughput and congestion (streamsx.plumbing)"
@@ -63,7 +70,7 @@ class ElasticLoadBalance(Law):
     )
 
     def begin(self) -> None:
-        """No level is trusted, and all count as congested."""
+        """Begin with no trusted level; all levels count as congested."""
         self._levels = levels_of(self.bounds, bool(self.set["rapid_scaling"]))
         self._records = [LevelRecord() for _ in self._levels]
         self._was_congested = [True] * len(self._levels)
@@ -72,11 +79,11 @@ class ElasticLoadBalance(Law):
         self._time = 0
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """Changes in load, record, move."""
+        """Detect changes in load, record the period, and return the next level."""
         throughput = reading.throughput
         congested = reading.congestion is None or reading.congestion > self.set["congestion_tolerance"]
         notice = ""
@@ -98,7 +105,8 @@ class ElasticLoadBalance(Law):
         return Decision(decision.threads, notice + decision.reason, decision.state)
 
     def _was_last_at(self, at: int) -> bool:
-        """Whether the last recorded period passed at a level; False for one that does not exist."""
+        """Return True if the last recorded period passed at a level; False for a level that does
+        not exist."""
         return 0 <= at < len(self._levels) and self._time > 0 and self._records[at].last_time == self._time - 1
 
     def _congestion_changed(self, congested: bool) -> bool:

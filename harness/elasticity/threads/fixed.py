@@ -1,4 +1,5 @@
-"""Keeps the level at which it began. The baseline goes through the same door as the laws that it is compared with."""
+"""A law that keeps its first level: a baseline with the same interface as the laws that are
+compared with it."""
 
 from __future__ import annotations
 
@@ -7,17 +8,17 @@ from harness.elasticity.law import Decision, Law, Reading
 
 
 class Fixed(Law):
-    """level := start."""
+    """Law that keeps the start level."""
 
     name = "fixed"
     summary = "keeps the level at which it begins"
 
     def decide(self, reading: Reading) -> Decision:
-        """Always the same."""
+        """Return the start level."""
         return Decision(self.bounds.start, "fixed", "fixed")
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
 

@@ -1,19 +1,22 @@
-"""Flink's autoscaler, for one pool: enough threads for the target rate, and for what has been left lying, at a utilisation.
+"""Flink's autoscaler, for one pool: enough threads for the target rate and the backlog, at a given
+utilisation.
 
-  true     = rate of the sources / utilisation                 what the threads could do
+  true     = rate of the sources / utilisation                 the rate that the threads could do
   wanted   = target / `utilisation` + lag / `catch_up` + target x `restart` / `catch_up`
   level   := ceil(level x max(1 - `most_down`, wanted / true))
 
-`lag` is what the sources were to send and have not sent yet. It stays while nothing lags and the true rate is from
-target / `high` to target / `low`. It does not climb again where the last climb has brought less than `effectiveness` of what
-it should have (0: it always does, which is Flink's default). After a change `stabilization` periods pass. Without a target it
+`lag` is the number of tuples that the sources were to send and have not sent yet. The level stays
+while nothing lags and the true rate is from target / `high` to target / `low`. The law does not
+climb again if the last climb has brought less than `effectiveness` of the expected gain (0, Flink's
+default: it always does). After a change `stabilization` periods pass. Without a target the level
 stays.
 
-Flink scales each vertex of a job graph; a pool is one vertex whose instances are threads. To restart a job takes it minutes; a
-pool grows at once, so `restart` is 0 here. Its true rates are known to be too high where busy time misses something.
+Flink scales each vertex of a job graph; a pool is one vertex whose instances are threads. Flink
+takes minutes to restart a job. A pool grows at once, so `restart` is 0 here. True rates are too
+high if busy time does not include all the work.
 
-Source: the autoscaler of Apache Flink's Kubernetes operator, with its defaults but for `restart`, `catch_up` (30 min there) and
-`stabilization` (5 min there): periods are shorter here, too.
+Source: the autoscaler of Apache Flink's Kubernetes operator, with its defaults but for `restart`,
+`catch_up` (30 min there) and `stabilization` (5 min there): periods are shorter here, too.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from harness.errors import UserError
 
 
 class Flink(Law):
-    """One vertex."""
+    """Law for one pool, which is one vertex of Flink's."""
 
     name = "flink"
     summary = "threads for the target rate at a utilisation, and for what lags behind it (Flink's autoscaler)"
@@ -43,20 +46,21 @@ class Flink(Law):
     )
 
     def begin(self) -> None:
-        """Raises UserError unless low <= utilisation <= high."""
+        """Prepare the law. Raise UserError unless low <= utilisation <= high."""
         low, aim, high = (float(self.set[name]) for name in ("low", "utilisation", "high"))
         if not low <= aim <= high:
             raise UserError(f"utilisation must be from low, {low:g}, to high, {high:g}, not {aim:g}")
         self._lag = 0.0  # tuples
         self._waits = 0
-        self._climb: tuple[float, float] | None = None  # true rate before the last climb, and what it should have become
+        # true rate before the last climb, and the expected one after it
+        self._climb: tuple[float, float] | None = None
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """One evaluation."""
+        """Return the next level."""
         level = self.bounds.clamp(reading.threads)
         if reading.target is None:
             return Decision(level, "no target rate → stay", "settled")
@@ -86,7 +90,7 @@ class Flink(Law):
         return Decision(aim, f"{why} → {'up' if aim > level else 'down'}", "climbing" if aim > level else "descending")
 
     def _is_in_vain(self, true: float) -> bool:
-        """Whether the last climb brought less than `effectiveness` of what it should have."""
+        """Return True if the last climb brought less than `effectiveness` of the expected gain."""
         if self._climb is None:
             return False
         before, expected = self._climb

@@ -1,12 +1,14 @@
-"""Netflix's Gradient2: the level follows how latency now compares with latency in the long run.
+"""Netflix's Gradient2: the level follows the ratio of latency in the long run to present latency.
 
   g      = clamp(long / short, 0.5, 1)          short: this period's mean latency; long: its average over `window` periods
   level := 0.8 level + 0.2 (g level + `queue`)
-  long  := 0.9 long where it is more than twice the short one; unchanged level while less than half of it is in use
+  long  := 0.9 long where it is more than twice the short one; unchanged level while less than half
+        of it is in use
 
-So it climbs by at most 0.2 `queue` a period, and is at rest where latency has grown by `queue` / level. The average begins as
-the plain mean of 10 periods. A limit on requests in flight becomes a level: threads in use are what is in flight. A latency
-that is not known moves nothing.
+So it climbs by at most 0.2 `queue` a period, and rests where latency has grown by `queue` / level.
+The average begins as the plain mean of 10 periods. The source limits requests in flight; here the
+limit is the level, and threads in use count as requests in flight. With an unknown latency the
+level stays.
 
 Source: `Gradient2Limit` of Netflix's concurrency-limits, with its defaults.
 """
@@ -22,7 +24,7 @@ LEAST = 0.5  # gradient
 
 
 class Gradient2(Law):
-    """Its level has a fraction, of which the whole part runs."""
+    """Law whose level is a fraction; its whole part is the number of threads."""
 
     name = "gradient2"
     summary = "follows latency now over latency in the long run (Netflix concurrency-limits)"
@@ -34,17 +36,17 @@ class Gradient2(Law):
     )
 
     def begin(self) -> None:
-        """No latency yet."""
+        """Begin without a latency."""
         self._level = float(self.bounds.start)
         self._long = 0.0
         self._count = 0
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """One sample."""
+        """Return the next level."""
         short = reading.latency_s
         if short is None or short <= 0.0:
             return Decision(self.bounds.clamp(int(self._level)), "latency not known → stay", "settled")
@@ -61,7 +63,7 @@ class Gradient2(Law):
         return Decision(level, f"gradient {gradient:.2f} → {self._level:.1f}", state)
 
     def _average(self, short: float) -> float:
-        """The latency in the long run, this period included."""
+        """Return the latency in the long run, this period included."""
         self._count += 1
         if self._count <= WARM_UP:
             self._long += (short - self._long) / self._count

@@ -1,7 +1,8 @@
-"""The thread pool of .NET: the level swings, and climbs where throughput swings with it.
+"""The thread pool of .NET: the level swings, and climbs if throughput swings with it.
 
-The level is `setting`, or `setting + m` in every other half of a wave of `WAVE` samples. Over the last `HISTORY` samples, whole
-waves of them, c(x, p) is the Fourier component of x at a period of p samples, over the mean of x:
+The level is `setting`, or `setting + m` in every other half of a wave of `WAVE` samples. Over the
+last `HISTORY` samples, whole waves of them, c(x, p) is the Fourier component of x at a period of p
+samples, over the mean of x:
 
   T = c(throughput, wave)         N = c(level, wave)
   E = the larger of |c(throughput, p)| at the two periods beside the wave; the noise is E, smoothed with 0.01
@@ -9,10 +10,12 @@ waves of them, c(x, p) is the Fourier component of x at a period of p samples, o
   setting += sign(move) move^2 x 4 x the sample's length [s], at most 20; no climb above 95 % CPU
   m = clamp(floor(0.5 + 6 setting x noise), 1, 20)
 
-0.15 is the share of throughput that a share of threads must bring. So the level never rests. The component is Goertzel's.
+0.15 is the share of throughput that a share of threads must bring. So the level never rests. The
+component is Goertzel's.
 
-Left out: .NET chooses the time to the next sample at random, from 10 to 200 ms, and puts short samples together; here a sample
-is a period. Source: `HillClimbing` in the runtime of .NET, with its default settings.
+Left out: .NET chooses the time to the next sample at random, from 10 to 200 ms, and puts short
+samples together; here a sample is a period. Source: `HillClimbing` in the runtime of .NET, with its
+default settings.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ MOST_SWING, MOST_MOVE = 20, 20.0  # threads
 
 
 class HillClimbing(Law):
-    """As .NET has it."""
+    """Law of the thread pool of .NET."""
 
     name = "hill_climbing"
     summary = "swings the level and climbs where throughput swings with it (.NET thread pool)"
@@ -44,18 +47,18 @@ class HillClimbing(Law):
     )
 
     def begin(self) -> None:
-        """No sample yet."""
+        """Begin without samples."""
         self._setting = float(self.bounds.start)
         self._samples: deque[tuple[float, int]] = deque(maxlen=HISTORY)  # throughput and level
         self._total = 0
         self._noise = 0.0
 
     def cpu_limit(self) -> CpuLimit:
-        """It has a rule of its own."""
+        """Return a limit that grants all requests; the law has a CPU rule of its own."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """One sample."""
+        """Return the next level."""
         self._samples.append((reading.throughput, reading.threads))
         self._total += 1
         move, why = self._move()
@@ -72,7 +75,7 @@ class HillClimbing(Law):
         return Decision(level, f"{why} → {self._setting:.1f}{f' and {swing}' if high else ''}", state)
 
     def _move(self) -> tuple[float, str]:
-        """From -1 to 1, and why."""
+        """Return the move, from -1 to 1, and its reason."""
         count = min(self._total - 1, HISTORY) // WAVE * WAVE
         if count <= WAVE:
             return 0.0, "too few samples"
@@ -80,7 +83,8 @@ class HillClimbing(Law):
         top = max(rates)
         if top <= 0.0:
             return 0.0, "no tuples"
-        rates = [rate / top for rate in rates]  # only shares of the mean count, and sums of shares stay finite
+        # only shares of the mean count, and sums of shares stay finite
+        rates = [rate / top for rate in rates]
         mean, mean_level = sum(rates) / count, sum(levels) / count
         rate_wave, level_wave = component(rates, WAVE) / mean, component(levels, WAVE) / mean_level
         waves = count / WAVE
@@ -97,7 +101,8 @@ class HillClimbing(Law):
 
 
 def component(values: Sequence[float], period: float) -> complex:
-    """The Fourier component of a series at a period in samples, over their number (Goertzel 1958)."""
+    """Return the Fourier component of a series at a period in samples, over their number (Goertzel
+    1958)."""
     angle = 2.0 * math.pi / period
     before = last = 0.0
     for value in values:

@@ -1,34 +1,41 @@
-"""Millrace's own law: a Bayesian search for the level that brings the most, which costs as little as it can.
+"""Millrace's own law: a Bayesian search for the level with the highest throughput, at the lowest
+cost of the search.
 
-After each period the law knows the odds of every curve of a family (`scaling`, `belief`). With
+After each period the law knows the odds of every curve of a family (`scaling`, `belief`). Let
 
-  U(n) = log throughput(n) - PRICE log2 n
+  U(n) = log throughput(n) - LEVEL_PRICE log2 n
 
-where the price makes it prefer fewer threads among levels that bring the same, the *best* level is the one of highest E[U]
-among those that it has been at. Another level n is worth a look by
+Because of the price the law prefers fewer threads among levels of equal throughput. The *best*
+level is the measured one with the highest E[U]. A *look* is a period at another level, to learn
+about it. A look at level n is worth
 
   gain(n) - cost(n) = E[max(0, U(n) - U(best))] - E[max(0, U(best) - U(n))] / HORIZON
 
-the expected improvement of Bayesian optimisation (Mockus 1978; Jones, Schonlau and Welch 1998), curve by curve, less what a
-period there costs. While that is more than `tolerance` for some level the law goes there, else it settles on the best. It does
-not look further up than `FEW` threads or twice a level that is almost surely not too high already, so it does not use many
-threads where few do; only before it settles, and for much, does twice the best level do. Nor does it look further down at once
-than a third of where it is.
+which is the expected improvement of Bayesian optimisation (Mockus 1978; Jones, Schonlau and Welch
+1998), curve by curve, less the cost of a period there. While that is more than `tolerance` for some
+level the law goes there, else it settles on the best. It looks no higher than `FEW` threads or
+twice a level that is almost surely not too high, so that it does not use many threads where few are
+enough. Before it settles it may look at twice the best level, if that promises `BOLD`. In one step
+it goes no lower than a third of its level.
 
-Settled, it watches the load. Two periods in a row that are off by more than `change`, and by more than the noise explains,
-are another load: one that it knows by its throughput, and it goes back to the level that was best then; or a new one, and it
-searches again, with even odds that the curve has kept its shape. One period alone is a burst. A period without tuples, or in
-which others have the CPUs, says nothing; but such others do not keep it at a look at many threads.
+After it has settled it watches the load. Two periods in a row that differ by more than `change`,
+and by more than noise explains, are another load. If the law knows the load by its throughput, it
+returns to the level that was best then. Otherwise it searches again, with even odds that the curve
+has kept its shape. One period alone is a burst. A period without tuples, or in which other
+processes have the CPUs, does not count; but in such a crowd the law leaves a look at many threads.
 
-No real curve need be one of the family. So before it settles it looks once more at the levels that it has measured: above the
-highest, if throughput rose on the way to it; and between two of them that are beside the best, if the lines from both sides
-meet `GAP` higher than what was measured. It does not settle beside a gap towards which throughput rises.
+The real curve need not be one of the family. So before it settles the law checks its measured
+levels. It looks above the highest if throughput rose on the way to it. It looks between the best
+and a neighbour if the lines from both sides meet `GAP` higher than the measurements. It does not
+settle beside a gap towards which throughput rises.
 
-Where all sources are paced, it looks for the fewest threads that keep up, within a bound on latency if one is set (`pace`).
-Only where no level is likely to be enough does it look for the most that threads can do, as without a pace.
+If all sources are paced, the law looks for the fewest threads that keep up, within a bound on
+latency if one is set (`pace`). If no level is likely to be enough, it looks for the highest
+throughput, as without a pace.
 
-PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on those kinds of the SASO
-bench's curves that do not only score, with other noise than it is run with; FEW, BOLD and GAP with the same.
+The constants below, those that our laws share, and the odds in `scaling` and `belief` were chosen
+on the kinds of curves of the SASO bench that are not held out, with other noise than it is run
+with.
 """
 
 from __future__ import annotations
@@ -41,34 +48,41 @@ import numpy as np
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decision, Law, Reading, Setting
+from harness.elasticity.millrace_constants import HORIZON, LEARNING_PERIODS, LOAD_CHANGE_SIGMAS, MAX_PRINTED_LOG_RATIO
 from harness.elasticity.threads.belief import Belief
 from harness.elasticity.threads.pace import Pace
 from harness.elasticity.threads.scaling import Vector, family
 
-PRICE = 0.016  # of a doubling of the level, as a share of throughput
-HORIZON = 50.0  # periods over which a look has to pay
-REACH = 2  # times the level that the best one is surely not below: how far up it looks
-DOUBT = 0.003  # odds that it is below all the same
-FEW = 4  # threads that it may look at always: with the second one they begin to share, so it may bring nothing, and more much
-BOLD = 0.02  # of throughput: for so much it looks twice as far up as the best level, sure or not, before it settles
-GAP = 0.03  # of throughput: what a gap between measured levels must promise to be looked into
-APART = 1.3  # times lower: how far below the highest level another one must be to tell whether throughput rises towards it
-SURELY = 2.0  # standard deviations of the difference of two levels that are no noise
-STRIDE = 3  # times lower: how far down it looks at once; a look at very few threads costs more than it tells
-TIRES = 8.0  # looks after which the next one has to promise twice as much
-HOLDS = 2.5  # times as much it has to promise once the law has settled
-LEARNS = 9  # settled periods that still count as measurements; from then on only a change of load moves the law
+LEVEL_PRICE = 0.016  # price of a doubling of the level, as a share of throughput
+# highest level to look at, as a multiple of the level that the best one is surely not below
+REACH = 2
+DOUBT = 0.003  # odds that the best one is below that level all the same
+# Level up to which the law may always look. Threads begin to share with the second one, so it may
+# bring nothing while further ones bring much.
+FEW = 4
+# gain, as a share of throughput, for which the law looks at up to twice the best level before it
+# settles
+BOLD = 0.02
+# gain, as a share of throughput, that a gap between measured levels must promise for a look
+GAP = 0.03
+# Least ratio of the highest measured level to a lower one by which the law judges if throughput
+# still rises.
+MIN_LEVEL_RATIO = 1.3
+RISE_SIGMAS = 2.0  # standard deviations beyond which the difference of two levels is no noise
+# ratio of levels that one step down covers at most; a look at very few threads costs more than it
+# shows
+STRIDE = 3
+LOOKS_UNTIL_THRESHOLD_DOUBLES = 8.0  # looks after which the next one has to promise twice as much
+SETTLED_FACTOR = 2.5  # factor by which a look has to promise more once the law has settled
 SAME_SHAPE = 0.5  # odds that a curve keeps its shape when the load changes
-DISTINCT = 4.0  # standard deviations that are more than noise
-RECALLS = 16  # loads
-WIDE = 1.5  # times: a gap between measured levels that it looks into before it is content with less than a target
-SAME_TARGET = 0.01  # of a target: differences that make no other one
-UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
+RECALLS = 16  # number of loads that the law remembers
+WIDE = 1.5  # ratio of measured levels whose gap the law looks into before it settles below a target
+SAME_TARGET = 0.01  # difference, as a share of a target, up to which a target counts as the same
 
 
 @dataclass(frozen=True)
 class Load:
-    """What the law remembers of a load: what it believed, where it settled, and what that brought."""
+    """Memory of a load: the belief, the level at which the law settled, and its throughput."""
 
     belief: Belief
     level: int
@@ -76,13 +90,13 @@ class Load:
     deviation: float  # its standard deviation from period to period
 
     def explains(self, level: int, value: float) -> bool:
-        """Whether a logarithm of throughput at a level is what it would be under this load."""
+        """Return True if a logarithm of throughput at a level is as expected under this load."""
         expected = self.expected if level == self.level else self.belief.expected(level)
         return abs(value - expected) < max(math.log(1.05), 2.5 * self.deviation)
 
 
 class Millrace(Law):
-    """See the module."""
+    """Millrace's law of threads, as the module describes it."""
 
     name = "millrace"
     summary = "Bayesian search over a family of scaling curves, with memory: our own"
@@ -95,7 +109,7 @@ class Millrace(Law):
     )
 
     def begin(self) -> None:
-        """As every law."""
+        """Begin with the prior odds of the family."""
         self._family = family(self.bounds.maximum)
         self._levels = np.array(self._family.levels)
         self._allowed = (self._levels >= self.bounds.minimum) | (self._levels == self._nearest(self.bounds.minimum))
@@ -104,18 +118,18 @@ class Millrace(Law):
         self._begin(Belief(self._family, self._family.prior))
 
     def cpu_limit(self) -> CpuLimit:
-        """Others come first."""
+        """Return a limit that leaves the CPUs to other processes."""
         return LeaveToOthers(float(self.set["cpu_limit"]))
 
     def decide(self, reading: Reading) -> Decision:
-        """What to do after a period."""
+        """Return the next level."""
         here = self.bounds.clamp(reading.threads)
         level = self._nearest(here)
         target, reason, state = self._step(level, reading)
         return Decision(here if target == level else self.bounds.clamp(target), reason, state)
 
     def _step(self, level: int, reading: Reading) -> tuple[int, str, str]:
-        """Level, reason, state; levels are those of the family."""
+        """Return the next level, reason and state; levels are those of the family."""
         if reading.throughput <= 0.0 or (reading.target is not None and reading.done == 0.0):
             return level, "no tuples: says nothing → stay", "idle"
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
@@ -126,7 +140,7 @@ class Millrace(Law):
             doubt = self._watch(level, value)
             if doubt is not None:
                 return doubt
-        learnt = self._settled == level and self._still > LEARNS
+        learnt = self._settled == level and self._still > LEARNING_PERIODS
         if learnt and self._pace is None:
             return level, "as expected → stay", "settled"
         if not learnt:
@@ -134,7 +148,11 @@ class Millrace(Law):
         return self._choose(level)
 
     def _see_pace(self, reading: Reading) -> None:
-        """What the sources are to send. Another target does not change what threads can do; to have none does."""
+        """Take the target of the sources.
+
+        Another target leaves the belief about the threads as it is. A change between paced and not
+        paced sources resets it.
+        """
         paced = bool(reading.target and reading.done) and reading.utilisation is not None
         before = self._pace.target if self._pace is not None else None
         if not paced and before is None:
@@ -147,44 +165,49 @@ class Millrace(Law):
         self._pace = Pace(float(self.set["bound"]), reading.target) if paced else None
 
     def _make_room(self, level: int, others_cpu: float) -> tuple[int, str, str]:
-        """While others have the CPUs it does not stay at a look, but at the best known level that is no higher."""
+        """Return the best measured level up to this one, unless the law has settled, while others
+        have the CPUs."""
         reason = f"others have {others_cpu:.0%} of the CPUs: says nothing"
         known = [each for each in self._belief.measured if each <= level]
         if self._settled is None and known:
-            best = max(known, key=lambda each: self._belief.expected(each) - PRICE * math.log2(each))
+            best = max(known, key=lambda each: self._belief.expected(each) - LEVEL_PRICE * math.log2(each))
             if best < level:
                 return best, f"{reason}, and {best} is the best so far → down", "crowded"
         return level, f"{reason} → stay", "crowded"
 
     def _nearest(self, level: int) -> int:
-        """The level of the family next to one: it does not have all of the large ones."""
+        """Return the nearest level of the family, which does not have all of the large levels."""
         return int(self._levels[np.argmin(np.abs(self._levels - level))])
 
-    # -- searching ----------------------------------------------------------------------------------------------------------
+    # -- searching ---------------------------------------------------------------------------------
 
     def _begin(self, belief: Belief) -> None:
         self._belief = belief
         self._settled: int | None = None
         self._looks = 0
-        self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
+        # True while no period has confirmed that the load is the remembered one
+        self._recalled = False
 
     def _choose(self, level: int) -> tuple[int, str, str]:
-        """Look at another level, or settle on the best of those that it has been at."""
+        """Look at another level, or settle on the best measured one."""
         enough = None if self._pace is None else self._pace.choose(self._belief, self._levels, self._allowed)
         if enough is not None:
             return self._keep_pace(level, int(self._levels[enough]))
         odds = self._belief.odds
-        utility = self._belief.values - PRICE * np.log2(self._levels)[:, None]  # level x curve
+        # level x curve
+        utility = self._belief.values - LEVEL_PRICE * np.log2(self._levels)[:, None]
         expected = utility @ odds
         best = max(self._belief.places(), key=lambda place: expected[place])
         gain = np.maximum(utility - utility[best], 0.0) @ odds
-        worth = gain - (gain - (expected - expected[best])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
+        # E[max(0, -x)] = E[max(0, x)] - E[x]
+        worth = gain - (gain - (expected - expected[best])) / HORIZON
         best_level = self._belief.focus = int(self._levels[best])
-        threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)
+        threshold = float(self.set["tolerance"]) * (1.0 + self._looks / LOOKS_UNTIL_THRESHOLD_DOUBLES)
+        threshold *= SETTLED_FACTOR if self._settled is not None else 1.0
         worth[~self._allowed | (self._levels * STRIDE < level)] = -np.inf
         worth[best] = 0.0
         look = int(np.argmax(np.where(self._levels <= self._reach(utility, odds, level), worth, -np.inf)))
-        if worth[look] <= threshold:  # it would settle: by caution, or because there is nothing further up?
+        if worth[look] <= threshold:  # the law would settle, perhaps only out of caution
             bold = int(np.argmax(np.where(self._levels <= REACH * best_level, worth, -np.inf)))
             look = bold if worth[bold] > BOLD else look
         between = self._gap(best_level, max(GAP, threshold)) if worth[look] <= threshold else None
@@ -208,7 +231,7 @@ class Millrace(Law):
         return target, f"{target} {why} → {'up' if target > level else 'down' if target < level else 'once more'}", state
 
     def _keep_pace(self, level: int, enough: int) -> tuple[int, str, str]:
-        """Where there are probably enough threads, and as few as can be."""
+        """Go to, or stay at, the lowest level that is probably enough."""
         self._belief.focus = enough
         catches_up = self._pace is not None and self._pace.catches_up
         why = f"{enough} threads are likely to {'catch up' if catches_up else 'be enough'}"
@@ -221,10 +244,11 @@ class Millrace(Law):
         return enough, f"{why} → {'up' if enough > level else 'down'}", "climbing" if enough > level else "descending"
 
     def _gap(self, best: int, least: float) -> tuple[int, float] | None:
-        """A level that was not measured, beside the best one, which two lines promise to bring more than `least`; and how much.
+        """Return a level beside the best one for which two lines promise more than `least`, and the
+        promise; None if none is.
 
-        Between two measured levels without one between them, the curve is taken to go on as it did outside of them, in
-        logarithms: it rises from the lower one and from the higher one, and the lines meet. No curve of the family need be so.
+        Between two neighbouring measured levels, the curve is extended from both sides, in
+        logarithms, until the lines meet. No curve of the family need look like that.
         """
         seen = sorted(self._belief.measured)
         if best not in seen:
@@ -237,9 +261,10 @@ class Millrace(Law):
         return max(hopes, key=lambda each: each[1], default=None)
 
     def _untried(self, least: float) -> int | None:
-        """A level in the widest gap between those that were measured, or above them, that may bring `least`.
+        """Return a level in the widest gap between measured levels, or above them, that may bring
+        `least`; None if none is.
 
-        It may unless each of its threads had to bring more than any thread has brought.
+        A level may bring it if each of its threads need not bring more than any thread has brought.
         """
         seen, top = sorted(self._belief.measured), int(self._levels[-1])
         each = max(math.exp(measured.mean) / level for level, measured in self._belief.measured.items())
@@ -249,19 +274,21 @@ class Millrace(Law):
         return max(wide)[1] if wide else None
 
     def _above(self, seen: list[int]) -> tuple[int, float] | None:
-        """Twice the highest measured level, if throughput rose on the way to it by more than noise; what that promises."""
+        """Return twice the highest measured level and its promise, if throughput rose towards it by
+        more than noise."""
         top, further = seen[-1], self._nearest(min(REACH * seen[-1], int(self._levels[-1])))
-        lower = [level for level in seen if level * APART <= top]
+        lower = [level for level in seen if level * MIN_LEVEL_RATIO <= top]
         if not lower or further <= top:
             return None
         here, there = self._belief.measured[top], self._belief.measured[lower[-1]]
         rise = here.mean - there.mean
-        if rise <= SURELY * self._belief.noise * math.sqrt(1.0 / here.count + 1.0 / there.count):
+        if rise <= RISE_SIGMAS * self._belief.noise * math.sqrt(1.0 / here.count + 1.0 / there.count):
             return None
-        return further, math.expm1(min(rise * math.log(further / top) / math.log(top / lower[-1]), UNTOLD))
+        return further, math.expm1(min(rise * math.log(further / top) / math.log(top / lower[-1]), MAX_PRINTED_LOG_RATIO))
 
     def _meeting(self, seen: list[int], low: int) -> tuple[int, float] | None:
-        """Where the lines from both sides of the gap behind the `low`-th measured level meet; and what that promises."""
+        """Return the level where the lines from both sides of the gap above the `low`-th measured
+        level meet, and its promise."""
         inside = [int(each) for each in self._levels[self._allowed] if seen[low] < each < seen[low + 1]]
         if not inside:
             return None
@@ -275,16 +302,16 @@ class Millrace(Law):
         meet = (y(above) - y(below) + rise * x(below) - fall * x(above)) / (rise - fall)
         level = min(inside, key=lambda each: abs(x(each) - meet))
         top = min(y(below) + rise * (x(level) - x(below)), y(above) + fall * (x(level) - x(above)))
-        return level, math.expm1(min(top - max(y(below), y(above)), UNTOLD))
+        return level, math.expm1(min(top - max(y(below), y(above)), MAX_PRINTED_LOG_RATIO))
 
     def _reach(self, utility: Vector, odds: Vector, level: int) -> int:
-        """The highest level to look at."""
+        """Return the highest level to look at."""
         tops = np.argmax(np.where(self._allowed[:, None], utility, -np.inf), axis=0)
         below = np.cumsum(np.bincount(tops, weights=odds, minlength=len(self._levels)))
         sure = int(self._levels[min(int(np.searchsorted(below, DOUBT)), len(self._levels) - 1)])
         return max(REACH * max(min(sure, max(self._belief.measured)), self.bounds.minimum), FEW, level)
 
-    # -- settled ------------------------------------------------------------------------------------------------------------
+    # -- settled -----------------------------------------------------------------------------------
 
     def _settle(self, level: int) -> None:
         if self._settled == level:
@@ -295,9 +322,10 @@ class Millrace(Law):
         self._expected, self._deviation = self._belief.measured[level].mean, self._belief.noise
 
     def _watch(self, level: int, value: float) -> tuple[int, str, str] | None:
-        """Whether it is another load; if not, what to expect becomes clearer with each period."""
+        """Return the answer to a period that differs; None if it is as expected, which refines the
+        expectation."""
         off = value - self._expected
-        if abs(off) <= max(math.log1p(float(self.set["change"])), DISTINCT * self._deviation):
+        if abs(off) <= max(math.log1p(float(self.set["change"])), LOAD_CHANGE_SIGMAS * self._deviation):
             self._suspect = None
             self._recalled = False
             self._still += 1
@@ -307,18 +335,18 @@ class Millrace(Law):
             return None
         before, self._suspect = self._suspect, value
         if before is None or (before - self._expected) * off < 0.0:
-            return level, f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay", "noise"
+            return level, f"{math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%}: a burst, or another load? → stay", "noise"
         return self._changed(level, before, value)
 
     def _changed(self, level: int, *values: float) -> tuple[int, str, str]:
-        """Another load: one that it knows, or a new one."""
+        """Return the answer to another load, which is a remembered one or a new one."""
         shape = self._belief
         self._loads = [load for load in self._loads if load.belief is not shape][1 - RECALLS :]
         known = [load for load in self._loads if load.explains(level, sum(values) / len(values))]
         self._loads.append(Load(shape, level, self._expected, self._deviation))
         if self._pace is not None:
             known, self._pace = [], Pace(float(self.set["bound"]), self._pace.target)
-        if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
+        if known and not self._recalled:  # a wrong recall must not lead to a chain of recalls
             return self._recall(level, known[-1])
         odds = SAME_SHAPE * shape.odds_of_all() + (1.0 - SAME_SHAPE) * self._family.prior
         self._begin(Belief(self._family, odds))
@@ -328,13 +356,14 @@ class Millrace(Law):
         return target, f"another load: {reason}", state
 
     def _recall(self, level: int, load: Load) -> tuple[int, str, str]:
-        """To the level of a load that is known; refused, it is asked for again in each period that shows the load."""
+        """Go to the level of a remembered load; after a refusal, ask again in each period that
+        shows the load."""
         why = f"load as before, when {load.level} was best"
         if load.level > level and not self.cpu.acceptable():
             return level, f"{why}, but the CPU limit refuses → stay", "refused"
         self._begin(load.belief)
         self._settle(load.level)
-        self._still, self._expected, self._deviation, self._recalled = LEARNS, load.expected, load.deviation, True
+        self._still, self._expected, self._deviation, self._recalled = LEARNING_PERIODS, load.expected, load.deviation, True
         return load.level, f"{why} → there", "settled"
 
 

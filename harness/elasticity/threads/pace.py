@@ -1,24 +1,27 @@
 """Threads for paced sources: the fewest that keep up with a rate, within a bound on latency.
 
-What n threads *can do*, a(n), is what they have done over the share of their time that they worked; where that is less than
-the target r, or something is caught up all the time, it is what they have done. It does not depend on the target. So the law
-believes in curves of a(n) as it believes in curves of throughput (`belief`), and a new target makes no new load.
+The *capability* a(n) of n threads is their rate over the share of their time that they worked. If
+they do less than the target r, or catch up for the whole period, it is their rate. It does not
+depend on the target. So the law infers curves of a(n) as it infers curves of throughput (`belief`),
+and a new target is no new load.
 
-How long tuples wait follows from the *slack* of n threads,
+The waiting time of tuples follows from the *slack* of n threads,
 
   b(n) = (1 - r / a(n)) sqrt(n)
 
-which says about the same of few threads and of many (square-root staffing: Halfin and Whitt, Operations Research 29, 1981). A
-level is enough if it keeps up with slack `SLACK` and, where there is a bound, if at most half of its last periods were late.
-Periods in which more or less is done than the target say nothing about latency: what waited is being caught up, or too few
-threads run. Meanwhile, where there is a bound, more threads are wanted: as many as catch up within `CATCH_UP` periods.
+The same slack means about the same for few threads and for many (square-root staffing: Halfin and
+Whitt, Operations Research 29, 1981). A level is enough if it keeps up with slack `SLACK` and, with
+a bound, if at most half of its last periods were late. Periods with a rate above or below the
+target do not count for latency: the threads catch up, or there are too few of them. In such
+periods, with a bound, the law asks for as many threads as catch up within `CATCH_UP` periods.
 
-The next level is the lowest that can probably do with the slack wanted. That is `SLACK` at first; more than every level had
-that was late; and half-way between too little and enough where both are known, until no level is between them. If more slack
-cannot be had, or makes tuples no earlier, the bound is out of reach, and the law stays where they were earliest. Levels that
-did not keep up, below one that did, are not tried again.
+The next level is the lowest one that probably has the wanted slack. That slack is `SLACK` at first.
+After late levels it is more than each of them had. Once both too little and enough are known it is
+half-way between them, until no level is between them. If there is no level with more slack, or more
+slack makes tuples no earlier, the bound is out of reach, and the law stays where they were
+earliest. It does not try again levels that did not keep up below one that did.
 
-The numbers were chosen on the kinds of curves of the paced bench that do not only score.
+The numbers were chosen on the kinds of curves of the paced bench that are not held out.
 """
 
 from __future__ import annotations
@@ -29,34 +32,39 @@ from collections import Counter, deque
 import numpy as np
 
 from harness.elasticity.law import Reading
+from harness.elasticity.layout import BATCH
 from harness.elasticity.threads.belief import Belief
 from harness.elasticity.threads.scaling import Vector
 
 SLACK = 0.4  # b, until a period has shown that it is too little or more than enough
-MORE = 2.0  # times the slack of a level that was late: the most that it tries next
-LEAST_MORE = 0.05  # slack by which the next try must be above one that was late
-ODDS = 0.5  # that a level is enough, for which it is tried
-CATCH_UP = 5.0  # periods in which what waits shall be caught up
-STEADY = 0.01  # of the target: so near to it the sources keep up, and have nothing to catch up
-BATCH = 32  # tuples, which a source sends at once: so near is near, too
-EARLIER = 0.02  # of latency that more slack must bring, or the bound is out of reach
-PERIODS = 9  # of a level, the last of which tell whether it is late
+MORE = 2.0  # most slack to try next, as a multiple of the slack of a late level
+LEAST_MORE = 0.05  # least increase of the slack over that of a late level
+ODDS = 0.5  # least odds that a level is enough for the law to try it
+CATCH_UP = 5.0  # periods within which the backlog is to be caught up
+# Difference from the target, as a share of it, within which the sources keep up and have nothing to
+# catch up. A difference of a batch, which a source sends at once, is within it, too.
+STEADY = 0.01
+EARLIER = 0.02  # share by which more slack must reduce latency, or the bound is out of reach
+PERIODS = 9  # last periods of a level that decide if it is late
 
 
 class Pace:
-    """What paced sources want, and which levels were seen to be enough."""
+    """Target of paced sources, and the levels that were enough for it."""
 
     def __init__(self, bound_s: float, target: float) -> None:
-        """`bound_s` on mean latency, 0: none; `target` in tuples/s."""
+        """Take the bound on mean latency [s], 0 for none, and the target [tuples/s]."""
         self.target = target
         self._bound_s = bound_s
         self._wanted = target  # tuples/s: more than the target while there is something to catch up
         self._steady = True
-        self._seen: dict[int, deque[float]] = {}  # by level: latency over the bound, of periods that tell it
-        self._kept: Counter[int] = Counter()  # by level: periods in which the rate was kept, less those in which it was not
+        # by level: latency over the bound, in periods that show it
+        self._seen: dict[int, deque[float]] = {}
+        # by level: periods in which the rate was kept, less those in which it was not
+        self._kept: Counter[int] = Counter()
 
     def can_do(self, level: int, reading: Reading) -> float:
-        """What the threads could have done [tuples/s of the sources]; takes note of whether they were enough."""
+        """Return the rate that the threads could have done [tuples/s of the sources]; record if
+        they were enough."""
         done, latency_s = reading.done or 0.0, reading.latency_s or 0.0
         near = max(STEADY * self.target, BATCH / reading.elapsed_s)
         before, self._steady = self._steady, abs(done - self.target) <= near
@@ -67,16 +75,17 @@ class Pace:
             self._seen.setdefault(level, deque(maxlen=PERIODS)).append(ratio)
         if not self._steady and self._bound_s > 0.0:
             self._wanted *= 1.0 + latency_s / (CATCH_UP * reading.elapsed_s)
-        idled = self._steady or latency_s * done <= (done - self.target) * reading.elapsed_s  # at the period's end at least
+        # at the period's end at least
+        idled = self._steady or latency_s * done <= (done - self.target) * reading.elapsed_s
         return done / min(reading.utilisation or 1.0, 1.0) if idled else done
 
     @property
     def catches_up(self) -> bool:
-        """Whether there is something to catch up, for which more threads are wanted than later."""
+        """True while there is a backlog, for which the law wants more threads than later."""
         return self._wanted > self.target
 
     def choose(self, belief: Belief, levels: Vector, allowed: Vector) -> int | None:
-        """The place among `levels` of the lowest one that is enough, as far as is known; None if none is likely to be."""
+        """Return the index in `levels` of the lowest one that is probably enough; None if none is."""
         least = self._least(belief, levels, allowed)
         if least is None or not self.catches_up:
             return least
@@ -111,5 +120,6 @@ class Pace:
 
 
 def _median(values: deque[float]) -> float:
-    """The lower one of two in the middle: a tie is no lateness."""
+    """Return the median, or the lower one of two in the middle, so that a tie does not count as
+    late."""
     return sorted(values)[(len(values) - 1) // 2]

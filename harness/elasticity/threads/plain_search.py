@@ -1,8 +1,11 @@
-"""What anybody would write down first: double while it pays, then golden section. No law should be worse.
+"""The simplest search: double while it pays, then golden section. No law should be worse.
 
-  double   from the start, twice the level while that brings more by `gain`; if the first doubling does not, half of it
-  narrow   the best level lies between its two neighbours among those tried: golden section, in whole levels, until none is left
-  rest     at the best level; two periods in a row that differ by `change` from what it brought begin the search anew
+  double   from the start, twice the level while that brings more by `gain`; if the first doubling
+           does not, half of it
+  narrow   the best level lies between its two neighbours among those tried: golden section, in
+           whole levels, until none is left
+  rest     at the best level; two periods in a row that differ by `change` from what it brought
+           begin the search anew
 
 Every level is measured for one period. Source: Kiefer 1953 for the golden section.
 """
@@ -18,7 +21,7 @@ GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 
 class PlainSearch(Law):
-    """A search, and rest."""
+    """Law that searches, and then rests."""
 
     name = "plain_search"
     summary = "doubles while it pays, then golden section: the plain search that no law should be worse than"
@@ -28,18 +31,18 @@ class PlainSearch(Law):
     )
 
     def begin(self) -> None:
-        """A new search."""
+        """Begin a search."""
         self._search = self._levels_to_try()
         self._wanted = next(self._search)
         self._rest: tuple[int, float] | None = None  # level and what it brought
         self._odd = 0
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """The next level of the search, or rest."""
+        """Return the next level of the search, or the best one at rest."""
         level = self.bounds.clamp(reading.threads)
         if reading.throughput <= 0.0:
             return Decision(level, "no tuples → stay", "idle")
@@ -59,7 +62,7 @@ class PlainSearch(Law):
         return Decision(self._wanted, "tries the next level", "searching")
 
     def _levels_to_try(self, start: int = 0) -> Generator[int, tuple[int, float], tuple[int, float]]:
-        """Yields levels, gets the level and throughput of the period, returns the best."""
+        """Yield levels, receive the level and throughput of each period, and return the best."""
         level, brought = yield (start or self.bounds.start)
         seen = {level: brought}
         best = level
@@ -86,7 +89,8 @@ class PlainSearch(Law):
             inside = round(best + (1.0 - GOLDEN) * (high - best)) if up else round(best - (1.0 - GOLDEN) * (best - low))
             inside = max(best + 1, min(high - 1, inside)) if up else min(best - 1, max(low + 1, inside))
             level, brought = yield inside
-            if level in seen and level != inside:  # the level was not taken: nothing more can be learnt
+            # the engine did not take the level: the search ends
+            if level in seen and level != inside:
                 return best, seen[best]
             seen[level] = brought
             if brought > seen[best]:

@@ -1,10 +1,11 @@
 """P17's law, as Figures 7 and 8 print it.
 
-Levels are 1, 2, 3 … threads, or what a step function makes of them. T is the throughput; "x beats y" means x - y > SENS · y.
-Each period:
+Levels are 1, 2, 3 … threads, or those of a step function. T is the throughput. "x beats y" means
+x - y > SENS · y. Each period:
 
   1. change in load?    then no level is trusted any more
-  2. record             last T and time of this level; its first T too, if it was not trusted; it is trusted now
+  2. record             last T and time of this level; its first T too, if it was not trusted; it is
+                        trusted now
   3. decide             the first row that holds, and whose CPU question is answered with yes
 
        T beats below, above untrusted      CPU?   up
@@ -13,18 +14,23 @@ Each period:
        below untrusted, or not beaten             down
        otherwise                                  stay
 
-A refused climb goes on to the last two rows, as printed: it may end in a step down. `streams` stays.
+A refused climb goes on to the last two rows, as printed: it may end in a step down. `streams`
+stays.
 
 The figures leave open:
-  * `changeInLoad`. The text names what it is given: a throughput, the throughputs known *of that level*, and SENS (§4.2.2); it
-    is said to be like Algorithm 3 of Gedik et al., "Elastic Scaling for Data Stream Processing", TPDS 25(6), 2014. We take the
-    part of it that looks at one level: the level is trusted, the period before passed at it too, and T differs from the level's
-    *first* trusted T by more than SENS of the smaller. So a slow drift adds up, and a level to which the law comes back is not
-    compared with old times.
-  * `level == 1` is the lowest level: the minimum, which §4.2.3 makes higher than one where operators have many inputs.
+  * `changeInLoad`. The text names its arguments: a throughput, the throughputs known *of that
+    level*, and SENS (§4.2.2). It says that the function is like Algorithm 3 of Gedik et al.,
+    "Elastic Scaling for Data Stream Processing", TPDS 25(6), 2014. We take the part of that
+    algorithm that looks at one level: the level is trusted, the period before passed at it too, and
+    T differs from the level's *first* trusted T by more than SENS of the smaller. So a slow drift
+    adds up, and after the law returns to a level, the first period there is not compared with
+    earlier ones.
+  * `level == 1` is the lowest level: the minimum, which §4.2.3 makes higher than one where
+    operators have many inputs.
   * The highest level has nothing above it: no trend, no trust, and a climb from it goes nowhere.
-  * The step function. The levels are the minimum, what the function makes of it, and so on up to the maximum; the start, if
-    it is not among them, is a level too. The levels next to the present one are those before and after it in this list.
+  * The step function. The levels are the minimum, the function's value for it, and so on up to the
+    maximum. The start is a level too, if it is not among them. The levels next to the present one
+    are those before and after it in this list.
 
 Source: Schneider and Wu, PLDI 2017, §4.2, Figures 7 and 8.
 """
@@ -41,17 +47,17 @@ from harness.errors import UserError
 
 
 def one_more(level: int) -> int:
-    """The step function of P17's description: 1, 2, 3 …"""
+    """Return the next level by the step function of P17's description: 1, 2, 3 …"""
     return level + 1
 
 
 def twice(level: int) -> int:
-    """1, 2, 4 …"""
+    """Return the next level by doubling: 1, 2, 4 …"""
     return 2 * level
 
 
 def levels_of(bounds: Bounds, next_level: Callable[[int], int]) -> list[int]:
-    """All levels of a law, ascending. Raises UserError if the step function does not climb."""
+    """Return all levels of a law, ascending. Raise UserError if the step function does not climb."""
     levels = {bounds.minimum, bounds.start, bounds.maximum}
     level = bounds.minimum
     while level < bounds.maximum:
@@ -64,7 +70,7 @@ def levels_of(bounds: Bounds, next_level: Callable[[int], int]) -> list[int]:
 
 
 class Pldi17(Law):
-    """P17 Figures 7 and 8."""
+    """Law of P17's Figures 7 and 8."""
 
     name = "pldi17"
     summary = "climbs while throughput grows, trusting what it saw; steps by one (P17 Figures 7 and 8)"
@@ -83,7 +89,10 @@ class Pldi17(Law):
         *,
         next_level: Callable[[int], int] | None = None,
     ) -> None:
-        """`next_level`: the step function, the level above a level; None: as `doubling` says."""
+        """Prepare the law.
+
+        `next_level`: step function from a level to the next; None: the one that `doubling` chooses.
+        """
         super().__init__(bounds, cpu, settings, layout)
         self._levels = levels_of(bounds, next_level or (twice if self.set["doubling"] else one_more))
         self._records = [LevelRecord() for _ in self._levels]
@@ -91,11 +100,11 @@ class Pldi17(Law):
         self._time = 0
 
     def cpu_limit(self) -> CpuLimit:
-        """By the last period: P17 says nothing of others."""
+        """Return P17's limit, which looks at the last period and counts all processes."""
         return LastPeriod(self.set["cpu_limit"])
 
     def decide(self, reading: Reading) -> Decision:
-        """`updateThreadLevel` of Figure 8."""
+        """Return the next level: `updateThreadLevel` of Figure 8."""
         throughput = reading.throughput
         changed = self._load_changed(throughput)
         if changed:

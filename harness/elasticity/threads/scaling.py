@@ -1,4 +1,4 @@
-"""How throughput may depend on the thread level: a family of curves, with the odds of each before anything is measured.
+"""Family of curves of throughput over the thread level, with the prior odds of each.
 
 A curve rises, up to a *knee* at some level k, and goes on in a *tail*:
 
@@ -7,8 +7,9 @@ A curve rises, up to a *knee* at some level k, and goes on in a *tail*:
         n + 1                 proportional, but a source's thread executes operators too
   tail  T(k) (k / n)^q        flat for q = 0, falling for q > 0, rising more slowly for q < 0 (a second thread on each core)
 
-or follows the Universal Scalability Law with its peak at k (Gunther, Guerrilla Capacity Planning, 2007), which has no knee.
-All are logarithms of throughput, up to a constant: the height of the curve is for measurements to say.
+or follows the Universal Scalability Law with its peak at k (Gunther, Guerrilla Capacity Planning,
+2007), which has no knee. All are logarithms of throughput, up to a constant: measurements give the
+height of a curve.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
-DENSE = 64  # levels up to here are all looked at; behind it those 4 % apart, finer than what can be measured
-STEP = 1.03
+DENSE = 64  # levels up to here are all in the family
+STEP = 1.03  # ratio of neighbouring levels above `DENSE`, finer than what can be measured
 
 SERIAL = {0.0: 0.42, 0.01: 0.09, 0.03: 0.09, 0.08: 0.08, 0.16: 0.05, 0.3: 0.04}
 POWERS = {0.9: 0.06, 0.75: 0.05, 0.5: 0.03}
@@ -33,7 +34,7 @@ NO_KNEE = 0.15  # the odds that the knee is at the maximum or beyond it
 
 
 def grid(maximum: int) -> list[int]:
-    """The levels from 1 to `maximum` that are looked at."""
+    """Return the levels of the family from 1 to `maximum`."""
     levels = list(range(1, min(maximum, DENSE) + 1))
     while levels[-1] < maximum:
         levels.append(min(maximum, max(levels[-1] + 1, round(levels[-1] * STEP))))
@@ -43,18 +44,21 @@ def grid(maximum: int) -> list[int]:
 class Family:
     """All curves for levels up to `maximum`.
 
-    `levels`: those looked at. `prior`: the odds of each curve. `table`: level x curve, the logarithm of throughput.
+    `levels`: levels of the family. `prior`: prior odds of each curve. `table`: logarithm of
+    throughput, level x curve.
     """
 
     def __init__(self, maximum: int) -> None:
         self.levels = grid(maximum)
         knees = np.array(self.levels, dtype=float)
         edges = np.sqrt(np.concatenate(([0.75], knees)) * np.concatenate((knees, [knees[-1] + 0.5])))
-        odds = np.log(edges[1:] / edges[:-1])  # knees are as likely to lie between 4 and 8 as between 32 and 64
+        # knees are as likely to lie between 4 and 8 as between 32 and 64
+        odds = np.log(edges[1:] / edges[:-1])
         odds *= (1.0 - NO_KNEE) / odds.sum()
         rises = [("serial", a, w) for a, w in SERIAL.items()] + [("power", p, w) for p, w in POWERS.items()]
         rises.append(("offset", 1.0, OFFSET))
-        rows: list[tuple[str, float, float, float, float]] = []  # kind of rise, its number, knee, exponent of the tail, odds
+        # kind of rise, its number, knee, exponent of the tail, odds
+        rows: list[tuple[str, float, float, float, float]] = []
         for kind, number, rise_odds in rises:
             share = rise_odds * (1.0 - LAW_OF_SCALABILITY)
             rows.append((kind, number, float(2 * maximum), 0.0, share * NO_KNEE))
@@ -70,7 +74,7 @@ class Family:
         self.table: Vector = np.stack([self._at(level) for level in self.levels])
 
     def _at(self, level: int) -> Vector:
-        """Logarithm of each curve's throughput at a level."""
+        """Return the logarithm of each curve's throughput at a level."""
         n = np.minimum(float(level), self._knee)
         number, is_usl = self._number, self._kind == "usl"
         power = n ** np.where(self._kind == "power", number, 1.0)
@@ -83,5 +87,5 @@ class Family:
 
 @lru_cache(maxsize=8)
 def family(maximum: int) -> Family:
-    """The family for levels up to `maximum`; laws share it."""
+    """Return the family for levels up to `maximum`; laws share it."""
     return Family(maximum)

@@ -1,18 +1,23 @@
-"""What IBM Streams really does: P17's law with its own steps, its own idea of a change in load, and its faults.
+"""The thread law that IBM Streams really has: P17's law with its own steps, its own test for a
+change in load, and its faults.
 
-This law is the baseline: it does in every step what the published implementation does, faults included, and must not be
-mended. T is the throughput; "x beats y" means x - y > 5 % of y; L is the level, with a level `below` and `above` it that are
-not always its neighbours. At first below = start/2, above = 2 · start, time = 0, noise = 5, and levels under the minimum, and
-from the maximum (!) to 2 · start, are trusted with a throughput of 0.
+This law is the baseline: in every step it does the same as the published implementation, faults
+included. Do not correct it. T is the throughput; "x beats y" means x - y > 5 % of y; L is the
+level, with a level `below` and `above` it that are not always its neighbours. At first below =
+start/2, above = 2 · start, time = 0, noise = 5, and levels under the minimum, and from the maximum
+(!) to 2 · start, are trusted with a throughput of 0.
 
 Load change, at trusted levels from time 2 on (the first samples hold the filling of queues):
 
-  the period before was at L too, and T differs from L's first trusted T by more than 20 % of the smaller:
+  the period before was at L too, and T differs from L's first trusted T by more than 20 % of the
+  smaller:
       noise left          noise - 1; nothing recorded, stay
-      none left           noise = 5; all levels from the minimum up untrusted, time = 0; nothing recorded, stay
+      none left           noise = 5; all levels from the minimum up untrusted, time = 0; nothing
+                          recorded, stay
   otherwise               noise = 5; go on
 
-Record: last T and time of L, its first T if it was untrusted; L is trusted; time + 1. Then the first row that holds:
+Record: last T and time of L, its first T if it was untrusted; L is trusted; time + 1. Then the
+first row that holds:
 
   T beats below, above untrusted | above beats T | L = minimum, above untrusted      up if the CPU limit allows it, else stay
   below untrusted or L = minimum | T does not beat below                             down
@@ -20,11 +25,15 @@ Record: last T and time of L, its first T if it was untrusted; L is trusted; tim
 
 Up, not from the maximum; P is the power of two above L; below := L.
 
-  above trusted              L := above; the new above is 2P if P was above, else the first trusted level up to P, else P
-  else, L > 2                L := P, above := 2P if P is within the maximum, else L := maximum, above := maximum + 1
-  else                       L := 2L, above := 2 · above if 2L is within the maximum, else as in the row before
+  above trusted              L := above; the new above is 2P if P was above, else the first trusted
+                             level up to P, else P
+  else, L > 2                L := P, above := 2P if P is within the maximum, else L := maximum,
+                             above := maximum + 1
+  else                       L := 2L, above := 2 · above if 2L is within the maximum, else as in the
+                             row before
 
-Down, not from the minimum; above := L; Q is the power of two below L (L = 3 → 2 and 2 → 1 step by one).
+Down, not from the minimum; above := L; Q is the power of two below L (L = 3 → 2 and 2 → 1 step by
+one).
 
   candidates 1.5 Q, then less by Q/4, Q/8 … 1, 1 … to Q + 1; the first that is below L and untrusted is taken, below := Q
   a candidate not above the minimum                                             L := minimum, below stays as it was
@@ -32,11 +41,13 @@ Down, not from the minimum; above := L; Q is the power of two below L (L = 3 →
 
   From 32: 24, 20, 18, 17, 16. From 16: 12, 10, 9, 8. From 8: 6, 5, 4. From 4: 3, 2.
 
-Faults that tests hold on to: a maximum up to 2 · start freezes the level at the start, since `above` counts as trusted
-(`untrust_above` and changes in load undo it); a minimum that is no power of two is not reached again from above; a peak
-between powers of two is passed where the next power beats the one before; a drift of less than 20 % adds up to a restart.
+Faults that tests check: a maximum up to 2 · start freezes the level at the start, since `above`
+counts as trusted (`untrust_above` and changes in load undo it); a minimum that is no power of two
+is not reached again from above; a peak between powers of two is passed where the next power beats
+the one before; a drift of less than 20 % adds up to a restart.
 
-Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ElasticThreadAdapter; the law is P17 §4.2.
+Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ElasticThreadAdapter; the law is
+P17 §4.2.
 """
 
 from __future__ import annotations
@@ -52,14 +63,18 @@ CPU_LIMIT = 0.8
 
 
 class Streams(Law):
-    """The thread-count law of IBM Streams, fault for fault. It has no settings: there they are constants."""
+    """Thread law of IBM Streams, fault for fault.
+
+    It has no settings, because they are constants there.
+    """
 
     name = "streams"
     summary = "what IBM Streams really does: doubles up, bisects down, faults included (OSStreams, P17 §4.2)"
     sensitivity = SENSITIVITY
 
     def begin(self) -> None:
-        """Levels outside the bounds are trusted to bring nothing, which is wrong for the maximum itself."""
+        """Begin with the levels outside the bounds trusted to bring nothing, which is wrong for the
+        maximum itself."""
         self._below, self._level, self._above = self.bounds.start // 2, self.bounds.start, 2 * self.bounds.start
         self._time = 0
         self._noise = NOISE_LIMIT
@@ -71,7 +86,8 @@ class Streams(Law):
         ]
 
     def cpu_limit(self) -> CpuLimit:
-        """By the mean since the last request, and never at the first one."""
+        """Return the limit of IBM Streams, which uses the mean since the last request and refuses
+        the first one."""
         return SinceLastRequest(CPU_LIMIT)
 
     def untrust(self, lowest: int) -> None:
@@ -80,16 +96,18 @@ class Streams(Law):
             record.trusted = False
 
     def untrust_above(self) -> None:
-        """Forget the levels above the present one, as IBM Streams does when it has put queues somewhere (M19 §3.3)."""
+        """Forget the levels above the present one, as IBM Streams does when it has put queues
+        somewhere (M19 §3.3)."""
         self.untrust(self._level + 1)
 
     def rebase(self, throughput: float) -> None:
-        """Take this for the present level's first throughput, as IBM Streams does when it has put queues somewhere."""
+        """Set the present level's first throughput, as IBM Streams does when it has put queues
+        somewhere."""
         here = self._records[self._level]
         here.first, here.last_time = throughput, self._time
 
     def decide(self, reading: Reading) -> Decision:
-        """Load change, record, move."""
+        """Detect a change in load, record the period, and return the next level."""
         throughput = reading.throughput
         if self._off_the_first(throughput):
             if self._noise > 0:

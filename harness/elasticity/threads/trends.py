@@ -1,7 +1,8 @@
-"""What the laws that learn a curve by records have in common: what is kept of a level, and how neighbours compare.
+"""Records of levels and comparisons of neighbours, for the laws that learn a curve by records.
 
-`pldi17`, `streams` and `elastic_load_balance` keep one `LevelRecord` a level (P17 Figure 7) and climb for the same three
-reasons (P17 Figure 8). They differ in which levels are neighbours, what is a change in load, and when they step down.
+`pldi17`, `streams` and `elastic_load_balance` keep one `LevelRecord` a level (P17 Figure 7) and
+climb for the same three reasons (P17 Figure 8). They differ in which levels are neighbours, what is
+a change in load, and when they step down.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class LevelRecord:
-    """What is known of one level; throughputs in tuples/s, times in steps of the law."""
+    """Record of one level; throughputs in tuples/s, times in steps of the law."""
 
     first: float = math.nan  # the first throughput since the level was last untrusted
     last: float = math.inf
@@ -28,18 +29,21 @@ class LevelRecord:
 
 
 def beats(this: float, that: float, margin: float) -> bool:
-    """Whether a throughput is above another by more than a share of the other. Anything but 0 beats 0."""
+    """Return True if a throughput exceeds another by more than a share of the other.
+
+    Anything but 0 beats 0.
+    """
     return this > that and this - that > margin * that
 
 
 def differ(this: float, that: float, margin: float) -> bool:
-    """Whether two throughputs are apart by more than a share of the smaller one."""
+    """Return True if two throughputs differ by more than a share of the smaller one."""
     return beats(this, that, margin) or beats(that, this, margin)
 
 
 @dataclass(frozen=True, slots=True)
 class Trends:
-    """How the throughput of a level compares with what is trusted of the levels next to it."""
+    """Comparison of a level's throughput with the trusted throughputs of the levels next to it."""
 
     lowest: bool  # there is no level below
     trusts_below: bool
@@ -48,7 +52,7 @@ class Trends:
     above: bool  # the level above is trusted, and its last throughput beats the one here
 
     def why_up(self) -> str:
-        """The reason to climb; empty if there is none."""
+        """Return the reason to climb; empty if there is none."""
         if self.below and not self.trusts_above:
             return "trend below, above untrusted"
         if self.above:
@@ -58,7 +62,7 @@ class Trends:
         return ""
 
     def why_down(self) -> str:
-        """The reason to step down; empty if there is none."""
+        """Return the reason to step down; empty if there is none."""
         if not self.trusts_below:
             return "lowest level" if self.lowest else "below untrusted"
         return "" if self.below else "no trend below"

@@ -1,13 +1,16 @@
-"""C-Stream's law: threads by how busy they are, one at a time. It never looks at the throughput.
+"""C-Stream's law of threads: it adds or removes one thread by their utilisation. It never looks at
+the throughput.
 
-U is the share of their time that the threads executed operators in the last period, averaged over the threads.
+U is the share of their time that the threads executed operators in the last period, averaged over
+the threads.
 
   U > high        one thread more
   U < low         one thread less
   otherwise       stay
 
-The thresholds are those of the paper's experiments (§5.2). They may be the same, as in its Figure 11, though §4.1 has
-low < high: the rules exclude each other all the same. A utilisation that is not known moves nothing.
+The thresholds are those of the paper's experiments (§5.2). They may be equal, as in its Figure 11,
+although §4.1 has low < high: the rules exclude each other all the same. With an unknown utilisation
+the level stays.
 
 Source: Şahin and Gedik, TOPC 2018, §4.1.
 """
@@ -20,7 +23,7 @@ from harness.errors import UserError
 
 
 class Utilisation(Law):
-    """C-Stream §4.1. It remembers nothing: the next level follows from the reading alone."""
+    """Law of C-Stream §4.1, without memory: the next level follows from the reading alone."""
 
     name = "utilisation"
     summary = "one thread more while threads are busy, one less while they idle (C-Stream §4.1)"
@@ -31,16 +34,16 @@ class Utilisation(Law):
     )
 
     def begin(self) -> None:
-        """Raises UserError if low > high."""
+        """Prepare the law. Raise UserError if low > high."""
         if self.set["low"] > self.set["high"]:
             raise UserError(f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}")
 
     def cpu_limit(self) -> CpuLimit:
-        """It never asks."""
+        """Return a limit that grants all requests; the law asks for none."""
         return Answers(())
 
     def decide(self, reading: Reading) -> Decision:
-        """From the level at which the period passed."""
+        """Return the next level, one from the level at which the period passed."""
         level, busy = self.bounds.clamp(reading.threads), reading.utilisation
         if busy is None:
             return Decision(level, "utilisation not known → stay", "settled")

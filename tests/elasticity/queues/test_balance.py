@@ -9,7 +9,7 @@ import pytest
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.queues import millrace
 from harness.elasticity.queues.balance import SETTLES, Balance, believed, undecided
-from harness.elasticity.queues.millrace import DRAINS, WAITS
+from harness.elasticity.queues.millrace import DRAIN_WAIT_PERIODS, LOOK_WAIT_PERIODS
 from tests.elasticity.queues.pipelines import make_law
 from tests.elasticity.queues.surface import surface_of
 from topologies import build
@@ -72,12 +72,12 @@ def test_a_look_that_is_open_goes_on_for_two_periods_and_back_where_it_has_been_
     surface = surface_of(build("pipeline", {"operators": 40, "cost": 1000}, 1)[0], 2)
     law = make_law("millrace", Bounds(1, 2, 1), surface.layout)
     first = law.step(Reading(1.0, 1.0, 1, 100.0, costs=surface.shares(), arrived=0.1))
-    look = after_a_switch(law, surface, first.queued, first.threads, 120.0, 0.05, 2.0, WAITS + 1)
-    assert [decision.state == "idle" for decision in look] == [True] * WAITS + [False]
+    look = after_a_switch(law, surface, first.queued, first.threads, 120.0, 0.05, 2.0, LOOK_WAIT_PERIODS + 1)
+    assert [decision.state == "idle" for decision in look] == [True] * LOOK_WAIT_PERIODS + [False]
     assert all(decision.reason.startswith("queues fill (-50% at the sinks)") for decision in look[:-1])
     assert {(decision.queued, decision.threads) for decision in look[:-1]} == {(first.queued, first.threads)}
-    back = after_a_switch(law, surface, frozenset(), 1, 20.0, 0.12, 10.0, DRAINS + 1)
-    assert [decision.state == "idle" for decision in back] == [True] * DRAINS + [False]
+    back = after_a_switch(law, surface, frozenset(), 1, 20.0, 0.12, 10.0, DRAIN_WAIT_PERIODS + 1)
+    assert [decision.state == "idle" for decision in back] == [True] * DRAIN_WAIT_PERIODS + [False]
     assert back[0].reason.startswith("queues drain (+20% at the sinks)"), "although it is worse by both"
 
 

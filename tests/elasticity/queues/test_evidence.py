@@ -7,7 +7,8 @@ import pytest
 from harness.elasticity.queues.limits import Limits
 
 from harness.elasticity import layout_of
-from harness.elasticity.queues.evidence import MISFITS, NOISES, TRUST, Evidence, Unrest
+from harness.elasticity.millrace_constants import NOISE_ODDS
+from harness.elasticity.queues.evidence import MISFITS, TRUST, Evidence, Unrest
 from harness.elasticity.queues.options import Placements
 from harness.elasticity.queues.physics import COLUMNS, draw
 from harness.models import Dynamic
@@ -83,7 +84,7 @@ def test_the_odds_are_those_of_the_whole_covariance_whatever_the_height_is():
     alike = 0.08**2 * np.exp(-0.5 * (where[:, None] - where) ** 2)
     formula = draw_.normal(0.0, 0.1, (9, 4)) + draw_.normal(0.0, 5.0, 4)
     apart, likelihood = np.array(evidence.values)[:, None] - formula, np.zeros(4)
-    for noise, noise_odds in NOISES.items():
+    for noise, noise_odds in NOISE_ODDS.items():
         for misfit, misfit_odds in MISFITS.items():
             covariance = misfit**2 * alike + noise**2 * np.eye(9)
             inverse = np.linalg.inv(covariance)

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from harness.elasticity import Bounds
-from harness.elasticity.law import Reading
-from harness.elasticity.queues.drain import COST_PERIODS, MOST_PERIODS, Drain
+from harness.elasticity.law import PROFILE_PERIODS, Reading
+from harness.elasticity.queues.drain import MOST_PERIODS, Drain
 from harness.elasticity.queues.middleware19 import Middleware19
 from harness.elasticity.queues.middleware19_search import Search
 from tests.elasticity.drive import Cpu, levels, states
@@ -203,7 +203,7 @@ def test_after_a_change_in_load_no_costs_are_read_until_queues_have_drained_and_
     submitted = 260.0 * PERIOD_S * dropped.threads / (dropped.threads + 1)  # a period, but for what the source does itself
     drains = math.ceil(subject.layout.queue_capacity * ahead / submitted)
     assert 1 < drains < MOST_PERIODS
-    stale = drive(subject, lambda n, on: 260.0, drains + COST_PERIODS, (0.0, 0.97, 0.01, 0.01, 0.01), decisions)
+    stale = drive(subject, lambda n, on: 260.0, drains + PROFILE_PERIODS, (0.0, 0.97, 0.01, 0.01, 0.01), decisions)
     assert set(states(stale)) == {"waiting"} and {decision.queued for decision in stale} == {frozenset()}
     (first,) = drive(subject, lambda n, on: 260.0, 1, (0.0, 0.01, 0.33, 0.33, 0.33), [*decisions, *stale])
     assert (first.state, first.queued) == ("placing", frozenset({1, 2, 3}))
@@ -218,13 +218,13 @@ def test_a_drain_waits_for_what_full_queues_hold_and_then_for_the_window_of_cost
 
     assert periods(1.0) == 0, "at first there is nothing"
     drain.begin({0, 2})  # 3 and 1 submissions ahead, of 1,000 tuples each
-    assert periods(2000.0) == 4 + COST_PERIODS, "half of what is submitted is the source's own"
+    assert periods(2000.0) == 4 + PROFILE_PERIODS, "half of what is submitted is the source's own"
     drain.begin({0, 2})
-    assert periods(1.0) == MOST_PERIODS + COST_PERIODS
+    assert periods(1.0) == MOST_PERIODS + PROFILE_PERIODS
     drain.begin({0, 2})
-    assert periods(0.0) == 1 + COST_PERIODS, "nothing moves"
+    assert periods(0.0) == 1 + PROFILE_PERIODS, "nothing moves"
     drain.begin({3})
-    assert periods(1.0) == 1 + COST_PERIODS, "the last operator submits nothing"
+    assert periods(1.0) == 1 + PROFILE_PERIODS, "the last operator submits nothing"
     drain.begin(())
     assert periods(1.0) == 0
 

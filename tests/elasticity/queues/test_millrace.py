@@ -115,7 +115,7 @@ def test_where_a_queue_holds_the_work_of_a_period_it_does_not_switch_for_little(
 
 
 def test_there_it_prefers_few_queues_even_if_it_looks_around(monkeypatch):
-    monkeypatch.setattr("harness.elasticity.queues.millrace.FILLS", 0.0)
+    monkeypatch.setattr("harness.elasticity.queues.millrace.SLOW_QUEUE_GAIN", 0.0)
     for steps in slow_pipelines():
         assert len(steps[-1].queued) <= 3
 

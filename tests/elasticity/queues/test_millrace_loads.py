@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harness.elasticity import Reading
-from harness.elasticity.queues.millrace import PROFILED
+from harness.elasticity.law import PROFILE_PERIODS
 from harness.elasticity.queues.work_shares import WorkShares
 from tests.elasticity.queues.surface import drive
 from tests.elasticity.queues.test_millrace import law_of, pipeline
@@ -132,8 +132,8 @@ def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_prof
     still = 0
     for before, step, place in zip([None, *steps], steps, places, strict=False):
         still = still + 1 if before and before.queued == step.queued else int(before is None)
-        assert place == ((step.queued, step.threads) if still >= PROFILED else None)
-    assert places.count(None) > PROFILED and places[-1] is not None
+        assert place == ((step.queued, step.threads) if still >= PROFILE_PERIODS else None)
+    assert places.count(None) > PROFILE_PERIODS and places[-1] is not None
 
 
 def test_work_that_costs_more_behind_a_queue_has_not_moved():

@@ -6,7 +6,8 @@ import pytest
 from harness.elasticity.queues.limits import loads_of
 
 from harness.elasticity import layout_of
-from harness.elasticity.queues.regions import BATCH, CALL, Flow
+from harness.elasticity.layout import BATCH
+from harness.elasticity.queues.regions import CALL, Flow
 from harness.graph import Graph
 from harness.models import Dynamic
 from topologies import build

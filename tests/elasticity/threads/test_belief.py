@@ -8,7 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from harness.elasticity.threads.belief import NOISES, Belief, Measured
+from harness.elasticity.millrace_constants import NOISE_ODDS
+from harness.elasticity.threads.belief import Belief, Measured
 from harness.elasticity.threads.scaling import family
 
 FAMILY = family(64)
@@ -111,7 +112,7 @@ def test_where_a_level_was_measured_often_the_belief_is_what_was_measured(truth)
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.05, 0.13])
 def test_the_noise_is_learnt_from_periods_at_the_same_level(noise):
     belief = believed(knee(13), [4, 8, 13], times=25, noise=noise)
-    assert belief.noise == pytest.approx(max(noise, NOISES[0]), rel=0.35)
+    assert belief.noise == pytest.approx(max(noise, min(NOISE_ODDS)), rel=0.35)
 
 
 def test_curves_given_up_stay_so_and_the_rest_are_few():

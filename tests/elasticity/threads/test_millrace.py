@@ -13,7 +13,7 @@ from harness.bench.closed_loop import run as closed_loop_run
 from harness.bench.threads.curves import humps, peak, plateau, sharing, smt, spike, usl
 from harness.bench.threads.scenario import Scenario
 from harness.elasticity import DEFAULT_LAW, Bounds, Reading, make_law
-from harness.elasticity.threads.millrace import FEW, LEARNS
+from harness.elasticity.threads.millrace import FEW, LEARNING_PERIODS
 from harness.errors import UserError
 from tests.elasticity.drive import Cpu, closed_loop, levels, millrace, open_loop, peak_at, reading, scaled, states, up_to
 
@@ -296,7 +296,7 @@ PERIODS = st.tuples(
 @settings(max_examples=60)
 @given(
     ends=st.lists(st.integers(1, 90) | st.sampled_from([177, 1024]), min_size=3, max_size=3).map(sorted),
-    trace=st.lists(PERIODS, max_size=3 * LEARNS),
+    trace=st.lists(PERIODS, max_size=3 * LEARNING_PERIODS),
 )
 def test_whatever_it_reads_it_stays_within_its_bounds_and_raises_nothing(ends, trace):
     low, start, high = ends
