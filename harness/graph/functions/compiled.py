@@ -3,8 +3,8 @@ their owners.
 
 The runtime calls, once a tuple and without the interpreter's lock (docs/operators.md):
 
-    int32_t f(uint64_t sequence, double *value, char *payload, uint64_t payload_bytes, double
-    control, void *state)
+    int32_t f(uint64_t sequence, double *value, char *payload, uint64_t payload_bytes,
+              double control, void *state)
 
 Nothing can check that an address is what it is declared to be: a wrong function, or a state that it
 does not expect, crashes the process. What can be checked is checked here: that something is a
