@@ -83,7 +83,8 @@ def local_atomics(uint32_t operations):
 
 
 def load(size_t footprint, uint32_t loads):
-    """Return the time of a load that waits for the one before, from a memory of `footprint` bytes.
+    """Return the time of a load that waits for the one before, from a memory of `footprint`
+    bytes.
     """
     cdef double ns
     with nogil:

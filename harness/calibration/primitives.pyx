@@ -32,7 +32,8 @@ LISTED_PORTS = 1024
 
 
 def list_steps():
-    """A port put on the list, one taken from it, and a look at the empty list: (push, pop, search).
+    """A port put on the list, one taken from it, and a look at the empty list: (push, pop,
+    search).
     """
     cdef ReadyPorts* ready = new ReadyPorts(LISTED_PORTS)
     cdef int64_t begin, middle, end

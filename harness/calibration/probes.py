@@ -273,7 +273,8 @@ def capacity(copy_ns: Callable[[int], float], near: tuple[int, float], beyond: t
 
 
 def out_of_caches(l3: int) -> int:
-    """Return a footprint that no cache holds, or as much of it as the memory here allows [bytes].
+    """Return a footprint that no cache holds, or as much of it as the memory here allows
+    [bytes].
     """
     return min(max(4 * l3, 64 << 20), 1 << 30, psutil.virtual_memory().available // 8)
 
@@ -395,7 +396,9 @@ def _choice_ns(pair: Sequence[int], rounds: int) -> float:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, pair)
     try:
-        bound_ns, free_ns = (min(futexes.hand_over(pair, CROWD_THREADS, rounds, free) for _ in range(MIGRATION_TRIES)) for free in (False, True))
+        bound_ns, free_ns = (
+            min(futexes.hand_over(pair, CROWD_THREADS, rounds, free) for _ in range(MIGRATION_TRIES)) for free in (False, True)
+        )
     finally:
         os.sched_setaffinity(0, before)
     return max(0.0, free_ns - bound_ns)

@@ -44,7 +44,8 @@ def source_of(cpu_model: str, today: datetime.date) -> str:
 def machine_profile(
     base: Document, name: str, host: Host, cpu_model: str, measured: Mapping[str, Measured], source: str
 ) -> Document:
-    """The profile of this machine: topology, caches and `measured` constants, the rest from `base`.
+    """The profile of this machine: topology, caches and `measured` constants, the rest from
+    `base`.
     """
     document = _renamed(base, name, f"{cpu_model}, {len(host.cpus)} CPUs, calibrated")
     document["topology"] = host.topology()

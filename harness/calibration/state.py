@@ -33,7 +33,8 @@ def hand_off_ns(host: Host) -> float | None:
 
 
 def hand_off_constant(host: Host) -> str | None:
-    """Return the path of the hand-off's constant in a profile; None if only one core may be used.
+    """Return the path of the hand-off's constant in a profile; None if only one core may be
+    used.
     """
     near = host.nearest()
     return None if near is None else f"transfer.rmw.{near[0]}"

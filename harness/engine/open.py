@@ -65,6 +65,7 @@ def open_engine(
     graph.check()
     if machine == LOCAL and not simulated:
         from harness.engine.thread_room import check_threads
+
         # compiled; imported late so that graphs can be read without it
         from harness.runtime.engine import RuntimeEngine
 

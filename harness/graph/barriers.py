@@ -26,7 +26,8 @@ MAX_ORIGINS = 1000
 
 
 class Arriving(NamedTuple):
-    """Tuples that arrive at a port, or leave one, by origin, and the sources that they come from.
+    """Tuples that arrive at a port, or leave one, by origin, and the sources that they come
+    from.
     """
 
     tuples: dict[object, Fraction]

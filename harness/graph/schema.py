@@ -40,7 +40,8 @@ _SIZED = re.compile(r"(bytes|string)\[([0-9]{1,8})\]")
 
 
 class Attribute(NamedTuple):
-    """One attribute, with its offset in a tuple's content and the most bytes that a value may have.
+    """One attribute, with its offset in a tuple's content and the most bytes that a value may
+    have.
     """
 
     name: str
@@ -110,7 +111,8 @@ class Schema:
 
     @cached_property
     def dtype(self) -> Any:
-        """The layout as a dtype for numpy and numba; a string is a record of `length` and `text`.
+        """The layout as a dtype for numpy and numba; a string is a record of `length` and
+        `text`.
         """
         import numpy as np
 

@@ -73,7 +73,8 @@ class Place:
         return dict(entry for entries in both for entry in entries if entry is not None)
 
     def described(self) -> Machine:
-        """The profile of a simulated place's machine. Raises UserError for one that cannot be read.
+        """The profile of a simulated place's machine. Raises UserError for one that cannot be
+        read.
         """
         return _machine(self.machine)
 
@@ -90,7 +91,8 @@ class Place:
                 raise UserError(f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}")
 
     def check_constants(self, constants: Mapping[str, float]) -> None:
-        """Raise UserError for constants that neither machine nor software has, or cannot have so.
+        """Raise UserError for constants that neither machine nor software has, or cannot have
+        so.
         """
         if constants and not self.simulated:
             raise UserError(f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}")

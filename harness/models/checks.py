@@ -1,4 +1,5 @@
-"""Checks of a model's numbers. An error is one line that names the option, the rule and the value.
+"""Checks of a model's numbers. An error is one line that names the option, the rule and the
+value.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ LONGEST_QUANTUM_MS = 3.6e6
 
 @dataclass(frozen=True)
 class Manual:
-    """No queues: the thread of each source executes everything downstream of it by function calls.
+    """No queues: the thread of each source executes everything downstream of it by function
+    calls.
     """
 
     name: ClassVar[str] = "manual"
@@ -59,7 +60,8 @@ class Dedicated:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """A queue before every input port, and scheduler threads that execute any of them (P17 §4.1).
+    """A queue before every input port, and scheduler threads that execute any of them (P17
+    §4.1).
     """
 
     name: ClassVar[str] = "dynamic"

@@ -85,6 +85,7 @@ def _function(given: object) -> PolicyFunction | Callable[[Any], float]:
 
 
 def _name_of(given: object) -> str:
-    """Return a function's name for messages: one of ctypes or in a capsule does not know its name.
+    """Return a function's name for messages: one of ctypes or in a capsule does not know its
+    name.
     """
     return str(getattr(given, "__name__", None) or ("compiled" if is_compiled(given) else type(given).__name__))

@@ -75,7 +75,8 @@ def least_threads(graph: Graph, model: Model) -> int:
 
 
 def why_least(graph: Graph, model: Model) -> str:
-    """Describe for messages what `least_threads` counts in a graph whose lowest level is above 1.
+    """Describe for messages what `least_threads` counts in a graph whose lowest level is above
+    1.
     """
     counted = ["input ports of a user's operator, which may block"] if _most_users(graph) else []
     if not isinstance(model, Coroutine) and _ports_before_barriers(graph):

@@ -60,7 +60,8 @@ def scheduled_capacity(queues: int, stride: int, cheap: bool) -> int:
 
 
 def threaded_capacity(stride: int) -> int:
-    """Return the tuples that a queue with a thread of its own holds when the capacity is not given.
+    """Return the tuples that a queue with a thread of its own holds when the capacity is not
+    given.
     """
     return max(LEAST_QUEUE_CAPACITY, min(DEFAULT_QUEUE_CAPACITY, THREADED_BYTES // stride))
 

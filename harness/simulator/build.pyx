@@ -1,7 +1,9 @@
-# build.pyx - makes a simulation of a layout: operators, ports and workers in virtual time. Both engines execute one layout
-# (harness/models/layout.py); its proofs and choices are used as they are.
+# build.pyx - makes a simulation of a layout: operators, ports and workers in virtual time. Both
+# engines execute one layout (harness/models/layout.py); its proofs and choices are used as they
+# are.
 #
-# Locks and queues of threads get futexes by chance, in the order in which they are made: a seed's results depend on that order.
+# Locks and queues of threads get futexes by chance, in the order in which they are made: a seed's
+# results depend on that order.
 
 from libc.stdint cimport uint32_t, uint64_t
 

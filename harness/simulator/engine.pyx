@@ -57,11 +57,13 @@ LONGEST_PERIOD_S = 1e6
 """The longest period of a sample [virtual s]."""
 
 MOST_AT_THE_END = 64_000_000
-"""Events that the threads of a run that was cut short may take to end; not counted among the run's.
+"""Events that the threads of a run that was cut short may take to end; not counted among the
+run's.
 """
 
 END_OF_TIME_PS = 1 << 62
-"""Longest run [virtual ps]: 53 days. Sources use signed numbers, which have room for twice as much.
+"""Longest run [virtual ps]: 53 days. Sources use signed numbers, which have room for twice as
+much.
 """
 
 # after so many the engine checks if the user, or another thread, wants to stop

@@ -13,7 +13,8 @@ LONGEST_S = 5.0  # that killed processes are waited for
 
 
 def adopt_orphans() -> None:
-    """Make orphaned descendants children of this process, so that it can end them. On Linux only.
+    """Make orphaned descendants children of this process, so that it can end them. On Linux
+    only.
     """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
