@@ -1,13 +1,16 @@
-"""Measures the machine at hand and the runtime's own steps: what a simulated run on `local` is made of (`millrace calibrate`).
+"""Measurements of the machine at hand and of the runtime's own steps, for simulated runs on `local`
+(`millrace calibrate`).
 
-  topology.py       CPUs and caches, as the system tells them
+  topology.py       CPUs and caches, as the system reports them
   hardware.pyx      cores, cache lines, copies       futexes.pyx   sleeping, waking, switching
-  steps.pyx         the runtime's functions, one by one, without running a graph   graphs.py   whose steps they are
-  primitives.pyx    the same of what needs no graph: list, flag, lock, pause, multiplies
+  steps.pyx         the runtime's functions, one by one, without running a graph   graphs.py   whose
+                    steps they are
+  primitives.pyx    steps that need no graph: list, flag, lock, pause, multiplies
   probes.py         groups of probes of the machine: constants by dotted path, from one round
   software.py       the same of the runtime's steps: what is left when what they call is taken away
   rounds.py         groups in turn, several times; medians and quartiles
   profile.py        the profiles that are written: measured constants in place of those of a base
 
-No constant is fitted to the throughput of a graph. What cannot be measured here keeps the value, tag and source of the base.
+No constant is fitted to the throughput of a graph. What cannot be measured here keeps the value,
+tag and source of the base.
 """

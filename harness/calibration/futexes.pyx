@@ -1,4 +1,5 @@
-"""The operating system: what it takes to sleep, to wake and to switch. What each number means is told in native/futexes.hpp.
+"""Costs of the operating system: to sleep, to wake and to switch. native/futexes.hpp defines each
+number.
 
 All times are in ns. Raises OSError if the system refuses a thread or a CPU.
 """
@@ -41,17 +42,17 @@ cdef double checked(double result) except -1.0:
 
 
 def wake_nobody(uint32_t calls):
-    """A wake with nobody asleep."""
+    """Return the time of a wake when no thread sleeps."""
     return wake_nobody_ns(calls)
 
 
 def yield_to_nobody(uint32_t calls):
-    """A yield with nobody else to run."""
+    """Return the time of a yield when no other thread can run."""
     return yield_ns(calls)
 
 
 def timer_slack(uint32_t sleeps, double sleep_s):
-    """How much later a short sleep ends for the timer slack of an ordinary thread."""
+    """Return how much later a short sleep ends because of the timer slack of an ordinary thread."""
     cdef int64_t sleep_ns = <int64_t> (sleep_s * 1e9)
     with nogil:
         slack = timer_slack_ns(sleeps, sleep_ns)
@@ -59,9 +60,11 @@ def timer_slack(uint32_t sleeps, double sleep_s):
 
 
 def hand_over(vector[int] cpus, int threads, uint32_t rounds, bint free=False):
-    """From one of `threads` on a CPU to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch.
+    """Return the time from one of `threads` on a CPU to the next, where each wakes the next one and
+    sleeps: a wake, a sleep and a switch.
 
-    On several CPUs at the same time, which so get into each other's way as in one process. `free`: threads may run on each of them.
+    All `cpus` do this at the same time, and so disturb each other as in one process. `free`:
+    threads may run on any of them.
     """
     cdef Rings found
     with nogil:
@@ -70,9 +73,11 @@ def hand_over(vector[int] cpus, int threads, uint32_t rounds, bint free=False):
 
 
 def hand_over_and_tell(vector[int] cpus, int threads, uint32_t rounds, uint32_t every, bint elsewhere):
-    """The same; in every so many rounds each thread wakes another one, too, which sleeps again: on its CPU, or on the next one.
+    """Return the times of a hand-over where each thread also wakes a companion in every `every`th
+    round, which sleeps again.
 
-    (from one thread to the next, the call by which it wakes that other one).
+    The companion is on the thread's CPU, or on the next one if `elsewhere`. Returns (from one
+    thread to the next, the call that wakes the companion).
     """
     cdef Rings found
     with nogil:
@@ -81,9 +86,10 @@ def hand_over_and_tell(vector[int] cpus, int threads, uint32_t rounds, uint32_t 
 
 
 def read_by_turns(int cpu, int threads, uint32_t rounds, uint32_t bytes_, bint turns=True):
-    """From one of `threads` on a CPU to the next where each reads so many bytes of its own before it wakes the next one.
+    """Return the time from one of `threads` on a CPU to the next where each reads `bytes_` of its
+    own before it wakes the next.
 
-    `turns`: False: one thread reads all that, without a switch.
+    If `turns` is False one thread reads all of it, without a switch.
     """
     cdef double found
     with nogil:
@@ -92,7 +98,9 @@ def read_by_turns(int cpu, int threads, uint32_t rounds, uint32_t bytes_, bint t
 
 
 def yield_to_other(int cpu, uint32_t calls):
-    """Between two threads on a CPU that yield to each other: (a call with the switch that it may be, how often it is one, 0 .. 1)."""
+    """Return, for two threads on a CPU that yield to each other: (the time of a call, the share of
+    calls that switch, 0 .. 1).
+    """
     cdef Switching found
     with nogil:
         found = yield_switch_ns(cpu, calls)
@@ -100,7 +108,9 @@ def yield_to_other(int cpu, uint32_t calls):
 
 
 def wake(vector[int] two_cpus, uint32_t calls, double idle_s):
-    """A thread on the second CPU that has slept for `idle_s` is woken from the first: (the call, until it runs)."""
+    """Wake a thread on the second CPU, asleep for `idle_s`, from the first: (time of the call, time
+    until it runs).
+    """
     cdef Waking found
     cdef int64_t idle_ns = <int64_t> (idle_s * 1e9)
     with nogil:
@@ -109,9 +119,11 @@ def wake(vector[int] two_cpus, uint32_t calls, double idle_s):
 
 
 def wake_on_busy(vector[int] two_cpus, uint32_t calls, double gap_s, bint takes):
-    """The same where another thread works on the second CPU: (the call, until the woken one runs, what the worker loses).
+    """Wake a thread on a CPU where another one works: (time of the call, time until it runs, time
+    that the worker loses).
 
-    The woken thread takes the CPU from the worker at once, or else waits until it is given away after the call.
+    If `takes`, the woken thread takes the CPU from the worker at once. Else it waits until the CPU
+    is given away after the call.
     """
     cdef Interrupting found
     cdef int64_t gap_ns = <int64_t> (gap_s * 1e9)
@@ -121,7 +133,7 @@ def wake_on_busy(vector[int] two_cpus, uint32_t calls, double gap_s, bint takes)
 
 
 def slice_(int cpu, double length_s):
-    """How long one of two threads that share a CPU runs before the other does."""
+    """Return the time that one of two threads that share a CPU runs before the other does."""
     cdef double ns
     cdef int64_t length_ns = <int64_t> (length_s * 1e9)
     with nogil:

@@ -1,6 +1,8 @@
-"""The machine without its operating system: cores, cache lines, copies of slots. What each number means is told in native/*.hpp.
+"""Costs of the machine without its operating system: cores, cache lines, copies of slots.
+native/*.hpp defines each number.
 
-All times are in ns. A list of CPUs says where threads are pinned. Raises OSError if the system refuses a thread, a CPU or memory.
+All times are in ns. A list of CPUs says where threads are pinned. Raises OSError if the system
+refuses a thread, a CPU or memory.
 """
 
 import os
@@ -61,13 +63,15 @@ def busy(str operation, vector[int] cpus, uint32_t operations):
     return checked(ns)
 
 
-# -- cache lines --------------------------------------------------------------------------------------------------------------------
+# -- cache lines -----------------------------------------------------------------------------------
 
 
 def local_atomics(uint32_t operations):
-    """On a line in the own cache: (fetch_add, load and compare-exchange, lock and unlock, store and fence).
+    """On a line in the own cache: (fetch_add, load and compare-exchange, lock and unlock, store and
+    fence).
 
-    The caller sees to it that the process has a second thread: else the C library leaves the lock's atomic operations out.
+    The caller must give the process a second thread: else the C library leaves the lock's atomic
+    operations out.
     """
     cdef double add, exchange, lock, fence
     with nogil:
@@ -79,7 +83,9 @@ def local_atomics(uint32_t operations):
 
 
 def load(size_t footprint, uint32_t loads):
-    """A load that waits for the one before, from a memory of so many bytes."""
+    """Return the time of a load that waits for the one before, from a memory of `footprint`
+    bytes.
+    """
     cdef double ns
     with nogil:
         ns = load_ns(footprint, loads)
@@ -103,7 +109,9 @@ def load_modified(vector[int] two_cpus, uint32_t rounds):
 
 
 def contended(vector[int] cpus, bint exchange, double window_s):
-    """A completed fetch_add (or load-and-compare-exchange loop) on one word that all the CPUs want, of all together."""
+    """Return the time between two completed fetch_adds (or load-and-compare-exchange loops) on one
+    word that all CPUs use.
+    """
     cdef double ns
     cdef int64_t window_ns = <int64_t> (window_s * 1e9)
     with nogil:
@@ -111,7 +119,7 @@ def contended(vector[int] cpus, bint exchange, double window_s):
     return checked(ns)
 
 
-# -- copies -------------------------------------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 def copy(size_t stride, size_t source, size_t target, size_t least_bytes):
@@ -123,7 +131,9 @@ def copy(size_t stride, size_t source, size_t target, size_t least_bytes):
 
 
 def copy_modified(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
-    """A slot copied by the first CPU that the second has changed, from a ring of `source` bytes to one of `target` bytes."""
+    """A slot copied by the first CPU that the second has changed, from a ring of `source` bytes to
+    one of `target` bytes.
+    """
     cdef double ns
     with nogil:
         ns = copy_between_ns(two_cpus.data(), WRITES, stride, source, target, least_bytes)
@@ -131,7 +141,9 @@ def copy_modified(vector[int] two_cpus, size_t stride, size_t source, size_t tar
 
 
 def copy_returned(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
-    """A slot of the own cache copied by the first CPU to where the second has worked on the tuple before it; rings as above."""
+    """A slot of the own cache copied by the first CPU to a slot where the second has worked on the
+    tuple before; rings as above.
+    """
     cdef double ns
     with nogil:
         ns = copy_between_ns(two_cpus.data(), READS, stride, source, target, least_bytes)
@@ -139,7 +151,9 @@ def copy_returned(vector[int] two_cpus, size_t stride, size_t source, size_t tar
 
 
 def copy_through(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
-    """A slot that the second CPU has changed, copied by the first to where the second has worked on the tuple before it; rings as above."""
+    """A slot that the second CPU has changed, copied by the first to a slot where the second has
+    worked on the tuple before; rings as above.
+    """
     cdef double ns
     with nogil:
         ns = copy_between_ns(two_cpus.data(), BOTH, stride, source, target, least_bytes)

@@ -1,5 +1,5 @@
-"""Steps of the runtime that need no plan: the list of ready ports, flags, locks, pauses, multiplies. As in steps.pyx, all times are ns a
-repetition, the shortest of a few tries.
+"""Steps of the runtime that need no plan: the list of ready ports, flags, locks, pauses,
+multiplies. As in steps.pyx, all times are ns a repetition, the shortest of a few tries.
 """
 
 from libc.stdint cimport int64_t, uint32_t
@@ -22,16 +22,20 @@ cdef extern from "coroutine_steps.hpp" namespace "millrace" nogil:
 COROUTINES = 64
 """Co-routines that take turns: their records and stacks fit in a second-level cache."""
 
-LOOKS = 2
-"""The policy that is asked about those that are ready, of POLICIES (policies.hpp): min_latency. The first one goes by chance."""
+POLICY_MIN_LATENCY = 2
+"""Index in POLICIES (policies.hpp) of min_latency, which looks at each ready co-routine. The first
+policy chooses by chance.
+"""
 
-LISTED = 1024
+LISTED_PORTS = 1024
 """Ports of the list of ready ports: its nodes fit in a first-level cache."""
 
 
 def list_steps():
-    """A port put on the list, one taken from it, and a look at the empty list: (push, pop, search)."""
-    cdef ReadyPorts* ready = new ReadyPorts(LISTED)
+    """A port put on the list, one taken from it, and a look at the empty list: (push, pop,
+    search).
+    """
+    cdef ReadyPorts* ready = new ReadyPorts(LISTED_PORTS)
     cdef int64_t begin, middle, end
     cdef uint32_t _, i
     push = pop = search = None
@@ -39,20 +43,20 @@ def list_steps():
     try:
         for _try in range(8 * TRIES):
             begin = now_ns()
-            for i in range(LISTED):
+            for i in range(LISTED_PORTS):
                 ready.push(i)
             middle = now_ns()
-            for _ in range(LISTED):
+            for _ in range(LISTED_PORTS):
                 ready.pop()
             end = now_ns()
-            push, pop = shortest(push, middle - begin, LISTED), shortest(pop, end - middle, LISTED)
+            push, pop = shortest(push, middle - begin, LISTED_PORTS), shortest(pop, end - middle, LISTED_PORTS)
             begin = now_ns()
-            for _ in range(LISTED):
+            for _ in range(LISTED_PORTS):
                 ready.pop()
-            search = shortest(search, now_ns() - begin, LISTED)
+            search = shortest(search, now_ns() - begin, LISTED_PORTS)
     finally:
         del ready
-    return tuple(step - clock / LISTED for step in (push, pop, search))
+    return tuple(step - clock / LISTED_PORTS for step in (push, pop, search))
 
 
 def clock_ns(uint32_t times=1000):
@@ -84,7 +88,9 @@ def flag_ns(uint32_t times):
 
 
 def lock_ns(uint32_t times):
-    """An operator's lock taken and released. The caller sees to it that the process has a second thread (lines.hpp)."""
+    """An operator's lock taken and released. The caller must give the process a second thread
+    (lines.hpp).
+    """
     cdef mutex lock
     cdef int64_t begin
     cdef uint32_t _
@@ -99,7 +105,9 @@ def lock_ns(uint32_t times):
 
 
 def work_ns(uint32_t cost, uint32_t times, uint32_t at_once=32):
-    """A tuple at an operator of `cost` FLOP, the FLOP alone, where it gets so many of 32 at once."""
+    """The FLOP of a tuple at an operator of `cost` FLOP, which gets `at_once` of 32 tuples at a
+    time.
+    """
     cdef char[33 * CACHE_LINE] memory
     cdef Tuple* first = <Tuple*> ((<size_t> memory + CACHE_LINE) // CACHE_LINE * CACHE_LINE)
     cdef int64_t begin
@@ -118,14 +126,15 @@ def work_ns(uint32_t cost, uint32_t times, uint32_t at_once=32):
 
 
 def coroutine_steps(uint32_t times):
-    """Steps of co-routines on one thread: (a switch one way, a full fence, a wait that is satisfied, a turn by chance, what a turn
-    takes more for each look of a policy at a co-routine that is ready)."""
+    """Steps of co-routines on one thread: (a switch one way, a full fence, a wait that is
+    satisfied, a turn by chance, the extra time of a turn for each look of a policy at a ready
+    co-routine)."""
     cdef CoroutineSteps* steps = new CoroutineSteps(COROUTINES)
     best = [None] * 5
     try:
         for _try in range(TRIES):
             turn = steps.turn_ns(0, times)
-            look = (steps.turn_ns(LOOKS, times) - turn) / steps.looks()
+            look = (steps.turn_ns(POLICY_MIN_LATENCY, times) - turn) / steps.looks()
             found = (c_switch_ns(times), c_fence_ns(times), steps.wait_ns(times), turn, look)
             best = [ns if least is None else min(least, ns) for least, ns in zip(best, found)]
     finally:

@@ -1,6 +1,8 @@
-"""What is measured of the machine, by groups. A group is a function: one round, constants by their dotted paths in a profile.
+"""Groups of probes of the machine. A group is a function: one round, constants by their dotted
+paths in a profile.
 
-What this machine cannot show is left out: transfers between sockets where there is one, of two cores where one may be used.
+Constants that this machine cannot show are left out: transfers between sockets if there is one,
+between cores if one may be used.
 """
 
 from __future__ import annotations
@@ -23,50 +25,62 @@ from harness.machines.host.cgroup import ROOT, read_text
 from harness.machines.machine import WORKING_SET_KIB
 
 STRIDES = (192, 4160)
-"""Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most [bytes]."""
+"""Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most
+[bytes].
+"""
 
 UNTOLD = Caches(line=64, l1d=32 << 10, l2=512 << 10, l3=16 << 20, l3_shared_by="socket")
-"""What copies go by where the system does not tell its caches: a guess that fits most servers."""
+"""Cache sizes for the copies if the system does not report its caches: a guess that fits most
+servers.
+"""
 
 LEAST = 1e-3
-"""In place of a difference that noise has made negative: profiles hold numbers above 0."""
+"""Replacement for a difference that noise has made negative: profiles hold numbers above 0."""
 
 TRIES = 3
 
-CROWD = 16
+CROWD_THREADS = 16
 """Threads that take turns on a CPU: from four on it takes as long as with many."""
 
-TURN = 64 << 10
-"""What a thread of a crowd reads in its turn where each is to find its caches full of what the others have read [bytes]."""
+TURN_BYTES = 64 << 10
+"""Bytes that a thread of a crowd reads in its turn, so that each finds its caches full of the
+others' data.
+"""
 
-READERS = 256
-"""Threads of that crowd, at most: where caches are larger than that takes, each reads more."""
+MOST_READERS = 256
+"""Most threads of that crowd: if they cannot fill the caches, each reads more."""
 
-FULL = 2.5
-"""Times what a core's own caches hold that a crowd reads in a round."""
+ROUND_PER_CACHE = 2.5
+"""Bytes that a crowd reads in a round, as a multiple of a core's own caches."""
 
-CALM = 20
-"""Tries of a crowd whose threads may move, of which some have none that does."""
+MIGRATION_TRIES = 20
+"""Tries of a crowd whose threads may move between CPUs: in some of them none moves."""
 
-TELLS = 4
-"""Rounds of a crowd until each of its threads tells another one something: about as often as some shared thing is asked for."""
+ROUNDS_PER_WAKE = 4
+"""Rounds of a crowd after which each of its threads wakes a companion: about as often as threads
+need something shared.
+"""
 
-OFTEN = 0.5
-"""Share of yields to another thread that switch to it, at least: where they are fewer, a yield is something else."""
+LEAST_SWITCH_SHARE = 0.5
+"""Least share of yields that switch to another thread: with fewer, the time of a yield is not that
+of a switch.
+"""
 
-MOST_CHASED = 256 << 20
-"""Memory that is gone through line by line in a random order, at most: it takes long to prepare [bytes]."""
+MOST_CHASED_BYTES = 256 << 20
+"""Most memory that is read line by line in a random order [bytes]: it takes long to prepare."""
 
-DISTINCT = 1.3
-"""A copy takes so many times longer from memory than from a shared cache, or it is not to be seen what that holds."""
+LEAST_SLOWDOWN = 1.3
+"""Least ratio of a copy's time from memory to that from a shared cache; below it the cache's size
+cannot be measured.
+"""
 
-CLOSE = 1.1
+SEARCH_FACTOR = 1.1
 """A footprint is known once it lies between two that differ by less than this factor."""
 
 COARSE = 5  # CLOCK_REALTIME_COARSE of Linux, which goes on with each tick
 
 CFS = ("latency", "min_granularity", "wakeup_granularity")
-TELL_OF_CFS = ("proc/sys/kernel/sched_{}_ns", "sys/kernel/debug/sched/{}_ns")
+CFS_FILES = ("proc/sys/kernel/sched_{}_ns", "sys/kernel/debug/sched/{}_ns")
 """Files of the kernel: until Linux 5.12, and from then on, for root alone."""
 
 SHORT_IDLE_S = 10e-6
@@ -77,21 +91,21 @@ Values = dict[str, float]
 
 @dataclass(frozen=True)
 class Setting:
-    """What probes are told."""
+    """Parameters of the probes."""
 
     host: Host
     effort: float = 1.0
-    """How much each does: 1 is as tuned; tests do less."""
+    """Factor on the repetitions of each probe: 1 is as tuned; tests use less."""
     idle_states: Mapping[str, float] | None = None
-    """Idle states that the base names: after how long a CPU is in each [µs]."""
+    """Idle states that the base profile names: the time after which a CPU is in each [µs]."""
 
     def times(self, count: int) -> int:
-        """How often to repeat what is repeated `count` times as tuned."""
+        """Return the repetitions of a probe that are `count` as tuned."""
         return max(8, round(count * self.effort))
 
     @property
     def caches(self) -> Caches:
-        """Sizes to go by."""
+        """Sizes of the caches, assumed if the system does not report them."""
         return self.host.caches or UNTOLD
 
 
@@ -100,7 +114,7 @@ Probe = Callable[..., float]
 
 
 def least(probe: Probe, *what: object) -> float:
-    """The shortest time of a few tries: what other processes do in a round only ever adds to it."""
+    """Return the shortest time of a few tries: other processes can only lengthen it."""
     return min(probe(*what) for _ in range(TRIES))
 
 
@@ -128,7 +142,9 @@ def cores(setting: Setting) -> Values:
 
 
 def lines(setting: Setting) -> Values:
-    """Cache lines: atomic operations on one's own, on one that another core has changed, and on one that many want."""
+    """Cache lines: atomic operations on an own line, on one that another core has changed, and on
+    one that many cores use.
+    """
     rmw, cas, lock, fence = hardware.local_atomics(setting.times(20_000))
     values = {
         "atomic.rmw_local": rmw,
@@ -138,7 +154,7 @@ def lines(setting: Setting) -> Values:
     }
     for level, footprint in footprints(setting.caches).items():
         values[f"latency.{level}"] = least(hardware.load, footprint, setting.times(20_000))
-    values["latency.dram"] = hardware.load(min(2 * setting.caches.l3, MOST_CHASED), setting.times(20_000))
+    values["latency.dram"] = hardware.load(min(2 * setting.caches.l3, MOST_CHASED_BYTES), setting.times(20_000))
     for distance, pair in setting.host.pairs().items():
         values[f"transfer.rmw.{distance}"] = least(hardware.hand_off, pair, setting.times(5000))
         values[f"transfer.load.{distance}"] = least(hardware.load_modified, pair, setting.times(200))
@@ -152,17 +168,19 @@ def lines(setting: Setting) -> Values:
 
 
 def footprints(sizes: Caches) -> dict[str, int]:
-    """What fits in a cache and not in the one before it [bytes]."""
+    """Return sizes that fit in a cache level and not in the one before it [bytes]."""
     return {"l2": sizes.l2 // 2, "l3": min(4 * sizes.l2, sizes.l3 // 2)}
 
 
 def contenders(cpus: int) -> list[int]:
-    """How many threads want one line: powers of two, and all."""
+    """Return the numbers of threads that contend for one line: powers of two, and all."""
     return sorted({2**power for power in range(cpus.bit_length())} | {cpus})
 
 
 def copies(setting: Setting) -> Values:
-    """Slots copied from ring to ring: what a copy takes besides its bytes, and its rate by where the bytes come from."""
+    """Slots copied from ring to ring: the fixed time of a copy, and its rate by the place that the
+    bytes come from.
+    """
     sizes = setting.caches
     levels = footprints(sizes)
     footprint = {"own_l1": sizes.l1d // 2, "own_l2": levels["l2"], "l3": levels["l3"]}
@@ -206,9 +224,10 @@ def copies(setting: Setting) -> Values:
 
 
 def shared_cache(sizes: Caches) -> float:
-    """What copies find in the shared cache at the moment [bytes], a core's own at least.
+    """Return the size of the shared cache that copies find at the moment [bytes], at least that of
+    a core's own.
 
-    On a virtual machine it changes with what the others do.
+    On a virtual machine it changes with the load of the other machines on the host.
     """
 
     def together(size: int) -> float:
@@ -219,38 +238,44 @@ def shared_cache(sizes: Caches) -> float:
 
 
 def line_of_copies(times_ns: list[float]) -> tuple[float, float]:
-    """Of the times of a slot of each of STRIDES: what both have in common [ns], and bytes a ns of the rest."""
+    """Return the fixed time [ns] and the rate [bytes/ns] of the line through the times of slots of
+    STRIDES.
+    """
     slope = (times_ns[1] - times_ns[0]) / (STRIDES[1] - STRIDES[0])
     return times_ns[0] - slope * STRIDES[0], 1 / max(slope, 1e-6)
 
 
 def rate(times_ns: list[float], call_ns: float) -> float:
-    """Bytes a ns without the call: the geometric mean over STRIDES."""
+    """Return the bytes a ns without the call: the geometric mean over STRIDES."""
     rates = [stride / max(time - call_ns, 0.1 * time) for stride, time in zip(STRIDES, times_ns, strict=True)]
     return math.sqrt(rates[0] * rates[1])
 
 
-def capacity(copy_ns: Callable[[int], float], near: tuple[int, float], beyond: tuple[int, float], told: int) -> float:
-    """What a shared cache holds for this machine [bytes]: the footprint whose copies are half way from `near` to `beyond`.
+def capacity(copy_ns: Callable[[int], float], near: tuple[int, float], beyond: tuple[int, float], reported: int) -> float:
+    """Return the size of a shared cache for this machine [bytes]: the footprint whose copies take
+    half way from `near` to `beyond`.
 
-    Both are a footprint and what a copy takes there [ns]. A virtual machine is told of the whole cache of its host, which
-    others use as well. At most `told`, which is the answer too where the two cannot be told apart.
+    Both are a footprint and the time of a copy there [ns]. A virtual machine sees the size of its
+    host's whole cache, which others use as well. The result is at most `reported`; it is `reported`
+    if the two times do not differ enough.
     """
     (small, fast_ns), (large, slow_ns) = near, beyond
-    if slow_ns < DISTINCT * fast_ns:
-        return float(told)
+    if slow_ns < LEAST_SLOWDOWN * fast_ns:
+        return float(reported)
     half_ns = (fast_ns + slow_ns) / 2
-    while large > small * CLOSE:
+    while large > small * SEARCH_FACTOR:
         middle = round(math.sqrt(small * large))
         if copy_ns(middle) < half_ns:
             small = middle
         else:
             large = middle
-    return min(float(told), math.sqrt(small * large))
+    return min(float(reported), math.sqrt(small * large))
 
 
 def out_of_caches(l3: int) -> int:
-    """A footprint that no cache holds, or as much of it as may be taken here [bytes]."""
+    """Return a footprint that no cache holds, or as much of it as the memory here allows
+    [bytes].
+    """
     return min(max(4 * l3, 64 << 20), 1 << 30, psutil.virtual_memory().available // 8)
 
 
@@ -260,19 +285,21 @@ def system(setting: Setting) -> Values:
     calls, rounds = setting.times(2000), setting.times(1000)
     yield_ns = least(futexes.yield_to_nobody, calls)
     yields = [futexes.yield_to_other(cpu, rounds) for _ in range(TRIES)]
-    switches = [(call_ns - yield_ns) / share for call_ns, share in yields if share > OFTEN]
+    switches = [(call_ns - yield_ns) / share for call_ns, share in yields if share > LEAST_SWITCH_SHARE]
     near = setting.host.nearest()
     hand_over_ns = least(futexes.hand_over, [cpu], 2, rounds)
-    # on two CPUs at once, as threads of a graph are: of a crowd's process the system keeps some lines for all CPUs
-    crowd_ns = least(futexes.hand_over, near[1] if near else [cpu], CROWD, max(1, rounds // CROWD))
+    # on two CPUs at once, as threads of a graph are: some lines of a process in the kernel are
+    # common to all CPUs
+    crowd_ns = least(futexes.hand_over, near[1] if near else [cpu], CROWD_THREADS, max(1, rounds // CROWD_THREADS))
     near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
-    choice_ns = _choice_ns(near[1], max(1, rounds // CROWD)) if near else 0.0
+    choice_ns = _choice_ns(near[1], max(1, rounds // CROWD_THREADS)) if near else 0.0
     values = {
         "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
         "os.yield_us": yield_ns / 1000,
         "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
         "os.wake_queued_us": (near_call_ns + choice_ns) / 1000,
-        "os.wake_caller_us": (near_call_ns + choice_ns) / 1000,  # where there is another core, _wakes has a better one
+        # where there is another core, _wakes has a better one
+        "os.wake_caller_us": (near_call_ns + choice_ns) / 1000,
         "os.refill_us_per_kib": max(LEAST, _refill_ns(setting, cpu)) / 1000 / WORKING_SET_KIB,
     }
     if (asked_ms := slice_of_eevdf()) is not None:
@@ -285,7 +312,8 @@ def system(setting: Setting) -> Values:
         values["os.tick_us"] = 1e6 * time.clock_getres(COARSE)
     if switches:
         switch_ns = min(switches)
-        # two threads by turns find all that the system knows of them in the nearest cache; one of many does not
+        # two threads in turn find all their data of the kernel in the nearest cache; a thread of a
+        # crowd does not
         values["os.switch_us"] = max(LEAST, switch_ns + max(0.0, crowd_ns - hand_over_ns)) / 1000
         values["os.sleep_us"] = max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
         values |= _interrupts(setting, 2 * switch_ns + 1000 * values["os.sleep_us"], choice_ns)
@@ -294,15 +322,17 @@ def system(setting: Setting) -> Values:
 
 
 def has_eevdf(release: str) -> bool:
-    """Whether a Linux of that release has EEVDF, and no CFS any more."""
+    """Return True if a Linux of that release has EEVDF instead of CFS."""
     version = re.match(r"(\d+)\.(\d+)", release)
     return version is not None and tuple(map(int, version.groups())) >= (6, 6)
 
 
 def of_cfs(root: Path = ROOT) -> Values:
-    """What CFS goes by [µs], as far as the kernel tells this process; threads do not show their least slice or lead."""
+    """Return the parameters of CFS [µs] that the kernel shows to this process; they cannot be
+    measured with threads.
+    """
     values = {}
-    for name, path in ((name, path) for name in CFS for path in TELL_OF_CFS):
+    for name, path in ((name, path) for name in CFS for path in CFS_FILES):
         text = read_text(root / path.format(name))
         if text is not None and text.isdecimal():
             values[f"os.sched_{name}_us"] = max(LEAST, int(text) / 1000)
@@ -310,7 +340,9 @@ def of_cfs(root: Path = ROOT) -> Values:
 
 
 def slice_of_eevdf(path: Path = Path("/proc/self/sched")) -> float | None:
-    """What this thread asks of EEVDF at a time [ms]; None where the kernel tells nothing, as with CFS (Linux before 6.6)."""
+    """Return the slice that this thread requests of EEVDF [ms]; None if the kernel shows none, as
+    with CFS (before Linux 6.6).
+    """
     try:
         text = path.read_text(encoding="ascii")
     except OSError:
@@ -320,7 +352,9 @@ def slice_of_eevdf(path: Path = Path("/proc/self/sched")) -> float | None:
 
 
 def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
-    """A thread woken on another core, the nearest, that is busy. `woken_ns`: of two switches and what the woken thread does."""
+    """A thread woken on the nearest other core, which is busy. `woken_ns`: time of two switches and
+    of the woken thread's work.
+    """
     near = setting.host.nearest()
     if near is None:
         return {}
@@ -336,13 +370,14 @@ def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
 
 
 def _refill_ns(setting: Setting, cpu: int) -> float:
-    """What a turn takes a thread more if what it needs, and what the system needs of it, has left the core's own caches.
+    """Return the extra time of a turn if the thread's data, and the kernel's data about it, have
+    left the core's own caches.
 
-    That is what threads that read take more than the switches and the reading alone.
+    It is the time of threads that read, less the switches and the reading alone.
     """
-    a_round = FULL * setting.caches.l2
-    threads = min(max(2, math.ceil(a_round / TURN)), READERS)
-    turn, rounds = max(TURN, math.ceil(a_round / threads)), max(1, setting.times(8000) // threads)
+    a_round = ROUND_PER_CACHE * setting.caches.l2
+    threads = min(max(2, math.ceil(a_round / TURN_BYTES)), MOST_READERS)
+    turn, rounds = max(TURN_BYTES, math.ceil(a_round / threads)), max(1, setting.times(8000) // threads)
     both, switches, reading = (
         least(futexes.read_by_turns, cpu, threads, rounds, *what) for what in ((turn, True), (0, True), (turn, False))
     )
@@ -350,34 +385,41 @@ def _refill_ns(setting: Setting, cpu: int) -> float:
 
 
 def _choice_ns(pair: Sequence[int], rounds: int) -> float:
-    """What a wake-up takes the waker more if the thread may run on several CPUs, of two that both have a crowd of such threads.
+    """Return the waker's extra time for a wake-up if the thread may run on several CPUs, on two
+    CPUs with a crowd on each.
 
-    The other probes' threads are bound to a CPU, so that what they tell is of known CPUs; those of a graph are not. In most
-    tries some threads do move, and that takes several times as long: the shortest of many is of one in which none did. If all
-    were started on one CPU, the system would take that for the busier one.
+    The other probes bind their threads to a CPU, so that their results are of known CPUs; a graph's
+    threads are not bound. In most tries some threads move, and that takes several times as long:
+    the shortest of many tries is one in which none moved. If all threads started on one CPU, the
+    system would take that for the busier one.
     """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, pair)
     try:
-        bound_ns, free_ns = (min(futexes.hand_over(pair, CROWD, rounds, free) for _ in range(CALM)) for free in (False, True))
+        bound_ns, free_ns = (
+            min(futexes.hand_over(pair, CROWD_THREADS, rounds, free) for _ in range(MIGRATION_TRIES)) for free in (False, True)
+        )
     finally:
         os.sched_setaffinity(0, before)
     return max(0.0, free_ns - bound_ns)
 
 
 def _woken_elsewhere_ns(setting: Setting, pair: Sequence[int]) -> float:
-    """What a switch to a thread takes its CPU more if it was woken from the other one, of two that both switch all the time.
+    """Return the extra time of a switch to a thread that was woken from another CPU, where both
+    CPUs switch all the time.
 
-    What the waker pays, of more, is `os.wake_elsewhere_us`.
+    The waker's own extra time is `os.wake_elsewhere_us`.
     """
-    rounds = max(TELLS, setting.times(4000) // CROWD)
-    here_ns, here_call_ns = futexes.hand_over_and_tell(pair, CROWD, rounds, TELLS, elsewhere=False)
-    there_ns, there_call_ns = futexes.hand_over_and_tell(pair, CROWD, rounds, TELLS, elsewhere=True)
-    return TELLS * (there_ns - here_ns) - (there_call_ns - here_call_ns)
+    rounds = max(ROUNDS_PER_WAKE, setting.times(4000) // CROWD_THREADS)
+    here_ns, here_call_ns = futexes.hand_over_and_tell(pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=False)
+    there_ns, there_call_ns = futexes.hand_over_and_tell(pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=True)
+    return ROUNDS_PER_WAKE * (there_ns - here_ns) - (there_call_ns - here_call_ns)
 
 
 def _wakes(setting: Setting, choice_ns: float) -> Values:
-    """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as each idle state asks for."""
+    """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as
+    each idle state asks for.
+    """
     near = setting.host.nearest()
     if near is None:
         return {}

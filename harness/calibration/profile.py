@@ -1,6 +1,7 @@
-"""Profiles with measured constants in place of a base's: which are replaced, and how the file is written.
+"""Profiles with measured constants in place of a base's, and the writing of their files.
 
-A base is a machine or software profile as a file has it. What was not measured stays as it is there, with its tag and source.
+A base is a machine or software profile as a file has it. Values that were not measured stay as they
+are there, with tag and source.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from harness.calibration.topology import Host
 from harness.errors import RunFailed, UserError
 
 TABLES = ("core.clock_ghz", "atomic.contended", "atomic.cas_factor")
-"""By number of cores or threads: replaced as a whole. Numbers of another machine between measured ones would mean nothing."""
+"""Tables by number of cores or threads, which are replaced as a whole: a mixture with another
+machine's numbers has no meaning.
+"""
 
-HOLDS = "cache.l3"
+SHARED_CACHE = "cache.l3"
 
-SLICE = "os.sched_base_slice_us"
+EEVDF_SLICE = "os.sched_base_slice_us"
 
 HEADER = """\
 # Written by `millrace calibrate`, which writes it anew. Keys and units: the schema in config/schemas. The range of a measured
@@ -41,7 +44,9 @@ def source_of(cpu_model: str, today: datetime.date) -> str:
 def machine_profile(
     base: Document, name: str, host: Host, cpu_model: str, measured: Mapping[str, Measured], source: str
 ) -> Document:
-    """The profile of this machine: topology, caches and `measured` constants, the rest from `base`."""
+    """The profile of this machine: topology, caches and `measured` constants, the rest from
+    `base`.
+    """
     document = _renamed(base, name, f"{cpu_model}, {len(host.cpus)} CPUs, calibrated")
     document["topology"] = host.topology()
     if host.caches is not None:
@@ -55,19 +60,20 @@ def machine_profile(
             "source": "sysfs",
         }
     constants = dict(measured)
-    holds = constants.pop(HOLDS, None)  # a size, and not a constant with a range
+    holds = constants.pop(SHARED_CACHE, None)  # a size, and not a constant with a range
     if holds is not None and host.caches is not None and holds.value < host.caches.l3:
-        told = host.caches.l3
+        reported = host.caches.l3
         document["cache"] |= {
             "l3": round(holds.value),
-            "source": f"sysfs, which tells of {told} in l3; of it, what copies find there",
+            "source": f"sysfs, which tells of {reported} in l3; of it, what copies find there",
         }
     for table in TABLES:
         if any(path.startswith(f"{table}.") for path in measured):
             put(document, table, {})
     _put_all(document, constants, source)
-    if "os.sched_latency_us" in measured and SLICE not in measured:  # this kernel has no EEVDF, whatever the base's has
-        document["os"].pop(SLICE.removeprefix("os."), None)
+    # this kernel has no EEVDF, whatever the base's has
+    if "os.sched_latency_us" in measured and EEVDF_SLICE not in measured:
+        document["os"].pop(EEVDF_SLICE.removeprefix("os."), None)
     cores = document["topology"]["chips_per_socket"] * document["topology"]["cores_per_chip"]
     clock = document["core"]["clock_ghz"]  # of the base, it may be that of a socket with more cores
     document["core"]["clock_ghz"] = {busy: leaf for busy, leaf in clock.items() if busy <= cores}
@@ -75,7 +81,9 @@ def machine_profile(
 
 
 def software_profile(base: Document, name: str, ipc: Document, measured: Mapping[str, Measured], source: str) -> Document:
-    """The profile of this runtime: `measured` costs and clock, and the machine's `core.ipc`, on which they hold."""
+    """The profile of this runtime: `measured` costs and clock, and the machine's `core.ipc`, on
+    which they hold.
+    """
     document = _renamed(base, name, "this runtime, calibrated")
     put(document, "reference.ipc", ipc)
     _put_all(document, measured, source)
@@ -96,7 +104,9 @@ def _put_all(document: Document, measured: Mapping[str, Measured], source: str) 
 
 
 def put(document: Document, path: str, value: object) -> None:
-    """Set what is at a dotted path; mappings on the way that are missing are made. Numbers in a path are keys of tables."""
+    """Set the value at a dotted path, and make the mappings on the way that are missing. Numbers in
+    a path are keys of tables.
+    """
     *way, last = (int(step) if step.isdecimal() else step for step in path.split("."))
     for step in way:
         document = document.setdefault(step, {})
@@ -114,11 +124,13 @@ def read(path: Path) -> Document:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-# -- files ---------------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def checked(document: Document, name: str, load: Callable[[Path], object]) -> bytes:
-    """The file's bytes. Raises RunFailed if `load` would not take them: a profile that breaks a rule is not written."""
+    """The file's bytes. Raises RunFailed if `load` would not take them: a profile that breaks a
+    rule is not written.
+    """
     data = (HEADER + as_yaml(document)).encode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.yaml"

@@ -1,6 +1,8 @@
-"""Groups of probes in turn, round after round, so that slow drift of the host disturbs all alike; medians and quartiles.
+"""Groups of probes in turn, round after round, so that slow drift of the host disturbs all alike;
+medians and quartiles.
 
-What was measured in another state of the machine than most is left out: a profile describes one machine.
+Visits in a state of the machine other than the most common one are left out: a profile describes
+one machine.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import numpy as np
 from harness.calibration.probes import Group, Setting, Values
 from harness.calibration.state import alike, hand_off_ns, most_common
 
-NOISY = 0.2
-"""Quartiles further apart than this share of the median are told."""
+NOISY_SPREAD = 0.2
+"""Constants whose quartiles differ by more than this share of the median are reported as noisy."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,15 @@ class Measured:
 
     @property
     def noisy(self) -> bool:
-        """Whether the rounds disagree."""
-        return self.high - self.low > NOISY * self.value
+        """True if the rounds disagree."""
+        return self.high - self.low > NOISY_SPREAD * self.value
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A group in a round: what it found, and how long a line took between cores right before and after it [ns]."""
+    """A group in a round: its values, and the time of a line between two cores right before and
+    after it [ns].
+    """
 
     group: str
     values: Values
@@ -46,7 +50,9 @@ class Visit:
 
 @dataclass(frozen=True)
 class Found:
-    """The constants; of how many visits how many were left out, as the machine was in another state than in most of them."""
+    """The constants, the number of visits, and the number of those left out because the machine was
+    in another state.
+    """
 
     constants: dict[str, Measured]
     visits: int
@@ -61,7 +67,8 @@ def measure(
     budget_s: float,
     progress: Callable[[int, int, str], None] = lambda done, total, what: None,
 ) -> Found:
-    """What `rounds` rounds over the groups found, fewer if the time is up; at least one.
+    """Run `rounds` rounds over the groups, fewer if the time is up, at least one, and return the
+    constants.
 
     Raises OSError if the system refuses a thread, a CPU or memory.
     """
@@ -83,7 +90,9 @@ def measure(
 
 
 def found(visits: Sequence[Visit]) -> Found:
-    """Medians over the visits in the state that most were made in; of a group without any, over all of its own."""
+    """Return medians over the visits in the most common state; for a group without any, over all of
+    its visits.
+    """
     common = most_common([visit.hand_offs for visit in visits])
     usual = [visit for visit in visits if all(alike(ns, common) for ns in visit.hand_offs)]
     known = {visit.group for visit in usual}
@@ -116,7 +125,9 @@ def pinned(cpu: int) -> Iterator[None]:
 
 @contextmanager
 def second_thread() -> Iterator[None]:
-    """A thread that sleeps: the C library's locks are cheaper in a process of one thread than they ever are in a run."""
+    """Keep a second, sleeping thread: the C library's locks are cheaper in a process with one
+    thread than in a run.
+    """
     over = threading.Event()
     thread = threading.Thread(target=over.wait, daemon=True)
     thread.start()

@@ -1,20 +1,28 @@
-"""What the runtime's steps cost: the constants `cost.*` of a software profile, from one round over steps.pyx.
+"""Costs of the runtime's steps: the constants `cost.*` of a software profile, from one round over
+steps.pyx.
 
-A step is measured with what it calls silenced, for batches of 1 and of 32 tuples: the line through the two is its cost by batch
-and by tuple. What a machine profile has as well is taken away: the FLOP of work, the copy of a push. A batch of n tuples takes
+A step is measured without the functions that it calls, for batches of 1 and of 32 tuples: the line
+through the two is its cost by batch and by tuple. Costs in the machine profile are subtracted: the
+FLOP of work, the copy of a push. A batch of n tuples takes
 
   a work operator  call_batch + n (call_tuple + FLOP)
-  a source         source_batch + n (source_tuple + payload source_byte), besides what it hands the batch to
-  a sink           sink_batch + n (sink_tuple + payload sink_byte), its call included, and clock for each sample of latency
+  a source         source_batch + n (source_tuple + payload source_byte), besides what it hands the
+                   batch to
+  a sink           sink_batch + n (sink_tuple + payload sink_byte), its call included, and clock for
+                   each sample of latency
   a push           push_batch + n (push_tuple + copy of a slot)
   a drain          take_batch, besides what executes it
-  a turn           list_pop + flag + drain + its batches + list_push. The first and the last are the list alone: a push
-                   that puts a port there does one more exchange (atomic.rmw_local)
-  a split          way for each output port that gets tuples, way_tuple for each tuple, besides what they are handed to
+  a turn           list_pop + flag + drain + its batches + list_push. The first and the last are the
+                   list alone: a push that puts a port there does one more exchange
+                   (atomic.rmw_local)
+  a split          way for each output port that gets tuples, way_tuple for each tuple, besides what
+                   they are handed to
   a split by keys  n key_tuple, besides what each is handed to
-  a filter         n filter_tuple + filter_run for each run of neighbours that pass, besides what that is handed to, and
-                   filter_cut for each that ends at a tuple that does not, which no core foresees
-  a merge          n merge_tuple, where every second tuple comes early, besides its copy to where it waits
+  a filter         n filter_tuple + filter_run for each run of neighbours that pass, besides what
+                   that is handed to, and filter_cut for each that ends at a tuple that does not,
+                   which no core foresees
+  a merge          n merge_tuple, where every second tuple comes early, besides its copy to where it
+                   waits
 """
 
 from __future__ import annotations
@@ -28,7 +36,7 @@ SMALL, LARGE = (stride - 64 for stride in STRIDES)
 """Payloads [bytes] of the slots that copies are measured with."""
 
 LEAST_PAYLOAD = 32
-"""Of a slot of one line [bytes]."""
+"""Payload of a slot of one line [bytes]."""
 
 QUEUE = 64
 """Slots of a queue that is in the first-level cache."""
@@ -37,10 +45,12 @@ SINGLE = 128
 """FLOP of a tuple that is handed over alone, so that its successor begins before it is done."""
 
 FORESEEN, HALF = 0.999, 0.5
-"""Shares of tuples that a filter passes on. Of n tuples s + (n - 1) s (1 - s) runs pass, and all but s of them are cut."""
+"""Shares of tuples that a filter passes on. Of n tuples s + (n - 1) s (1 - s) runs pass, and all
+but s of them are cut.
+"""
 
 WAYS, KEYS = 8, 1000
-"""Of a split by keys."""
+"""Output ports and keys of the split by keys."""
 
 OVERLAPPING = (4, 8, 12, 16, 20, 24, 28, 31)
 """FLOP a tuple at which a core works on neighbours at the same time."""
@@ -70,8 +80,9 @@ def software(setting: Setting) -> Values:
 def _called(setting: Setting, times: int) -> Values:
     """Operators executed by calls, and punctuation through them.
 
-    A multiply of a cheap operator takes 1 / flop_overlap of its latency, since a core works on neighbours at the same time. A
-    tuple of one FLOP takes no less than that, so the time that it does take is a bound for the overlap.
+    A multiply of a cheap operator takes 1 / flop_overlap of its latency, since a core works on
+    neighbours at the same time. A tuple of one FLOP takes no less than that, so the time that it
+    does take is a bound for the overlap.
     """
     chain = graphs.chain(SMALL)
     behind = f"work{graphs.CHAIN - 1}"
@@ -116,8 +127,11 @@ def _source_and_sink(times: int, call_batch: float) -> Values:
 
 
 def _queued(setting: Setting, times: int, flag: float) -> Values:
-    """A queue: filled, emptied, and a scheduler thread's turn, of which the consumer's `flag` is a part."""
-    full = graphs.queues(LEAST_PAYLOAD, graphs.RING)  # drained without being filled meanwhile; nobody looks at its slots
+    """A queue: filled, emptied, and a scheduler thread's turn, of which the consumer's `flag` is a
+    part.
+    """
+    # drained without being filled meanwhile; its slots are not read
+    full = graphs.queues(LEAST_PAYLOAD, graphs.RING)
     full.silence("work0")
     release = full.release("source", BATCH)
     nothing = full.execute("work0", 1, 10 * times)
@@ -157,7 +171,9 @@ def _by_the_tuple(times: int) -> Values:
     called = nothing.execute("sink", 1, 10 * times)
 
     def each(steps: Steps, name: str, count: int) -> float:
-        """What a batch of tuples takes that no core has seen, besides making them so."""
+        """Return the time of a batch of tuples that no core has seen, without the time of making
+        them so.
+        """
         return steps.strangers(name, count, times) - nothing.strangers("sink", count, times)
 
     foreseen, tuple_ = _line(*(each(graphs.sieve(FORESEEN), "filter", count) for count in (1, BATCH)))
@@ -171,7 +187,9 @@ def _by_the_tuple(times: int) -> Values:
 
 
 def _coroutines(values: Values) -> Values:
-    """Co-routines that wait, and that take turns. What a turn is made of and is measured by itself is no part of it."""
+    """Co-routines that wait, and that take turns. The parts of a turn that are measured by
+    themselves are subtracted.
+    """
     switch, fence, wait, turn, look = primitives.coroutine_steps(1000)
     parts = 2 * switch + 2 * values["cost.clock"] + 2 * values["cost.lock"]
     return {
@@ -184,12 +202,14 @@ def _coroutines(values: Values) -> Values:
 
 
 def _copy(setting: Setting) -> float:
-    """Of one of the smaller slots in the nearest cache."""
+    """Return the time of a copy of one of the smaller slots in the nearest cache."""
     return least(hardware.copy, STRIDES[0], setting.caches.l1d // 4, setting.caches.l1d // 4, setting.times(1 << 20))
 
 
 def _line(of_few: float, of_batch: float, few: int = 1) -> tuple[float, float]:
-    """By batch and by tuple, of what takes that long for a batch of `few` and for a full one."""
+    """Return the cost by batch and by tuple, from the times of a batch of `few` tuples and of a
+    full one.
+    """
     tuple_ = (of_batch - of_few) / (BATCH - few)
     return of_few - few * tuple_, tuple_
 

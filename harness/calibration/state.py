@@ -1,8 +1,10 @@
-"""The state that the machine is in: how long a cache line takes from one of its cores to another at the moment.
+"""The state that the machine is in: how long a cache line takes from one of its cores to another at
+the moment.
 
-A hypervisor moves the CPUs of a virtual machine from core to core of its host. Two that share a cache hand a line over in a
-fifth of the time that two others take, and whatever threads do together depends on it. So numbers belong together only if they
-were measured in one state, which the hand-off right before and right after each tells.
+A hypervisor moves the CPUs of a virtual machine from core to core of its host. Two that share a
+cache hand a line over in a fifth of the time that two others take, and all communication between
+threads depends on it. So numbers belong together only if they were measured in one state. The
+hand-off right before and right after each measurement shows the state.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ from harness.calibration.topology import Host
 
 ROUNDS = 2000  # about a millisecond where a line takes its time
 TRIES = 3
-ALIKE = 1.5
-"""Times that hand-offs of one state differ at most: a guess, between their noise of a tenth and the states' factor of five."""
+ALIKE_FACTOR = 1.5
+"""Largest ratio of two hand-offs of one state: a guess, between their noise of a tenth and the
+states' factor of five.
+"""
 
 
 def hand_off_ns(host: Host) -> float | None:
-    """One way between the two nearest cores, the shortest of a few tries [ns]; None where one core may be used.
+    """One way between the two nearest cores, the shortest of a few tries [ns]; None where one core
+    may be used.
 
     Raises OSError if the system refuses a thread or a CPU.
     """
@@ -28,18 +33,22 @@ def hand_off_ns(host: Host) -> float | None:
 
 
 def hand_off_constant(host: Host) -> str | None:
-    """What a profile calls it."""
+    """Return the path of the hand-off's constant in a profile; None if only one core may be
+    used.
+    """
     near = host.nearest()
     return None if near is None else f"transfer.rmw.{near[0]}"
 
 
 def alike(one_ns: float, other_ns: float) -> bool:
-    """Whether two hand-offs are of one state."""
-    return one_ns <= ALIKE * other_ns and other_ns <= ALIKE * one_ns
+    """Return True if two hand-offs are of one state."""
+    return one_ns <= ALIKE_FACTOR * other_ns and other_ns <= ALIKE_FACTOR * one_ns
 
 
 def most_common(visits: Sequence[Sequence[float]]) -> float | None:
-    """The hand-off to which all those of most visits are alike, the shortest one such; None if there are none."""
+    """Return the shortest hand-off to which all hand-offs of most visits are alike; None if there
+    are no visits.
+    """
 
     def count(ns: float) -> int:
         return sum(bool(visit) and all(alike(ns, each) for each in visit) for visit in visits)

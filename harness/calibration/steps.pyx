@@ -1,8 +1,10 @@
-"""The runtime's own steps, each by itself: the functions that threads run, called in a loop by one thread on slots in its cache.
+"""The runtime's own steps, each by itself: the functions that threads run, called in a loop by one
+thread on slots in its cache.
 
-No graph is run. A plan is made as for a run, and single functions of it are called with the tuples that a run would give them; what
-comes behind a step is silenced, an operator whose kernel does nothing. All times are ns a repetition, the shortest of a few tries: what
-another process adds is not the step's.
+No graph is run. A plan is made as for a run, and single functions of it are called with the tuples
+that a run would give them; what comes behind a step is silenced, an operator whose kernel does
+nothing. All times are ns a repetition, the shortest of a few tries: what another process adds is
+not the step's.
 """
 
 from threading import Timer
@@ -37,21 +39,23 @@ from harness.models.layout import layout_of
 TRIES = 3
 
 TURNS_S = 5.0
-"""How long a scheduler thread may take for its turns, which take microseconds [s]."""
+"""Longest time that a scheduler thread may take for its turns, which take microseconds [s]."""
 
 cdef int32_t nothing(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     return HANDLED
 
 
 cdef int32_t nothing_until_the_end(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """Stops the thread when all tuples have come."""
+    """Stop the thread when all tuples have come."""
     if op.processed.read() >= op.copies:
         worker.stop.store(True, memory_order_relaxed)
     return HANDLED
 
 
 cdef class Steps:
-    """A plan of `graph` under `model`, whose steps the calling thread does; a batch of 32 of its source's tuples is at hand."""
+    """A plan of `graph` under `model`, whose steps the calling thread executes; a batch of 32 of
+    its source's tuples is ready.
+    """
 
     cdef Plan plan
     cdef Worker* worker
@@ -88,7 +92,9 @@ cdef class Steps:
         return self.op(name).processed.read()
 
     def execute(self, str name, uint32_t count, uint32_t times):
-        """A batch through an operator and all that it calls; each time another one, so that a core can begin with it before it is done."""
+        """A batch through an operator and all that it calls; each time another one, so that a core
+        can begin with it before it is done.
+        """
         cdef Operator* op = self.op(name)
         cdef int64_t begin
         cdef uint32_t turn, places = self.source.room // count
@@ -101,7 +107,9 @@ cdef class Steps:
         return best
 
     def strangers(self, str name, uint32_t count, uint32_t times):
-        """A batch through an operator and all that it calls; each time other tuples, so that no core foresees what becomes of each."""
+        """A batch through an operator and all that it calls; each time other tuples, so that no
+        core can predict their way.
+        """
         cdef Operator* op = self.op(name)
         cdef int64_t begin
         cdef uint64_t sequence = 0
@@ -244,7 +252,9 @@ cdef class Steps:
         return best
 
     def wait(self, str name, uint32_t times):
-        """A round of a producer that spins before a full queue which another thread drains: a push and a flag that fail, and a pause."""
+        """A round of a producer that spins before a full queue which another thread drains: a push
+        and a flag that fail, and a pause.
+        """
         cdef Operator* op = self.op(name)
         cdef Port* port = op.routes.targets.port
         cdef Tuple* left
@@ -266,9 +276,11 @@ cdef class Steps:
         return best
 
     def schedule(self, str name, uint32_t count, double limit_s=TURNS_S):
-        """A drain of a single batch by a scheduler thread that finds the port on the list and puts it there again.
+        """A drain of a single batch by a scheduler thread that finds the port on the list and puts
+        it there again.
 
-        Raises RunFailed if the thread has not executed all tuples in `limit_s`: it would look for ports for ever.
+        Raises RunFailed if the thread has not executed all tuples in `limit_s`: it would look for
+        ports for ever.
         """
         cdef Port* port = self.op(name).routes.targets.port
         cdef Operator* op = port.op
@@ -287,7 +299,7 @@ cdef class Steps:
             for _try in range(TRIES):
                 self._stuff(port)
                 worker.stop.store(False, memory_order_relaxed)  # set by the last batch before
-                if self.late:  # it was said before it was taken back
+                if self.late:  # stop was set before it was cleared
                     break
                 op.copies = op.processed.read() + port.ring.capacity()
                 port.ready.set()

@@ -1,4 +1,6 @@
-"""What the system tells of the CPUs that this process may use: where they are, and their caches (sysfs)."""
+"""Topology of the CPUs that this process may use: their sockets, chips, cores and caches, from
+sysfs.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Caches:
-    """Sizes [bytes], and who shares a third-level cache: chip, socket or machine."""
+    """Sizes [bytes], and the CPUs that share a third-level cache: those of a chip, socket or
+    machine.
+    """
 
     line: int
     l1d: int
@@ -40,14 +44,16 @@ class Caches:
 
 @dataclass(frozen=True)
 class Host:
-    """The CPUs that this process may use, by number, and their caches: None if they are not told, or not plausible."""
+    """The CPUs that this process may use, by number, and their caches: None if the system reports
+    none, or implausible ones.
+    """
 
     cpus: tuple[Cpu, ...]
     caches: Caches | None
 
     @classmethod
     def here(cls, root: Path = ROOT) -> Host:
-        """Read it all."""
+        """Read the topology of this host."""
         numbers = sorted(allowed_cpu_numbers())
         return cls(tuple(_cpu(root, number) for number in numbers), _caches(root, numbers[0]))
 
@@ -67,7 +73,9 @@ class Host:
         return [number for row in rows for number in row]
 
     def topology(self) -> dict[str, int]:
-        """As a machine profile has it. Cores that a chip lacks and another one has count as switched off."""
+        """Return the topology as a machine profile has it. Cores that only some chips have count as
+        disabled in the others.
+        """
         chips = Counter((core[0].socket, core[0].chip) for core in self.cores)
         sockets = Counter(socket for socket, _ in chips)
         built = len(sockets) * max(sockets.values()) * max(chips.values())
@@ -80,20 +88,22 @@ class Host:
         }
 
     def pairs(self) -> dict[str, list[int]]:
-        """By distance: two CPUs that far from each other; the distances that there are."""
+        """Return two CPUs for each distance that occurs between two of them."""
         found: dict[str, list[int]] = {}
         for one, other in combinations(self.cpus, 2):
             found.setdefault(distance(one, other), [one.number, other.number])
         return found
 
     def nearest(self) -> tuple[str, list[int]] | None:
-        """The shortest distance between two cores, and two CPUs that far apart; None where there is one core."""
+        """The shortest distance between two cores, and two CPUs that far apart; None where there is
+        one core.
+        """
         pairs = self.pairs()
         return next(((far, pairs[far]) for far in (SAME_CHIP, SAME_MODULE, OTHER_SOCKET) if far in pairs), None)
 
 
 def distance(one: Cpu, other: Cpu) -> str:
-    """What two CPUs share, at the closest."""
+    """Return the distance between two CPUs: the smallest unit that they share."""
     if one.socket != other.socket:
         return OTHER_SOCKET
     if one.chip != other.chip:
@@ -102,7 +112,9 @@ def distance(one: Cpu, other: Cpu) -> str:
 
 
 def _cpu(root: Path, number: int) -> Cpu:
-    """Where nothing is told, every CPU is a core of one chip. A part of a die with a third-level cache of its own is a chip."""
+    """Return a CPU with its place. If the system reports none, every CPU is a core of one chip. A
+    part of a die with its own third-level cache is a chip.
+    """
     cpu = root / f"sys/devices/system/cpu/cpu{number}"
     place = cpu / "topology"
     socket, chip = (
@@ -134,7 +146,9 @@ def _caches(root: Path, number: int) -> Caches | None:
 
 
 def _l3_sharers(cpu: Path) -> set[int]:
-    """The CPUs that share a CPU's third-level cache; none if that is not told."""
+    """Return the CPUs that share a CPU's third-level cache; empty if the system does not report
+    them.
+    """
     lists = [
         read_text(cache / "shared_cpu_list") for cache in (cpu / "cache").glob("index*") if _whole(cache / "level", 0) == 3
     ]
@@ -165,7 +179,7 @@ def _whole(path: Path, unknown: int) -> int:
 
 
 def _bytes(text: str | None) -> int:
-    """Of `48K`; 0 if it is not told."""
+    """Return the bytes in a text such as `48K`; 0 if there is none."""
     units: Sequence[tuple[str, int]] = (("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30))
     for unit, size in units:
         if text is not None and text.endswith(unit) and text[:-1].isdecimal():

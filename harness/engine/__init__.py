@@ -1,4 +1,5 @@
-"""The one interface to both engines: real threads (`harness.runtime`) and virtual ones (`harness.simulator`).
+"""The one interface to both engines: real threads (`harness.runtime`) and virtual ones
+(`harness.simulator`).
 
 engine        what an engine can do: Engine
 sample        what it reports: Sample, Totals, Balance

@@ -1,4 +1,6 @@
-"""Whether every operator got what was sent to it: part of the oracle of both engines (ONCE). Counts in, complaints out."""
+"""Conservation check: every operator must get the tuples that were sent to it (ONCE). It is part of
+the oracle of both engines; it takes counts and returns complaints.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,14 @@ def of_tuples(
     held_by: Sequence[int],
     discarded: Mapping[int, int],
 ) -> list[str]:
-    """Operators that executed or have waiting more or fewer tuples than were submitted to them, or lost some.
+    """Operators that executed or have waiting more or fewer tuples than were submitted to them, or
+    lost some.
 
-    `processed`: tuples that each operator executed; `emitted`: those that went on, of operators that may drop or hold them;
-    `sent`: by operator and output port, of operators that choose the port by the tuple; `left_at`: tuples queued or given
-    up before each operator; `held_by`: tuples in the slots of merges and barriers; `discarded`: by barrier, tuples that it took
-    for nothing, since another input had ended.
+    `processed`: tuples that each operator executed; `emitted`: those that went on, of operators
+    that may drop or hold them; `sent`: by operator and output port, of operators that choose the
+    port by the tuple; `left_at`: tuples queued or given up before each operator; `held_by`: tuples
+    in the slots of merges and barriers; `discarded`: by barrier, tuples that it took for nothing,
+    since another input had ended.
     """
     arriving = [0] * len(operators)
     for source, output, target, _ in streams:
@@ -60,10 +64,11 @@ def of_windows(
     sent: Mapping[int, int],
     got: Mapping[int, int],
 ) -> list[str]:
-    """Ends that saw more or fewer window punctuations than were sent to them: each goes out of every output port.
+    """Ends that saw more or fewer window punctuations than were sent to them: each goes out of
+    every output port.
 
-    `order`: the operators, topological; `sent`: by source, `got`: by sink, control port, barrier and loop. Of a run that has
-    drained.
+    `order`: the operators, topological; `sent`: by source, `got`: by sink, control port, barrier
+    and loop. Of a run that has drained.
     """
     if not any(operator.window for operator in operators):
         return []
@@ -72,7 +77,8 @@ def of_windows(
     leaving: list[list[int]] = [[] for _ in operators]
     for source, _, target, _ in streams:
         leaving[source].append(target)
-    splits: dict[int, int] = {}  # behind a split, up to its merge: the punctuations that the split saw
+    # behind a split, up to its merge: the punctuations that the split saw
+    splits: dict[int, int] = {}
     problems = []
     for index in order:
         operator = operators[index]

@@ -35,19 +35,23 @@ def open_engine(
     profiled: Profiled | None = None,
     changes_replicas: bool | None = None,
 ) -> Engine:
-    """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
+    """Return an engine for `graph` under `model` on `machine`; `tuples` bounds what each source
+    sends (None: until stopped).
 
-    On "local" threads are real, unless `simulated`; any other machine is described by a profile, a name in config/machines or
-    a file, and always simulated. `software`, `constants` (numbers in place of the machine's and the software's, by path) and
-    `seed` are for simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`), over the
-    last half of `profile_window_s` [s] at least, and the whole at most; a simulated run over its last two to four samples.
-    `allow_threads`: how many real threads there may be (None: `thread_room.MOST_THREADS`). `profiled`: what typed operators
-    cost and send, which a simulated run of them needs. `changes_replicas`: whether a law will set numbers of replicas (None:
-    of any elastic model). Real threads then have memory for all replicas before they start: a law could do nothing about a
-    refusal.
+    On "local" threads are real, unless `simulated`; any other machine is described by a profile, a
+    name in config/machines or a file, and always simulated. `software`, `constants` (numbers in
+    place of the machine's and the software's, by path) and `seed` are for simulated runs only. With
+    `profile` it measures what each operator costs (`Sample.operator_cost`), over the last half of
+    `profile_window_s` [s] at least, and the whole at most; a simulated run over its last two to
+    four samples. `allow_threads`: how many real threads there may be (None:
+    `thread_room.MOST_THREADS`). `profiled`: what typed operators cost and send, which a simulated
+    run of them needs. `changes_replicas`: whether a law will set numbers of replicas (None:
+    of any elastic model). Real threads then have memory for all replicas before they start: a law
+    could do nothing about a refusal.
 
-    Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs and the graph
-    needs, or more real ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
+    Raises UserError for an unknown machine or constant, more scheduler threads than a described
+    machine has CPUs and the graph needs, or more real ones than are allowed or than this host has
+    room for; GraphError for a graph that cannot run.
     """
     if not isinstance(graph, Graph):
         raise UserError(f"graph must be a harness.graph.Graph, not {type(graph).__name__}")
@@ -60,7 +64,9 @@ def open_engine(
     graph.check()
     if machine == LOCAL and not simulated:
         from harness.engine.thread_room import check_threads
-        from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
+
+        # compiled; imported late so that graphs can be read without it
+        from harness.runtime.engine import RuntimeEngine
 
         check_threads(graph, model, allow_threads)
         by_law = getattr(model, "elastic", False) if changes_replicas is None else changes_replicas

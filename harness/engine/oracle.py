@@ -1,4 +1,4 @@
-"""What was wrong with a run, in one line. Whether it was wrong at all is `Totals.correct`."""
+"""Explanation of a failed run, in one line. `Totals.correct` says if a run has failed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAX_NAMED = 3  # ports or threads that one line names
 
 
 def explain(totals: Totals) -> str | None:
-    """Every broken promise of a run, the cause first; None if the run was correct."""
+    """Return every broken guarantee of a run, the cause first; None if the run was correct."""
     if totals.correct:
         return None
     problems: list[str] = []
@@ -20,7 +20,8 @@ def explain(totals: Totals) -> str | None:
         problems.append(f"{totals.order_violations} tuple(s) reached a sink after a later one")
     if totals.conservation:
         problems.append(f"tuples lost or doubled: {_some(totals.conservation)}")
-    if not totals.checksum_ok and not totals.stuck:  # nothing is added up while a thread may still change it
+    # nothing is added up while a thread may still change it
+    if not totals.checksum_ok and not totals.stuck:
         problems.append("the checksum at the sinks is not that of the tuples sent")
     return "; ".join(problems)
 

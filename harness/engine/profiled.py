@@ -1,12 +1,15 @@
-"""What typed operators cost and send, as a run on this machine has shown: with that they can be simulated on any other.
+"""Measured costs and output rates of typed operators: with these they can be simulated on any
+machine.
 
-The run (harness/measurement/profiling.py) is under the manual model, where one thread does all and nothing waits. The profiler
-(M19 §3) says which share of the thread's CPU time each operator took, the functions of the runtime that hand on its tuples
-included, and the runtime counts what each sent. On a described machine a tuple takes as much longer as that machine executes
-fewer instructions a second.
+The run that measures them (harness/measurement/profiling.py) is under the manual model, where one
+thread executes all operators and nothing waits. The profiler (M19 §3) gives each operator's share
+of the thread's CPU time, including the functions of the runtime that pass on its tuples, and the
+runtime counts the tuples that each sent. On a described machine a tuple takes longer in proportion
+as that machine executes fewer instructions a second.
 
-Means are all that is kept. An operator that sends a lot at once and then nothing sends evenly when it is simulated, whichever
-input port its tuples come by. Simulated slots are of one size: the mean over all streams, by their tuples.
+Only means are kept. An operator that sends in bursts sends evenly when it is simulated, whichever
+input port its tuples come by. Simulated slots have one size: the mean over all streams, weighted by
+their tuples.
 """
 
 from __future__ import annotations
@@ -23,15 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Profiled:
-    """By operator, in the graph's order: what a tuple takes [ns], and how many tuples it sends for it, by output port."""
+    """Cost of a tuple [ns] by operator, in the graph's order, and the tuples sent for it, by output
+    port.
+    """
 
-    cpu: str  # that it ran on
+    cpu: str  # name of the CPU that it ran on
     cost_ns: tuple[float, ...]
     sends: tuple[tuple[float, ...], ...]
     tuples: tuple[int, ...]  # that each operator took meanwhile
 
     def on(self, machine: Machine) -> Profiled:
-        """The same with what a tuple takes on a machine."""
+        """Return a copy with the costs scaled to a machine."""
         from harness.machines.machine import load_machine
 
         here, there = (
@@ -40,7 +45,7 @@ class Profiled:
         return replace(self, cost_ns=tuple(cost * here / there for cost in self.cost_ns))
 
     def stride(self, strides: Sequence[Sequence[int]]) -> int:
-        """Bytes of a slot: the mean over the streams, by their tuples."""
+        """Return the bytes of a slot: the mean over the streams, weighted by their tuples."""
         weights = [
             (stride, count * sends)
             for outputs, all_sends, count in zip(strides, self.sends, self.tuples, strict=True)
@@ -51,11 +56,13 @@ class Profiled:
 
     @property
     def digest(self) -> str:
-        """Of the whole."""
+        """The first 12 hexadecimal digits of the SHA-256 of all fields."""
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:12]
 
     def summary(self) -> dict[str, Any]:
-        """For the record of a run: where it was taken, and what a tuple of a source takes in all its operators [ns]."""
+        """Return the entry for a run's record: the CPU, the digest, and the time of a source's
+        tuple in all operators [ns].
+        """
         sources = [count for count, sends in zip(self.tuples, self.sends, strict=True) if count and sum(sends) > 0]
         spent = sum(cost * count for cost, count in zip(self.cost_ns, self.tuples, strict=True))
         return {"cpu": self.cpu, "digest": self.digest, "tuple_ns": spent / sources[0] if sources else 0.0}

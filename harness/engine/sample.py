@@ -16,62 +16,80 @@ class Balance:
     active: int  # output ports that get tuples
     ports: int  # output ports
     submitted: int  # tuples submitted on its output ports, by the threads of its buffers
-    congestion: float  # fill of the active ports' buffers at the period's end, 0 .. 1: the mean; 1 if the sender waits for room
+    # fill of the active ports' buffers at the period's end, 0 .. 1: the mean; 1 if the sender waits
+    # for room
+    congestion: float
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One period's reading. Counts are of this period alone; per-operator and per-port entries follow the graph's order."""
+    """One period's reading. Counts are of this period alone; per-operator and per-port entries
+    follow the graph's order.
+    """
 
     time_s: float  # since start, at the period's end
     elapsed_s: float  # the period's true length
     source_tuples: int  # sent by the sources
     sink_tuples: int  # arrived at the sinks
-    submitted_tuples: int  # submitted on all output ports of all operators: what P17's and M19's laws feed on
+    # submitted on all output ports of all operators: the input of P17's and M19's laws
+    submitted_tuples: int
     processed: Sequence[int]  # tuples through each operator (a source's own count for sources)
-    queue_fill: Sequence[float]  # tuples queued at each input port over its capacity, at the period's end; 0 without a queue
-    write_blocked: Sequence[float]  # share of pushes to each input port that found its queue full or its producer side taken
+    # tuples queued at each input port over its capacity, at the period's end; 0 without a queue
+    queue_fill: Sequence[float]
+    # share of pushes to each input port that found its queue full or its producer side taken
+    write_blocked: Sequence[float]
     threads_active: int  # scheduler threads that are not suspended
     threads_requested: int  # scheduler threads asked for
-    threads_unsuspendable: int  # told to suspend a period ago and still not asleep (P17 §4.2.3)
-    queued_ports: int  # input ports that are to have a queue: where one comes or goes, the next tuple sent there switches it
+    threads_unsuspendable: int  # asked to suspend a period ago and still not asleep (P17 §4.2.3)
+    # input ports requested to have a queue: the next tuple sent to a port switches its queue
+    queued_ports: int
     cpu_s: float  # CPU time of this process [s]
-    system_cpu: (
-        float  # busy share, 0 .. 1, by all processes: of the CPUs that this one may use, or of its cgroup's quota, if more
-    )
+    # busy share, 0 .. 1, by all processes: of the CPUs that this one may use, or of its cgroup's
+    # quota, if more
+    system_cpu: float
     context_switches: int  # of this process, voluntary and not
-    latency_counts: Sequence[int] = field(repr=False)  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
-    operator_cost: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
+    # sink latency histogram; bucket bounds by `latency_bounds_ns()`
+    latency_counts: Sequence[int] = field(repr=False)
+    # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
+    operator_cost: Sequence[float] = ()
     others_cpu: float = 0.0  # as `system_cpu`, of other processes alone
-    utilisation: float | None = None  # share of their time that active scheduler threads executed operators; None without any
-    balancers: Mapping[str, Balance] = field(default_factory=dict)  # elastic_load_balance operators by name
-    useful_s: Sequence[
-        float
-    ] = ()  # time that threads spent executing each operator, all its replicas together [s]; empty: not measured
-    queue_full: Sequence[
-        float
-    ] = ()  # share of the period for which each input port's queue was full, 0 .. 1; empty: not measured
-    replicas: Sequence[int] = ()  # of each operator, at the period's end; empty: under this model operators have none
+    # share of their time that active scheduler threads executed operators; None without any
+    utilisation: float | None = None
+    # elastic_load_balance operators by name
+    balancers: Mapping[str, Balance] = field(default_factory=dict)
+    # time that threads spent executing each operator, all its replicas together [s]; empty: not
+    # measured
+    useful_s: Sequence[float] = ()
+    # share of the period for which each input port's queue was full, 0 .. 1; empty: not measured
+    queue_full: Sequence[float] = ()
+    # of each operator, at the period's end; empty: under this model operators have none
+    replicas: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What a whole run did, and whether it was right."""
+    """Counts of a whole run, with the verdict of its oracle."""
 
     sent: int  # tuples by the sources
     received: int  # tuples at the sinks
-    in_flight: int  # left in queues or given up by blocked producers when the run was cut short; 0 after a drain, or if stuck
+    # left in queues or given up by blocked producers when the run was cut short; 0 after a drain,
+    # or if stuck
+    in_flight: int
     processed: Sequence[int]  # tuples through each operator, in the graph's order
     drained: bool  # every port saw its final punctuation
     order_violations: int  # tuples that a sink saw after a later one of the same path (ORDER)
     order_checked: bool  # False if somewhere there are too many paths, or no order on them
     checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
-    conservation: Sequence[str] = field(default_factory=tuple)  # operators that got too many or too few tuples, or lost some
-    latency_counts: Sequence[int] = field(default_factory=tuple, repr=False)  # sink latency histogram
+    # operators that got too many or too few tuples, or lost some
+    conservation: Sequence[str] = field(default_factory=tuple)
+    # sink latency histogram
+    latency_counts: Sequence[int] = field(default_factory=tuple, repr=False)
     latency_max_ns: int = 0  # the longest at a sink
-    stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
+    # threads that did not stop in time, with the operator that holds them
+    stuck: Sequence[str] = field(default_factory=tuple)
     error: str | None = None  # the exception of an operator that raised
-    scheduling: dict[str, int] = field(default_factory=dict)  # drains, waits, pushes, queue switches and so on: sums
+    # drains, waits, pushes, queue switches and so on: sums
+    scheduling: dict[str, int] = field(default_factory=dict)
 
     @property
     def correct(self) -> bool:

@@ -1,7 +1,9 @@
-"""How many threads a run may make: what this host has room for, and a limit of our own that a user may lift.
+"""Limits on the threads of a run: the room on this host, and a limit of our own that a user may
+raise.
 
-A host with so many threads that they wait for each other does little else, and hardly lets anybody end them. So a graph that
-asks for more than it should have is refused before the first one is made, as one is whose queues do not fit in memory.
+A host with so many threads that they wait for each other does little else, and it is hard to end
+them. So a graph that needs too many threads is refused before the first one is made, as is a graph
+whose queues do not fit in memory.
 """
 
 from __future__ import annotations
@@ -18,16 +20,19 @@ from harness.machines.host.memory_room import memory_room
 from harness.models import Coroutine, Model, Queue, pool_of, port_queues
 
 MOST_THREADS = 16_384
-"""Threads of a run, unless its user allows for more (a choice: ten thousand start within seconds on two CPUs)."""
+"""Threads of a run, unless its user allows for more (a choice: ten thousand start within seconds on
+two CPUs).
+"""
 
 MOST_ALLOWED = 1_000_000
-"""What a user may allow for, at most: as many as a graph may have operators."""
+"""Most threads that a user may allow: as many as a graph may have operators."""
 
-MAPPINGS = 2  # of memory, that a thread takes: its stack, and the page before it that catches what overflows it
+# of memory, that a thread takes: its stack, and the page before it that catches what overflows it
+MAPPINGS = 2
 
 THREAD_BYTES = 40 * 1024
-"""Memory that a thread takes before it does anything: a kernel stack of 16 KiB, what the kernel keeps of it, and the first
-pages of its own stack (an estimate)."""
+"""Memory that a thread takes before it does anything: a kernel stack of 16 KiB, what the kernel
+keeps of it, and the first pages of its own stack (an estimate)."""
 
 
 def threads_of(graph: Graph, model: Model) -> int:
@@ -38,8 +43,8 @@ def threads_of(graph: Graph, model: Model) -> int:
 
 
 def check_threads(graph: Graph, model: Model, allowed: int | None = None, root: Path = ROOT) -> None:
-    """Raise UserError for a graph that needs more threads under a model than are `allowed` (None: MOST_THREADS), or than this
-    host has room for.
+    """Raise UserError for a graph that needs more threads under a model than are `allowed` (None:
+    MOST_THREADS), or than this host has room for.
     """
     wanted = threads_of(graph, model)
     needs = f"graph {graph.name!r} needs {wanted:,} threads under model {model.name}"
@@ -54,8 +59,11 @@ def check_threads(graph: Graph, model: Model, allowed: int | None = None, root: 
 
 
 def _rooms(root: Path) -> Iterator[tuple[int, str]]:
-    """How many more threads each limit of the host leaves room for, and what it is."""
-    running = _number((read_text(root / "proc/loadavg") or "").split("/")[-1].split(" ")[0])  # running/all
+    """Yield the number of threads that each limit of the host leaves room for, and the limit's
+    description.
+    """
+    # running/all
+    running = _number((read_text(root / "proc/loadavg") or "").split("/")[-1].split(" ")[0])
     for name in ("threads-max", "pid_max"):
         limit = _number(read_text(root / "proc/sys/kernel" / name))
         if limit is not None:
@@ -78,9 +86,9 @@ def _threads_of_user(root: Path) -> int:
     """Threads of all processes of this user."""
     threads, user = 0, str(os.getuid())
     for status in root.glob("proc/[0-9]*/status"):
-        told = dict(line.split(":", 1) for line in (read_text(status) or "").splitlines() if ":" in line)
-        if told.get("Uid", "").split()[:1] == [user]:
-            threads += _number(told.get("Threads", "").strip()) or 0
+        fields = dict(line.split(":", 1) for line in (read_text(status) or "").splitlines() if ":" in line)
+        if fields.get("Uid", "").split()[:1] == [user]:
+            threads += _number(fields.get("Threads", "").strip()) or 0
     return threads
 
 

@@ -1,7 +1,9 @@
-"""Annotations of composites, as SPL has them (P17 §2.1-2.2). A *composite* is a Python function that adds operators to a graph.
+"""Annotations of composites, as SPL has them (P17 §2.1-2.2). A *composite* is a Python function
+that adds operators to a graph.
 
 @threading   how the operators that the composite adds are executed; the innermost annotation wins
-@parallel    a region: the composite many times side by side behind a split, and its outputs joined again
+@parallel    a region: the composite many times side by side behind a split, and its outputs joined
+             again
 
   @parallel(width=4)
   @threading(model="dynamic", threads=2)
@@ -32,7 +34,9 @@ MAX_WIDTH = 10_000  # replicas of a region
 Composite = TypeVar("Composite", bound=Callable[..., Any])
 Place = Operator | PortId
 Outlets = tuple[PortId, ...]
-"""Output ports whose tuples interleave where they are connected to: `Graph.connect` takes them in place of one."""
+"""Output ports whose tuples interleave at the port that they feed: `Graph.connect` takes them in
+place of one.
+"""
 
 _ORDERED_REGION: ContextVar[str] = ContextVar("name of the ordered region that is being built", default="")
 
@@ -42,8 +46,8 @@ def threading(
 ) -> Callable[[Composite], Composite]:
     """Annotate a composite: what it adds is executed under `model`, whatever the run's model is.
 
-    `threads` and `elastic` are of the model dynamic; see `Threading`. Raises GraphError, when the annotation is read, for
-    anything that makes no sense.
+    `threads` and `elastic` are of the model dynamic; see `Threading`. Raises GraphError, when the
+    annotation is read, for anything that makes no sense.
     """
     if model is None or callable(model):
         raise GraphError("threading: model is missing, as in @threading(model='dynamic')")
@@ -67,7 +71,7 @@ def threading(
 
 @contextmanager
 def in_force(annotation: Threading) -> Iterator[None]:
-    """Operators that are added meanwhile get the annotation."""
+    """Give the annotation to operators that are added inside the `with` block."""
     token = IN_FORCE.set(annotation)
     try:
         yield
@@ -76,15 +80,17 @@ def in_force(annotation: Threading) -> Iterator[None]:
 
 
 def parallel(width: int, partition_by: int | None = None, ordered: bool = True) -> Callable[[Composite], Composite]:
-    """Annotate a composite `f(graph, inlet, …) -> Operator | PortId`: it is built `width` times behind a split.
+    """Annotate a composite `f(graph, inlet, …) -> Operator | PortId`: it is built `width` times
+    behind a split.
 
-    `partition_by`: tuples of the same of so many keys go to the same replica; None: round-robin. `ordered`: behind the region
-    tuples have the order in which the split saw them, and the composite returns the merge that restores it. Otherwise they
-    interleave, and it returns the `Outlets`.
+    `partition_by`: the number of keys; tuples of one key go to the same replica. None: round-robin.
+    `ordered`: behind the region tuples have the order in which the split saw them, and the
+    composite returns the merge that restores it. Otherwise they interleave, and it returns the
+    `Outlets`.
 
-    The region is named after the composite, numbered where the name is taken; its operators are `NAME.split`,
-    `NAME.1.OPERATOR`, … and `NAME.merge`. Raises GraphError for arguments out of range when the annotation is read, for a
-    composite that does not fit when it is called.
+    The region is named after the composite, numbered where the name is taken; its operators are
+    `NAME.split`, `NAME.1.OPERATOR`, … and `NAME.merge`. Raises GraphError for arguments out of
+    range when the annotation is read, for a composite that does not fit when it is called.
     """
     check_region("parallel", width, partition_by, ordered)
 
@@ -121,9 +127,10 @@ def check_region(what: str, width: object, partition_by: object, ordered: object
 def replicate(
     graph: Graph, name: str, build: Callable[[PortId], Any], width: int, partition_by: int | None, ordered: bool
 ) -> tuple[Operator, Operator | Outlets]:
-    """Add a region: `build` adds a replica that is fed from the port it is given, and returns where its tuples leave it.
+    """Add a region: `build` adds a replica that is fed from the given port, and returns where its
+    tuples leave it.
 
-    Returns the region's split, which is still to be fed, and what its tuples leave it by.
+    Returns the region's split, which the caller must still connect, and its merge or outlets.
     """
     what = f"parallel {name!r}"
     if _ORDERED_REGION.get():
@@ -176,7 +183,9 @@ def _outlets(graph: Graph, what: str, returned: object) -> list[PortId]:
 
 
 def _check_preserves(graph: Graph, what: str, before: int) -> None:
-    """Raise GraphError if an operator of the first replica may keep a tuple from the merge, or let others overtake it."""
+    """Raise GraphError if an operator of the first replica may keep a tuple from the merge, or let
+    others overtake it.
+    """
     for operator in list(graph.operators.values())[before:]:
         if operator.kind.balances and operator.outputs > 1:
             raise GraphError(

@@ -1,4 +1,6 @@
-"""What `threaded_split` and `elastic_load_balance` may be given. A mistake is one line: parameter, operator, rule, value."""
+"""Checks of the parameters of `threaded_split` and `elastic_load_balance`. An error is one line
+that names the parameter, the operator, the rule and the value.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def elastic_load_balance(
 
 
 def outer_port(graph: OperatorGraph, port: PortId) -> PortId:
-    """An output port as users name it: that of a buffer is one of the operator whose buffer it is."""
+    """Return an output port as users name it: a buffer's port is a port of the operator that owns
+    the buffer.
+    """
     owner = graph.operators[port.operator].buffers
     return PortId(owner, int(port.operator.removeprefix(f"{owner}.")) - 1) if owner else port
 

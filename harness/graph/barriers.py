@@ -1,12 +1,14 @@
 """Barriers whose inputs can never agree: a rule that a whole graph must obey, for `Graph.check`.
 
-A barrier takes a tuple from each of its inputs. Where two of them share a source, and one brings more of its tuples than the
-other, the queues before the one fill up while the other still waits for tuples that only the source can send: all stands still
-for ever. Inputs of different sources may differ, for there the faster source waits for the slower one.
+A barrier takes a tuple from each of its inputs. Where two of them share a source, and one brings
+more of its tuples than the other, the queues before the one fill up while the other still waits for
+tuples that only the source can send: the graph deadlocks. Inputs of different sources may differ,
+for there the faster source waits for the slower one.
 
-So what arrives at a port is written as a sum: how many tuples of each *origin*, on average, in whole fractions. An origin is a
-source, or an operator that sends as many tuples as it likes: one that may drop some, an output port that is chosen by the
-tuple, a barrier whose inputs have different origins. Inputs that share a source must bring the same sum.
+So what arrives at a port is written as a sum: how many tuples of each *origin*, on average, in
+whole fractions. An origin is a source, or an operator that sends as many tuples as it likes: one
+that may drop some, an output port that is chosen by the tuple, a barrier whose inputs have
+different origins. Inputs that share a source must bring the same sum.
 """
 
 from __future__ import annotations
@@ -20,21 +22,26 @@ from harness.graph.kinds import BARRIER, MERGE, SINK, SPLIT
 from harness.graph.operator import Operator
 
 MAX_ORIGINS = 1000
-"""Of a sum; what is beyond is an origin of its own."""
+"""Most origins in a sum. A sum with more is replaced by one origin of its own."""
 
 
 class Arriving(NamedTuple):
-    """What arrives at a port, or leaves one: tuples by origin, and the sources that they come from."""
+    """Tuples that arrive at a port, or leave one, by origin, and the sources that they come
+    from.
+    """
 
     tuples: dict[object, Fraction]
     sources: frozenset[str]
 
 
 def barrier_problems(graph: OperatorGraph) -> Iterator[str]:
-    """Each barrier of a graph without a cycle that would stand still, with the inputs that do not agree."""
+    """Yield each barrier of an acyclic graph that would deadlock, with the inputs that do not
+    agree.
+    """
     streams = graph.predecessors()
     leaving: dict[str, list[Arriving]] = {}
-    before_split: dict[str, Arriving] = {}  # by operator between a split and its merge: what arrived at the split
+    # by operator between a split and its merge: what arrived at the split
+    before_split: dict[str, Arriving] = {}
     for name in graph.topological_order():
         operator = graph.operators[name]
         inputs = [
@@ -66,12 +73,12 @@ def _disagreeing(barrier: Operator, inputs: list[Arriving]) -> Iterator[str]:
 
 
 def _sent(operator: Operator, inputs: list[Arriving], before_split: Arriving | None) -> list[Arriving]:
-    """What leaves each output port."""
+    """Return the tuples that leave each output port."""
     if operator.is_source:
         return [Arriving({operator.name: Fraction(1)}, frozenset((operator.name,)))]
     arriving = _together(inputs)
     if operator.kind is MERGE and before_split is not None:
-        return [before_split]  # all that the split got, whichever way it went
+        return [before_split]  # all tuples that the split got, on whichever branch
     if operator.kind is BARRIER and all(each.tuples == inputs[0].tuples for each in inputs):
         return [Arriving(inputs[0].tuples, arriving.sources)]
     if not operator.preserves or operator.chooses_output:

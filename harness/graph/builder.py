@@ -1,4 +1,6 @@
-"""The graph that users build: a method for each kind of operator, which checks its parameters (docs/graphs.md)."""
+"""The graph that users build: a method for each kind of operator, which checks its parameters
+(docs/graphs.md).
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ from harness.graph.values import (
 
 
 class Graph(OperatorGraph):
-    """Operators joined by streams, built one by one. Each method checks what it is given and raises GraphError.
+    """Operators joined by streams, built one by one. Each method checks what it is given and raises
+    GraphError.
 
     Parameters
     ----------
@@ -67,9 +70,9 @@ class Graph(OperatorGraph):
     ) -> Operator:
         """Add a source with one output port.
 
-        `rate`: tuples/s, whatever happens downstream. `rates`: bursts (seconds, tuples/s), over and over; None instead of the
-        tuples/s: full speed, 0: silence. Neither: as fast as it is allowed to. `window`: a window punctuation after every so
-        many tuples, 0 for none.
+        `rate`: tuples/s, whatever happens downstream. `rates`: bursts (seconds, tuples/s), over and
+        over; None instead of the tuples/s: full speed, 0: silence. Neither: as fast as it is
+        allowed to. `window`: a window punctuation after every so many tuples, 0 for none.
         """
         of = f"of source {name!r}"
         if rate is not None and rates:
@@ -101,13 +104,16 @@ class Graph(OperatorGraph):
         selectivity: float = 1.0,
         keys: int = 0,
     ) -> Operator:
-        """Add an operator that computes for `cost` FLOP a tuple; with several outputs it sends tuples round-robin.
+        """Add an operator that computes for `cost` FLOP a tuple; with several outputs it sends
+        tuples round-robin.
 
-        Instead of `cost`: `busy_us`, the time in µs that a tuple keeps it busy, or `costs`, bursts (tuples, FLOP) by the
-        tuples' sequence numbers, over and over. `selectivity`: the share of tuples, from 0 to 1, that it passes on when it is
-        done with them (C-Stream §5.1). A hash of its place in the graph and of their sequence numbers chooses them: the same
-        ones in every run, and each operator for itself. With `keys` its replicas do as those of an operator that has a state
-        for each key: they work on one tuple of a key at a time, in the order in which these came (`python`).
+        Instead of `cost`: `busy_us`, the time in µs that a tuple keeps it busy, or `costs`, bursts
+        (tuples, FLOP) by the tuples' sequence numbers, over and over. `selectivity`: the share of
+        tuples, from 0 to 1, that it passes on when it is done with them (C-Stream §5.1). A hash of
+        its place in the graph and of their sequence numbers chooses them: the same ones in every
+        run, and each operator for itself. With `keys` its replicas do as those of an operator that
+        has a state for each key: they work on one tuple of a key at a time, in the order in which
+        these came (`python`).
         """
         of = f"of operator {name!r}"
         whole(f"cost {of}", cost, 0, MAX_COST, "FLOP")
@@ -122,16 +128,20 @@ class Graph(OperatorGraph):
         costs = tuple((tuples, flop) for _, (tuples, flop) in bursts)
         selectivity = real(f"selectivity {of}", selectivity, 0.0, 1.0, "of the tuples")
         whole(f"keys {of}", keys, 0, MAX_KEYS, "keys")
-        told = {"busy_us": busy_us, "costs": costs, "selectivity": selectivity, "keys": keys}
-        return self._add(Operator(name, WORK, inputs, outputs, cost, preserves=selectivity == 1.0, **told))
+        options = {"busy_us": busy_us, "costs": costs, "selectivity": selectivity, "keys": keys}
+        return self._add(Operator(name, WORK, inputs, outputs, cost, preserves=selectivity == 1.0, **options))
 
     def filter(self, name: str, selectivity: float) -> Operator:
-        """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of their sequence numbers."""
+        """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of
+        their sequence numbers.
+        """
         selectivity = real(f"selectivity of filter {name!r}", selectivity, 0.0, 1.0, "of the tuples")
         return self._add(Operator(name, FILTER, 1, 1, preserves=selectivity == 1.0, selectivity=selectivity))
 
     def split(self, name: str, outputs: int, keys: int = 0) -> Operator:
-        """Add a splitter with `outputs` output ports: round-robin, or by a tuple's key if there are `keys` of them."""
+        """Add a splitter with `outputs` output ports: round-robin, or by a tuple's key if there are
+        `keys` of them.
+        """
         whole(f"keys of split {name!r}", keys, 0, MAX_KEYS, "keys")
         return self._add(Operator(name, SPLIT, 1, outputs, keys=keys))
 
@@ -140,19 +150,23 @@ class Graph(OperatorGraph):
         return self._add(Operator(name, MERGE, 1, 1))
 
     def barrier(self, name: str, inputs: int = 2) -> Operator:
-        """Add an operator that takes a tuple of each of its `inputs` and sends one: that of input 0, its value the sum of all.
+        """Add an operator that takes a tuple of each of its `inputs` and sends one: that of input
+        0, its value the sum of all.
 
-        So input 0 may not get further ahead of the others than queues hold, nor they of it. It ends when an input has ended and
-        has no tuples left; what the other inputs bring from then on is taken and goes no further. Window punctuation ends here.
+        So no input can get further ahead of the others than its queues hold. It ends when an input
+        has ended and has no tuples left; what the other inputs bring from then on is taken and goes
+        no further. Window punctuation ends here.
         """
         whole(f"inputs of barrier {name!r}", inputs, 2, MAX_BARRIER, "ports")
         return self._add(Operator(name, BARRIER, inputs, 1, preserves=False, selectivity=1.0 / inputs))
 
     def threaded_split(self, name: str, outputs: int, buffer_size: int) -> Operator:
-        """Add an operator that shares tuples out among `outputs` threads, one an output port: SPL's ThreadedSplit.
+        """Add an operator that shares tuples out among `outputs` threads, one an output port: SPL's
+        ThreadedSplit.
 
-        A tuple goes into the next buffer in turn that is not full; each holds `buffer_size` tuples. Where all are full, whoever
-        submits waits. The buffers are operators of their own named `NAME.1` and so on.
+        A tuple goes into the next buffer in turn that is not full; each holds `buffer_size` tuples.
+        If all are full, the submitting thread waits. The buffers are operators of their own named
+        `NAME.1` and so on.
         """
         return self._balance(threaded_split(name, outputs, buffer_size))
 
@@ -168,10 +182,12 @@ class Graph(OperatorGraph):
         elastic: bool = True,
         initial_active_ports: int | None = None,
     ) -> Operator:
-        """Add a `threaded_split` of whose output ports only the first few are active; a law finds out how many are best.
+        """Add a `threaded_split` that sends to its first output ports only; a control law finds out
+        how many are best.
 
-        Every `measure_period` seconds it looks at the throughput and at how full the active buffers are (ElasticLoadBalance).
-        The threads of the other ports sleep. It begins with `initial_active_ports`; None: with 1 if `elastic`, else with all.
+        Every `measure_period` seconds it looks at the throughput and at how full the active buffers
+        are (ElasticLoadBalance). The threads of the other ports sleep. It begins with
+        `initial_active_ports`; None: with 1 if `elastic`, else with all.
         """
         settings = (congestion_tolerance, throughput_tolerance, measure_period, rapid_scaling, elastic, initial_active_ports)
         return self._balance(elastic_load_balance(name, outputs, buffer_size, *settings))
@@ -186,16 +202,19 @@ class Graph(OperatorGraph):
         stateless: bool = False,
         keys: int = 0,
     ) -> Operator:
-        """Add an operator that calls `function(sequence, value)`; it returns the new value, or None to drop the tuple.
+        """Add an operator that calls `function(sequence, value)`; it returns the new value, or None
+        to drop the tuple.
 
-        Each call takes the interpreter's lock, so such operators run one at a time whatever the model. An exception ends the
-        run, which then reports it. `preserves` promises that it drops nothing and returns `value` itself; the oracle then
-        checks tuples behind it as strictly as others. `reentrant` promises that it locks its own state: its input ports may
-        then be executed at the same time, as an operator needs that waits on one port for what comes on another. `stateless`
-        promises that what it does with a tuple depends on nothing that came before: under the coroutine model it may have
-        replicas, which call the function at the same time (`Engine.set_replicas`). `keys` promises that this depends on tuples
-        of the same key alone, of so many keys (`harness.graph.keys.key_of`): replicas call the function for one tuple of a key
-        at a time, in the order in which these came (C-Stream §4.2).
+        Each call takes the interpreter's lock, so such operators run one at a time whatever the
+        model. An exception ends the run, which then reports it. `preserves` promises that it drops
+        nothing and returns `value` itself; the oracle then checks tuples behind it as strictly as
+        others. `reentrant` promises that it locks its own state: its input ports may then be
+        executed at the same time, as an operator needs that waits on one port for what comes on
+        another. `stateless` promises that what it does with a tuple depends on nothing that came
+        before: under the coroutine model it may have replicas, which call the function at the same
+        time (`Engine.set_replicas`). `keys` promises that this depends on tuples of the same key
+        alone, of this number of keys (`harness.graph.keys.key_of`): replicas call the function for
+        one tuple of a key at a time, in the order in which these came (C-Stream §4.2).
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
@@ -225,10 +244,12 @@ class Graph(OperatorGraph):
         stateless: bool = False,
         keys: int = 0,
     ) -> Operator:
-        """Add an operator that calls a compiled function with `state`; all promises, and `keys`, as in `python`.
+        """Add an operator that calls a compiled function with `state`; all promises, and `keys`, as
+        in `python`.
 
-        What it may be given, and what it must not do, is in docs/operators.md; `harness.graph.functions.compiled` checks what
-        can be checked. Raises GraphError for a function or state that it cannot call.
+        What it may be given, and what it must not do, is in docs/operators.md;
+        `harness.graph.functions.compiled` checks what can be checked. Raises GraphError for a
+        function or state that it cannot call.
         """
         try:
             native = NativeFunction.of(function, state)
@@ -252,9 +273,9 @@ class Graph(OperatorGraph):
     def loop(self, name: str, function: object, inputs: int = 1, outputs: int = 1, state: object = None) -> Operator:
         """Add an operator with a loop of its own, which the coroutine model runs (C-Stream §2.3).
 
-        `function`: `async def function(context)`, or compiled and then called with `state`; it is called once a run, and ends
-        when a wait has told it that no more tuples come. docs/operators.md says what it may call. Raises GraphError for a
-        function or state that it cannot call.
+        `function`: `async def function(context)`, or compiled and then called with `state`; it is
+        called once a run, and ends when a wait returns that no more tuples come. docs/operators.md
+        says what it may call. Raises GraphError for a function or state that it cannot call.
         """
         return self._loop(name, function, inputs, outputs, state)
 
@@ -266,7 +287,9 @@ class Graph(OperatorGraph):
         gives: Schema | Sequence[Schema],
         state: object = None,
     ) -> Operator:
-        """Add an operator with a loop of its own for tuples of the schemas `takes` and `gives`, one a port; else as `loop`."""
+        """Add a loop operator as `loop` does, for tuples of the schemas `takes` and `gives`, one a
+        port.
+        """
         several = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
         return self._loop(name, function, len(several[0]), len(several[1]), state, several)
 
@@ -298,7 +321,8 @@ class Graph(OperatorGraph):
     ) -> Operator:
         """Add a source whose tuples have attributes: one output port for each schema in `gives`.
 
-        `function`, `state` and `cost` as in `typed`; here it is called again and again, for what is to be sent next.
+        `function`, `state` and `cost` as in `typed`; here it is called again and again, and returns
+        the tuples to send next.
         """
         return self._typed(SOURCE, name, (), gives, function, None, state, cost)
 
@@ -312,11 +336,13 @@ class Graph(OperatorGraph):
         finish: object = None,
         cost: int | None = None,
     ) -> Operator:
-        """Add an operator that gets tuples of the schemas `takes` and may send any number of the schemas `gives`, one a port.
+        """Add an operator that gets tuples of the schemas `takes` and may send any number of the
+        schemas `gives`, one a port.
 
-        `function`: compiled, and called with `state`, or a Python callable; `finish`: called when the last stream into it has
-        ended. docs/operators.md says how each is called. `cost`: about what a tuple costs [FLOP], for the size of batches.
-        Raises GraphError for a function or state that it cannot call.
+        `function`: compiled, and called with `state`, or a Python callable; `finish`: called when
+        the last stream into it has ended. docs/operators.md says how each is called. `cost`: about
+        what a tuple costs [FLOP], for the size of batches. Raises GraphError for a function or
+        state that it cannot call.
         """
         return self._typed(TYPED, name, takes, gives, function, finish, state, cost)
 
@@ -329,7 +355,9 @@ class Graph(OperatorGraph):
         finish: object = None,
         cost: int | None = None,
     ) -> Operator:
-        """Add a sink that gets tuples of the schemas `takes`, one a port; all else as in `typed`."""
+        """Add a sink that gets tuples of the schemas `takes`, one a port; the other parameters are
+        those of `typed`.
+        """
         return self._typed(SINK, name, takes, (), function, finish, state, cost)
 
     def _typed(
@@ -355,9 +383,11 @@ class Graph(OperatorGraph):
         return self._add(Operator(name, SINK, inputs, 0))
 
     def control(self, operator: Operator) -> PortId:
-        """Give an operator of the kinds work, filter, python, native or loop a control port; returns the port.
+        """Give an operator of the kinds work, filter, python, native or loop a control port;
+        returns the port.
 
-        It is an operator of its own named `NAME.control`, annotated like the operator that it controls.
+        It is an operator of its own named `NAME.control`, annotated like the operator that it
+        controls.
         """
         if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
             raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {named_or_shown(operator)}")
@@ -373,7 +403,8 @@ class Graph(OperatorGraph):
         return self.put(Operator(name, CONTROL, 1, 0, controls=operator.name, threading=operator.threading)).input(0)
 
     def threaded_port(self, port: Operator | PortId, capacity: int = DEFAULT_THREADED_CAPACITY) -> None:
-        """Put a queue of `capacity` tuples with a thread of its own before an input port, under every model.
+        """Put a queue of `capacity` tuples with a thread of its own before an input port, under
+        every model.
 
         This is what developers place by hand (P17 §2.2). An operator stands for its input port 0.
         """
@@ -406,7 +437,9 @@ class Graph(OperatorGraph):
         return flow_of(self)
 
     def check(self) -> None:
-        """Raise GraphError listing the rules that the graph breaks, with the operator or port that breaks each."""
+        """Raise GraphError listing the rules that the graph breaks, with the operator or port that
+        breaks each.
+        """
         problems = problems_of(self)
         first = list(islice(problems, 8))
         if first:

@@ -1,4 +1,6 @@
-"""The rules that a whole graph must obey, for `Graph.check`: each broken one is a line that names the operator or port."""
+"""The rules that a whole graph must obey, for `Graph.check`: each broken one is a line that names
+the operator or port.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from harness.graph.operator import PortId, Stream
 from harness.graph.order import cycle_of, describe_cycle, number
 
 MAX_MERGE_PROBLEMS = 100
-"""Where a merge is wrong, its whole neighbourhood must be walked; so the search ends after so many."""
+"""Most problems of merges that are reported. Each needs a walk of the merge's neighbourhood, so the
+search has an end.
+"""
 
 
 def problems_of(graph: OperatorGraph) -> Iterator[str]:
@@ -53,19 +57,20 @@ def problems_of(graph: OperatorGraph) -> Iterator[str]:
 
 
 def _schema_problems(graph: OperatorGraph) -> Iterator[str]:
-    """Where a stream's tuples are not what its target takes."""
+    """Yield each stream whose schema is not the one that its target port takes."""
     for source, target in graph.streams:
         given, taken = graph.operators[source.operator].typed, graph.operators[target.operator].typed
         if given.gives[source.port] != taken.takes[target.port]:
             name, wanted = given.gives[source.port].name, taken.takes[target.port].name
-            told = f"{name}, but the port takes {wanted}" if name != wanted else f"another {name} than the port takes"
-            yield f"stream {source} -> {target} has tuples of {told}"
+            found = f"{name}, but the port takes {wanted}" if name != wanted else f"another {name} than the port takes"
+            yield f"stream {source} -> {target} has tuples of {found}"
 
 
 def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
-    """A merge waits for every tuple of its split: all of the split's tuples must reach it, each once.
+    """Yield the merges that would wait for ever: all tuples of the split must reach its merge, each
+    once.
 
-    What goes to a control port besides is nobody's loss: it ends there.
+    Copies that also go to a control port do not matter: they end there.
     """
     kind = {operator.name: operator.kind for operator in graph.operators.values()}
     downstream: dict[str, list[str]] = {name: [] for name in graph.operators}
@@ -103,7 +108,9 @@ def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
 
 
 def _reach(edges: dict[str, list[str]], start: str, stop: Callable[[str], bool]) -> Iterator[str]:
-    """Operators reachable from `start` (itself not among them), not looking beyond those where `stop` holds."""
+    """Yield the operators reachable from `start`, without it, and without going past those where
+    `stop` holds.
+    """
     seen: set[str] = set()
     frontier = list(edges[start])
     while frontier:

@@ -12,7 +12,8 @@ from harness.graph.values import MAX_OPERATORS, MAX_PAYLOAD, MAX_PORTS, GraphErr
 class OperatorGraph:
     """Operators joined by streams; tuples carry `payload` bytes (0 .. 64 MiB) besides their header.
 
-    `threaded`: the input ports that are threaded by hand, and buffers, with the capacity of their queues in tuples.
+    `threaded`: the input ports that are threaded by hand, and buffers, with the capacity of their
+    queues in tuples.
     """
 
     def __init__(self, name: str, payload: int = 128) -> None:
@@ -22,7 +23,8 @@ class OperatorGraph:
         self.operators: dict[str, Operator] = {}
         self.streams: list[Stream] = []
         self.threaded: dict[PortId, int] = {}
-        self.counts: Callable[[], dict[str, int]] | None = None  # of an application: what it has counted, when a run is over
+        # of an application: what it has counted, when a run is over
+        self.counts: Callable[[], dict[str, int]] | None = None
         self._names_taken: dict[str, int] = {}  # by regions
 
     def __eq__(self, other: object) -> bool:
@@ -34,7 +36,8 @@ class OperatorGraph:
         return self.name, self.payload, list(self.operators.values()), self.streams, self.threaded
 
     def connect(self, source: Operator | PortId | tuple[PortId, ...], target: Operator | PortId) -> None:
-        """Add a stream from an output port, or one from each of several, to an input port; an operator stands for its port 0.
+        """Add a stream from an output port, or one from each of several, to an input port; an
+        operator means its port 0.
 
         Raises GraphError if a port does not exist.
         """
@@ -43,10 +46,12 @@ class OperatorGraph:
         self.streams += [Stream(self.output_port(each), port) for each in (source if several else (source,))]
 
     def chain(self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId) -> Operator:
-        """Connect each place to the one behind it: `chain(source, filter, barrier.input(1))`. Returns the last one's operator.
+        """Connect each place to the one behind it: `chain(source, filter, barrier.input(1))`.
+        Returns the last one's operator.
 
-        The first may be what `connect` takes as a source, the others are input ports; the way goes on from output port 0 of
-        their operators. Raises GraphError if a port does not exist, or there is none to connect to.
+        The first may be what `connect` takes as a source, the others are input ports; the way goes
+        on from output port 0 of their operators. Raises GraphError if a port does not exist, or
+        there is none to connect to.
         """
         if not rest:
             raise GraphError(f"graph {self.name!r}: a chain must have two places at least")
@@ -57,7 +62,9 @@ class OperatorGraph:
         return last
 
     def input_port(self, place: Operator | PortId) -> PortId:
-        """The input port meant; an operator stands for its port 0. Raises GraphError if it is not there, or not to be used."""
+        """Return the input port; an operator means its port 0. Raises GraphError if it does not
+        exist, or is a buffer's.
+        """
         port = self._port(place, "inputs", "input")
         owner = self.operators[port.operator].buffers
         if owner:
@@ -65,9 +72,11 @@ class OperatorGraph:
         return port
 
     def output_port(self, place: Operator | PortId) -> PortId:
-        """The output port meant; an operator stands for its port 0. Raises GraphError if it does not exist.
+        """Return the output port; an operator means its port 0. Raises GraphError if it does not
+        exist.
 
-        What leaves a `threaded_split` or `elastic_load_balance` leaves it by a buffer, so that is whose port it is.
+        Tuples leave a `threaded_split` or `elastic_load_balance` by its buffers, so the port
+        returned is a buffer's.
         """
         port = self._port(place, "outputs", "output")
         if self.operators[port.operator].kind.balances:
@@ -75,7 +84,9 @@ class OperatorGraph:
         return port
 
     def free_name(self, name: str, suffix: str) -> str:
-        """`name`, or with the lowest number behind it with which it is not the name of a region yet."""
+        """Return `name` if no region has it yet, else `name` with the lowest number that makes it
+        free.
+        """
         scope = SCOPE.get()
         while True:
             number = self._names_taken[scope + name] = self._names_taken.get(scope + name, 0) + 1
@@ -85,7 +96,7 @@ class OperatorGraph:
 
     @property
     def typed_graph(self) -> bool:
-        """Whether its streams have schemas."""
+        """True if the streams have schemas."""
         return any(operator.typed is not None for operator in self.operators.values())
 
     def successors(self) -> dict[PortId, list[PortId]]:
@@ -122,7 +133,9 @@ class OperatorGraph:
         return table
 
     def topological_order(self) -> list[str]:
-        """Operator names, each after all that feed it. Raises GraphError, naming a cycle, if there is one."""
+        """Operator names, each after all that feed it. Raises GraphError, naming a cycle, if there
+        is one.
+        """
         names = list(self.operators)
         return [names[index] for index in self.numbered().order]
 

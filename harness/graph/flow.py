@@ -1,4 +1,6 @@
-"""What becomes of a tuple on its way through a graph: how many operators it passes, how many copies arrive."""
+"""Flow of a tuple through a graph: the number of operators that it passes, and of copies that
+arrive.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,22 @@ from harness.graph.operator import Operator
 from harness.graph.order import Numbered
 
 MAX_COPIES = 2**53
-"""More copies than that are told as None: nobody can count them, and a chain of fan-outs makes numbers of any length."""
+"""Most copies that are counted; more are reported as None. A chain of fan-outs would make numbers
+of any length.
+"""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """What one tuple of the sources becomes, on average, if users' functions pass on what they get.
+    """Hops and copies of a source's tuple, on average, if users' functions pass on what they get.
 
-    `hops`: operators of a kind that is a hop that a tuple passes on its way, per tuple at the sinks; `hopping`: which of
-    the graph's operators these are, by place.
-    `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
-    `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink, a control port,
-    a barrier or a loop, one that is dropped counted as if it went on; None if it depends on the tuple, or the tuple is typed.
-    `copies_behind`: the same for a tuple that a barrier sends.
+    `hops`: operators of a kind that is a hop that a tuple passes on its way, per tuple at the
+    sinks; `hopping`: which of the graph's operators these are, by place. `copies`: tuples at the
+    sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may
+    drop. `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere,
+    which is at a sink, a control port, a barrier or a loop, one that is dropped counted as if it
+    went on; None if it depends on the tuple, or the tuple is typed. `copies_behind`: the same for a
+    tuple that a barrier sends.
     """
 
     hops: float
@@ -34,7 +39,9 @@ class Flow:
 
 
 def flow_of(graph: OperatorGraph) -> Flow:
-    """The flow of a graph without a cycle; splits and round-robin outputs share evenly, fan-out multiplies."""
+    """Return the flow of an acyclic graph; splits and round-robin outputs share evenly, fan-out
+    multiplies.
+    """
     operators = list(graph.operators.values())
     numbered = graph.numbered()
     ends, behind = _copies(graph, operators, numbered, [1 if operator.typed is None else None for operator in operators])
@@ -76,8 +83,10 @@ def _hops(operators: list[Operator], numbered: Numbered) -> float:
 def _copies(
     graph: OperatorGraph, operators: list[Operator], numbered: Numbered, at_end: list[int | None]
 ) -> tuple[list[int | None], dict[int, int | None]]:
-    """Copies of a tuple that arrives at each operator, and of one that each barrier sends; `at_end`: at an operator without
-    output ports, and None at one that may drop.
+    """Return the copies of a tuple that arrives at each operator, and of one that each barrier
+    sends.
+
+    `at_end`: copies at an operator without output ports; None at one that may drop.
     """
     copies: list[int | None] = [None] * len(operators)
     behind: dict[int, int | None] = {}

@@ -1,7 +1,8 @@
-"""The kinds of operator: a record for each, with its parameters and the facts that other code asks for.
+"""The kinds of operator: a record for each, with its parameters and the facts that other code asks
+for.
 
-A new kind gets its record here, a method of `Graph` that checks its parameters, and what executes it in each engine
-(docs/extending.md).
+A new kind gets its record here, a method of `Graph` that checks its parameters, and what executes
+it in each engine (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -10,30 +11,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 REQUIRED = object()
-"""Stands in for the default of a parameter that has none."""
+"""Placeholder for the default of a parameter that has none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kind:
-    """What is true of every operator of a kind. Two kinds are the same only if they are one object."""
+    """Facts that hold for every operator of a kind. Two kinds are equal only if they are one
+    object.
+    """
 
     name: str
-    parameters: Mapping[str, object] = field(default_factory=dict)  # in a graph file, each with its default
+    # those of a graph file, each with its default
+    parameters: Mapping[str, object] = field(default_factory=dict)
     in_files: bool = True  # a graph file may have operators of the kind
     least_inputs: int = 1  # input ports
     least_outputs: int = 1  # output ports
     hop: bool = False  # it does something with a tuple, so it counts as a hop of the tuple's way
     calls_user_function: bool = False  # once a tuple, and the function may take for ever
-    counts_output: bool = False  # it may send fewer tuples than it gets, or later, so its output is counted apart
+    # it may send fewer tuples than it gets, or later, so its output is counted apart
+    counts_output: bool = False
     changes_values: bool = False  # it may send on another value than it got
     stateless: bool = False  # it keeps nothing from tuple to tuple, so it may have replicas
-    chooses_output: bool = False  # the output port of a tuple depends on the tuple, or on which buffer has room
-    submits: bool = True  # each tuple that it gets, or makes, is submitted on its output ports, if it is not dropped
+    # the output port of a tuple depends on the tuple, or on which buffer has room
+    chooses_output: bool = False
+    # each tuple that it gets, or makes, is submitted on its output ports, if it is not dropped
+    submits: bool = True
     balances: bool = False  # each of its output ports has a buffer with a thread
-    on_submitter: bool = False  # it only chooses a way, so it runs on the thread that submits to it and waits with that thread
+    # it only chooses a way, so it runs on the thread that submits to it and waits with that thread
+    on_submitter: bool = False
     ends_windows: bool = False  # window punctuation goes no further
     controllable: bool = False  # it may have a control port
-    flop: int = 0  # what a user's function is taken to cost a tuple, for the size of batches (a guess)
+    # assumed cost of a user's function a tuple, for the size of batches (a guess, not tuned)
+    flop: int = 0
     simulated: bool = True  # the simulator can execute it from the graph alone
 
     def __repr__(self) -> str:

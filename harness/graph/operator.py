@@ -1,4 +1,4 @@
-"""What a graph consists of: operators, their ports, the streams between them, and what an author wishes of threads."""
+"""Parts of a graph: operators, their ports, the streams between them, and threading annotations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from harness.graph.values import MAX_THREADS, GraphError, shown, whole
 
 
 class PortId(NamedTuple):
-    """A port by its operator's name and its index; whether input or output port follows from where it stands."""
+    """A port, named by its operator and its index; the context decides if it is an input or an
+    output port.
+    """
 
     operator: str
     port: int
@@ -22,7 +24,9 @@ class PortId(NamedTuple):
         return f"{self.operator}[{self.port}]"
 
     def __rshift__(self, target: Operator) -> Operator:
-        """Connect this output port to an operator's input port 0; see `Operator.__rshift__`. Raises GraphError."""
+        """Connect this output port to an operator's input port 0; see `Operator.__rshift__`. Raises
+        GraphError.
+        """
         if not isinstance(target, Operator):
             raise GraphError(f"{self} >> {shown(target)}: of two ports, no operator tells the graph; write graph.chain(...)")
         return target.owner().chain(self, target)
@@ -37,10 +41,11 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True)
 class Threading:
-    """An author's wish for the operators of a composite (SPL's @threading). Raises GraphError for what cannot be wished.
+    """A threading annotation for the operators of a composite (SPL's @threading). Raises GraphError
+    for invalid values.
 
-    `threads`: scheduler threads that the pool should have at least; `elastic`: whether their number may change. Both are of the
-    model dynamic only; None: not said.
+    `threads`: scheduler threads that the pool should have at least; `elastic`: True if their number
+    may change. Both are for the model dynamic only; None: not given.
     """
 
     model: str
@@ -66,45 +71,62 @@ IN_FORCE: ContextVar[Threading | None] = ContextVar("threading annotation in for
 """The annotation that operators get when they are added. `harness.graph.annotations` sets it."""
 
 SCOPE: ContextVar[str] = ContextVar("prefix of names", default="")
-"""What stands before the names of operators when they are added: in the replicas of a region, the region and a number."""
+"""Prefix of the names of operators that are added: inside a region, the region's name and the
+replica's number.
+"""
 
 
 class Chaining(Protocol):
-    """A graph as its operators know it: it connects them."""
+    """The part of a graph that its operators use: it connects them."""
 
     def chain(self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId) -> Operator: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator. `inputs` and `outputs` count ports; fields that a kind does not have keep their defaults."""
+    """One operator. `inputs` and `outputs` are numbers of ports; fields that a kind does not have
+    keep their defaults.
+    """
 
     name: str
     kind: Kind
     inputs: int
     outputs: int
     cost: int = 0  # work: FLOP a tuple
-    function: Callable[..., object] | None = None  # python: (sequence, value) -> value or None; loop: a co-routine of a context
-    preserves: bool = True  # passes on every tuple, its value unchanged; the run's oracle relies on it, and so checks it
+    # python: (sequence, value) -> value or None; loop: a co-routine of a context
+    function: Callable[..., object] | None = None
+    # passes on every tuple, its value unchanged; the run's oracle relies on it, and so checks it
+    preserves: bool = True
     busy_us: float = 0.0  # work: busy time a tuple [µs], instead of cost
-    costs: tuple[tuple[int, int], ...] = ()  # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
-    rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
-    rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
+    # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
+    costs: tuple[tuple[int, int], ...] = ()
+    # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
+    rate: float | None = None
+    # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
+    rates: tuple[tuple[float, float | None], ...] = ()
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
     selectivity: float = 1.0  # filter, work, barrier: share of tuples passed on
-    keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin. Others: by key
+    # split: distinct keys, all tuples of one go to the same output port; 0: round-robin. Others:
+    # keys of their state
+    keys: int = 0
     native: object | None = None  # native, loop: a harness.graph.functions.compiled.NativeFunction
-    reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
-    stateless: bool = False  # python, native: what it does with a tuple depends on that tuple alone, so it may have replicas
+    # python, native: locks its own state, so its input ports may be executed at the same time
+    reentrant: bool = False
+    # python, native: what it does with a tuple depends on that tuple alone, so it may have replicas
+    stateless: bool = False
     controls: str = ""  # control: the operator whose control port this is
     buffers: str = ""  # buffer: the operator before whose output port it is
     buffer_size: int = 0  # threaded_split, elastic_load_balance: tuples that each buffer holds
-    initial_active_ports: int = 0  # threaded_split, elastic_load_balance: output ports that get tuples at the start
+    # threaded_split, elastic_load_balance: output ports that get tuples at the start
+    initial_active_ports: int = 0
     elastic: bool = False  # elastic_load_balance: whether a law changes their number
-    congestion_tolerance: float = 0.5  # elastic_load_balance: mean fill of the active buffers above which there is congestion
-    throughput_tolerance: float = 0.05  # elastic_load_balance: throughputs that differ by a smaller share are the same
+    # elastic_load_balance: mean fill of the active buffers above which there is congestion
+    congestion_tolerance: float = 0.5
+    # elastic_load_balance: throughputs that differ by a smaller share are the same
+    throughput_tolerance: float = 0.05
     measure_period: float = 5.0  # elastic_load_balance: seconds between two decisions
-    rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
+    # elastic_load_balance: whether the number of active ports grows by a factor
+    rapid_scaling: bool = False
     threading: Threading | None = None  # annotation in force where the operator was added
     typed: Typed | None = None  # typed, and sources and sinks that are typed
     graph: Chaining | None = field(default=None, compare=False, repr=False)  # that it was added to
@@ -116,7 +138,9 @@ class Operator:
 
     @property
     def counts_output(self) -> bool:
-        """True if it may send fewer tuples than it gets, or more, or later, so that its output is counted apart."""
+        """True if it may send fewer tuples than it gets, or more, or later, so that its output is
+        counted apart.
+        """
         return self.kind.counts_output or self.selectivity < 1.0
 
     @property
@@ -149,9 +173,10 @@ class Operator:
         return self.graph
 
     def __rshift__(self, target: Operator | PortId) -> Operator:
-        """Connect output port 0 to an input port, as in C-Stream's Listing 1 (§2.2): `source >> filter >> barrier.input(1)`.
+        """Connect output port 0 to an input port, as in C-Stream's Listing 1 (§2.2): `source >>
+        filter >> barrier.input(1)`.
 
-        An operator stands for its port 0. Returns the operator that is fed, so that chains go on. Raises GraphError if a port
-        does not exist.
+        An operator means its port 0. Returns the operator that is fed, so that chains go on. Raises
+        GraphError if a port does not exist.
         """
         return self.owner().chain(self, target)

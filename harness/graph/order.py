@@ -1,7 +1,7 @@
 """The order of a graph's operators, by numbers, or the cycle for which there is none.
 
-Lists of numbers and no list for each operator: of a graph of 100,000 operators, Python's garbage collector would look through
-all of it again and again.
+Lists of numbers and no list for each operator: of a graph of 100,000 operators, Python's garbage
+collector would look through all of it again and again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from harness.graph.operator import Stream
 
 
 class Numbered(NamedTuple):
-    """A graph by numbers: operators in the order in which they were added, streams in the order of `Graph.streams`."""
+    """A graph by numbers: operators in the order in which they were added, streams in the order of
+    `Graph.streams`.
+    """
 
-    order: list[int]  # operators, each after all that feed it; those that a cycle keeps from it are missing
+    # operators, each after all that feed it; those that a cycle keeps from it are missing
+    order: list[int]
     streams: list[int]  # by the operators that they leave
-    first: list[int]  # by operator: the place in `streams` where its own begin; one more, where the last ones end
+    # by operator: the place in `streams` where its own begin; one more, where the last ones end
+    first: list[int]
     targets: list[int]  # by stream: the operator that it feeds
 
     def leaving(self, operator: int) -> list[int]:
@@ -27,7 +31,9 @@ class Numbered(NamedTuple):
 
 
 def number(names: Iterable[str], connections: Sequence[Stream]) -> Numbered:
-    """Return a graph by numbers, from its operators' names and its streams, with as much of the order as no cycle prevents."""
+    """Return a graph by numbers, from its operators' names and its streams, with as much of the
+    order as no cycle prevents.
+    """
     index_of = {name: index for index, name in enumerate(names)}
     sources = [index_of[name] for (name, _), _ in connections]
     targets = [index_of[name] for _, (name, _) in connections]
@@ -53,9 +59,11 @@ def number(names: Iterable[str], connections: Sequence[Stream]) -> Numbered:
 
 
 def cycle_of(names: Sequence[str], numbered: Numbered) -> list[str]:
-    """Return the operators of a cycle, the first one again at its end; none if the graph has no cycle.
+    """Return the operators of a cycle, the first one again at its end; none if the graph has no
+    cycle.
 
-    Every operator that is not in the order lies on a cycle or behind one, so a walk upstream from any of them ends in a cycle.
+    Every operator that is not in the order lies on a cycle or behind one, so a walk upstream from
+    any of them ends in a cycle.
     """
     if len(numbered.order) == len(names):
         return []

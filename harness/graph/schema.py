@@ -1,8 +1,10 @@
-"""What the tuples of a stream hold: named attributes, each of a type, laid out as the C compiler lays out a struct.
+"""Schemas of tuples: named attributes, each of a type, laid out as the C compiler lays out a
+struct.
 
-Types: `int8` … `int64`, `uint8` … `uint64`, `float32`, `float64`, `boolean` (a byte), `time` (nanoseconds since 1970 as an
-int64), `bytes[N]` (N bytes exactly) and `string[N]` (at most N bytes of UTF-8: its length as a uint32, and the bytes). A tuple
-takes what its own schema needs, rounded up to 8 bytes.
+Types: `int8` … `int64`, `uint8` … `uint64`, `float32`, `float64`, `boolean` (a byte), `time`
+(nanoseconds since 1970 as an int64), `bytes[N]` (N bytes exactly) and `string[N]` (at most N bytes
+of UTF-8: its length as a uint32, and the bytes). A tuple takes what its own schema needs, rounded
+up to 8 bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ _SIZED = re.compile(r"(bytes|string)\[([0-9]{1,8})\]")
 
 
 class Attribute(NamedTuple):
-    """One attribute: where it lies in a tuple's content, and how many bytes a value of it may have."""
+    """One attribute, with its offset in a tuple's content and the most bytes that a value may
+    have.
+    """
 
     name: str
     type: str  # as it was given
@@ -48,13 +52,15 @@ class Attribute(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where it ends; a string as the struct of a length and a text that it is in C."""
+        """Offset of its end [bytes]; a string is a struct of a length and a text, as in C."""
         return self.offset + (4 + (self.bound + 3) // 4 * 4 if self.kind == "string" else self.bound)
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The attributes of a stream's tuples, in order. Raises UserError for a name or a type that cannot be one."""
+    """The attributes of a stream's tuples, in order. Raises UserError for a name or a type that
+    cannot be one.
+    """
 
     name: str
     types: tuple[tuple[str, str], ...]
@@ -105,7 +111,9 @@ class Schema:
 
     @cached_property
     def dtype(self) -> Any:
-        """The same for numpy and numba; a string is a record of `length` and `text`."""
+        """The layout as a dtype for numpy and numba; a string is a record of `length` and
+        `text`.
+        """
         import numpy as np
 
         def of(attribute: Attribute) -> Any:
@@ -152,7 +160,9 @@ class Schema:
         return struct.Struct("".join([*codes, f"{self.size - at}x"]))
 
     def pack(self, values: Mapping[str, Any]) -> bytes:
-        """A tuple's content. Raises ValueError for an attribute that is missing, unknown, or does not fit."""
+        """Return a tuple's content. Raises ValueError for an attribute that is missing, unknown, or
+        does not fit.
+        """
         if len(values) != len(self.types):
             wanted = [name for name, _ in self.types]
             raise ValueError(f"a tuple of {self.name} must have {', '.join(wanted)}, not {', '.join(map(str, values))}")
@@ -179,11 +189,14 @@ class Schema:
             words.append(value)
         try:
             return self._packing.pack(*words)
-        except (struct.error, OverflowError) as problem:  # the latter of numbers that no float holds
+        # OverflowError: a number too large for a float
+        except (struct.error, OverflowError) as problem:
             raise ValueError(f"a tuple of {self.name} cannot be made of {dict(values)!r:.80}: {problem}") from None
 
     def unpack(self, content: bytes) -> dict[str, Any]:
-        """The values in a tuple's content; what of a string is not UTF-8 becomes U+FFFD."""
+        """Return the values in a tuple's content; bytes of a string that are not UTF-8 become
+        U+FFFD.
+        """
         words = iter(self._packing.unpack(content))
         values: dict[str, Any] = {}
         for attribute in self.attributes:

@@ -1,7 +1,7 @@
-"""What a typed operator is made of: the schemas of its ports, and its function, compiled or in Python.
+"""Typed operators: the schemas of their ports, and their functions, compiled or in Python.
 
-A typed operator may send none, one or many tuples for each that it gets, on any of its output ports. docs/operators.md shows
-how to write one.
+A typed operator may send none, one or many tuples for each that it gets, on any of its output
+ports. docs/operators.md shows how to write one.
 """
 
 from __future__ import annotations
@@ -15,23 +15,27 @@ from harness.graph.schema import Schema
 from harness.graph.values import GraphError
 
 Sent = Iterable[tuple[int, Mapping[str, Any]]]
-"""What a Python operator sends: output ports, each with a tuple."""
+"""Tuples that a Python operator sends, each with its output port."""
 
 COMPILED_FLOP = 100
-"""What a compiled typed operator is taken to cost a tuple, for the size of batches, if nobody says: unknown (a guess)."""
+"""Cost of a tuple in a compiled typed operator [FLOP], for the size of batches, if none is given (a
+guess, not tuned).
+"""
 
 PYTHON_FLOP = 2000
-"""The same of one in Python."""
+"""Cost of a tuple in a typed operator in Python [FLOP], likewise."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """Of a typed source, operator or sink, or of a loop, whose function is an async one of a context, or compiled.
+    """The schemas and functions of a typed source, operator or sink, or of a loop.
 
-    `function`: compiled (`harness.graph.functions.compiled`), or a Python callable: of a source `function()`, which returns
-    what it sends; of all others `function(port, values)`, which returns what it sends for that tuple, or None. A callable
-    that has methods `open` and `close` is called by them when a run begins and when it has stopped. `finish`: what is done
-    when the last stream into it has ended; compiled, or `finish()`.
+    `function`: compiled (`harness.graph.functions.compiled`), or a Python callable: of a source
+    `function()`, which returns the tuples to send; of all others `function(port, values)`, which
+    returns the tuples to send for that one, or None. The function of a loop is compiled, or an
+    async function of a context. If a callable has methods `open` and `close`, they are called when
+    a run begins and when it has stopped. `finish`: called when the last stream into the operator
+    has ended; compiled, or `finish()`.
     """
 
     takes: tuple[Schema, ...]  # by input port
@@ -41,12 +45,14 @@ class Typed:
 
     @property
     def compiled(self) -> bool:
-        """Whether no Python is executed for a tuple."""
+        """True if no Python is executed for a tuple."""
         return isinstance(self.function, NativeFunction)
 
 
 def schemas_of(what: str, given: Schema | Sequence[Schema]) -> tuple[Schema, ...]:
-    """The schemas by port: one for each, or one for the only port. Raises GraphError for anything else."""
+    """Return the schemas by port, from one for each or one for the only port. Raises GraphError for
+    anything else.
+    """
     several = (given,) if isinstance(given, Schema) else tuple(given)
     for schema in several:
         if not isinstance(schema, Schema):
@@ -63,7 +69,10 @@ def typed_of(
     finish: object,
     state: object,
 ) -> Typed:
-    """Raises GraphError for a function that cannot be called as it must be, or a state without a compiled function."""
+    """Return the typed part of an operator.
+
+    Raises GraphError for a function of the wrong kind, or for a state without a compiled function.
+    """
     try:
         if is_compiled(function):
             made = (StepFunction if source else ProcessFunction).of(function, state)

@@ -1,4 +1,6 @@
-"""What numbers of a graph may be. A value out of range is one line: what it is of, the rule, and the value."""
+"""Limits of the numbers in a graph. The error for a value out of range is one line: the value's
+name, the rule, the value.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def whole(what: str, value: object, low: int, high: int, unit: str) -> None:
 
 
 def real(what: str, value: object, low: float, high: float, unit: str, or_zero: bool = False) -> float:
-    """The number as a float. Raises GraphError if it is none or out of range (as what is not a number is)."""
+    """Return the number as a float. Raises GraphError if it is no number, NaN, or out of range."""
     fits = isinstance(value, int | float) and not isinstance(value, bool) and (low <= value <= high or (or_zero and value == 0))
     if not fits:
         raise GraphError(f"{what} must be from {low:g} to {high:g} {unit}, not {shown(value)}")
@@ -41,14 +43,16 @@ def real(what: str, value: object, low: float, high: float, unit: str, or_zero: 
 
 
 def promise(name: str, stateless: object, keys: object) -> None:
-    """Raises GraphError if the operator keeps nothing and keeps something by key."""
+    """Raise GraphError for a wrong number of keys, and for an operator that is both stateless and
+    has keys.
+    """
     whole(f"keys of operator {name!r}", keys, 0, MAX_KEYS, "keys")
     if stateless and keys:
         raise GraphError(f"operator {name!r}: stateless and keys exclude each other")
 
 
 def pairs(what: str, bursts: object, pair: str) -> Iterator[tuple[int, tuple[object, object]]]:
-    """The bursts, numbered."""
+    """Yield the bursts with their numbers. Raises GraphError if they are not pairs, or too many."""
     if not isinstance(bursts, list | tuple) or len(bursts) > MAX_BURSTS:
         raise GraphError(f"{what} must be a list of at most {MAX_BURSTS} pairs {pair}, not {shown(bursts)}")
     for place, burst in enumerate(bursts):
@@ -58,8 +62,9 @@ def pairs(what: str, bursts: object, pair: str) -> Iterator[tuple[int, tuple[obj
 
 
 def shown(value: object) -> str:
-    """A value in an error message: one line, not endless."""
+    """Return a value for an error message: one line of at most 80 characters."""
     if isinstance(value, int) and value.bit_length() > 256:
-        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write very long ones
+        # Python refuses to write very long ones
+        return f"a whole number of {value.bit_length()} bits"
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."

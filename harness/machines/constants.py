@@ -1,7 +1,9 @@
 """Profiles: files of physical constants, each with a tag, a range and a source.
 
-  Constant  one number: `{value: 7.3, tag: measured, range: [5.5, 8.5], source: "..."}`, a leaf of the file
-  Profile   a file of them, by dotted path (`atomic.fence`), beside plain values (`topology.sockets`)
+  Constant  one number: `{value: 7.3, tag: measured, range: [5.5, 8.5], source: "..."}`, a leaf of
+            the file
+  Profile   a file of them, by dotted path (`atomic.fence`), beside plain values
+            (`topology.sockets`)
 
 `harness.machines.machine` and `harness.machines.software` say what each kind of profile holds.
 """
@@ -24,7 +26,9 @@ from harness.files.checked_yaml import SCHEMAS, Place, did_you_mean, dotted, rea
 ROOT = Path(__file__).resolve().parents[2]
 
 TAGS = ("measured", "adjacent", "estimate")
-"""Where a value is from: measured on that hardware (the same micro-architecture), on an adjacent one, or reasoned."""
+"""Origins of a value: measured on that hardware (the same micro-architecture), on an adjacent one,
+or estimated.
+"""
 
 TEMPLATE = "template"
 """The name of a file in a folder of profiles that explains the others and is none itself."""
@@ -32,7 +36,8 @@ TEMPLATE = "template"
 
 @dataclass(frozen=True)
 class Constant:
-    """One number of a profile, in the unit that its path tells. `low` and `high` are None where the file gives no range.
+    """One number of a profile, in the unit that its path names. `low` and `high` are None where the
+    file gives no range.
 
     `tag` is one of TAGS, or "given" for a number that a run has put in place of the profile's.
     """
@@ -46,18 +51,24 @@ class Constant:
 
 @dataclass(frozen=True)
 class Profile:
-    """What all profiles have: constants and plain values by dotted path. Frozen; `with_constants` makes another one."""
+    """Base of all profiles: constants and plain values by dotted path. Frozen; `with_constants`
+    makes another one.
+    """
 
     name: str
     title: str
     path: Path
     digest: str
-    """First 12 hexadecimal digits of the file's SHA-256. Numbers that a run replaces do not change it."""
+    """First 12 hexadecimal digits of the file's SHA-256. Numbers that a run replaces do not change
+    it.
+    """
     constants: Mapping[str, Constant]
     plain: Mapping[str, Any]
-    """What has no tag, such as `topology.sockets`: numbers are floats, texts and null as they are."""
+    """Values without a tag, such as `topology.sockets`: numbers are floats, texts and null as they
+    are.
+    """
     sweep: Mapping[str, tuple[float, float]]
-    """Constants that a sensitivity study varies, what matters most first: path -> (low, high)."""
+    """Constants that a sensitivity study varies, the most important first: path -> (low, high)."""
 
     def __getitem__(self, path: str) -> Any:
         """The number (or plain text) at a dotted path. Raises KeyError if there is none."""
@@ -73,20 +84,26 @@ class Profile:
             return default
 
     def table(self, path: str) -> dict[int, float]:
-        """The numbers of a table, such as `atomic.contended`, ascending. Raises KeyError if there is none."""
+        """The numbers of a table, such as `atomic.contended`, ascending. Raises KeyError if there
+        is none.
+        """
         steps = {where.removeprefix(f"{path}."): each.value for where, each in self.constants.items() if _inside(where, path)}
         if not steps or not all(step.isdecimal() for step in steps):
             raise KeyError(path)
         return {int(step): steps[step] for step in sorted(steps, key=int)}
 
     def named(self, path: str) -> dict[str, float]:
-        """The numbers below a path by their names, such as `os.idle_exit_us`; none, if there are none."""
+        """The numbers below a path by their names, such as `os.idle_exit_us`; none, if there are
+        none.
+        """
         return {where.removeprefix(f"{path}."): each.value for where, each in self.constants.items() if _inside(where, path)}
 
     def with_constants(self, replaced: Mapping[str, float]) -> Self:
-        """The same profile with other numbers, by path; they may lie outside the ranges.
+        """Return a copy of the profile with other numbers, by path; they may lie outside the
+        ranges.
 
-        Raises UserError for a path that is no constant, and for a number that is not finite or not above 0.
+        Raises UserError for a path that is no constant, and for a number that is not finite or not
+        above 0.
         """
         constants = dict(self.constants)
         for path, value in replaced.items():
@@ -101,14 +118,18 @@ class Profile:
 
 
 def above_0(path: str, value: object) -> float:
-    """A number that a run puts at a path. Raises UserError if it is none, not finite or not above 0."""
+    """Return a number that a run puts at a path. Raises UserError if it is no number, not finite or
+    not above 0.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
         raise UserError(f"constants: {path} must be a number above 0, not {value!r}")
     return float(value)
 
 
 def unit_and_meaning(schema: str, path: str) -> tuple[str, str]:
-    """What the schema says of the constant at a dotted path: its unit ("" for a ratio or a count), and what it is."""
+    """Return the unit ("" for a ratio or a count) and the description of the constant at a dotted
+    path, from the schema.
+    """
     rules = _rules(schema)
     node, unit, meaning = rules, "", []
     for step in path.split("."):
@@ -120,9 +141,10 @@ def unit_and_meaning(schema: str, path: str) -> tuple[str, str]:
 
 
 def find_profile(kind: str, folder: Path, name_or_path: str | Path) -> Path:
-    """The file of a profile by name, or at a path (what has a slash or ends in .yaml). `kind` is what messages call it.
+    """Return the file of a profile by name, or a path (a word with a slash, or ending in .yaml).
+    `kind`: its name in messages.
 
-    Raises UserError if there is no profile of that name. Whether a path can be read shows when it is.
+    Raises UserError if there is no profile of that name. A path is not opened here.
     """
     text = str(name_or_path)
     if isinstance(name_or_path, Path) or "/" in text or text.endswith((".yaml", ".yml")):
@@ -140,9 +162,10 @@ def profile_names(folder: Path) -> list[str]:
 
 
 def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of a profile's file, and what `Profile` takes. Raises UserError for a file that breaks a rule.
+    """Return the values of a profile's file, and the arguments of `Profile`. Raises UserError for a
+    file that breaks a rule.
 
-    In the folder, where profiles are found by name, a file must have the name that it tells.
+    In the folder, where profiles are found by name, the name inside a file must be the file's own.
     """
     values = read_checked(path, schema, numbered=True)
     if path.parent.resolve() == folder and values["name"] != path.stem:
@@ -172,7 +195,7 @@ def _rules(schema: str) -> dict[str, Any]:
 
 
 def _leaves(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:
-    """What a file holds, constants and plain values, with their places. Lists are plain values."""
+    """Yield the constants and plain values of a file, with their places. Lists are plain values."""
     if not isinstance(value, dict) or "value" in value:
         yield place, value
         return

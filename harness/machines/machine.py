@@ -1,11 +1,13 @@
-"""Machines that a simulated run can run on: profiles in config/machines/, one a file (docs/machines.md).
+"""Machines that a simulated run can run on: profiles in config/machines/, one a file
+(docs/machines.md).
 
   Machine  a profile with its topology
 
-A profile may say more than its topology needs, such as SMT for more hardware threads than a core has; what it must say follows
-from the topology and is checked here, as what a schema cannot say.
+A profile may say more than its topology needs, such as SMT for more hardware threads than a core
+has; what it must say follows from the topology and is checked here, as what a schema cannot say.
 
-`NAME:N` is a machine of which a process may use the first N CPUs only, as taskset or a cgroup have it.
+`NAME:N` is a machine of which a process may use the first N CPUs only, as taskset or a cgroup have
+it.
 """
 
 from __future__ import annotations
@@ -32,18 +34,23 @@ OTHER_TABLES = (("core", "clock_ghz"), ("atomic", "contended"), ("atomic", "cas_
 """Constants by number of busy cores in a socket, and of threads on a line."""
 
 SHARED_CACHE = "cache.l3"
-"""What cores share, besides constants the one number that a run may replace."""
+"""The plain value of the cache that cores share: besides constants, the only number that a run may
+replace.
+"""
 
 WORKING_SET_KIB = 16
-"""What a thread may find cold after a switch besides the slots it works on, which are accounted for as copies: its stack, its
-code, and what the system knows of it [KiB]. A guess: only its product with `os.refill_us_per_kib` counts."""
+"""Memory of a thread that may be cold after a switch, besides the slots it works on, which are
+accounted for as copies: its stack, its code, and the system's data about it [KiB]. A guess: only
+its product with `os.refill_us_per_kib` matters."""
 
 MAX_CPUS = 65536
 
 
 @dataclass(frozen=True)
 class Machine(Profile):
-    """A described machine. `machine["core.fmul_latency_cycles"]` is a number; config/machines/template.yaml tells the units."""
+    """A described machine. `machine["core.fmul_latency_cycles"]` is a number;
+    config/machines/template.yaml has the units.
+    """
 
     sockets: int
     chips_per_socket: int
@@ -59,13 +66,15 @@ class Machine(Profile):
 
     @property
     def cpus(self) -> int:
-        """Logical CPUs: what the operating system can run at once."""
+        """Number of logical CPUs: the threads that the operating system can run at once."""
         return self.cores * self.smt
 
     def with_constants(self, replaced: Mapping[str, float]) -> Machine:
-        """The same machine with other numbers, by path. `cache.l3` is one of them: a virtual machine's share of it changes.
+        """Return a copy of the machine with other numbers, by path. `cache.l3` may be one of them,
+        since a virtual machine's share of it changes.
 
-        Raises UserError as for any profile, and for a shared cache that is smaller than a core's own.
+        Raises UserError as for any profile, and for a shared cache that is smaller than a core's
+        own.
         """
         machine = super().with_constants({path: value for path, value in replaced.items() if path != SHARED_CACHE})
         if SHARED_CACHE not in replaced:
@@ -78,11 +87,13 @@ class Machine(Profile):
         return replace(machine, plain={**machine.plain, SHARED_CACHE: size})
 
     def restricted(self, cpus: int) -> Machine:
-        """What a process has of the machine that may use `cpus` CPUs of it; all of them: the machine itself.
+        """Return the part of the machine that a process with `cpus` CPUs can use; for all of them,
+        the machine itself.
 
-        Cores come first, socket by socket, with one hardware thread each, so that 16 CPUs are 16 cores; only with all cores in
-        use come second threads, and so on, of all cores alike. Raises UserError for fewer than 1, for more than there are, and
-        for a number that would give some cores more threads than others.
+        Cores come first, socket by socket, with one hardware thread each, so that 16 CPUs are 16
+        cores; only with all cores in use come second threads, and so on, of all cores alike. Raises
+        UserError for fewer than 1, for more than there are, and for a number that would give some
+        cores more threads than others.
         """
         if cpus == self.cpus:
             return self
@@ -120,10 +131,11 @@ def machine_names() -> list[str]:
 
 
 def load_machine(name_or_path: str | Path) -> Machine:
-    """A machine by name, or from a file; `xeon:16` is the xeon with its first 16 CPUs (`Machine.restricted`).
+    """Return a machine by name, or from a file; `xeon:16` is the xeon with its first 16 CPUs
+    (`Machine.restricted`).
 
-    Raises UserError, in one line, for an unknown name, for a file that cannot be read or breaks a rule, and for CPUs that a
-    machine does not have.
+    Raises UserError, in one line, for an unknown name, for a file that cannot be read or breaks a
+    rule, and for CPUs that a machine does not have.
     """
     if isinstance(name_or_path, str):
         name_or_path, cpus = split_cpus(name_or_path)
@@ -150,7 +162,9 @@ def _check_topology(machine: Machine) -> None:
 
 
 def _check_distances(machine: Machine) -> None:
-    """Where there are several chips or sockets, what lies between them must be said."""
+    """Raise UserError if a machine with several chips or sockets lacks a constant for the distance
+    between them.
+    """
     needed: dict[str, str] = {}
     if machine.chips_per_socket > 1:
         module = "transfer.load.same_module", "transfer.rmw.same_module", "copy.bandwidth.modified_same_module"
@@ -165,7 +179,9 @@ def _check_distances(machine: Machine) -> None:
 
 
 def _check_tables(machine: Machine, values: Mapping[str, Any]) -> None:
-    """Tables begin with 1; those of hardware threads have each of a core, and the clock's has no more cores than a socket."""
+    """Raise UserError for a wrong table: each begins with 1; those of hardware threads have all
+    threads of a core, and the clock's has no more cores than a socket.
+    """
     for room, key in (*OTHER_TABLES, *SMT_TABLES):
         if "1" not in values[room][key]:
             raise wrong(machine.path, (room, key), "must begin with 1", [int(step) for step in values[room][key]])

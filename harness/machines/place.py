@@ -1,7 +1,8 @@
-"""Where a run is made: on this machine's threads, or on a described machine in virtual time.
+"""Place of a run: this machine's threads, or a described machine in virtual time.
 
-A described machine has a profile in config/machines/ and is always simulated. `local` is both: this machine's real threads, or,
-if asked for, a simulation of its calibrated profile. Of a simulated machine a run may be allowed some CPUs only: `xeon:16`.
+A described machine has a profile in config/machines/ and is always simulated. `local` is both: this
+machine's real threads, or, if asked for, a simulation of its calibrated profile. Of a simulated
+machine a run may be allowed some CPUs only: `xeon:16`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """A machine; and of a simulated one, whose software costs. `software` is "" for real threads."""
+    """A machine, and the software costs of a simulated one. `software` is "" for real threads."""
 
     machine: str = LOCAL
     simulated: bool = False
@@ -34,8 +35,9 @@ class Place:
 
     @property
     def label(self) -> str:
-        """What tells it apart in names of files, which have no colon (Hadoop takes it for the end of a protocol): "" for real
-        threads, else `xeon`, `xeon+16-cpus`, `xeon+streams-4.2`, `local+simulated`.
+        """Label of the place in names of files, without a colon (Hadoop takes it for the end of a
+        protocol): "" for real threads, else `xeon`, `xeon+16-cpus`, `xeon+streams-4.2`,
+        `local+simulated`.
         """
         if not self.simulated:
             return ""
@@ -45,19 +47,25 @@ class Place:
 
     @property
     def cpus(self) -> int:
-        """CPUs that a run can use: those that this process may use, or all of the described machine."""
+        """CPUs that a run can use: those that this process may use, or all of the described
+        machine.
+        """
         return min(self.described().cpus, MAX_THREADS) if self.simulated else allowed_cpus()
 
     @property
     def digests(self) -> tuple[str, str]:
-        """Of the machine's profile and the software's: simulated results of other ones are out of date."""
+        """Digests of the machine's profile and of the software's: simulated results with other
+        digests are out of date.
+        """
         return (self.described().digest, self.costs().digest) if self.simulated else ("", "")
 
     @property
     def sweep(self) -> Mapping[str, tuple[float, float]]:
-        """The constants that a sensitivity study varies, with the ends of their ranges; none of real threads.
+        """The constants that a sensitivity study varies, with the ends of their ranges; empty for
+        real threads.
 
-        Of machine and software in turn, what matters most first: whoever varies a few only varies some of both.
+        Those of machine and software alternate, the most important first, so that the first few are
+        of both.
         """
         if not self.simulated:
             return {}
@@ -65,7 +73,9 @@ class Place:
         return dict(entry for entries in both for entry in entries if entry is not None)
 
     def described(self) -> Machine:
-        """The profile of a simulated place's machine. Raises UserError for one that cannot be read."""
+        """The profile of a simulated place's machine. Raises UserError for one that cannot be
+        read.
+        """
         return _machine(self.machine)
 
     def costs(self) -> Software:
@@ -73,13 +83,17 @@ class Place:
         return _software(self.software)
 
     def check_levels(self, threads: int | None, maximum: int | None) -> None:
-        """Raise UserError for more scheduler threads than a simulated machine has CPUs: it is described up to these only."""
+        """Raise UserError for more scheduler threads than a simulated machine has CPUs: it is
+        described up to these only.
+        """
         for name, level in (("threads", threads), ("maximum", maximum)):
             if self.simulated and level is not None and level > self.cpus:
                 raise UserError(f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}")
 
     def check_constants(self, constants: Mapping[str, float]) -> None:
-        """Raise UserError for constants that neither machine nor software has, or cannot have so."""
+        """Raise UserError for constants that neither machine nor software has, or cannot have
+        so.
+        """
         if constants and not self.simulated:
             raise UserError(f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}")
         if constants:
@@ -89,9 +103,11 @@ class Place:
 
 
 def find_place(machine: str = LOCAL, simulated: bool = False, software: str = "", cpus: int | None = None) -> Place:
-    """The place that these words mean; `cpus`: of a simulated machine only so many, which `machine` may say itself (`xeon:16`).
+    """Return the place that these words name; `cpus`: use this many CPUs of a simulated machine, as
+    `xeon:16` does.
 
-    Raises UserError for an unknown machine or software, for CPUs that it does not have, and for either of real threads.
+    Raises UserError for an unknown machine or software, for CPUs that it does not have, and for
+    either of real threads.
     """
     simulated = simulated or machine != LOCAL
     if not simulated:
@@ -109,7 +125,8 @@ def find_place(machine: str = LOCAL, simulated: bool = False, software: str = ""
     asked = cpus if said is None else said
     place = Place(name if asked is None else f"{name}:{asked}", True, software or DEFAULT_SOFTWARE)
     place.costs()
-    return replace(place, machine=place.described().name)  # with all its CPUs it is the machine itself
+    # with all its CPUs it is the machine itself
+    return replace(place, machine=place.described().name)
 
 
 @lru_cache

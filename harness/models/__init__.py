@@ -1,4 +1,5 @@
-"""The threading models, and what each gives a graph: queues, threads, replicas, and a layout that both engines execute.
+"""The threading models, and the parts that each gives a graph: queues, threads, replicas, and a
+layout that both engines execute.
 
 models       the five models with their options
 queue        the kinds of queue before an input port

@@ -1,17 +1,21 @@
-"""What can be proved about a graph before it runs, so that tuples need not pay for it.
+"""Facts that are proved about a graph before it runs, so that no work is needed for each tuple.
 
-* Who can get where. Every operator is executed in a *context*: the thread of a source, the consumer side of a queued port, a
-  co-routine, or the lock of an operator that more than one context reaches. An operator with one context needs no lock, a
-  queue fed from one context needs no producer flag (P17 §5.2 elides locks the same way). A port whose queue may be switched off
-  counts as queued: without its queue it is executed in the contexts of those that feed it. That only joins contexts, so what
-  holds here holds then.
-* Which way a tuple came. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other end):
-  streams into a port add different amounts to a tuple's path, and sinks check the order of each path. Branches between a split
-  and the merge that restores its order are one path; what a control port gets from where they have joined before the merge is
-  in no order. More than 2^20 paths are not told apart.
-* How deep calls and nested drains can go: along the graph's longest path, so the stack of each thread is sized by that.
+* Contexts. Every operator is executed in a *context*: the thread of a source, the consumer side of
+  a queued port, a co-routine, or the lock of an operator that more than one context reaches. An
+  operator with one context needs no lock, a queue fed from one context needs no producer flag (P17
+  §5.2 elides locks the same way). A port whose queue may be switched off counts as queued: without
+  its queue it is executed in the contexts of those that feed it. That only joins contexts, so the
+  facts stay true.
+* Paths. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other
+  end): streams into a port add different amounts to a tuple's path, and sinks check the order of
+  each path. Branches between a split and the merge that restores its order are one path; what a
+  control port gets from where they have joined before the merge is in no order. More than 2^20
+  paths are not distinguished.
+* Depth of calls and nested drains: along the graph's longest path, so the stack of each thread is
+  sized by that.
 
-A stream is a tuple (source operator, output port, target operator, input port), all by index; `order` is topological.
+A stream is a tuple (source operator, output port, target operator, input port), all by index;
+`order` is topological.
 """
 
 from __future__ import annotations
@@ -22,9 +26,9 @@ MAX_PATHS = 2**20
 
 
 def contexts_of(order, incoming, queued, resumed):
-    """By operator: the one context that executes it, and whether it is its own lock's.
+    """Return, by operator, the context that executes it, and True if that context is its own lock.
 
-    `queued`, `resumed`: by input port, whether it has a queue, and whether that is before a co-routine.
+    `queued`, `resumed`: by input port, True if it has a queue, and if that is before a co-routine.
     """
 
     def of(stream):
@@ -49,17 +53,18 @@ def contexts_of(order, incoming, queued, resumed):
 
 
 def paths_of(operators, order, incoming):
-    """By operator: how many paths lead to it from the sources; by stream: what it adds to a path, if not 0; by barrier: how
-    many lead to each of its inputs, of which those of the first go on.
+    """Return the numbers of paths: by operator, those that lead to it from the sources; by stream,
+    the amount that it adds to a path, if not 0; by barrier, those that lead to each of its inputs.
+    Only the paths of a barrier's first input go on.
 
-    None instead of a number: too many, or there is no order on them.
+    None instead of a number: there are too many, or they have no order.
     """
     paths = [None] * len(operators)
     steps = {}
-    behind = [None] * len(operators)  # paths that leave it: a loop numbers what it sends anew
+    behind = [None] * len(operators)  # paths that leave it: a loop gives its tuples new numbers
     at_inputs = {}
     ordered = _between_splits_and_merges(operators, incoming)
-    mixed = set()  # of those: branches have joined before the merge
+    mixed = set()  # those of `ordered` where branches have joined before the merge
     for index in order:
         streams = incoming[index]
         if not streams:
@@ -81,7 +86,9 @@ def paths_of(operators, order, incoming):
 
 
 def _joined(streams, behind, steps):
-    """How many paths these streams bring together; their steps are entered."""
+    """Return the number of paths that these streams bring together, and enter the steps; None for
+    too many, or no order.
+    """
     total = 0
     entered = []
     for stream in streams:
@@ -98,7 +105,9 @@ def _joined(streams, behind, steps):
 
 
 def _between_splits_and_merges(operators, incoming):
-    """Operators from which the tuples of a split go nowhere but to the merge that restores their order, and those merges."""
+    """Return the operators whose tuples all go from a split to the merge that restores their order,
+    and those merges.
+    """
     between = set()
     for index, operator in enumerate(operators):
         if operator.kind is not MERGE:
@@ -114,7 +123,9 @@ def _between_splits_and_merges(operators, incoming):
 
 
 def depths_of(order, outgoing, queued):
-    """By operator: operators on the longest way of calls that starts with it, and on the longest way of any kind."""
+    """Return, by operator, the operators on the longest chain of calls from it on, and on the
+    longest path from it on.
+    """
     calls = [1] * len(outgoing)
     longest = [1] * len(outgoing)
     for index in reversed(order):

@@ -1,4 +1,6 @@
-"""Checks of a model's numbers. A value out of range is one line: the option, the rule, and the value."""
+"""Checks of a model's numbers. An error is one line that names the option, the rule and the
+value.
+"""
 
 from __future__ import annotations
 

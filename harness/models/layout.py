@@ -1,8 +1,10 @@
-"""Graph + model -> a layout: which ports have queues, which locks and flags can be left out, who executes what.
+"""Layout of a graph under a model: which ports have queues, which locks and flags can be left out,
+which thread executes what.
 
-A layout is pure and immutable: it has no memory of queues, no thread, and asks the host nothing. Both engines execute one: the
-runtime's plan makes its memory (`plan.pyx`), the simulator gives it virtual queues and threads (`simulator/build.pyx`). What it
-proves about a graph, so that tuples need not pay for it, is in `analysis.py`.
+A layout is pure and immutable: it has no memory of queues, no thread, and asks the host nothing.
+Both engines execute one: the runtime's plan makes its memory (`plan.pyx`), the simulator gives it
+virtual queues and threads (`simulator/build.pyx`). The proofs about a graph that it relies on are
+in `analysis.py`.
 """
 
 from __future__ import annotations
@@ -36,18 +38,21 @@ from harness.models.replicas import NO_COROUTINE, most_replicas, why_single
 from harness.runtime.protocol import MAX_BATCH, slot_stride
 
 MERGE_AHEAD = 4096 - 8 * MAX_BATCH
-"""Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches
-for each."""
+"""Most tuples between a split and its merge, about, unless four batches for each queue between them
+are more. The room of these queues is a bound, too."""
 
 LEAST_BATCHES, MOST_BATCHES = 8, 64
-"""Batches that a barrier holds of an input: one more for each operator that sends to several inputs, and may have sent to one
-already (barrier.pyx), but not more than may be at it at once."""
+"""Batches that a barrier holds of each input: the first number, and one more for each operator that
+sends to several inputs and may have sent to one already (barrier.pyx); the second number at
+most."""
 
 GOLDEN = 0xD1B54A32D192ED03
 """An odd number whose multiples spread over 64 bits: seeds of operators."""
 
 AFTER_THE_END = 8 * MAX_BATCH
-"""Slots of a merge beyond those: for what threads that were waiting still send when the run is cut short."""
+"""Slots of a merge beyond those: for tuples that waiting threads still send when the run is cut
+short.
+"""
 
 
 Stream = tuple[int, int, int, int]
@@ -55,14 +60,16 @@ Stream = tuple[int, int, int, int]
 
 
 class Way(NamedTuple):
-    """A stream, and what a tuple meets on it."""
+    """A stream, with its queue and the path step of its tuples."""
 
     source: int  # operator, by index; so is `target`
     output: int  # output port of the source
     target: int
     port: int  # input port of the graph
     queue: int | None  # of the layout; None: the target is called
-    path_step: int  # added to the path of a tuple that goes this way; of a typed stream, its number among those into the target
+    # Added to the path of a tuple on this stream; of a typed stream, its number among those into
+    # the target.
+    path_step: int
     lazy: bool  # one thread alone sends this way, so it may put off waking the port's thread
 
 
@@ -81,7 +88,7 @@ class QueuePlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Region:
-    """Between a split and the merge that restores its order."""
+    """Part of a graph between a split and the merge that restores its order."""
 
     split: int  # operators, by index
     merge: int
@@ -92,16 +99,18 @@ class Region:
 
 @dataclass(frozen=True)
 class BarrierPlace:
-    """What a barrier holds."""
+    """Room of a barrier for tuples that wait for those of its other inputs."""
 
     operator: int  # by index
     room: int  # tuples of each input
-    paths: tuple[int | None, ...]  # by input: how many lead there
+    paths: tuple[int | None, ...]  # by input: number of paths that lead there
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a graph gets under a model. Operators, input ports, ways and queues are named by their index."""
+    """Layout of a graph under a model. Operators, input ports, ways and queues are named by their
+    index.
+    """
 
     payload: int  # bytes
     stride: int  # of a slot [bytes], of the largest where streams are typed
@@ -113,23 +122,28 @@ class Layout:
     queues: tuple[QueuePlace, ...]
     queue_of_port: tuple[int | None, ...]  # by input port
     capacity: int  # tuples a queue, of scheduled ports if there are any; 0 if there are no queues
-    capacity_chosen: bool  # most slots are of queues whose capacity nobody has given
+    capacity_chosen: bool  # most slots are of queues whose capacity the user has not given
     locked: tuple[bool, ...]  # by operator: more than one thread can reach it (P17 §5.2)
-    flop: tuple[int, ...]  # by operator: what a tuple costs
-    copies: tuple[int | None, ...]  # by operator: how many sinks see a tuple from here; None: it depends on the tuple
+    flop: tuple[int, ...]  # by operator: cost of a tuple [FLOP]
+    # by operator: how many sinks see a tuple from here; None: it depends on the tuple
+    copies: tuple[int | None, ...]
     copies_behind: dict[int, int | None]  # by barrier: how many sinks see a tuple that it sends
-    paths: tuple[int | None, ...]  # by operator: how many lead there; None: too many, or in no order
-    changed: tuple[bool, ...]  # by operator: values that come to it may differ from what the source gave
+    # by operator: how many lead there; None: too many, or in no order
+    paths: tuple[int | None, ...]
+    # by operator: values that come to it may differ from what the source gave
+    changed: tuple[bool, ...]
     regions: tuple[Region, ...]
     barriers: tuple[BarrierPlace, ...]
     calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
     longest: tuple[int, ...]  # and on the longest way of any kind
     pool_threads: int  # at the start; 0: no port is scheduled, and no operator is a co-routine
     minimum_threads: int  # FREE
-    contexts: tuple[tuple[str, int], ...]  # by operator: which one executes it, as `analysis.contexts_of` has it
+    # by operator: which one executes it, as `analysis.contexts_of` has it
+    contexts: tuple[tuple[str, int], ...]
     policy: Policy | None = None  # of co-routines; None: the model has none
     quantum_ns: int = 0  # likewise
-    single: tuple[str, ...] = ()  # by operator: why it can have no replicas, "" if it can; empty: the model has no co-routines
+    # by operator: why it can have no replicas, "" if it can; empty: the model has no co-routines
+    single: tuple[str, ...] = ()
 
     @cached_property
     def streams(self) -> list[Stream]:
@@ -146,7 +160,9 @@ class Layout:
 
     @cached_property
     def room_behind(self) -> list[list[int]]:
-        """By operator and output port: the capacity of the shortest queue that its tuples get to; MAX_BATCH at most."""
+        """Capacity of the shortest queue that tuples get to, by operator and output port; MAX_BATCH
+        at most.
+        """
         room = [[MAX_BATCH] * operator.outputs for operator in self.operators]
         for index in reversed(self.order):
             for output, ways in enumerate(self.outgoing[index]):
@@ -157,7 +173,9 @@ class Layout:
 
     @cached_property
     def called(self) -> list[int]:
-        """By operator: operators executed by calls from it on, itself among them. Of co-routines, one way leads to each."""
+        """Number of operators executed by calls from each operator on, itself included. One way
+        leads to each co-routine.
+        """
         called = [1] * len(self.operators)
         for index in reversed(self.order):
             ways = [self.ways[way] for of_output in self.outgoing[index] for way in of_output]
@@ -181,7 +199,9 @@ class Layout:
 
     @cached_property
     def coroutines(self) -> list[int]:
-        """Operators that are co-routines: under the coroutine model the sources, and all behind a queue that is resumed."""
+        """Operators that are co-routines: under the coroutine model the sources, and all behind a
+        queue that is resumed.
+        """
         if not self.policy:
             return []
         behind = {queue.operator for queue in self.queues if queue.kind is Queue.RESUMED}
@@ -195,7 +215,9 @@ class Layout:
         return dict.fromkeys(able, most) if most > 1 else {}
 
     def replicated(self, operator: object, number: object) -> int:
-        """The operator of that name, which is to have so many replicas; raises UserError if it cannot."""
+        """Return the index of the operator of that name. Raises UserError if it cannot have this
+        number of replicas.
+        """
         index = self.index_of.get(operator) if isinstance(operator, str) else None
         if index is None:
             raise UserError(f"set_replicas: no operator is named {operator!r}")
@@ -232,7 +254,9 @@ class Layout:
 
     @property
     def first_scheduler(self) -> int:
-        """Threads from here on are of the pool: those of sources come first, then those of threaded ports."""
+        """Index of the pool's first thread: the threads of sources come first, then those of
+        threaded ports.
+        """
         return len(self.sources) + len(self.threaded)
 
     @property
@@ -242,11 +266,13 @@ class Layout:
 
     @property
     def divided(self) -> bool:
-        """Whether a scheduled port may be fed from more than one context: contexts are followed as queues come and go."""
+        """True if a scheduled port may be fed from more than one context: then contexts are tracked
+        as queues come and go.
+        """
         return any(queue.kind is Queue.SCHEDULED and queue.shared for queue in self.queues)
 
     def thread_name(self, index: int) -> str:
-        """What a thread is for."""
+        """Return a thread's name, which says what it executes."""
         if index < len(self.sources):
             return f"source {self.operators[self.sources[index]].name}"
         if index < self.first_scheduler:
@@ -256,11 +282,11 @@ class Layout:
 
 
 def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[], float]) -> Layout:
-    """The layout of a checked graph under a model.
+    """Return the layout of a checked graph under a model.
 
-    `pool_threads`: of the pool to begin with (`harness.models.pool_of`); `flop_ns` tells the nanoseconds of a FLOP, and is
-    asked if an operator is busy for a time. Raises UserError if no pool is large enough for the graph, or an operator is busy
-    for too long.
+    `pool_threads`: threads of the pool to begin with (`harness.models.pool_of`); `flop_ns` returns
+    the nanoseconds of a FLOP, and is called if an operator is busy for a time. Raises UserError if
+    no pool is large enough for the graph, or an operator is busy for too long.
     """
     operators = list(graph.operators.values())
     input_ports = list(graph.input_ports())
@@ -283,7 +309,8 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
     flow = graph.flow()
     if graph.typed_graph:
         steps = {stream: place for streams_in in incoming for place, stream in enumerate(streams_in)}
-    # What is in the context of a source, a co-routine or a threaded port is sent by it alone, and so it may put wake-ups off.
+    # In the context of a source, a co-routine or a threaded port one thread alone sends, so it may
+    # put wake-ups off.
     lazy = [
         kind in ("source", "co-routine") or (kind == "port" and queues[which].kind is Queue.THREADED) for kind, which in context
     ]
@@ -350,9 +377,11 @@ def _least(graph: Graph, model: Model) -> int:
 def _sizes(
     queues: Sequence[PortQueue], ports: Sequence[PortId], by_hand: Container[PortId], operators: Sequence[Operator], stride: int
 ) -> tuple[list[int | None], list[int], int, bool]:
-    """By input port: its queue, and the capacity of that; the capacity that is told; whether most slots have a chosen one.
+    """Return, by input port, its queue; by queue, its capacity; the capacity to report; and True if
+    most slots are of queues whose capacity the user has not given.
 
-    `by_hand`: ports threaded so, whose capacity is told only if there are no other threaded ones.
+    `by_hand`: ports threaded by hand. Their capacity is reported only if there are no other
+    threaded ports.
     """
     queue_of_port: list[int | None] = []
     count = threaded = scheduled = given = 0
@@ -412,7 +441,7 @@ def _places(
 
 
 def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequence[Sequence[Stream]]) -> tuple[bool, ...]:
-    """By operator: values that come to it may differ from what the source gave."""
+    """Return, by operator, True if the values that it gets may differ from those of the source."""
     changes = [operator.kind.changes_values and not operator.preserves for operator in operators]
     changed = [False] * len(operators)
     for index in order if any(changes) else ():
@@ -443,9 +472,12 @@ def _is_cheap(operator: Operator) -> bool:
 
 
 def incoming_of(layout: Layout, index: int) -> list[tuple[int, int, int]]:
-    """The streams into a typed operator, by their number: source operator and output port, and which of its input ports."""
+    """Return the streams into a typed operator, by their number: source operator, output port, and
+    input port.
+    """
     ways = sorted((layout.ways[way] for way in layout.incoming[index]), key=lambda way: way.path_step)
-    first = min((way.port for way in ways), default=0)  # every port is fed, and an operator's lie side by side
+    # every port is fed, and an operator's lie side by side
+    first = min((way.port for way in ways), default=0)
     return [(way.source, way.output, way.port - first) for way in ways]
 
 
@@ -470,15 +502,17 @@ def _flop_of(operators: Sequence[Operator], flop_ns: Callable[[], float]) -> tup
 
 
 def paces_of(operator: Operator) -> list[tuple[int, float]]:
-    """The stretches of a source's schedule: how long each lasts [ns], 0 for ever; and the gap between tuples [ns], 0 if it
-    sends as fast as it can, below 0 if it is silent.
+    """Return the stretches of a source's schedule: the length of each [ns], 0 for ever; and the gap
+    between tuples [ns], 0 if it sends as fast as it can, below 0 if it is silent.
     """
     rates = operator.rates or (((0.0, operator.rate),) if operator.rate is not None else ())
     return [(int(seconds * 1e9), 0.0 if rate is None else -1.0 if rate == 0 else 1e9 / rate) for seconds, rate in rates]
 
 
 def ends_of(operator: Operator) -> list[tuple[int, int]]:
-    """Of bursts of cost: the first sequence number (modulo the last one) behind each stretch; the cost of a tuple [FLOP]."""
+    """Return the bursts of cost: the first sequence number (modulo the last one) behind each; the
+    cost of a tuple [FLOP].
+    """
     end, ends = 0, []
     for tuples, cost in operator.costs:
         end += tuples
@@ -487,7 +521,9 @@ def ends_of(operator: Operator) -> list[tuple[int, int]]:
 
 
 def _barriers(incoming: Sequence[Sequence[Stream]], paths: dict[int, list[int | None]]) -> tuple[BarrierPlace, ...]:
-    """What each barrier holds; `paths`: how many lead to its inputs."""
+    """Return the room of each barrier; `paths`: by barrier, the number of paths that lead to each
+    of its inputs.
+    """
     places = []
     for index, input_paths in paths.items():
         upstream, frontier, sending = {index}, [index], Counter()
@@ -504,8 +540,10 @@ def _barriers(incoming: Sequence[Sequence[Stream]], paths: dict[int, list[int | 
 
 
 def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
-    """Which tuples an operator passes on: those whose number, mixed with the first value, comes out below the second one
-    (`passes` in protocol.hpp). None: all. Filters mix with 0, so that all of them agree; work operators with their `index`.
+    """Return the rule by which an operator passes tuples on, None if it passes all.
+
+    It passes those whose number, mixed with the first value, is below the second one (`passes` in
+    protocol.hpp). Filters mix with 0, so that all of them agree; work operators with their `index`.
     """
     if operator.selectivity >= 1.0 or not operator.kind.stateless:
         return None
@@ -513,5 +551,5 @@ def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
 
 
 def slots_of(region: Region) -> int:
-    """Of a merge: a power of two."""
+    """Return the slots of a merge: a power of two."""
     return 1 << (region.ahead + AFTER_THE_END - 1).bit_length()

@@ -1,7 +1,7 @@
 """The threading models that a run may choose (P17 §2.2), each with its options.
 
-A model says which input ports have a queue and which threads execute them. The graph's author may say otherwise for some, by
-threaded ports and annotations; `port_queues` and `pool_of` resolve both.
+A model says which input ports have a queue and which threads execute them. The graph's author may
+say otherwise for some, by threaded ports and annotations; `port_queues` and `pool_of` resolve both.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from harness.models.policy import find_policy
 from harness.models.queue import Chosen, Queue
 
 DEFAULT_LAW = "millrace"
-"""The control law of an elastic pool unless another one is named. Which ones there are, `harness.elasticity` says."""
+"""The control law of an elastic pool unless another one is named. `harness.elasticity` lists the
+laws.
+"""
 
 DEFAULT_POLICY = "oldest_source"
-"""The scheduling policy of co-routines unless another one is named: simulated with 4 threads, it and `highest_rate` have
-the least latency of all in three of C-Stream's four topologies (figure cstream_policies), at the same throughput, and it needs
-to know nothing of what operators cost. In the tree `max_running_time` has less."""
+"""The scheduling policy of co-routines unless another one is named. Simulated with 4 threads, it
+and `highest_rate` have the least latency of all in three of C-Stream's four topologies (figure
+cstream_policies), at the same throughput, and it does not need the operators' costs. In the tree
+`max_running_time` has less latency."""
 
 QUANTUM_MS = 50.0
 """After which a co-routine is preempted unless another time is given, as in C-Stream [ms]."""
@@ -35,7 +38,9 @@ LONGEST_QUANTUM_MS = 3.6e6
 
 @dataclass(frozen=True)
 class Manual:
-    """No queues: the thread of each source executes everything downstream of it by function calls."""
+    """No queues: the thread of each source executes everything downstream of it by function
+    calls.
+    """
 
     name: ClassVar[str] = "manual"
     queue: ClassVar[Queue] = Queue.CALLED
@@ -47,7 +52,8 @@ class Dedicated:
 
     name: ClassVar[str] = "dedicated"
     queue: ClassVar[Queue] = Queue.THREADED
-    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples (`threaded_capacity`)
+    # tuples a queue; None: 1000, fewer of large tuples (`threaded_capacity`)
+    queue_capacity: int | None = None
 
     def __post_init__(self) -> None:
         check_capacity(self.queue_capacity)
@@ -55,18 +61,28 @@ class Dedicated:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """A queue before every input port, and scheduler threads that execute any of them (P17 §4.1)."""
+    """A queue before every input port, and scheduler threads that execute any of them (P17
+    §4.1).
+    """
 
     name: ClassVar[str] = "dynamic"
     queue: ClassVar[Queue] = Queue.SCHEDULED
-    threads: int | None = None  # scheduler threads, if elastic at the start; None: one for each CPU, if elastic the minimum
-    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples, or cheap work (`scheduled_capacity`)
-    queued: str = "all"  # which of the scheduled ports have their queue: all, none, so many, a share, or their names (`Chosen`)
-    elastic: bool = False  # whether a control law changes the number of threads while tuples flow (P17 §4.2)
+    # scheduler threads, if elastic at the start; None: one for each CPU, if elastic the minimum
+    threads: int | None = None
+    # tuples a queue; None: 1000, fewer of large tuples, or cheap work (`scheduled_capacity`)
+    queue_capacity: int | None = None
+    # which of the scheduled ports have their queue: all, none, so many, a share, or their names
+    # (`Chosen`)
+    queued: str = "all"
+    # whether a control law changes the number of threads while tuples flow (P17 §4.2)
+    elastic: bool = False
     law: str = DEFAULT_LAW  # its name
-    law_settings: tuple[tuple[str, object], ...] = ()  # its settings, name and value; those not named have its defaults
-    minimum: int | None = None  # threads that the law may go down to; None: the least that the graph allows
-    maximum: int | None = None  # threads that it may go up to; None: one for each CPU that the process can keep busy
+    # its settings, name and value; those not named have its defaults
+    law_settings: tuple[tuple[str, object], ...] = ()
+    # threads that the law may go down to; None: the least that the graph allows
+    minimum: int | None = None
+    # threads that it may go up to; None: one for each CPU that the process can keep busy
+    maximum: int | None = None
 
     def __post_init__(self) -> None:
         check_capacity(self.queue_capacity)
@@ -78,14 +94,17 @@ class Dynamic:
 
 @dataclass(frozen=True)
 class Multilevel:
-    """As dynamic, but a control law decides while tuples flow where queues stand, and how many threads run (M19 §3)."""
+    """Model dynamic with a control law that decides while tuples flow which ports have queues, and
+    how many threads run (M19 §3).
+    """
 
     name: ClassVar[str] = "multilevel"
     queue: ClassVar[Queue] = Queue.SCHEDULED
     elastic: ClassVar[bool] = True
     queued: ClassVar[str] = "none"  # to begin with
     threads: int | None = None  # scheduler threads at the start; None: the minimum
-    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples, or cheap work (`scheduled_capacity`)
+    # tuples a queue; None: 1000, fewer of large tuples, or cheap work (`scheduled_capacity`)
+    queue_capacity: int | None = None
     law: str = DEFAULT_LAW  # its name, one of `harness.elasticity.queues`
     law_settings: tuple[tuple[str, object], ...] = ()  # as of dynamic, and so the levels
     minimum: int | None = None
@@ -100,19 +119,25 @@ class Multilevel:
 
 @dataclass(frozen=True)
 class Coroutine:
-    """Every operator is a co-routine, and threads resume those that can go on, as a policy says (C-Stream §3)."""
+    """Every operator is a co-routine, and threads resume those that can go on, as a policy says
+    (C-Stream §3).
+    """
 
     name: ClassVar[str] = "coroutine"
     queue: ClassVar[Queue] = Queue.RESUMED
     threads: int | None = None  # that resume co-routines; None: one for each CPU
-    policy: str | Callable[..., Any] | NativeFunction = DEFAULT_POLICY  # which of those that can go on is next (`find_policy`)
-    quantum_ms: float = QUANTUM_MS  # after which one that runs is preempted, when it next waits or sends
+    # which of those that can go on is next (`find_policy`)
+    policy: str | Callable[..., Any] | NativeFunction = DEFAULT_POLICY
+    # after which one that runs is preempted, when it next waits or sends
+    quantum_ms: float = QUANTUM_MS
     queue_capacity: int | None = None  # tuples a queue; None: as of dynamic (`scheduled_capacity`)
-    replicas: int = (
-        1  # of each operator that may have some (`harness.models.replicas`), if a law decides about them to begin with
-    )
-    elastic: bool = False  # whether a control law changes the number of threads, and of replicas, while tuples flow (§4)
-    law: str = DEFAULT_LAW  # its name: of those that choose replicas, and else of those that choose threads alone
+    # Of each operator that may have some (`harness.models.replicas`); if a law decides about them,
+    # to begin with.
+    replicas: int = 1
+    # whether a control law changes the number of threads, and of replicas, while tuples flow (§4)
+    elastic: bool = False
+    # its name: of those that choose replicas, and else of those that choose threads alone
+    law: str = DEFAULT_LAW
     law_settings: tuple[tuple[str, object], ...] = ()  # as of dynamic, and so the levels
     minimum: int | None = None
     maximum: int | None = None
@@ -167,10 +192,11 @@ def make_model(
     quantum_ms: float | None = None,
     replicas: int | None = None,
 ) -> Model:
-    """The model called `name`; a law, or settings of one, make dynamic and coroutine elastic, as multilevel always is.
+    """The model called `name`; a law, or settings of one, make dynamic and coroutine elastic, as
+    multilevel always is.
 
-    Raises UserError for an unknown name, for an option that the model does not have, or for levels that contradict each other.
-    Whether there is such a law is for `harness.elasticity` to say.
+    Raises UserError for an unknown name, for an option that the model does not have, or for levels
+    that contradict each other. Whether there is such a law is for `harness.elasticity` to say.
     """
     if name not in MODELS:
         raise UserError(f"model {name!r} is unknown; models are: {', '.join(MODELS)}")

@@ -1,6 +1,8 @@
-"""Which of the co-routines that are ready is resumed next: the policies that there are, and users' own (C-Stream §3.2.6).
+"""Scheduling policies, which choose the ready co-routine to resume next: the built-in ones, and
+users' own (C-Stream §3.2.6).
 
-A policy gives each operator that is ready a score, and the highest one goes on. docs/operators.md says how to write one.
+A policy gives each operator that is ready a score, and the highest one goes on. docs/operators.md
+says how to write one.
 """
 
 from __future__ import annotations
@@ -32,15 +34,19 @@ class Policy:
 
 
 def policies() -> dict[str, str]:
-    """The scheduling policies of co-routines: what each resumes next, by name. They are in `runtime/native/policies.hpp`."""
-    from harness.runtime.protocol import POLICIES  # compiled; imported late, so that graphs can be read without it
+    """Return the scheduling policies of co-routines: a description of each, by name
+    (`runtime/native/policies.hpp`).
+    """
+    # compiled; imported late, so that graphs can be read without it
+    from harness.runtime.protocol import POLICIES
 
     return POLICIES
 
 
 def find_policy(given: object) -> Policy:
-    """The policy that is meant by a name of `policies()`; by FILE.py:NAME, module:NAME or FILE.so:SYMBOL, as text, where a file
-    is relative to the working directory; or by a function itself, compiled or in Python.
+    """Return the policy that is given by a name of `policies()`; by FILE.py:NAME, module:NAME or
+    FILE.so:SYMBOL, as text, where a file is relative to the working directory; or by a function
+    itself, compiled or in Python.
 
     Raises UserError for anything else, and for a function that cannot be called.
     """
@@ -79,5 +85,7 @@ def _function(given: object) -> PolicyFunction | Callable[[Any], float]:
 
 
 def _name_of(given: object) -> str:
-    """What a function is called in messages: one of ctypes or in a capsule does not know its name."""
+    """Return a function's name for messages: one of ctypes or in a capsule does not know its
+    name.
+    """
     return str(getattr(given, "__name__", None) or ("compiled" if is_compiled(given) else type(given).__name__))

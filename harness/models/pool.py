@@ -1,4 +1,6 @@
-"""The scheduler threads of a run: how many a graph and a model ask for, and the least that the graph allows."""
+"""The scheduler threads of a run: the number that a graph and a model ask for, and the least that
+the graph allows.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from harness.models.queue import Queue
 
 @dataclass(frozen=True)
 class Pool:
-    """The scheduler threads of a run: 0 if there is nothing to schedule; if elastic, those to begin with."""
+    """The scheduler threads of a run: 0 if there is nothing to schedule; if elastic, the number at
+    the start.
+    """
 
     threads: int
     elastic: bool
@@ -25,14 +29,14 @@ class Pool:
 
 
 def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
-    """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all, and
-    `least_threads` at least.
+    """Return the scheduler threads for a graph: the highest number that its annotations and the
+    model ask for, and `least_threads` at least.
 
-    It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic or coroutine:
-    who wants a fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins
-    at the highest number asked for that is a level, or at the minimum. Where nobody asks for a number it is that of the CPUs:
-    `cpus`, of the machine it runs on, or None for those of this process. Raises UserError for a maximum that is too low for the
-    graph.
+    The pool is elastic if no annotation, and not the run's model if that is dynamic or coroutine,
+    asks for a fixed number. The levels are then those of the model, but none below `least_threads`,
+    and the pool begins at the highest number asked for that is a level, or at the minimum. If
+    neither asks for a number it is that of the CPUs: `cpus`, of the machine it runs on, or None for
+    those of this process. Raises UserError for a maximum that is too low for the graph.
     """
     if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)) and not isinstance(model, Coroutine):
         return Pool(0, False)
@@ -42,7 +46,8 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     opinions = {wish.elastic for wish in wishes if wish.elastic is not None}
     low, high = 1, None
     if isinstance(model, (Dynamic, Multilevel, Coroutine)):
-        opinions = {True} if isinstance(model, Multilevel) else opinions | {model.elastic}  # the law needs its levels
+        # the law needs its levels
+        opinions = {True} if isinstance(model, Multilevel) else opinions | {model.elastic}
         low, high = model.minimum or low, model.maximum
         if model.threads is not None:
             asked.append(model.threads)
@@ -59,17 +64,20 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
 
 
 def least_threads(graph: Graph, model: Model) -> int:
-    """The lowest level of a graph's pool (FREE): one more than the most input ports of a user's operator, which may block.
+    """The lowest level of a graph's pool (FREE): one more than the most input ports of a user's
+    operator, which may block.
 
-    P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports, for what they should bring. At
-    a barrier all threads may wait that execute what leads there: one more for each of these ports. Co-routines that wait hold
-    no thread.
+    P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports,
+    for what they should bring. At a barrier all threads may wait that execute what leads there: one
+    more for each of these ports. Co-routines that wait hold no thread.
     """
     return 1 + _most_users(graph) + (0 if isinstance(model, Coroutine) else _ports_before_barriers(graph))
 
 
 def why_least(graph: Graph, model: Model) -> str:
-    """What `least_threads` counts in a graph whose lowest level is above 1, for messages."""
+    """Describe for messages what `least_threads` counts in a graph whose lowest level is above
+    1.
+    """
     counted = ["input ports of a user's operator, which may block"] if _most_users(graph) else []
     if not isinstance(model, Coroutine) and _ports_before_barriers(graph):
         counted.append("input ports of barriers and of all that leads to them")
@@ -77,7 +85,7 @@ def why_least(graph: Graph, model: Model) -> str:
 
 
 def why_raised(graph: Graph, model: Model, level: int) -> str:
-    """Why a pool has this level, which is above the one that was asked for."""
+    """Give the reason why a pool has this level, which is above the one that was asked for."""
     if level == least_threads(graph, model):
         return f"graph {graph.name!r} needs {why_least(graph, model)}"
     return f"a threading annotation in graph {graph.name!r} asks for as many"
@@ -106,7 +114,9 @@ def _ports_before_barriers(graph: Graph) -> int:
 
 
 def with_level(graph: Graph, model: Model) -> Model:
-    """A model that names a fixed number of threads with the number that the graph gets, which is never a lower one."""
+    """Return a model with a fixed number of threads as the graph gets it: the number is never lower
+    than the model's own.
+    """
     if not isinstance(model, (Dynamic, Coroutine)) or getattr(model, "elastic", False) or model.threads is None:
         return model
     return replace(model, threads=max(model.threads, pool_of(graph, model).threads))

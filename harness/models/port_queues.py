@@ -9,39 +9,50 @@ from harness.models.models import MODELS, Coroutine, Dedicated, Manual, Model
 from harness.models.queue import Chosen, PortQueue, Queue
 
 DEFAULT_QUEUE_CAPACITY = 1000
-"""Tuples a queue holds, as in IBM Streams 4.2, unless that would pass `QUEUE_BYTES`, `QUEUE_CACHE` or `QUEUE_MEMORY`."""
+"""Tuples a queue holds, as in IBM Streams 4.2, unless that would pass `QUEUE_BYTES`, `QUEUE_CACHE`
+or `QUEUE_MEMORY`.
+"""
 
 COPY_FLOP = 32
-"""Work of an operator that takes about as long as to copy a tuple from memory that is not in a near cache."""
+"""Work of an operator [FLOP] that takes about as long as copying a tuple from memory that is not in
+a near cache.
+"""
 
 QUEUE_CACHE = 512 * 2**10
-"""Bytes of all scheduled queues together, when the capacity is not given and all operators cost less than `COPY_FLOP`: half of
-a usual second-level cache. Under load queues are full, and each tuple comes from where the whole of them fits. Where
-operators cost more, long queues pay: threads meet less often."""
+"""Bytes of all scheduled queues together, when the capacity is not given and all operators cost
+less than `COPY_FLOP`: half of a usual second-level cache. Under load queues are full, and each
+tuple comes from the cache level that holds all of them. Where operators cost more, long queues pay:
+threads meet less often."""
 
 LEAST_QUEUE_CAPACITY = 64
-"""Tuples that a scheduled queue holds at least, and of which it holds a multiple, when the capacity is not given: two batches,
-so that none is cut by the end of the ring. Measured on one CPU at cost 1, ns per hop of pipelines of 10, 100 and 1,000
-operators: 2.6, 2.0 and 2.5 with queues of 64; 2.7, 2.3 and 2.8 with 128; 3.3, 3.1 and about 6 with 1,000."""
+"""Tuples that a scheduled queue holds at least, and of which it holds a multiple, when the capacity
+is not given: two batches, so that none is cut by the end of the ring. Measured on one CPU at cost
+1, ns per hop of pipelines of 10, 100 and 1,000 operators: 2.6, 2.0 and 2.5 with queues of 64; 2.7,
+2.3 and 2.8 with 128; 3.3, 3.1 and about 6 with 1,000."""
 
 QUEUE_BYTES = 512 * 2**10
-"""Bytes of a scheduled queue, when the capacity is not given, rounded up to a multiple of `LEAST_QUEUE_CAPACITY` tuples: a
-large tuple is to be fetched from a near cache, and a drain is long enough with few of them. docs/design.md has what
-it brings."""
+"""Bytes of a scheduled queue, when the capacity is not given, rounded up to a multiple of
+`LEAST_QUEUE_CAPACITY` tuples: a large tuple should come from a near cache, and a drain is long
+enough with few of them. docs/design.md has the measured effect."""
 
 THREADED_BYTES = 2 * QUEUE_BYTES
-"""The same of a queue with a thread of its own, which pays for each meeting of two threads with a switch."""
+"""Bytes of a queue with a thread of its own, likewise: there each meeting of two threads costs a
+switch.
+"""
 
 QUEUE_MEMORY = 2 * 2**30
-"""Bytes that the queues of a graph may take together when the capacity is not given. A guess, not tuned."""
+"""Bytes that the queues of a graph may take together when the capacity is not given. A guess, not
+tuned.
+"""
 
 _CALLED = PortQueue(Queue.CALLED)
 
 
 def scheduled_capacity(queues: int, stride: int, cheap: bool) -> int:
-    """Tuples that each of so many scheduled queues holds when nobody says it.
+    """Return the tuples that each of `queues` scheduled queues holds when the capacity is not
+    given.
 
-    `stride`: of a slot [bytes]; `cheap`: whether all operators cost less than `COPY_FLOP`.
+    `stride`: of a slot [bytes]; `cheap`: True if all operators cost less than `COPY_FLOP`.
     """
     alone = -(-QUEUE_BYTES // (stride * LEAST_QUEUE_CAPACITY)) * LEAST_QUEUE_CAPACITY
     together = (QUEUE_CACHE if cheap else QUEUE_MEMORY) // (queues * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
@@ -49,15 +60,18 @@ def scheduled_capacity(queues: int, stride: int, cheap: bool) -> int:
 
 
 def threaded_capacity(stride: int) -> int:
-    """The same of a queue with a thread of its own."""
+    """Return the tuples that a queue with a thread of its own holds when the capacity is not
+    given.
+    """
     return max(LEAST_QUEUE_CAPACITY, min(DEFAULT_QUEUE_CAPACITY, THREADED_BYTES // stride))
 
 
 def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
-    """The queue before each input port of a graph, in the order of `Graph.input_ports`.
+    """Return the queue before each input port of a graph, in the order of `Graph.input_ports`.
 
-    A port threaded by hand stays so under every model, and so does a buffer. What only chooses a way runs on the thread that
-    submits to it (`Kind.on_submitter`). Others go by their operator's annotation, and without one by the run's model.
+    A port threaded by hand stays so under every model, and so does a buffer. An operator that only
+    chooses a way runs on the thread that submits to it (`Kind.on_submitter`). The others follow
+    their operator's annotation, or else the run's model.
     """
     if isinstance(model, Coroutine):
         return _queues_of_coroutines(graph, model)
@@ -83,12 +97,14 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
 
 
 def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
-    """The same under the coroutine model: one co-routine executes an operator, whichever port its tuples come by.
+    """Return the queues under the coroutine model, where one co-routine executes an operator for
+    all its ports.
 
-    So no co-routine holds a lock, which it could not do while it waits. An operator is called only where one stream leads to
-    it: what only chooses a way, and what its author wants under the manual model. It has a thread at each port if its author
-    wants one at some, or if it is a user's that locks its own state and has several. Who wants an operator under the dynamic
-    model wants it executed by a pool, which is here the threads that resume co-routines.
+    So no co-routine holds a lock, which it could not do while it waits. An operator is called only
+    if one stream leads to it, and it only chooses a way, or is annotated with the manual model. It
+    has a thread at each port if one of them is threaded by hand or it is annotated so, or if it is
+    a user's operator that locks its own state and has several ports. An annotation with the dynamic
+    model asks for a pool, and here the pool is the threads that resume co-routines.
     """
     for operator in graph.operators.values():
         if operator.typed is not None and operator.typed.compiled and operator.typed.function.is_python:
@@ -115,7 +131,8 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
 
 
 def begins_queued(graph: Graph, model: Model) -> frozenset[PortId]:
-    """The scheduled ports of a graph that begin with their queue switched on: all, unless the model says otherwise.
+    """Return the scheduled ports of a graph that begin with their queue switched on: all, unless
+    the model says otherwise.
 
     Raises UserError for the name of a port that is not there, or not scheduled.
     """

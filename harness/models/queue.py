@@ -1,4 +1,6 @@
-"""The queue before an input port: its kind, its capacity, and how a user names the ports that have one."""
+"""The queue before an input port: its kind, its capacity, and the text by which a user names the
+ports that have one.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,18 @@ from harness.models.checks import check_whole
 
 
 class Queue(StrEnum):
-    """How tuples get into an input port, and so which threads execute it.
+    """The kinds of queue: the way tuples get into an input port, and so the threads that execute
+    it.
 
-    Each engine has a record of what that means to a tuple: `runtime/disciplines.pyx`, `simulator/native/disciplines.hpp`.
+    Each engine has a record of what follows for a tuple: `runtime/disciplines.pyx`,
+    `simulator/native/disciplines.hpp`.
     """
 
-    CALLED = "called"  # by a function call of whoever submits
+    CALLED = "called"  # by a function call of the thread that submits
     THREADED = "threaded"  # through a queue with a thread of its own
     SCHEDULED = "scheduled"  # through a queue that scheduler threads empty
-    RESUMED = "resumed"  # through a queue before a co-routine, which threads resume when it can go on
+    # through a queue before a co-routine, which threads resume when it can go on
+    RESUMED = "resumed"
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,9 @@ class PortQueue:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Some of the scheduled ports: `all`, `none`, `7` or `30%` of them (evenly spread over the graph's order, so that 1 is
-    in the middle), or names: `work50,sink`, `join[1]`; an operator's name stands for all its ports.
+    """Some of the scheduled ports: `all`, `none`, `7` or `30%` of them (evenly spread over the
+    graph's order, so that 1 is in the middle), or names: `work50,sink`, `join[1]`; an operator's
+    name stands for all its ports.
     """
 
     share: float | None = None

@@ -1,8 +1,10 @@
-"""Which operators of a graph may have replicas, and how many: one answer for engines, laws and errors (C-Stream §4.2.1).
+"""Rules that decide which operators of a graph may have replicas, and how many, for engines, laws
+and errors (C-Stream §4.2.1).
 
-An operator may have some if it has one input and one output, is a co-routine that feeds queues, and keeps nothing from tuple to
-tuple but by key. Built-in `work` and `filter` operators keep nothing: what they do with a tuple follows from its number and
-value alone, be they busy for a time, do they drop some or have bursts of costs. Of a user's own operator its author says so
+An operator may have some if it has one input and one output, is a co-routine that feeds queues, and
+keeps nothing from tuple to tuple, except by key. Built-in `work` and `filter` operators keep
+nothing: their result depends on a tuple's number and value alone, even if they are busy for a time,
+drop some tuples or have bursts of costs. The author of a user's operator declares this
 (`stateless`), or that it has a state for each key (`keys`).
 """
 
@@ -17,18 +19,24 @@ from harness.graph.values import MAX_REPLICAS
 from harness.models import Coroutine, Model, Queue, port_queues
 
 REPLICA_ROOM = 512
-"""Co-routines that all operators together may have beside their own: each has a stack, of address space until it is used."""
+"""Co-routines that all operators together may have beside their own. Each has a stack, only address
+space until it is used.
+"""
 
 NO_COROUTINE = "is executed by no co-routine: replicas need the coroutine model"
 UNDECLARED = "is declared neither stateless nor by key"
 NOT_EXECUTED = "has an input port, or feeds one, that no co-routine executes"
 IN_ORDER = "passes window punctuation from a split to its merge, which has room for no more"
 BY_REMEDY = (UNDECLARED, NOT_EXECUTED, IN_ORDER, "")
-"""Beginnings of reasons: a declaration is the easiest to change, and an operator's kind the hardest."""
+"""Beginnings of reasons: a declaration is the easiest to change, and an operator's kind the
+hardest.
+"""
 
 
 def why_single(graph: Graph, model: Model) -> list[str]:
-    """Why each operator can have no replicas, in the graph's order; "" for one that can. Empty under other models: none can."""
+    """Return the reasons why operators can have no replicas, in the graph's order; "" for one that
+    can. Empty under models without co-routines, where none can.
+    """
     if not isinstance(model, Coroutine):
         return []
     queues = dict(zip(graph.input_ports(), port_queues(graph, model), strict=True))
@@ -47,7 +55,7 @@ def why_single(graph: Graph, model: Model) -> list[str]:
 
 
 def most_replicas(able: int) -> int:
-    """Replicas that each of so many operators may have, its own co-routine included."""
+    """Return the replicas that each of `able` operators may have, its own co-routine included."""
     return min(MAX_REPLICAS, 1 + REPLICA_ROOM // max(able, 1))
 
 
@@ -59,7 +67,8 @@ def replicable(graph: Graph, model: Model) -> dict[str, int]:
 
 
 def begins_with(graph: Graph, model: Model) -> dict[str, int]:
-    """The replicas that operators have when a run begins, of those that do not have one, as the model says.
+    """The replicas that operators have when a run begins, of those that do not have one, as the
+    model says.
 
     Raises UserError if no operator can have any, or not as many.
     """
@@ -71,7 +80,7 @@ def begins_with(graph: Graph, model: Model) -> dict[str, int]:
     most = most_replicas(len(able))
     if not able:
         rule = f"replicas must be 1 for graph {graph.name!r}, of which no operator can have more, not {wanted}"
-        raise UserError(f"{rule}: {_told(graph, reasons)}")
+        raise UserError(f"{rule}: {_listed(graph, reasons)}")
     if wanted > most:
         shared = f", which share room for {REPLICA_ROOM} more" if most < MAX_REPLICAS else ""
         raise UserError(
@@ -80,8 +89,10 @@ def begins_with(graph: Graph, model: Model) -> dict[str, int]:
     return dict.fromkeys(able, wanted)
 
 
-def _told(graph: Graph, reasons: Mapping[str, str]) -> str:
-    """Why no operator can have replicas: each reason once, those first that a user can do most about."""
+def _listed(graph: Graph, reasons: Mapping[str, str]) -> str:
+    """List the reasons why no operator can have replicas: each once, first those that a user can
+    change most easily.
+    """
     named: dict[str, list[str]] = {}
     for name, why in reasons.items():
         if (graph.operators[name].inputs, graph.operators[name].outputs) == (1, 1):
@@ -96,7 +107,7 @@ def _told(graph: Graph, reasons: Mapping[str, str]) -> str:
 
 
 def _of_operator(operator: Operator) -> str:
-    """The reason that lies in the operator itself."""
+    """Return the reason that lies in the operator itself."""
     if operator.inputs != 1 or operator.outputs != 1:
         return f"has {operator.inputs} input and {operator.outputs} output ports: replicas need one of each"
     if operator.typed is not None or not (operator.kind.stateless or operator.kind.calls_user_function):
@@ -106,7 +117,9 @@ def _of_operator(operator: Operator) -> str:
 
 
 def _between_split_and_merge(graph: Graph) -> frozenset[str]:
-    """Operators whose tuples a merge puts in order again: those upstream of one, up to its split."""
+    """Return the operators whose tuples a merge puts in order again: those upstream of it, up to
+    its split.
+    """
     senders: dict[str, list[str]] = {}
     for source, target in graph.streams:
         senders.setdefault(target.operator, []).append(source.operator)

@@ -1,1 +1,3 @@
-"""The engine on real threads: Cython over small C++ headers. `README.md` beside this file is its map."""
+"""The engine on real threads: Cython over small C++ headers. `README.md` beside this file is its
+map.
+"""

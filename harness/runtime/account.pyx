@@ -1,4 +1,4 @@
-"""What became of every tuple: the end of the oracle, drawn up when no thread runs any more (ONCE)."""
+"""Account of every tuple: the end of the oracle, made when no thread runs any more (ONCE)."""
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
@@ -25,9 +25,11 @@ from harness.engine.sample import Totals
 
 
 def account_of(Plan plan, bint started, stuck, state):
-    """Compare what was sent with what arrived and what was left behind, tuple by tuple and operator by operator.
+    """Compare the tuples sent with those that arrived and those left behind, tuple by tuple and
+    operator by operator.
 
-    `stuck`: threads that did not end, as text; `state`: the counters at the end. Returns harness.engine.Totals.
+    `stuck`: threads that did not end, as text; `state`: the counters at the end. Returns
+    harness.engine.Totals.
     """
     cdef Run* run = plan.run
     cdef Operator* op
@@ -45,11 +47,11 @@ def account_of(Plan plan, bint started, stuck, state):
     longest = 0
     error = next((call.error for call in plan.states.calls if call.error), None)
     if error is None and plan.policy is not None:
-        error = plan.policy.told(refused_by_policy(run)) or deadlock_of(run) or None
+        error = plan.policy.problem(refused_by_policy(run)) or deadlock_of(run) or None
     # final punctuation may get through where tuples, or other punctuation, were given up
     drained = started and run.open_operators.load(memory_order_acquire) == 0 and not run.gave_up.load(memory_order_acquire)
     for i in range(run.operator_count):
-        if plan.operators[i].kind is NATIVE:  # told also if another one never returned
+        if plan.operators[i].kind is NATIVE:  # reported even if another one never returned
             native = <NativeState*> run.operators[i].own
             if native.error.load(memory_order_acquire) != 0:
                 error = _failure(plan.operators[i], native.error.load(memory_order_acquire), f"tuple {native.failed_at}")
@@ -134,7 +136,9 @@ def account_of(Plan plan, bint started, stuck, state):
 
 
 def _failure(operator, answer, when):
-    """What is told of a compiled function that has returned a number below 0: what that means, if the function says so."""
+    """Return the error of a compiled function that has returned a number below 0, with its meaning
+    if the function has one.
+    """
     function = operator.native if operator.typed is None else operator.typed.function
     meaning = getattr(function, "meanings", {}).get(answer)
     did = f"returned {answer}" if meaning is None else f"failed, since {meaning}"
@@ -142,7 +146,9 @@ def _failure(operator, answer, when):
 
 
 cdef uint64_t _left_behind(Run* run, uint32_t index, uint64_t* fingerprints):
-    """Data tuples in a queue and given up before it; adds the fingerprints of those in the queue."""
+    """Data tuples in a queue and given up before it; adds the fingerprints of those in the
+    queue.
+    """
     cdef Port* port = &run.ports[index]
     cdef uint64_t i, count = port.given_up.load(memory_order_acquire)
     cdef Tuple* tuple_
@@ -176,7 +182,9 @@ cdef void _is_made(Tuple* tuple_, void* argument) noexcept nogil:
 
 
 cdef _left_in_slots(Run* run, uint32_t co, Operator* op, list left_at, uint64_t* fingerprints):
-    """Tuples in the hands of replicas: taken from their port and not worked on, or worked on and not yet sent (replicas.hpp)."""
+    """Tuples in slots of replicas: taken from their port and not worked on, or worked on and not
+    yet sent (replicas.hpp).
+    """
     cdef InSlots slots
     cdef uint32_t i
     slots.op, slots.taken, slots.made, slots.fingerprints = op, 0, 0, 0

@@ -1,19 +1,25 @@
-# balance.pyx - `threaded_split` and `elastic_load_balance`: each tuple goes into the next buffer that has room.
+# balance.pyx - `threaded_split` and `elastic_load_balance`: each tuple goes into the next buffer
+# that has room.
 #
-#   buffer   before each output port: a threaded port like any other (dedicated.pyx), whose thread passes its tuples on and so executes
-#            what is behind it. All that is here is the side that fills them.
-#   active   the first so many output ports, which alone get tuples. The thread of another one empties its buffer and sleeps, as any thread
-#            does whose queue is empty; punctuation is pushed to every port and wakes it.
-#   full     buffers are left out. Where all active ones are full the thread waits until one is half empty, or more become active. Meanwhile
-#            they count as full (engine.pyx): a sender that is faster than all workers would fill each slot that gets free, were it not
-#            that a switch of threads shall be worth many tuples.
+#   buffer   before each output port: a threaded port like any other (dedicated.pyx), whose thread
+#            passes its tuples on and so executes the operators behind it. This file has only the
+#            side that fills the buffers.
+#   active   the first output ports, which alone get tuples. The thread of another one empties its
+#            buffer and sleeps, as any thread does whose queue is empty; punctuation is pushed to
+#            every port and wakes it.
+#   full     full buffers are skipped. If all active ones are full the thread waits until one is
+#            half empty, or more become active. Meanwhile they count as full (engine.pyx). The
+#            thread does not fill each slot as it gets free, because a switch of threads should be
+#            worth many tuples.
 #
-# One thread at a time fills the buffers, so what it knows of a buffer's room can only get better: a push of as many tuples as there is room
-# for never waits, and tuples are dealt in rounds. ORDER holds for each port, since a round ends before the next one begins.
+# One thread at a time fills the buffers, so the room that it has seen in a buffer can only grow: a
+# push of as many tuples as there is room for never waits, and tuples are dealt in rounds. ORDER
+# holds for each port, since a round ends before the next one begins.
 #
-# No lost wake-up: BalanceState::freed changes after there is room, before its waiter is woken. The waiter reads it first, then looks at
-# the buffers, then sleeps while it is the same. All buffers full means that each is going to be emptied, and the thread that has
-# emptied one changes the word before it sleeps. Edge FREED: that change (release) -> the waiter's read (acquire).
+# No lost wake-up: BalanceState::freed changes after there is room, before its waiter is woken. The
+# waiter reads it first, then looks at the buffers, then sleeps while it is the same. All buffers
+# full means that each is going to be emptied, and the thread that has emptied one changes the word
+# before it sleeps. Edge FREED: that change (release) -> the waiter's read (acquire).
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
@@ -33,7 +39,8 @@ cdef int32_t balance(Operator* op, Worker* worker, Tuple* first, uint32_t count)
         ways = look_for_room(op, state, count - place, &most)
         if ways == 0:
             if worker.stop.load(memory_order_acquire):
-                send(worker, &op.routes[0], slot(first, stride, place), stride, count - place)  # which gives them up
+                # which gives them up
+                send(worker, &op.routes[0], slot(first, stride, place), stride, count - place)
                 return HANDLED
             wait_for_room(op, worker, state)
             waited = True
@@ -55,7 +62,10 @@ cdef void send(Worker* worker, Route* route, Tuple* first, size_t spacing, uint3
 
 
 cdef uint32_t look_for_room(Operator* op, BalanceState* state, uint32_t wanted, uint32_t* most) noexcept nogil:
-    """The active ports, from the one whose turn it is, whose buffers have room; at most `wanted`, for each at most `most` tuples."""
+    """Put into `state.ways` the active ports whose buffers have room, from the one whose turn it
+    is, and return their number: `wanted` at most. `most` becomes the tuples that each of them has
+    room for.
+    """
     cdef uint32_t active = state.active.load(memory_order_relaxed)
     cdef uint32_t turn = op.turn if op.turn < active else 0
     cdef uint32_t i, way, ways = 0, share = (wanted + active - 1) // active
@@ -111,7 +121,9 @@ cdef void wait_for_room(Operator* op, Worker* worker, BalanceState* state) noexc
 
 
 cdef void set_active(BalanceState* state, uint32_t active) noexcept nogil:
-    """From the next tuple on; a thread that waits for room looks at the buffers of these ports. Anybody."""
+    """Set the number of active ports, from the next tuple on; a thread that waits for room sees the
+    new ports. Any thread may call it.
+    """
     state.active.store(active, memory_order_release)
     state.freed.fetch_add(1, memory_order_acq_rel)  # FREED
     state.room.wake_all()

@@ -1,22 +1,30 @@
-# barrier.pyx - takes a tuple of each input and sends one (C-Stream s2.3). This is the event-driven version of the paper's appendix: whoever
-# brings a tuple comes here with it, by whichever input, under whichever threading model.
+# barrier.pyx - takes a tuple of each input and sends one (C-Stream s2.3). This is the event-driven
+# version of the paper's appendix: the thread that brings a tuple by any input calls the barrier,
+# under every threading model.
 #
-#   held       each input has a ring of its own. That of input 0 holds whole tuples, which go on; of the others a header is all that is
-#              needed, for their value. One ring is always empty: what is complete goes on at once.
-#   room       who finds the ring of its input full waits right here, and does not take more from the queue before it (BOUND). The lock is
-#              free meanwhile: others bring what is missing. A co-routine, which reads all its inputs itself, takes no more than there is
-#              room for (coroutine.pyx).
-#   over       an input has ended and its ring is empty. All that is held, and all that still comes, is taken for nothing (ENDS).
+#   held       each input has a ring of its own. That of input 0 holds whole tuples, which go on;
+#              those of the others hold only headers, for the value. One ring is always empty: a
+#              complete set of tuples goes on at once.
+#   room       a thread that finds the ring of its input full waits in this file, and takes no more
+#              from the queue before it (BOUND). The lock is free meanwhile, so that others can
+#              bring the missing tuples. A co-routine, which reads all its inputs itself, takes no
+#              more than there is room for (coroutine.pyx).
+#   over       an input has ended and its ring is empty. All tuples held, and all that still come,
+#              are dropped (ENDS).
 #
-# No deadlock. Inputs that share a source get the same number of its tuples (graph_barriers.py), so they differ by what is on its way:
-# in queues, and in the hands of operators that send both ways, a batch in each. There is room for those in a ring (layout.py). So
-# where one is full while another is empty, tuples for the other are in queues that lead there; inputs without a common source wait for
-# that source. Somebody executes those queues, for who waits here, or for room on its way here, is in the hands of one port upstream of a
-# barrier, and the pool has a thread for each of them and one more (FREE; least_threads in models.py).
+# No deadlock. Inputs that share a source get the same number of its tuples (graph_barriers.py), so
+# they differ by what is on its way: in queues, and in operators that send both ways, a batch in
+# each. There is room for those in a ring (layout.py). So where one is full while another is empty,
+# tuples for the other are in queues that lead there; inputs without a common source wait for that
+# source. Some thread executes those queues: each thread that waits here, or for room on its way
+# here, executes one port upstream of a barrier, and the pool has a thread for each of these ports
+# and one more (FREE; least_threads in models/pool.py).
 #
-# ORDER: one thread at a time brings tuples by a stream, and holds on to the rest of its batch while it waits.
+# ORDER: one thread at a time brings tuples by a stream, and holds on to the rest of its batch while
+# it waits.
 #
-# The oracle ends here, and begins anew: what comes is checked as at a sink, with the paths of its input; what goes on counts as sent.
+# The oracle ends here and starts again: tuples that come are checked as at a sink, with the paths
+# of their input; those that go on count as sent.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp cimport bool
@@ -67,21 +75,23 @@ cdef int32_t barrier(Operator* op, Worker* worker, Tuple* first, uint32_t count)
 
 
 cdef uint32_t room_of_input(Operator* op, uint32_t input_) noexcept nogil:
-    """Tuples of an input that it would take without a wait. Whoever asks is alone with it."""
+    """Return the tuples of an input that it would take without a wait. The caller is alone with the
+    operator (ALONE).
+    """
     cdef BarrierState* state = <BarrierState*> op.own
     cdef BarrierInput* of = &state.inputs[input_]
     return <uint32_t> MAX_BATCH if state.over else <uint32_t> (of.ring.capacity() - of.ring.size_guess())
 
 
 cdef void check(Worker* worker, BarrierState* state, BarrierInput* input_, Tuple* first, uint32_t count) noexcept nogil:
-    """As at a sink, but for latency."""
+    """Check tuples as at a sink, without latency."""
     cdef uint32_t i
     for i in range(count):
         state.fingerprints += check_end(input_[0], state[0], slot(first, worker.run.stride, i), worker.run.payload)
 
 
 cdef void send_complete(Operator* op, Worker* worker, BarrierState* state) noexcept nogil:
-    """Send on what all inputs have."""
+    """Send on the tuples that all inputs have."""
     cdef BarrierInput* lead = state.inputs
     cdef size_t stride = worker.run.stride
     cdef uint32_t i, count
@@ -148,7 +158,9 @@ cdef void input_ended(Operator* op, Worker* worker) noexcept nogil:
 
 
 cdef bool mark_barrier(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
-    """Window punctuation ends here: whose window would a tuple be in that comes of several? Its order is checked as at a sink."""
+    """End a window punctuation: a tuple made of several inputs is in no single window. Its order is
+    checked as at a sink.
+    """
     cdef BarrierState* state = <BarrierState*> op.own
     cdef BarrierInput* input_ = &state.inputs[worker.input]
     state.windows += 1
@@ -157,7 +169,9 @@ cdef bool mark_barrier(Operator* op, Worker* worker, Tuple* mark) noexcept nogil
 
 
 cdef void wait_for_others(Operator* op, Worker* worker, uint32_t* round_) noexcept nogil:
-    """Until somebody has brought tuples, perhaps. The operator's lock is free meanwhile, and held again on return."""
+    """Wait a while for tuples of other inputs. The operator's lock is free meanwhile, and held
+    again on return.
+    """
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
     worker.at.store(0, memory_order_relaxed)
     if op.lock != NULL:

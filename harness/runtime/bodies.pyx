@@ -13,7 +13,8 @@ from harness.errors import RunFailed
 
 cdef extern from *:
     """
-    static thread_local const void* millrace_executes = nullptr;  // the run whose operators this thread executes
+    // The run whose operators this thread executes.
+    static thread_local const void* millrace_executes = nullptr;
     static void millrace_begins(const void* run) { millrace_executes = run; }
     static bool millrace_is_of(const void* run) { return millrace_executes == run; }
     """
@@ -35,7 +36,8 @@ cdef enum:
 
 
 cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0:
-    """Start the threads of some workers from `first` on, at most `count`, without the interpreter's lock; returns how many.
+    """Start the threads of some workers from `first` on, at most `count`, without the interpreter's
+    lock; returns how many.
 
     Raises RunFailed if the system refuses the first of them, or memory for one.
     """
@@ -65,7 +67,9 @@ cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0
 
 
 cdef bint is_thread_of(Run* run) noexcept nogil:
-    """Whether the caller is an operator of the run: it must not wait for the run's threads, of which it has one."""
+    """Return True if the caller is an operator of the run: it must not wait for the run's threads,
+    because it is on one.
+    """
     return is_of(run)
 
 
@@ -82,8 +86,8 @@ cdef void* body(void* argument) noexcept nogil:
 
 
 cdef void with_interpreter(Worker* worker) noexcept nogil:
-    """The interpreter keeps what it knows of a thread while a call is open; else every `with gil` would make and destroy that, for
-    microseconds."""
+    """Run a body inside an open call of the interpreter, which then keeps the thread's state. Else
+    every `with gil` would make and destroy that state, which takes microseconds."""
     with gil:
         with nogil:
             worker.body(worker)

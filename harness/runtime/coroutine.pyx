@@ -1,21 +1,28 @@
-# coroutine.pyx - operators that are co-routines: sources, and all that have a queue before their ports (C-Stream s3).
+# coroutine.pyx - operators that are co-routines: sources, and all that have a queue before their
+# ports (C-Stream s3).
 #
-#   thread_body     picks a co-routine that can go on, as the policy says, and executes it until it lets go of the thread
-#   operator_body   the loop of every operator: waits until one of its ports has tuples, and takes a batch of each that has
-#   replica_body    the same of an operator that may have replicas (native/replicas.hpp)
+#   thread_body     picks a co-routine that can go on, as the policy says, and executes it until it
+#                   lets go of the thread
+#   operator_body   the loop of every operator: waits until one of its ports has tuples, and takes a
+#                   batch of each that has
+#   replica_body    the loop of an operator that may have replicas (native/replicas.hpp)
 #   source_body     (manual.pyx) the loop of a source
 #
-# States, wake-ups and policies are in native/coroutines.hpp; native/coroutine_run.hpp says what co-routines see of a run. Each has
-# a Worker of its own, so that the way of a tuple (submit.pyx) is the same as on a thread. Where that waits, the co-routine does,
-# and its thread goes on with another one. It never waits with a lock in its hands: no co-routine's operator has one (layout.py).
+# States, wake-ups and policies are in native/coroutines.hpp; native/coroutine_run.hpp connects
+# co-routines with a run. Each has a Worker of its own, so that the way of a tuple (submit.pyx) is
+# the same as on a thread. Where a thread would wait, the co-routine waits, and its thread goes on
+# with another one. It never waits while it holds a lock: no co-routine's operator has one
+# (layout.py).
 #
-# Who reads from a queue need not be told of each batch: it is told as the thread of a threaded port is (dedicated.pyx), when a quarter of
-# the queue waits, or before the sender lets go of its thread. A switch is then worth many tuples.
+# The reader of a queue is not woken for each batch. It is woken as the thread of a threaded port is
+# (dedicated.pyx), when a quarter of the queue waits, or before the sender lets go of its thread. A
+# switch is then worth many tuples.
 #
-# Users' code runs on the thread's own stack, which is as large as any thread's, and on which the interpreter knows its way.
+# Users' code runs on the thread's own stack, which is as large as any thread's, and which the
+# interpreter can use.
 #
-# A queue may also be fed by the thread of a threaded port, and a threaded port by a co-routine: each side waits in its own way, and each
-# wakes both.
+# A queue may also be fed by the thread of a threaded port, and a threaded port by a co-routine:
+# each side waits in its own way, and each wakes both.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -150,7 +157,8 @@ cdef void* operator_body(void* argument) noexcept nogil:
                 worker.born_ns = (<StampsOf*> port.stamps).at(port.ring.head().load(memory_order_relaxed)).born_ns
             worker.taken += count
             if port.ring.capacity() < MAX_BATCH:
-                # what was taken out of a queue takes no room in it (Algorithm 3): of a short one it would else leave none
+                # tuples taken out of a queue take no room in it (Algorithm 3); in a short queue
+                # they would leave none
                 memcpy(worker.taken_out, first, count * port.ring.stride())
                 release(worker.run, port, count)
                 take(worker, port, <Tuple*> worker.taken_out, count)
@@ -173,7 +181,9 @@ cdef void release(Run* run, Port* port, uint32_t count) noexcept nogil:
 
 
 cdef void choose_inputs(Worker* worker, uint32_t inputs) noexcept nogil:
-    """A barrier waits at those of its ports for whose tuples it has room: it alone can make room, so it must never wait for that."""
+    """Let a barrier wait at those ports for whose tuples it has room: it alone can make room, so it
+    must never wait for room.
+    """
     cdef uint32_t i
     cdef Port* port
     for i in range(inputs):
@@ -208,7 +218,9 @@ cdef void* replica_body(void* argument) noexcept nogil:
 
 
 cdef bint is_first(Worker* worker) noexcept nogil:
-    """Whether all that the operator's replicas send before what this one sends has gone downstream."""
+    """Return True if all tuples that the operator's replicas send before this one's have gone
+    downstream.
+    """
     return of(worker.run).first(worker)
 
 
@@ -216,7 +228,7 @@ cdef uint32_t send_in_turn(Worker* worker, Tuple* first, uint32_t count) noexcep
     return of(worker.run).send(worker, first, count)
 
 
-# -- queues -------------------------------------------------------------------------------------------------------------------------
+# -- queues ----------------------------------------------------------------------------------------
 
 
 cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
@@ -232,12 +244,14 @@ cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
 
 
 cdef void announce(Run* run, Port* port) noexcept nogil:
-    """The port has tuples of which its co-routine has not been told."""
+    """Wake the port's co-routine, if it waits, for tuples that were published without a wake-up."""
     of(run).written(port.index)
 
 
 cdef void stamp(Worker* worker, Port* port, uint32_t count) noexcept nogil:
-    """Before `count` tuples are pushed. What a thread sends is taken for new."""
+    """Stamp `count` tuples before they are pushed. Tuples from a thread, not a co-routine, count as
+    born now.
+    """
     cdef int64_t born_ns = worker.born_ns if worker.resumed else now_ns()
     (<StampsOf*> port.stamps).stamp(
         port.ring.tail().load(memory_order_relaxed), port.ring.head().load(memory_order_acquire), count, born_ns, now_ns
@@ -249,7 +263,8 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
     cdef uint64_t head = port.ring.head().load(memory_order_acquire)
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
     if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
-        wait_a_little(worker, round_)  # not full: another sender is copying its tuples in, and does not stop while it does
+        # not full: another sender is copying its tuples in, and does not stop while it does
+        wait_a_little(worker, round_)
         return
     hand_over(worker)
     of(worker.run).written(port.index)
@@ -313,17 +328,21 @@ cdef void tuples_taken(Run* run, Port* port) noexcept nogil:
 
 
 cdef void another_sender(Worker* worker, Port* port) noexcept nogil:
-    """Who has sent has been woken for that, perhaps, and has left room: another one waits."""
+    """Wake another sender that waits for room, because the one that was woken for it has sent and
+    left room.
+    """
     of(worker.run).written_by_one_of(port.index)
     if port.room != NULL and port.room.somebody_guess() and port.ring.size_guess() < port.ring.capacity():
         port.room.wake_one()
 
 
-# -- what else co-routines wait for -------------------------------------------------------------------------------------------------
+# -- what else co-routines wait for ----------------------------------------------------------------
 
 
 cdef void wait_for_merge(Worker* worker, MergeState* merge, uint32_t order) noexcept nogil:
-    """Until the tuple that the merge passes on next is `order`, or a later one; or there is room for what it still has to send."""
+    """Wait until the merge passes on tuple `order` or a later one next, or there is room for a
+    tuple still to be sent.
+    """
     hand_on(worker)
     lack_rooms(worker)
     of(worker.run).wait_for_merge(worker, merge, order)
@@ -335,7 +354,9 @@ cdef void merge_advanced(Run* run, MergeState* merge) noexcept nogil:
 
 
 cdef void wait_for_buffers(Worker* worker, Operator* op) noexcept nogil:
-    """Until one of the active buffers of a balancing operator has room; or there is some for what it still has to send."""
+    """Wait until an active buffer of a balancing operator has room, or there is room for a tuple
+    still to be sent.
+    """
     hand_on(worker)
     lack_rooms(worker)
     of(worker.run).wait_for_buffers(worker, op)
@@ -351,17 +372,17 @@ cdef void sleep_until(Worker* worker, int64_t time_ns) noexcept nogil:
 
 
 cdef void need(Worker* worker, uint32_t i, uint32_t count) noexcept nogil:
-    """What the next wait_for is for at input port i; 0: nothing."""
+    """Set the tuples that the next wait_for needs at input port i; 0: none."""
     of(worker.run).need(worker, i, count)
 
 
 cdef void wait_for(Worker* worker, bint any_) noexcept nogil:
-    """Until all ports have what is needed, or one of them, or that cannot be any more."""
+    """Wait until all ports, or `any_` one, have the tuples needed, or never will."""
     of(worker.run).wait_for(worker, any_)
 
 
 cdef int64_t born_ns_of(Port* port, uint64_t place) noexcept nogil:
-    """Of the tuple at that place of a queue with stamps."""
+    """Return the birth time of the tuple at a place of a queue with stamps [ns]."""
     return (<StampsOf*> port.stamps).at(place).born_ns
 
 
@@ -370,11 +391,11 @@ cdef void check_for_preemption(Worker* worker) noexcept nogil:
 
 
 cdef void on_thread(Worker* worker, OnThread call, void* argument) noexcept nogil:
-    """Has something done on the stack of the thread that executes the co-routine."""
+    """Call a function on the stack of the thread that executes the co-routine."""
     of(worker.run).on_thread(worker, call, argument)
 
 
-# -- the engine's side --------------------------------------------------------------------------------------------------------------
+# -- the engine's side -----------------------------------------------------------------------------
 
 
 cdef void end_coroutines(Run* run) noexcept nogil:
@@ -390,24 +411,28 @@ cdef bint somebody_ready(Run* run) noexcept nogil:
 
 
 cdef int prepare_thread(Worker* worker) except -1:
-    """Before a thread of the pool begins, which takes no memory from then on. Raises MemoryError if the system refuses it."""
+    """Prepare a thread of the pool before it begins: from then on it takes no memory. Raises
+    MemoryError if the system refuses it.
+    """
     of(worker.run).prepare_thread(worker.co)
     return 0
 
 
 cdef size_t replica_bytes(Run* run, uint32_t co) noexcept nogil:
-    """What prepare_replicas takes."""
+    """Return the bytes that prepare_replicas takes."""
     return of(run).replica_bytes(co)
 
 
 cdef int prepare_replicas(Run* run, uint32_t co) except -1:
-    """Take the memory for tuples in their hands, before an operator has two; once. Raises MemoryError if the system refuses it."""
+    """Take the memory for replicas' tuples, once, before an operator has two. Raises MemoryError if
+    the system refuses it.
+    """
     of(run).prepare_replicas(co)
     return 0
 
 
 cdef bint judging(Run* run, uint32_t thread) noexcept nogil:
-    """Whether a user's policy has the thread."""
+    """Return True if the thread is inside a user's policy."""
     return of(run).judging(thread)
 
 
@@ -449,18 +474,21 @@ cdef bint seems_deadlocked(Run* run) noexcept nogil:
 
 
 cdef str deadlock_of(Run* run):
-    """Who waits for what, if the run was found to be deadlocked; else ""."""
+    """Return which operator waits for what, if the run was found to be deadlocked; else ""."""
     return of(run).deadlock().decode()
 
 
 cdef int refused_by_policy(Run* run) noexcept nogil:
-    """The index of the operator of which the policy's score was not a number; -1: there is none."""
+    """Return the index of the operator whose score by the policy was not a number; -1: there is
+    none.
+    """
     cdef const Operator* op = of(run).refused_by_policy()
     return -1 if op == NULL else <int> op.index
 
 
 cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_bytes, bint users_code) except -1:
-    """The co-routines of a layout, before any thread. The run's operators, ports and workers are there already.
+    """Make the co-routines of a layout, before any thread. The run's operators, ports and workers
+    exist already.
 
     `users_code`: functions of users run on their stacks.
 

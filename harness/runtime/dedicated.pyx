@@ -1,23 +1,28 @@
-# dedicated.pyx - threaded ports: an input port with a queue and a thread that executes it and nothing else (P17 s2.2). Every port has one
-# under the dedicated model; under the others those that the user has asked for.
+# dedicated.pyx - threaded ports: an input port with a queue and a thread that executes only that
+# port (P17 s2.2). Every port is one under the dedicated model; under the others those that the user
+# has asked for.
 #
-# A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one would take the core from the
-# one it waits for. What such a system spends its time on is the switch between threads, so the rules below make each switch worth
-# many tuples:
+# A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one
+# would take the core from the one it waits for. Such a system spends its time on switches between
+# threads, so the rules below make each switch worth many tuples:
 #
-#   both       look a while before they sleep where every thread has a CPU to itself: there a switch gains nothing (Run::patience).
-#   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when `wake_at` tuples wait, or else before it
-#              goes to sleep or ends itself (wake_owed), so nothing is ever left lying. Where several threads send the same
-#              way, under an operator's lock, each wakes at once.
-#   producer   sleeps when the queue is full, on Port::room. The consumer wakes one when half the queue is free, at the latest when
-#              it is empty and the consumer goes to sleep; a producer that was woken and leaves room behind wakes the next.
+#   both       look a while before they sleep where every thread has a CPU to itself: there a switch
+#              gains nothing (Run::patience).
+#   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when
+#              `wake_at` tuples wait, or else before it goes to sleep or ends itself (wake_owed), so
+#              no tuple stays in the queue. Where several threads send the same way, under an
+#              operator's lock, each wakes at once.
+#   producer   sleeps when the queue is full, on Port::room. The consumer wakes one when half the
+#              queue is free, at the latest when it is empty and the consumer goes to sleep; a
+#              producer that was woken and leaves room behind wakes the next.
 #
-# No lost wake-up: every decision to sleep is made by Parking::sleep_while, which looks again after announcing itself (edge ANNOUNCE),
-# and before a consumer sleeps it calls wake_one itself, not by guess. A guess orders nothing: a thread that has just stored an index may
-# look for sleepers before its store is seen, and miss one that sleeps on the old index. It guesses again at its next batch, and the last
-# one is followed by that wake_one. Nobody sleeps for ever: along a stream, a sleeping producer
-# has a full queue before it, so its consumer is awake or sleeps on a full queue further down; the last one is a sink, which never
-# waits for room.
+# No lost wake-up: every decision to sleep is made by Parking::sleep_while, which looks again after
+# announcing itself (edge ANNOUNCE), and before a consumer sleeps it calls wake_one itself, not by
+# guess. A guess orders nothing: a thread that has just stored an index may look for sleepers before
+# its store is seen, and miss one that sleeps on the old index. It guesses again at its next batch,
+# and the last one is followed by that wake_one. No thread sleeps for ever: along a stream, a
+# sleeping producer has a full queue before it, so its consumer is awake or sleeps on a full queue
+# further down; the last one is a sink, which never waits for room.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_acq_rel, memory_order_acquire, memory_order_relaxed
@@ -65,14 +70,18 @@ cdef void* port_body(void* argument) noexcept nogil:
 
 
 cdef void wake_producer(Port* port) noexcept nogil:
-    """Who fills several buffers watches a word that is common to them, not the head of one queue (balance.pyx)."""
+    """Wake a producer that waits for room. One that fills several buffers watches a word common to
+    them (balance.pyx).
+    """
     if port.freed != NULL:
         port.freed.fetch_add(1, memory_order_acq_rel)  # FREED
     port.room.wake_one()
 
 
 cdef bint unchanged(Run* run, const atomic[uint64_t]& word, uint64_t seen) noexcept nogil:
-    """Whether the other side has still not moved, after a while if this thread has a CPU to itself: to sleep and wake takes longer."""
+    """Return True if the other side has not moved. A thread with a CPU to itself looks for a while
+    first: sleeping and waking takes longer.
+    """
     cdef uint32_t _
     for _ in range(run.patience):
         if word.load(memory_order_acquire) != seen:
@@ -85,7 +94,8 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
     cdef uint64_t head = port.ring.head().load(memory_order_acquire)
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
     if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
-        wait_a_little(worker, round_)  # not full: another producer is copying its tuples in, which is soon done
+        # not full: another producer is copying its tuples in, which is soon done
+        wait_a_little(worker, round_)
         return
     hand_over(worker)
     port.arrivals.wake_one()

@@ -1,5 +1,6 @@
-# derived.pyx - what follows from a layout and from the queues that are on, and so is found again whenever a queue comes or goes: contexts
-# (native/contexts.hpp) and sizes of batches (native/sizes.hpp). Both engines have theirs from here; who gets one deletes it.
+# derived.pyx - contexts (native/contexts.hpp) and sizes of batches (native/sizes.hpp). Both follow
+# from a layout and from the queues that are on, so they are computed again whenever a queue comes
+# or goes. Both engines get theirs here; the caller deletes them.
 
 from libc.stdint cimport uint32_t
 

@@ -1,7 +1,9 @@
-# disciplines.pyx - what a threading model is to the tuples that pass: one record a kind of queue (harness.models.Queue).
+# disciplines.pyx - the behaviour of each kind of queue (harness.models.Queue): one record for each,
+# with the wait at a full queue, the steps after a push, and the loop of its threads.
 #
-# A port that is called has none. A new model is one more record, the body of its threads, and a class of harness/models.py, which says
-# which ports get such queues. The simulator has the same records in simulator/native/disciplines.hpp.
+# A port that is called has none. A new model is one more record, the body of its threads, and a
+# class of harness/models.py, which says which ports get such queues. The simulator has the same
+# records in simulator/native/disciplines.hpp.
 
 from harness.runtime cimport coroutine, dedicated, dynamic
 from harness.runtime.native cimport Discipline

@@ -1,43 +1,57 @@
 # dynamic.pyx - scheduler threads that execute any scheduled input port (P17 s4.1).
 #
-# Next port   front of the list of ready ports -> its consumer flag -> drain it -> at the back of the list if tuples are left, or new ones
-#             may come before its turn (lingers). No port is ready: a few yields, then sleep until one is (ready_ports.hpp).
-# Full queue  the producer does not wait for a scheduler thread: it drains a quarter of that queue itself, and tries again (reschedule).
-# Suspended   a scheduler thread whose level was taken away sleeps as soon as it is done with a batch (P17 s4.1.2, s4.2.3).
+# Next port   front of the list of ready ports -> its consumer flag -> drain it -> at the back of
+#             the list if tuples are left, or new ones may come before its turn (lingers). No port
+#             is ready: a few yields, then sleep until one is (ready_ports.hpp).
+# Full queue  the producer does not wait for a scheduler thread: it drains a quarter of that queue
+#             itself, and tries again (reschedule).
+# Suspended   a scheduler thread whose level was taken away sleeps as soon as it is done with a
+#             batch (P17 s4.1.2, s4.2.3).
 #
-# READY: a port with tuples is on the list, or in the hands of somebody who will look at it again. Port::ready is 1 from the push that made
-# it so until the thread that took it from the list has found it empty and does not put it back. A port that is taken from the list while
-# another thread drains it is left to that thread, which looks again when it lets go (release). Why no tuple is left lying is said in
-# ready_flag.hpp.
+# READY: a port with tuples is on the list, or held by a thread that will look at it again.
+# Port::ready is 1 from the push that made it so until the thread that took it from the list has
+# found it empty and does not put it back. A port that is taken from the list while another thread
+# drains it is left to that thread, which looks again when it lets go (release). ready_flag.hpp
+# explains why no tuple is forgotten.
 #
-# A push has to set Port::ready, but need not at once: while the port seems to be on the list anyway it is put off until the thread sends
-# elsewhere, has drained what it is draining, waits, enters users' code, or has done a batch that is not cheap (Worker::unannounced). A look
-# that was wrong, because the port was just being found empty, costs the time of a drain of cheap tuples at worst.
+# A push has to set Port::ready, but need not at once: while the port seems to be on the list anyway
+# it is put off until the thread sends elsewhere, has drained what it is draining, waits, enters
+# users' code, or has done a batch that is not cheap (Worker::unannounced). A look that was wrong,
+# because the port was just being found empty, costs the time of a drain of cheap tuples at worst.
 #
-# Where two threads meet, the loser goes elsewhere instead of trying harder: a flag or a list entry that somebody else has is work that
-# somebody else does. Per drain a thread touches the shared list twice (LOCAL); all else that it writes is its own or the port's.
+# Where two threads meet, the loser goes elsewhere and does not try again: the thread that has the
+# flag or the list entry does the work. Per drain a thread touches the shared list twice (LOCAL);
+# all else that it writes is its own or the port's.
 #
-# Lingering. Where a source splits its tuples over many cheap ports, each gets a few at a time, and one thread keeps up with it: every port
-# would be found empty, leave the list, and come back for the next few tuples, at the price of lines that go from core to core for each of
-# them. So a port that had tuples stays for one turn more, without tuples, and is served by then, or leaves. What stayed for nothing does
-# not stay the next WARY times: in a graph that is nearly idle a thread would look in vain, and wake another to look in vain. Nobody sleeps
-# over a port that stays: it is on the list, and whoever put it there looks for the next one at once.
+# Lingering. Where a source splits its tuples over many cheap ports, each gets a few at a time, and
+# one thread keeps up with it: every port would be found empty, leave the list, and come back for
+# the next few tuples, at the price of lines that go from core to core for each of them. So a port
+# that had tuples stays for one turn more, without tuples, and is served by then, or leaves. A port
+# that stayed in vain does not stay the next WARY times: in a graph that is nearly idle a thread
+# would look in vain, and wake another to look in vain. No port that stays is forgotten by sleeping
+# threads: it is on the list, and the thread that put it there looks for the next one at once.
 #
-# Rests. A thread that keeps up with such ports so well that it finds a few tuples at a time is at work on the very lines that producers
-# fill next, and each waits for the other with every tuple. Cheap tuples then take several times as long as in batches. So a thread that
-# has found less than a batch of them at a port that stays leaves the queues alone for REST_NS, and finds more. Where tuples come seldom
-# ports do not stay, and nobody rests.
+# Rests. A thread that keeps up with such ports so well that it finds a few tuples at a time is at
+# work on the very lines that producers fill next, and each waits for the other with every tuple.
+# Cheap tuples then take several times as long as in batches. So a thread that has found less than a
+# batch of them at a port that stays leaves the queues alone for REST_NS, and finds more. Where
+# tuples come seldom ports do not stay, and no thread rests.
 #
-# Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as long as there are empty ports, and an
-# idle thread polls. A drain hands an operator up to 32 tuples at once (submit.pyx), and is bounded, so that an ever-full port does not
-# hold its thread for ever (IBM's implementation does that too), and a port of expensive tuples no longer than about a millisecond.
+# Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as
+# long as there are empty ports, and an idle thread polls. A drain hands an operator up to 32 tuples
+# at once (submit.pyx), and is bounded, so that an ever-full port does not hold its thread for ever
+# (IBM's implementation does that too), and a port of expensive tuples no longer than about a
+# millisecond.
 #
-# Who wakes a sleeper. A source's thread does for each port that it makes ready. A scheduler thread that is about to look for a port itself
-# need not: one tuple a time is carried through the graph by one thread. It does when it has more to do first, which may be the rest of a
-# tuple that takes long, or has found that more than one port is ready. One sleeper is woken at a time, and wakes the next when it has a
-# port: a thread for each of many ports that seldom have tuples would do little else than fall asleep and be woken (ready_ports.hpp).
+# Waking sleepers. A source's thread wakes one for each port that it makes ready. A scheduler thread
+# that is about to look for a port itself does not: then one thread carries one tuple at a time
+# through the graph. It wakes one if it has more to do first, which may be the rest of a slow tuple,
+# or if it has found that more than one port is ready. One sleeper is woken at a time, and wakes the
+# next when it has a port: a thread for each of many ports that seldom have tuples would do little
+# else than fall asleep and be woken (ready_ports.hpp).
 #
-# Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and work stealing (P17 s3, s4.1.4).
+# Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and
+# work stealing (P17 s3, s4.1.4).
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
@@ -74,7 +88,9 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
         announce(worker)
         worker.at.store(0, memory_order_relaxed)
         port.consuming.unlock()
-        if stays or port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1. What it misses clear() sees
+        # this thread still owns the port: Port::ready is 1. If this check misses a push, clear()
+        # sees it
+        if stays or port.ring.size_guess() > 0:
             run.ready.push(port.index)
         elif port.ready.clear(port.ring, port.consuming):  # READY
             put_back(worker, port)
@@ -92,14 +108,15 @@ cdef void rest() noexcept nogil:
 
 
 cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil:
-    """Execute the port on about `most` tuples of its queue, fewer if it runs empty or, `yielding`, if the thread is suspended.
+    """Execute the port on about `most` tuples of its queue, fewer if it runs empty or, `yielding`,
+    if the thread is suspended.
 
-    Returns how many it were. The caller holds the consumer flag.
+    Returns their number. The caller holds the consumer flag.
     """
     cdef Tuple* first
     cdef uint32_t count
     cdef uint64_t done = 0
-    cdef bint slow = worker.slow  # a drain within a drain: what is done behind it is as slow as before
+    cdef bint slow = worker.slow  # in a drain within a drain: the outer one is as slow as before
     while done < most:
         count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
@@ -130,7 +147,9 @@ cdef void put_back(Worker* worker, Port* port) noexcept nogil:
 
 
 cdef Port* next_port(Worker* worker) noexcept nogil:
-    """P17 Figure 5, findWork: a port from the list, its consumer flag held; NULL when the run is over."""
+    """Return a port from the list, its consumer flag held; NULL when the run is over (P17 Figure 5,
+    findWork).
+    """
     cdef Run* run = worker.run
     cdef Port* port
     cdef uint32_t index, misses = 0
@@ -175,16 +194,20 @@ cdef void suspend(Worker* worker) noexcept nogil:
     worker.rest.store(SUSPENDED, memory_order_release)
     worker.pause.sleep_while(worker.suspended, 1, worker.stop)
     worker.asleep.stop()
-    if not worker.stop.load(memory_order_acquire):  # woken for the end of the run it executes nothing more
+    # woken for the end of the run it executes nothing more
+    if not worker.stop.load(memory_order_acquire):
         worker.rest.store(AWAKE, memory_order_relaxed)
 
 
 cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogil:
-    """P17 Figure 6, reSchedule(), one round of its loop: drain the queue that is in the way, if nobody else does."""
+    """Drain the queue that is in the way, unless another thread does: one round of the loop of P17
+    Figure 6, reSchedule().
+    """
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
     worker.at.store(0, memory_order_relaxed)
     announce(worker)
-    # The flag of an empty queue is left alone: who waits for it, to switch the queue off, could miss it for ever.
+    # The flag of an empty queue is left alone: else a thread that waits for it, to switch the queue
+    # off, could miss it for ever.
     if port.ring.size_guess() > 0 and port.consuming.try_lock():
         worker.reschedules.add(1)
         drain(worker, port, rescheduled(port.ring.capacity(), port.most.load(memory_order_relaxed)), False)
@@ -198,10 +221,13 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
 
 
 cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
-    """For what another thread holds, perhaps for ever: the pool counts it as blocked meanwhile (pool.pyx)."""
+    """Wait for something that another thread holds, perhaps for ever: the pool counts this thread
+    as blocked meanwhile (pool.pyx).
+    """
     hand_over(worker)
     worker.rest.store(BLOCKED, memory_order_relaxed)
-    if round_[0] < SPINS:  # what is over within a microsecond is not worth two looks at the clock
+    # a wait of less than a microsecond is not worth two readings of the clock
+    if round_[0] < SPINS:
         spin(round_)
     else:
         worker.idle.start()
@@ -211,7 +237,9 @@ cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
 
 
 cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
-    """The port has tuples. Where it seems to be on the list already, that is made sure of later (announce)."""
+    """Put a port that got tuples on the list. If it seems to be there already, that is made sure of
+    later (announce).
+    """
     cdef Port* port = target.port
     if not port.ready.seems_set():
         put_on_list(worker, port)
@@ -221,7 +249,9 @@ cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
 
 
 cdef void announce(Worker* worker) noexcept nogil:
-    """What was put off, before the thread waits, sleeps, or enters what may take long."""
+    """Put on the list the port that was put off, before the thread waits, sleeps, or enters code
+    that may take long.
+    """
     cdef Port* port = worker.unannounced
     if port != NULL:
         worker.unannounced = NULL

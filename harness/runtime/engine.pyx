@@ -1,4 +1,6 @@
-"""Python's face of the runtime: start the threads of a plan, read their counters, change it while it runs, end the run."""
+"""Python's face of the runtime: start the threads of a plan, read their counters, change it while
+it runs, end the run.
+"""
 
 import atexit
 import math
@@ -60,26 +62,33 @@ LONGEST_WAIT_S = 1e6
 """The longest period of a sample, and the longest time that stop() waits [s]: eleven days."""
 
 SHORTEST_GRACE_S = 2.0
-"""What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
+"""Shortest time that a thread has to notice the end of the run before it counts as stuck [s]."""
 
 GRACE_S = 10.0
-"""The same of a run that nobody stops: its start was broken off, or its engine was dropped [s]."""
+"""Time for the same if the run is not stopped by a call: its start was broken off, or its engine
+was dropped [s].
+"""
 
 RUNNING = weakref.WeakSet()
-"""Engines that were started and that nobody has stopped."""
+"""Engines that were started and have not been stopped."""
 
 
 DEADLOCKED_AFTER_S = 1.0
-"""After which a run that seems to be deadlocked counts as such, where threads that no scheduler knows of execute ports [s]."""
+"""Time after which a run that seems deadlocked counts as such, if threads outside the co-routines'
+scheduler execute ports [s].
+"""
 
 
-@cython.no_gc_clear  # the collector of cycles must leave it whole while threads run: __dealloc__ ends them
+# the collector of cycles must leave it whole while threads run: __dealloc__ ends them
+@cython.no_gc_clear
 cdef class RuntimeEngine:
     """Runs `graph` once under `model`; see harness.engine.Engine for what each method promises.
 
-    Any thread of the process that started it may call any method. One at a time starts or stops the run (`turn`), and the pool has a lock
-    of its own; all else only reads, or stores single words. A stop ends by the strictest terms of all who ask for one (`_ask`). In a
-    process that was forked meanwhile there are no threads, and locks may be held for ever: there nothing is touched, and nothing is freed.
+    Any thread of the process that started it may call any method. One at a time starts or stops the
+    run (`turn`), and the pool has a lock of its own; all else only reads, or stores single words. A
+    stop ends by the strictest terms of all calls that ask for one (`_ask`). A process that was
+    forked meanwhile has no threads, and locks may be held for ever: there nothing is touched, and
+    nothing is freed.
 
     Parameters
     ----------
@@ -108,8 +117,10 @@ cdef class RuntimeEngine:
     cdef bint starting, started
     cdef int process  # that started it; 0: none has
     cdef int64_t started_ns
-    cdef object turn  # held by the thread that starts or stops the run; a signal's handler may stop it within either
-    cdef double drain_until, grace_s, end_by  # terms of the stop [s]: when it gives up draining, what threads are given then, and its end
+    # held by the thread that starts or stops the run; a signal's handler may stop it within either
+    cdef object turn
+    # terms of the stop [s]: when it gives up draining, the time that threads then have, and its end
+    cdef double drain_until, grace_s, end_by
     cdef double halted  # since when nothing has moved [s]; below 0: something has
     cdef uint64_t moved  # batches that had been put into queues by then
     cdef dict before  # the counters at the end of the last sample
@@ -128,7 +139,8 @@ cdef class RuntimeEngine:
         if replicas_by_law:
             for index, co in self.co_of.items():
                 if index in self.plan.layout.replicas:
-                    self.plan.make_room_for_replicas(index, co)  # now: a law could do nothing about a refusal
+                    # now: a law could do nothing about a refusal
+                    self.plan.make_room_for_replicas(index, co)
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind is ELASTIC_LOAD_BALANCE}
 
     @property
@@ -169,7 +181,9 @@ cdef class RuntimeEngine:
                 self.starting = False
 
     cdef _start_threads(self):
-        """Sources last: until every other thread is there, no tuple is sent. Between threads it looks whether it shall end."""
+        """Start the threads, sources last, so that no tuple is sent before every other thread runs.
+        A stop breaks it off.
+        """
         cdef uint32_t sources = 0, begin, end
         if self.plan.layout.pool_threads > 0:
             self.pool.set_level(self.plan.layout.pool_threads)
@@ -209,7 +223,9 @@ cdef class RuntimeEngine:
                 set_replicas(run, co, wanted)
 
     def living_replicas(self):
-        """By name: co-routines that operators which may have replicas have at the moment, those that are to leave included."""
+        """Return the co-routines that each operator which may have replicas has now, by name,
+        including those about to leave.
+        """
         cdef Run* run = self.plan.run
         check_process("living_replicas", self.process)
         return {self.plan.operators[index].name: living_replicas(run, self.co_of[index]) for index in self.plan.layout.replicas}
@@ -267,7 +283,8 @@ cdef class RuntimeEngine:
         while left > 0 and not run.over.load(memory_order_acquire):
             with nogil:
                 run.ended.sleep_for(min(left, 100_000_000), run.over)
-            PyErr_CheckSignals()  # no line of Python is executed here, before which the interpreter would look
+            # no line of Python is executed here, before which the interpreter would look
+            PyErr_CheckSignals()
             left = deadline - now_ns()
             if not run.over.load(memory_order_acquire):
                 self.pool.review()
@@ -329,7 +346,9 @@ cdef class RuntimeEngine:
         return seconds, self._submitted() - self.before["submitted"]
 
     def layout(self):
-        """What the layout has, by name: operators that need a lock, and queues (of which input port) that several threads fill."""
+        """Return, by name, the operators that need a lock, the ports with queues, and those whose
+        queue several threads fill.
+        """
         cdef Run* run = self.plan.run
         cdef uint32_t i
         layout = self.plan.layout
@@ -341,7 +360,9 @@ cdef class RuntimeEngine:
         }
 
     def forge(self, str port, sequences):
-        """Put tuples that no source sent into the queue of `port`, before the start: a fault, so that tests can see the oracle find it."""
+        """Put tuples that no source sent into the queue of `port`, before the start: a fault for
+        tests of the oracle.
+        """
         cdef Run* run = self.plan.run
         cdef Tuple* forged = <Tuple*> self.plan.states.block(run.stride)
         cdef uint32_t queue = self.plan.layout.queue_of_port[[str(name) for name in self.plan.layout.input_ports].index(port)]
@@ -366,7 +387,8 @@ cdef class RuntimeEngine:
         self._ask(drain, timeout_s)
         with self.turn:
             if self.totals is None:
-                self._ask(drain, timeout_s)  # again: who had the turn before may have been interrupted, and its terms forgotten
+                # again: the call before may have been interrupted, and the terms forgotten
+                self._ask(drain, timeout_s)
                 try:
                     totals = self._stop()
                 except BaseException:
@@ -378,19 +400,25 @@ cdef class RuntimeEngine:
         return self.totals
 
     cdef void _request_end(self, bint drain) noexcept:
-        """An operator wants the run to end, which cannot be before it returns: whoever stops the run from outside has its account."""
+        """Ask for the end of the run, from an operator, which must return first. A call of stop()
+        from outside returns the account.
+        """
         self.plan.run.finishing.store(True, memory_order_release)
         if not drain:
             end_run(self.plan.run)
 
     def _end(self):
-        """The interpreter is about to end, and nobody has stopped the run: what is in operators has SHORTEST_GRACE_S to return."""
+        """End a run that was not stopped before the interpreter ends: its operators have
+        SHORTEST_GRACE_S to return.
+        """
         if self.totals is None and self.process == getpid():
             self._request_end(False)
             self.stop(False, 0.0)
 
     cdef void _look_for_deadlock(self) noexcept:
-        """Where only co-routines execute operators their scheduler knows at once (coroutines.hpp)."""
+        """Find a deadlock of co-routines if other threads execute ports too; else their scheduler
+        finds it (coroutines.hpp).
+        """
         cdef Run* run = self.plan.run
         cdef uint64_t moved = 0
         cdef uint32_t i
@@ -409,7 +437,9 @@ cdef class RuntimeEngine:
         self.drain_until = self.grace_s = self.end_by = math.inf
 
     cdef _ask(self, bint drain, double timeout_s):
-        """Whoever stops the run now keeps to these terms too, so that all who ask have their answer within their own time."""
+        """Add the terms of a call of stop(): the stop keeps to the strictest ones, so that each
+        caller is answered in its own time.
+        """
         now = time.monotonic()
         cdef double drain_until = now + timeout_s if drain else now, grace_s = max(timeout_s, SHORTEST_GRACE_S)
         self.drain_until = min(self.drain_until, drain_until)
@@ -427,7 +457,9 @@ cdef class RuntimeEngine:
                     run.ended.sleep_for(50_000_000, run.over)
                 PyErr_CheckSignals()
                 if not run.over.load(memory_order_acquire):
-                    with suppress(RunFailed):  # that the system refuses one more thread now must not keep this run from its end
+                    # that the system refuses one more thread now must not keep this run from its
+                    # end
+                    with suppress(RunFailed):
                         self.pool.review()
             end_run(run)
         stuck = self._join(self.grace_s)
@@ -436,31 +468,36 @@ cdef class RuntimeEngine:
         return totals if totals.error or problem is None else replace(totals, error=problem)
 
     def _connectors(self, does):
-        """The callables of typed operators that are to be told when a run begins and ends (harness/connectors)."""
+        """Return the callables of typed operators that have the method `does`, "open" or "close"
+        (harness/connectors).
+        """
         functions = [operator.typed.function for operator in self.plan.layout.operators if operator.typed is not None]
         return [function for function in functions if callable(getattr(function, does, None))]
 
     def _close(self):
-        """Close all connectors; returns what went wrong."""
+        """Close all connectors; returns the text of the first error, or None."""
         problem = None
         for connector in self._connectors("close"):
             try:
                 connector.close()
-            except RunFailed as told:
-                problem = problem or str(told)
+            except RunFailed as error:
+                problem = problem or str(error)
         return problem
 
     def __dealloc__(self):
         if not self.started or self.totals is not None:
             return
-        if self.process != getpid():  # threads that are not here may hold locks, or seem to wait: what they use is never freed
+        # threads that are not here may hold locks, or seem to wait: what they use is never freed
+        if self.process != getpid():
             Py_INCREF(self.plan)
             Py_INCREF(self.profiler)
             return
-        # the collector of cycles may have freed Python operators before it came here: none may be called once others get the GIL
+        # the collector of cycles may have freed Python operators before it came here: none may be
+        # called once others get the GIL
         self.plan.run.failed.store(True, memory_order_release)
         end_run(self.plan.run)
-        if is_thread_of(self.plan.run):  # an operator had the last reference: its thread cannot wait for its own end
+        # an operator had the last reference: its thread cannot wait for its own end
+        if is_thread_of(self.plan.run):
             self._let_go()
             return
         try:
@@ -479,13 +516,15 @@ cdef class RuntimeEngine:
         for i in range(self.plan.run.worker_count):
             self.plan.run.workers[i].thread.abandon()
 
-    # -- reading ------------------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     cdef double _fill(self, uint32_t queue):
         return self.plan.run.ports[queue].ring.size_guess() / <double> self.plan.run.ports[queue].ring.capacity()
 
     cdef _balance(self, uint32_t index, list now, list before):
-        """A period of an elastic_load_balance operator; `now` and `before`: tuples through each operator."""
+        """A period of an elastic_load_balance operator; `now` and `before`: tuples through each
+        operator.
+        """
         cdef Operator* op = &self.plan.run.operators[index]
         cdef BalanceState* state = <BalanceState*> op.own
         cdef uint32_t active = state.active.load(memory_order_relaxed)
@@ -501,7 +540,7 @@ cdef class RuntimeEngine:
         return Balance(active=active, ports=op.outputs, submitted=submitted, congestion=congestion)
 
     cdef _replicas(self):
-        """Of each operator; empty where there are no co-routines."""
+        """Return the replicas of each operator; empty without co-routines."""
         layout = self.plan.layout
         if not layout.policy:
             return ()
@@ -533,7 +572,8 @@ cdef class RuntimeEngine:
         cdef uint32_t i
         cdef uint64_t sent = 0, received = 0, count
         cdef vector[uint64_t] latency
-        time_s = (now_ns() - self.started_ns) / 1e9  # first: counting takes milliseconds where operators are many
+        # first: counting takes milliseconds where operators are many
+        time_s = (now_ns() - self.started_ns) / 1e9
         submitted = self._submitted()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         processed = []
@@ -568,7 +608,9 @@ cdef class RuntimeEngine:
         }
 
     def _join(self, double grace_s):
-        """Wait for the threads to end, until `end_by` at most; the names of those that did not, with the operator that holds them."""
+        """Wait for the threads to end, until `end_by` at most. Returns the names of those that did
+        not, with the operator that holds each.
+        """
         cdef Run* run = self.plan.run
         cdef uint32_t i, at
         stuck = []
@@ -589,13 +631,16 @@ cdef class RuntimeEngine:
                     where = f" in policy {self.plan.policy.name!r}"
                 stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()
-                Py_INCREF(self.plan)  # for ever: the thread may come back, even while the interpreter is torn down
+                # for ever: the thread may come back, even while the interpreter is torn down
+                Py_INCREF(self.plan)
         return stuck
 
 
 @atexit.register
 def _end_all():
-    """End the runs that nobody has stopped, while the interpreter still executes what their operators call."""
+    """End the runs that were not stopped, while the interpreter can still execute the code that
+    their operators call.
+    """
     for engine in list(RUNNING):
         engine._end()
 
@@ -617,7 +662,9 @@ def _utilisation(before, now):
 
 
 def kernel_ns(unsigned int cost, int rounds=9, unsigned int tuples=20_000):
-    """Nanoseconds that an operator of `cost` FLOP takes for a tuple, in batches as large as they come: the median of `rounds`."""
+    """Nanoseconds that an operator of `cost` FLOP takes for a tuple, in batches as large as they
+    come: the median of `rounds`.
+    """
     cdef char[MAX_BATCH * 64] memory
     cdef Tuple* first = <Tuple*> memory
     cdef unsigned int i
@@ -635,7 +682,9 @@ def kernel_ns(unsigned int cost, int rounds=9, unsigned int tuples=20_000):
 
 
 def ns_per_flop(int rounds=9, unsigned int flop=200_000):
-    """Nanoseconds of one dependent multiply, the unit of an operator's cost: the median of `rounds` measurements."""
+    """Nanoseconds of one dependent multiply, the unit of an operator's cost: the median of `rounds`
+    measurements.
+    """
     cdef double factor = opaque_one(), value = 1.5
     cdef int64_t begin, end
     times = []

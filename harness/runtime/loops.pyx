@@ -1,18 +1,24 @@
-# loops.pyx - operators with a loop of their own, which ask for the tuples that they need (C-Stream s2.3, Algorithms 1 to 3).
+# loops.pyx - operators with a loop of their own, which ask for the tuples that they need (C-Stream
+# s2.3, Algorithms 1 to 3).
 #
-#   loop_body   a co-routine: the operator's function, then the end of its streams, then what it has left at its input ports
-#   wait        until enough tuples are there; it does not let go of the thread where they are
-#   pop, push   of one tuple each. Pushed ones are collected, and those of all output ports are sent together: when those of one port are a
-#               batch, before the co-routine stops for anything, and when they are due (native/coarse_clock.hpp)
+#   loop_body   a co-routine: the operator's function, then the end of its streams, then what it has
+#               left at its input ports
+#   wait        waits until enough tuples are there; it keeps the thread if they are there already
+#   pop, push   of one tuple each. Pushed ones are collected, and those of all output ports are sent
+#               together: when those of one port are a batch, before the co-routine stops for
+#               anything, and when they are due (native/coarse_clock.hpp)
 #
-# A compiled function runs on the co-routine's stack, so it may wait wherever it is. python_loops.pyx has those in Python.
+# A compiled function runs on the co-routine's stack, so it may wait wherever it is.
+# python_loops.pyx has those in Python.
 #
-# The oracle. Nobody knows which tuples a loop makes of those it takes. So a tuple ends where it is popped, checked as at a sink, and
-# what is pushed begins there: each output port numbers its tuples and fills their payloads as a source does, and what arrives behind it is
-# held against that (ONCE, ORDER). Typed tuples are checked and sealed as everywhere (typed.pyx).
-# What a loop leaves behind when it returns ends there too, once its streams have.
+# The oracle. It cannot know which tuples a loop makes of those it takes. So a tuple ends where it
+# is popped, checked as at a sink, and a pushed tuple begins there: each output port numbers its
+# tuples and fills their payloads as a source does, and the tuples that arrive behind it are
+# compared with that (ONCE, ORDER). Typed tuples are checked and sealed as everywhere (typed.pyx).
+# Tuples that a loop leaves behind when it returns end there too, once its streams have.
 #
-# A loop returns when a wait has said that it is over, or when the run is. Else it would silently take what is still to come.
+# A loop may return when a wait has said that it is over, or when the run is. Else it would silently
+# drop the tuples still to come.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
@@ -55,7 +61,7 @@ from harness.runtime.typed cimport take as take_typed
 from harness.runtime.users cimport control_value
 
 
-# -- what a loop does ---------------------------------------------------------------------------------------------------------------
+# -- a loop's calls --------------------------------------------------------------------------------
 
 
 cdef bint stopped(LoopState* state) noexcept nogil:
@@ -63,12 +69,16 @@ cdef bint stopped(LoopState* state) noexcept nogil:
 
 
 cdef bint has(LoopInput* from_, uint32_t count) noexcept nogil:
-    """Whether so many tuples wait. It looks at the queue, whose line a sender writes to, only if it has not seen as many before."""
+    """Return True if `count` tuples wait. It reads the queue, whose line a sender writes to, only
+    if it has not seen as many before.
+    """
     return from_.looked >= from_.place() + from_.marks + count or from_.at_hand() >= count
 
 
 cdef int32_t verdict_on(LoopState* state, bint any_) noexcept nogil:
-    """Of what `counts` ask for: DONE, it is there; OVER, it never will be; or BLOCKED."""
+    """Return DONE if the tuples that `counts` ask for are there, OVER if they never will be, or
+    BLOCKED.
+    """
     cdef uint32_t i, count
     cdef LoopInput* from_
     cdef bint later = False
@@ -140,11 +150,14 @@ cdef void release(LoopState* state, LoopInput* from_, uint32_t count) noexcept n
 
 
 cdef void compact(LoopState* state, LoopInput* from_) noexcept nogil:
-    """Makes room: as many tuples as it waits for do not fit beside the punctuations, whose place among them is then not checked."""
+    """Make room if the tuples that it waits for do not fit beside the punctuations. Their place
+    among the tuples is then not checked.
+    """
     cdef uint32_t count, first
     cdef uint64_t capacity = from_.port.ring.capacity()
     cdef Tuple* front
-    from_.port.ring.front(capacity, &front)  # so that the ring has seen all that it has looked at, and lets go of it
+    # so that the ring has seen all that it has looked at, and lets go of it
+    from_.port.ring.front(capacity, &front)
     count = from_.compact((<SinkState*> state.op.own).windows)
     first = <uint32_t> min(<uint64_t> count, capacity - from_.port.ring.head().load(memory_order_relaxed) % capacity)
     if first > 0:
@@ -154,7 +167,9 @@ cdef void compact(LoopState* state, LoopInput* from_) noexcept nogil:
 
 
 cdef Tuple* pop(LoopState* state, LoopInput* from_) noexcept nogil:
-    """The next tuple, which stays where it is until the next pop or wait; null if none is there. Punctuations before it end here."""
+    """Return the next tuple, which stays in place until the next pop or wait; null if there is
+    none. Punctuations before it end here.
+    """
     cdef Operator* op = state.op
     cdef Tuple* tuple_
     while True:
@@ -191,7 +206,9 @@ cdef uint32_t filled(LoopState* state, uint32_t output) noexcept nogil:
 
 
 cdef bint enter(LoopState* state, uint32_t output) noexcept nogil:
-    """The typed tuple in the room of an output port is complete; whether the port's slots are full."""
+    """Complete the typed tuple in the room of an output port. Returns True if the port's slots are
+    full.
+    """
     return enter_typed(state.op.typed, output, state.born_ns, state.outputs[output].most)
 
 
@@ -222,7 +239,8 @@ cdef void begin_port(LoopState* state, uint32_t output) noexcept nogil:
     cdef Worker* worker = state.worker
     cdef uint32_t i, count = out.filled
     out.filled = 0
-    if worker.run.over.load(memory_order_acquire):  # cut short: what came before may have been given up, so this is not sent
+    # cut short: what came before may have been given up, so this is not sent
+    if worker.run.over.load(memory_order_acquire):
         worker.run.gave_up.store(True, memory_order_relaxed)
         return
     for i in range(count):
@@ -234,7 +252,9 @@ cdef void begin_port(LoopState* state, uint32_t output) noexcept nogil:
 
 
 cdef void let_go(LoopState* state) noexcept nogil:
-    """Before its co-routine stops for anything: of what was pushed, and of all slots but the one of the tuple popped last."""
+    """Send the pushed tuples, and give back all slots but that of the last popped tuple, before the
+    co-routine stops for anything.
+    """
     cdef LoopInput* from_
     cdef uint32_t i
     for i in range(state.context.inputs):
@@ -251,7 +271,7 @@ cdef void fail(LoopState* state) noexcept nogil:
     end_run(state.worker.run)
 
 
-# -- the co-routine -----------------------------------------------------------------------------------------------------------------
+# -- the co-routine --------------------------------------------------------------------------------
 
 
 cdef void* loop_body(void* argument) noexcept nogil:
@@ -285,7 +305,8 @@ cdef void begin_to_end(Worker* worker, LoopState* state) noexcept nogil:
     if stopped(state):
         deliver_all(state)  # gives it up
         return
-    run.open_operators.fetch_add(1, memory_order_acq_rel)  # its streams end here; it has ended when those into it have
+    # its streams end here; it has ended when those into it have
+    run.open_operators.fetch_add(1, memory_order_acq_rel)
     deliver_all(state)
     close_operator(worker, op)
     worker.at.store(op.index + 1, memory_order_relaxed)
@@ -314,7 +335,7 @@ cdef void check_end(LoopState* state) noexcept nogil:
 
 
 cdef void absorb(LoopState* state) noexcept nogil:
-    """What still comes after the function has returned."""
+    """Take the tuples that still come after the function has returned."""
     cdef uint32_t i, open_
     cdef LoopInput* from_
     while not stopped(state):
@@ -331,7 +352,7 @@ cdef void absorb(LoopState* state) noexcept nogil:
         wait_for(state.worker, True)
 
 
-# -- compiled -----------------------------------------------------------------------------------------------------------------------
+# -- compiled --------------------------------------------------------------------------------------
 
 
 cdef int32_t refuse(LoopState* state, const char* text) noexcept nogil:
@@ -341,7 +362,7 @@ cdef int32_t refuse(LoopState* state, const char* text) noexcept nogil:
 
 
 cdef bint lacks(LoopState* state, uint32_t port, uint32_t count, const char* call, const char* kind) noexcept nogil:
-    """Whether a call is refused: there is no such port, or the function has returned."""
+    """Return True if a call is refused: there is no such port, or the function has returned."""
     cdef char[200] text
     if not state.running:
         snprintf(text, sizeof(text), "%s: its run has returned", call)
@@ -429,7 +450,7 @@ cdef int32_t c_push(millrace_loop* context, uint32_t port, double value) noexcep
 
 
 cdef void c_send(millrace_context* context, uint32_t output) noexcept nogil:
-    """What a function calls when it has written a typed tuple."""
+    """Send the typed tuple that the function has written."""
     cdef LoopState* state = (<TypedState*> context).op.loop
     if lacks(state, output, state.context.outputs, b"send", b"output"):
         return
@@ -448,11 +469,13 @@ cdef double c_control(millrace_loop* context) noexcept nogil:
     return control_value((<LoopState*> context).op)
 
 
-# -- before the run -----------------------------------------------------------------------------------------------------------------
+# -- before the run --------------------------------------------------------------------------------
 
 
 cdef int make_loop(States states, Operator* op, object operator, object layout) except -1:
-    """The state of an operator with a loop of its own, once it has that of a sink, and of a typed operator if it is one."""
+    """Make the state of a loop operator, once it has that of a sink, and of a typed operator if it
+    is one.
+    """
     cdef LoopState* state = make_array[LoopState](1)
     cdef LoopOutput* out
     cdef uint32_t i

@@ -1,9 +1,10 @@
-# manual.pyx - a source's own thread: makes tuples and submits them. Under the manual model that is all there is: everything downstream of
-# the source is executed by calls from here (P17 s2.2). The other models give sources the same thread; it ends at the first queue. The
-# coroutine model makes a co-routine of it.
+# manual.pyx - a source's own thread: makes tuples and submits them. Under the manual model there is
+# nothing else: everything downstream of the source is executed by calls from here (P17 s2.2). The
+# other models give sources the same thread; it ends at the first queue. The coroutine model makes a
+# co-routine of it.
 #
-# A source submits up to 32 tuples at once, fewer where the region that it calls is expensive (native/sizes.hpp), and looks once a batch
-# whether it shall end.
+# A source submits up to 32 tuples at once, fewer where the region that it calls is expensive
+# (native/sizes.hpp), and checks once a batch if it has to end.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
@@ -39,7 +40,8 @@ cdef void* source_body(void* argument) noexcept nogil:
             count = <uint32_t> most
             for i in range(1, count):
                 slot(source.buffer, run.stride, i).born_ns = 0
-            source.buffer.born_ns = now_ns()  # one clock reading a batch: its first tuple is the sample
+            # one clock reading a batch: its first tuple is the sample
+            source.buffer.born_ns = now_ns()
         worker.born_ns = source.buffer.born_ns
         worker.at.store(op.index + 1, memory_order_relaxed)
         tuple_ = source.buffer
@@ -50,9 +52,10 @@ cdef void* source_body(void* argument) noexcept nogil:
         worker.taken += count
         deliver(worker, op.routes, source.buffer, count)
         batches += 1
-        if batches % BATCHES_IN_SILENCE == 0:  # its tuples may all have been for others than those who still wait for a word
+        # its tuples may all have gone to other threads than those that still wait to be woken
+        if batches % BATCHES_IN_SILENCE == 0:
             hand_over(worker)
-        elif count < source.room:  # a region that takes its time
+        elif count < source.room:  # a slow region
             announce(worker)
         if source.window > 0 and source.sent % source.window == 0:
             send_window(worker, op, source)

@@ -6,10 +6,11 @@ from typing import Any
 
 
 def numba_room_and_send() -> tuple[Any, Any]:
-    """The functions `room(context, output)` and `send(context, output)`, to be called by operators that numba compiles.
+    """Return the functions `room(context, output)` and `send(context, output)` for operators that
+    numba compiles.
 
-    `room` returns where the next tuple for an output port is to be written, for `numba.carray`; `send` sends it
-    (native/millrace.h).
+    `room` returns the address for the next tuple of an output port, for `numba.carray`; `send`
+    sends that tuple (native/millrace.h).
     """
     from numba import types
 

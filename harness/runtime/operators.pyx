@@ -1,9 +1,10 @@
 # operators.pyx - what each kind of operator does with a batch of tuples.
 #
-# A kernel works on the tuples where they lie and returns the output port to which all of them go on; one that sends tuples
-# different ways, keeps or drops them delivers them itself and returns HANDLED. Its batch is never empty and holds data tuples
-# only. It runs alone (ALONE), so its state needs no atomics. A mark kernel does the same for a window punctuation, which then goes out
-# of every output port.
+# A kernel works on the tuples where they lie and returns the output port to which all of them go
+# on; one that sends tuples different ways, keeps or drops them delivers them itself and returns
+# HANDLED. Its batch is never empty and holds data tuples only. It runs alone (ALONE), so its state
+# needs no atomics. A mark kernel does the same for a window punctuation, which then goes out of
+# every output port.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -60,7 +61,7 @@ cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) n
     source.sent += 1
 
 
-# -- work ---------------------------------------------------------------------------------------------------------------------------
+# -- work ------------------------------------------------------------------------------------------
 
 
 cdef int32_t work(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
@@ -79,7 +80,9 @@ cdef int32_t work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t
 
 
 cdef void multiply_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """What a tuple costs depends on its sequence number: `bursty cost` of the ElasticLoadBalance tests."""
+    """Multiply at a cost that depends on a tuple's sequence number: `bursty cost` of the
+    ElasticLoadBalance tests.
+    """
     cdef BurstState* bursts = <BurstState*> op.own
     cdef uint64_t place
     cdef uint32_t i, stretch
@@ -105,7 +108,9 @@ cdef int32_t selective_work_in_bursts(Operator* op, Worker* worker, Tuple* first
 
 
 cdef int32_t filter_(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """Passes on a share of the tuples, the same ones in every run. Those that pass stay in runs: neighbours go on together."""
+    """Passes on a share of the tuples, the same ones in every run. Those that pass stay in runs:
+    neighbours go on together.
+    """
     cdef Chosen* chosen = op.chosen
     cdef size_t stride = worker.run.stride
     cdef uint32_t i, start = 0
@@ -132,11 +137,13 @@ cdef void pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) no
     worker.at.store(op.index + 1, memory_order_relaxed)
 
 
-# -- one of several ways ------------------------------------------------------------------------------------------------------------
+# -- one of several ways ---------------------------------------------------------------------------
 
 
 cdef int32_t round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """Each tuple goes to the next output port; those of a batch that go the same way are sent there together."""
+    """Each tuple goes to the next output port; those of a batch that go the same way are sent there
+    together.
+    """
     cdef uint32_t i, turn = op.turn, outputs = op.outputs
     cdef uint32_t ways = min(count, outputs)
     cdef Target* before = worker.begun
@@ -165,7 +172,9 @@ cdef int32_t split(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
 
 
 cdef int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """All tuples of a key go the same way, so that a replica sees all of the keys that it has (C-Stream s4.2)."""
+    """Send all tuples of a key the same way, so that a replica sees all tuples of its keys
+    (C-Stream s4.2).
+    """
     cdef SplitState* state = <SplitState*> op.own
     cdef uint32_t i, way
     cdef Tuple* tuple_
@@ -182,9 +191,11 @@ cdef int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t c
 
 
 cdef void wait_for_merge(Operator* op, Worker* worker, uint32_t count) noexcept nogil:
-    """A slow branch, or a rare key, holds up the merge while others run ahead: not further than there are slots for them (BOUND).
+    """Wait for a slow branch, or a rare key, that holds up the merge: others run ahead only as far
+    as it has slots (BOUND).
 
-    Meanwhile this thread executes scheduled ports between the two, as one does before a full queue; they are downstream of here.
+    Meanwhile this thread executes scheduled ports between the two, as one does before a full queue;
+    they are downstream of here.
     """
     cdef SplitState* state = <SplitState*> op.own
     cdef Port* port
@@ -208,7 +219,9 @@ cdef void wait_for_merge(Operator* op, Worker* worker, uint32_t count) noexcept 
 
 
 cdef bool mark_split(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
-    """It goes every way, with its place among the tuples and a number by which the merge knows that it is the same one."""
+    """Send a window punctuation every way, with its place among the tuples and a number by which
+    the merge recognises its copies.
+    """
     cdef SplitState* state = <SplitState*> op.own
     state.marks += 1
     mark.order = op.order
@@ -221,14 +234,15 @@ cdef int32_t pass_through(Operator* op, Worker* worker, Tuple* first, uint32_t c
     return 0
 
 
-# -- merge --------------------------------------------------------------------------------------------------------------------------
+# -- merge -----------------------------------------------------------------------------------------
 
 
 cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """Passes tuples on in the order of their numbers; those that come early wait in slots of their own.
+    """Passes tuples on in the order of their numbers; those that come early wait in slots of their
+    own.
 
-    BOUND: a tuple is at most as early as there are slots: the split waits before it gets further ahead (wait_for_merge), while the run goes
-    on.
+    BOUND: a tuple is at most as early as there are slots: the split waits before it gets further
+    ahead (wait_for_merge), while the run goes on.
     """
     cdef MergeState* state = <MergeState*> op.own
     cdef size_t stride = worker.run.stride
@@ -250,7 +264,8 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
                 pass_on(op, worker, slot(first, stride, start), i - start)
             start = i + 1
             if tuple_.order - next_ > state.mask:
-                if worker.run.over.load(memory_order_acquire):  # cut short, the split lets all go on: there is no slot for this one
+                # in a run cut short the split does not wait: there is no slot for this one
+                if worker.run.over.load(memory_order_acquire):
                     state.given_up += 1
                     worker.given_up_fingerprints += fingerprint(tuple_.sequence) * op.copies
                     worker.run.gave_up.store(True, memory_order_relaxed)
@@ -288,7 +303,8 @@ cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexc
             pass_mark(worker, op, state.mark)
         most = <uint32_t> MAX_BATCH if state.waiting.size_guess() == 0 else min(<uint32_t> MAX_BATCH, waiting.order - next_)
         place = next_ & <uint32_t> state.mask
-        ready = 0  # tuples that lie side by side and are next, up to the end of the slots or a punctuation
+        # tuples that lie side by side and are next, up to the end of the slots or a punctuation
+        ready = 0
         while ready < most and place + ready <= state.mask and state.present[place + ready]:
             state.present[place + ready] = 0
             ready += 1
@@ -300,12 +316,15 @@ cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexc
 
 
 cdef bool mark_merge(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
-    """A window punctuation comes once from every branch. The first one waits until the tuples before it have passed.
+    """A window punctuation comes once from every branch. The first one waits until the tuples
+    before it have passed.
 
-    That puts it at its place: whichever branch brings the tuple behind it has brought the punctuation before. First ones come in
-    the order in which the split sent them, since every branch gets all.
+    That puts it at its place: whichever branch brings the tuple behind it has brought the
+    punctuation before. First ones come in the order in which the split sent them, since every
+    branch gets all.
 
-    BOUND: the tuple that is next is on a branch behind which the same punctuations queue, so no more wait here than fit into its queues.
+    BOUND: the tuple that is next is on a branch behind which the same punctuations queue, so no
+    more wait here than fit into its queues.
     """
     cdef MergeState* state = <MergeState*> op.own
     if mark.value <= state.last_mark:
@@ -315,14 +334,15 @@ cdef bool mark_merge(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
         pass_on_waiting(op, worker, state)
         if worker.run.coroutines != NULL:
             merge_advanced(worker.run, state)
-    elif worker.run.over.load(memory_order_acquire):  # cut short, a branch may have given up the one that is next
+    # cut short, a branch may have given up the one that is next
+    elif worker.run.over.load(memory_order_acquire):
         worker.run.gave_up.store(True, memory_order_relaxed)
     else:
         overrun(worker, state)
     return False
 
 
-# -- ends ---------------------------------------------------------------------------------------------------------------------------
+# -- ends ------------------------------------------------------------------------------------------
 
 
 cdef int32_t sink(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
@@ -341,7 +361,9 @@ cdef int32_t sink(Operator* op, Worker* worker, Tuple* first, uint32_t count) no
 
 
 cdef int32_t absorb(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """A control port: checked as at a sink, and the last value is there for the operator to read."""
+    """A control port: checked as at a sink, and the last value is there for the operator to
+    read.
+    """
     cdef SinkState* state = <SinkState*> op.own
     sink(op, worker, first, count)
     state.latest.store(slot(first, worker.run.stride, count - 1).value, memory_order_relaxed)
@@ -355,7 +377,7 @@ cdef bool mark_sink(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
     return False
 
 
-# -- by kind ------------------------------------------------------------------------------------------------------------------------
+# -- by kind ---------------------------------------------------------------------------------------
 
 
 cdef Kernel kernel_for(object operator) except? NULL:
@@ -393,7 +415,9 @@ cdef Kernel kernel_for(object operator) except? NULL:
 
 
 cdef MarkKernel mark_kernel_for(str kind) noexcept:
-    """What a kind of operator does with a window punctuation; NULL: nothing but to send it on."""
+    """Return the function by which a kind of operator handles a window punctuation; NULL: it only
+    sends it on.
+    """
     if kind == "split":
         return mark_split
     if kind == "merge":

@@ -1,10 +1,12 @@
 # pacing.pyx - when a source that does not run at full speed sends: at a rate, or in bursts of rate.
 #
-# Open loop: a tuple has a time at which it is meant to be sent, whatever became of those before it. It is born then, so its latency
-# includes the time for which back-pressure kept the source from sending (else the worst waits would go unseen: coordinated omission). A
-# source that is late sends what is due as fast as it can. The schedule is a row of stretches, gone through again and again: tuples at even
-# distances, full speed, or silence. Stretches follow each other in intended time too, except that one at full speed ends by the clock. What
-# is left at the end of a stretch of the way to its next tuple is left to the next stretch at a rate: short ones do not add up to more.
+# Open loop: a tuple has an intended time, which does not depend on the tuples before it. It is born
+# then, so its latency includes the time for which back-pressure kept the source from sending (else
+# the worst waits would not be measured: coordinated omission). A source that is late sends the
+# tuples that are due as fast as it can. The schedule is a cycle of stretches: tuples at even
+# distances, full speed, or silence. Stretches follow each other in intended time too, except that
+# one at full speed ends by the clock. If a stretch ends before its next tuple, the next stretch at
+# a rate begins with the rest of that gap, so that short stretches do not send more.
 
 from libc.stdint cimport INT64_MAX, int64_t, uint32_t
 from libcpp.atomic cimport memory_order_relaxed
@@ -14,11 +16,13 @@ from harness.runtime.coroutine cimport sleep_until as sleep_as_coroutine
 from harness.runtime.submit cimport hand_over
 
 cdef enum:
-    LONGEST_SLEEP_NS = 10_000_000  # then it looks whether it shall end
+    LONGEST_SLEEP_NS = 10_000_000  # then it checks if it has to end
 
 
 cdef uint32_t due(Worker* worker, SourceState* source, uint32_t most) noexcept nogil:
-    """Wait until a tuple is due; how many are, up to `most`, their times in the source's buffer. 0: look again, it may be over."""
+    """Wait until a tuple is due. Returns the number of tuples due, up to `most`, with their times
+    in the source's buffer. 0: look again, it may be over.
+    """
     cdef Pace* pace
     cdef int64_t now = now_ns(), at, end, until
     cdef uint32_t count = 0

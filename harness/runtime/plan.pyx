@@ -1,6 +1,7 @@
 """The memory of a layout: flat arrays of operators, ports and workers, and the slots of all queues.
 
-Which ports have queues, and which locks and flags can be left out, is in `layout.py`; what each kind of operator keeps, in `states.pyx`.
+Which ports have queues, and which locks and flags can be left out, is in `layout.py`; what each
+kind of operator keeps, in `states.pyx`.
 """
 
 import os
@@ -58,21 +59,23 @@ FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
 
 CO_STACK_BYTES = 64 * 1024
-"""Of a co-routine, which runs users' code on its thread's stack; memory for it is taken as it is touched. Typed operators and loops,
-which run on it, get STACK_BYTES."""
+"""Stack of a co-routine, which runs users' code on its thread's stack; memory for it is taken as it
+is touched. Typed operators and loops, which run on it, get STACK_BYTES."""
 
 STACK_BYTES = 256 * 1024
 
 USERS_STACK_KIB, LEAST_STACK_KIB, MOST_STACK_KIB = 2048, 256, 2**20
-"""Of a thread that executes users' operators or policies: unless MILLRACE_STACK_KIB says another number, and what that may be."""
+"""Stack of a thread that executes users' operators or policies, unless MILLRACE_STACK_KIB is set,
+and the limits of that number.
+"""
 
 
 @cython.no_gc_clear
 cdef class Plan:
     """Owns all memory of a run.
 
-    `limit` bounds the tuples of each source (None: no bound). Raises UserError if what the run may keep would not fit in memory, RunFailed
-    if the system refuses it.
+    `limit` bounds the tuples of each source (None: no bound). Raises UserError if the run's data
+    may not fit in memory, RunFailed if the system refuses memory.
     """
 
     def __cinit__(self, layout, limit):
@@ -111,7 +114,9 @@ cdef class Plan:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {count} queues")
 
     def _check_memory(self, what, size, why=""):
-        """Promise memory. It is taken as it is touched, so it is counted from when nothing was."""
+        """Promise memory. It is taken as it is touched, so the room is that from before the first
+        of it was taken.
+        """
         need = self.promised + size
         if need > self.room.bytes:
             others = f", besides {self.promised / 2**20:,.0f} MiB that the rest of the run needs" if self.promised > 0 else ""
@@ -119,7 +124,9 @@ cdef class Plan:
         self.promised = need
 
     cdef int make_room_for_replicas(self, uint32_t index, uint32_t co) except -1:
-        """Memory for what the replicas of an operator have in their hands, before there are two. Raises as the plan does."""
+        """Take memory for the tuples that the replicas of an operator hold, before there are two.
+        Raises as the plan does.
+        """
         if index in self.prepared:
             return 0
         size, name = replica_bytes(self.run, co), self.operators[index].name
@@ -226,7 +233,7 @@ cdef class Plan:
                 port.mode.store(CALLED, memory_order_relaxed)
 
     def _list_feeders(self):
-        """Who sends to each scheduled port: those of one port side by side."""
+        """List the targets that send to each scheduled port, those of one port side by side."""
         cdef Port* port
         cdef uint32_t i, target, place = 0
         feeding = [[] for _ in range(self.run.port_count)]
@@ -244,7 +251,9 @@ cdef class Plan:
                 place += 1
 
     def _find_contexts(self):
-        """Which ports may be called without a lock, and the shortcuts to those that begin so (modes.pyx)."""
+        """Find the ports that may be called without a lock, and set shortcuts to those that begin
+        without a queue (modes.pyx).
+        """
         cdef Port* port
         cdef uint32_t i, j
         self.run.contexts = contexts_of(self.layout)
@@ -256,7 +265,7 @@ cdef class Plan:
                     set_shortcut(port.feeders[j])
 
     def _make_states(self, limit):
-        """What the operators keep."""
+        """Make the states of the operators."""
         cdef uint32_t i
         cdef SplitState* state
         layout = self.layout
@@ -271,7 +280,8 @@ cdef class Plan:
             if operator.kind is WORK and not operator.costs and operator.selectivity == 1.0:
                 continue
             if operator.reentrant and self.run.operators[i].lock != NULL:
-                # where several threads call a port that never has a queue, the lock is all that keeps its tuples apart
+                # where several threads call a port that never has a queue, the lock is all that
+                # keeps its tuples apart
                 self.run.operators[i].reentrant = all([layout.ways[way].queue is not None for way in layout.incoming[i]])
             slots = marks = 0
             if operator.kind is MERGE:
@@ -298,11 +308,12 @@ cdef class Plan:
             self._make_barrier(&self.run.operators[<uint32_t> place.operator], place, layout.changed[place.operator])
 
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1:
-        """What a barrier keeps."""
+        """Make the state of a barrier."""
         cdef BarrierState* state
         cdef uint32_t number
         layout = self.layout
-        kept = self.run.stride + (len(place.paths) - 1) * sizeof(Tuple)  # of all but the first input, what is in front of the payload
+        # of all but the first input, what is in front of the payload
+        kept = self.run.stride + (len(place.paths) - 1) * sizeof(Tuple)
         self._check_memory(f"barrier {self.operators[op.index].name!r}", place.room * kept)
         state = self.states.barrier(op, place, changed)
         for way in layout.incoming[place.operator]:
@@ -323,7 +334,7 @@ cdef class Plan:
                 from_.taken_out = <Tuple*> self.states.block(from_.port.ring.stride())
 
     cdef void _join_buffers(self, Operator* op) noexcept:
-        """Whoever fills the buffers of `op` waits for room in any of them."""
+        """Let the thread that fills the buffers of `op` wait for room in any of them."""
         cdef BalanceState* state = <BalanceState*> op.own
         cdef Port* port
         cdef uint32_t route
@@ -351,7 +362,8 @@ cdef class Plan:
         # a native function may be a callback into Python too (ctypes)
         run.python = any([operator.users for operator in self.operators])
         base = _users_stack_bytes() if run.python or (layout.policy and layout.policy.function) else STACK_BYTES
-        nested = max(layout.longest) if run.ready != NULL else 0  # any thread may drain any scheduled port downstream of it
+        # any thread may drain any scheduled port downstream of it
+        nested = max(layout.longest) if run.ready != NULL else 0
         for index in layout.sources:
             worker = &run.workers[next_worker]
             worker.op = &run.operators[index]
@@ -404,7 +416,9 @@ cdef class Plan:
         make_coroutines(self.run, self.layout, self.policy, bytes_, on_them)
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
-        """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""
+        """Give a thread room for the targets that it may have to wake: those of the operators that
+        it alone executes.
+        """
         worker.owed = &self.owed[begin]
         frontier, seen = [index], {index}
         while frontier:

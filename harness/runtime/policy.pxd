@@ -12,4 +12,4 @@ cdef class PolicyOf:
     cdef list operators
     cdef str failed
 
-    cdef object told(self, int refused)
+    cdef object problem(self, int refused)

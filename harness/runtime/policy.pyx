@@ -1,20 +1,24 @@
-# policy.pyx - which policy a run's co-routines are resumed by, as native/coroutines.hpp wants it: one of ours, or a user's.
+# policy.pyx - the scheduling policy of a run's co-routines, in the form of native/coroutines.hpp: a
+# built-in one, or a user's.
 #
-# A user's is asked about all operators that are ready at once, by the thread that is to pick one, on its own stack and without the
-# scheduler's lock: nobody knows when it returns, and one in Python needs the interpreter's lock, which others may hold while they wait.
+# A user's policy is called for all ready operators at once, by the thread that picks one, on its
+# own stack and without the scheduler's lock: it may never return, and one in Python needs the
+# interpreter's lock, which others may hold while they wait.
 
 cimport cython
 from libc.math cimport NAN
 
 from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Score, Seen, judge_each
-from harness.runtime.users cimport told_of
+from harness.runtime.users cimport failure_of
 
 from harness.runtime.protocol import POLICIES
 
 
 @cython.no_gc_clear  # threads may ask it until the engine that is dropped has ended them
 cdef class PolicyOf:
-    """The policy of a run, which must live as long. `error`: what went wrong in a user's function, or None."""
+    """The policy of a run, which must live as long. `error`: the error of a user's function, or
+    None.
+    """
 
     def __cinit__(self, policy, operators):
         self.name = policy.name
@@ -35,8 +39,10 @@ cdef class PolicyOf:
             self.policy.judge = judge
             self.policy.state = <void*> self
 
-    cdef object told(self, int refused):
-        """What went wrong, or None. `refused`: the operator of which its score was not a number; -1: there was none."""
+    cdef object problem(self, int refused):
+        """Return the error, or None. `refused`: the operator whose score was not a number; -1:
+        there was none.
+        """
         if self.error is None and refused >= 0:
             return f"policy {self.name!r} returned nan for operator {self.operators[refused]!r}, which is not a number"
         return self.error
@@ -64,14 +70,17 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
             except TypeError:
                 owner.error = f"policy {owner.name!r} returned {score!r:.40} for operator {ready.name!r}, which is not a number"
                 return
-    except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
+    # whatever a user's function throws must not unwind through the runtime's frames
+    except BaseException as error:
         if owner.error is None:
             owner.error = owner.failed  # there may be no memory for more
-            owner.error = f"policy {owner.name!r} {told_of(error, f'of operator {ready.name!r}')}"
+            owner.error = f"policy {owner.name!r} {failure_of(error, f'of operator {ready.name!r}')}"
 
 
 cdef class Ready:
-    """What a policy sees of an operator that is ready: `name`, and what `millrace_ready` of native/millrace.h has, by the same names."""
+    """A ready operator as a policy sees it: `name`, and the fields of `millrace_ready` in
+    native/millrace.h, by the same names.
+    """
 
     cdef Seen seen
     cdef readonly str name

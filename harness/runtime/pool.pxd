@@ -15,7 +15,7 @@ cdef class Pool:
     cdef int review_number
     cdef int extra              # threads that run in the stead of held ones
     cdef double reviewed_s
-    cdef dict told              # suspended threads: the review before which they were told
+    cdef dict suspended_since   # suspended threads: the number of the review before which they were asked to suspend
     cdef list born              # by thread: when it was made [ns]
     cdef list searches          # by thread: Worker::searches at the last review
     cdef set stubborn

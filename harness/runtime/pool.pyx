@@ -1,15 +1,17 @@
 """The level of the pool: which scheduler threads run and which are suspended (P17 §4.1.5, §4.2.3).
 
-A thread is asked to suspend and does so when it is done with a batch. An operator may keep it for long, or for ever. A thread that was
-asked a period ago and still does not sleep is *unsuspendable*: it counts as running, and another one is suspended in its stead. When its
-operator returns after all, it goes to sleep as asked, and the next review evens that out.
+A thread is asked to suspend and does so when it is done with a batch. An operator may keep it for
+long, or for ever. A thread that was asked a period ago and still does not sleep is *unsuspendable*:
+it counts as running, and another one is suspended in its stead. When its operator returns after
+all, it goes to sleep as asked, and the next review evens that out.
 
-FREE: the level is never below one more than the most input ports of an operator that may block (a user's own), and than those before
-barriers; and when every thread that may run is held by such operators, or waits for one that is, while ports are ready, one more thread
-runs, until one of them comes back.
+FREE: the level is never below one more than the most input ports of an operator that may block (a
+user's own), and than those before barriers; and when every thread that may run is held by such
+operators, or waits for one that is, while ports are ready, one more thread runs, until one of them
+comes back.
 
-Threads are made when the level first needs them and stay until the end of the run. Any thread of the program may change the level: one at
-a time does (`lock`), and nobody once the pool is closed.
+Threads are made when the level first needs them and stay until the end of the run. Any thread of
+the program may change the level: one at a time does (`lock`), and nobody once the pool is closed.
 """
 
 import threading
@@ -30,7 +32,9 @@ from harness.graph.values import MAX_THREADS
 
 
 PERIOD_S = 0.1
-"""The shortest period after which a thread that does not sleep as asked counts as unsuspendable [s]: many batches, but of users' code."""
+"""The shortest period after which a thread that does not sleep as asked counts as unsuspendable
+[s]: many batches, but of users' code.
+"""
 
 
 @cython.no_gc_clear
@@ -40,13 +44,14 @@ cdef class Pool:
     def __cinit__(self, Plan plan):
         self.plan = plan
         self.lock = threading.RLock()
-        self.told = {}
+        self.suspended_since = {}
         self.born = []
         self.searches = []
         self.stubborn = set()
 
     def set_level(self, level):
-        """Let `level` threads run, or the lowest number that FREE allows; nothing happens if the pool is closed, or closes meanwhile.
+        """Let `level` threads run, or the lowest number that FREE allows; nothing happens if the
+        pool is closed, or closes meanwhile.
 
         Raises UserError if that is no possible level, RunFailed if the system refuses a thread.
         """
@@ -58,13 +63,17 @@ cdef class Pool:
                 self._balance(self.requested + self.extra)
 
     def close(self):
-        """From now on no thread is made, told to suspend or to wake up; returns when nobody is at it any more."""
+        """Close the pool: from now on no thread is made, suspended or woken. Returns when no other
+        call is doing so any more.
+        """
         self.closed = True
         with self.lock:
             pass
 
     def review(self):
-        """See who is unsuspendable, and let others run or sleep in their stead; PERIOD_S after the last time, sooner it does nothing."""
+        """Find the unsuspendable threads, and let others run or sleep in their stead; less than
+        PERIOD_S after the last time it does nothing.
+        """
         with self.lock:
             if self.requested > 0 and not self.closed and time.monotonic() - self.reviewed_s >= PERIOD_S:
                 self._review()
@@ -72,8 +81,9 @@ cdef class Pool:
     def _review(self):
         self.reviewed_s = time.monotonic()
         self.review_number += 1
-        self.stubborn = {thread for thread, told in self.told.items() if told < self.review_number - 1 and not self._asleep(thread)}
-        runnable = [thread for thread in range(self.created) if thread not in self.told]
+        due = [thread for thread, since in self.suspended_since.items() if since < self.review_number - 1]
+        self.stubborn = {thread for thread in due if not self._asleep(thread)}
+        runnable = [thread for thread in range(self.created) if thread not in self.suspended_since]
         held = sum([self._held(thread) for thread in runnable])
         if held == len(runnable) and self._something_ready() and self._someone_in_users_code():
             self.extra += 1
@@ -92,7 +102,9 @@ cdef class Pool:
         return len(self.stubborn)
 
     def use(self):
-        """Time [ns] of all threads together since the start: for which they were allowed to run, and for which they executed operators."""
+        """Time [ns] of all threads together since the start: for which they were allowed to run,
+        and for which they executed operators.
+        """
         allowed = executing = 0
         for thread in range(self.created):
             awake = now_ns() - self.born[thread] - self.worker(thread).asleep.read()
@@ -101,27 +113,30 @@ cdef class Pool:
         return allowed, executing
 
     def _balance(self, int wanted):
-        running = [thread for thread in range(self.created) if thread not in self.told]
+        running = [thread for thread in range(self.created) if thread not in self.suspended_since]
         # at least one can run, whatever the unsuspendable ones do
         excess = len(running) - max(wanted - len(self.stubborn), 1)
         if excess > 0:
             for thread in sorted(running, key=self._reluctance)[:excess]:
-                self.told[thread] = self.review_number
+                self.suspended_since[thread] = self.review_number
                 self._suspend(thread, True)
             if self.plan.run.ready != NULL:
-                self.plan.run.ready.wake_all()  # those that sleep for want of work sleep for the other reason now
+                # those that sleep for want of work sleep for the other reason now
+                self.plan.run.ready.wake_all()
             return
-        for thread in list(self.told):
+        for thread in list(self.suspended_since):
             if excess == 0:
                 return
             if thread not in self.stubborn:
-                del self.told[thread]
+                del self.suspended_since[thread]
                 self._suspend(thread, False)
                 excess += 1
         self._start(-excess)
 
     def _start(self, int missing):
-        """Make so many threads, as far as the plan has room for them. Between some it looks whether it shall end."""
+        """Make `missing` threads, as far as the plan has room for them. A stop or Ctrl-C between
+        them ends it.
+        """
         while missing > 0 and self.created < MAX_THREADS and not self.closed:
             born = now_ns()
             made = start_threads(self.plan, self.plan.first_scheduler + self.created, min(missing, MAX_THREADS - self.created))
@@ -134,7 +149,9 @@ cdef class Pool:
         return &self.plan.run.workers[self.plan.first_scheduler + thread]
 
     def _suspend(self, int thread, bint suspended):
-        """Tell a thread to suspend, or to go on. Those that sleep for want of work are not woken for it."""
+        """Tell a thread to suspend, or to go on. Those that sleep for want of work are not woken
+        for it.
+        """
         self.worker(thread).suspended.store(suspended, memory_order_seq_cst)
         if self.plan.run.coroutines != NULL:
             coroutine.suspend(self.plan.run, thread, suspended)
@@ -150,7 +167,9 @@ cdef class Pool:
         return self.worker(thread).rest.load(memory_order_acquire) == SUSPENDED
 
     def _reluctance(self, int thread):
-        """Idle threads are suspended first, then the oldest; those in the hands of a user's operator last."""
+        """Return a sort key: idle threads are suspended first, then the oldest; those that a user's
+        operator holds last.
+        """
         if self.worker(thread).rest.load(memory_order_relaxed) == IDLE:
             return 0
         return 2 if self._in_users_code(thread) else 1
@@ -160,11 +179,15 @@ cdef class Pool:
         return at > 0 and self.plan.operators[at - 1].users
 
     def _someone_in_users_code(self):
-        """Of all threads: those of the pool may wait for room, or a lock, that the thread of a source or of a threaded port has."""
+        """Return True if any thread of the run is in users' code. Those of the pool may wait for
+        room, or for a lock, that the thread of a source or of a threaded port has.
+        """
         return any([self._in_users_code(thread) for thread in range(-<int> self.plan.first_scheduler, self.created)])
 
     def _held(self, int thread):
-        """Whether it has not looked for work since the last review because users' code has it, or it waits for another thread."""
+        """Return True if a thread has not looked for work since the last review: users' code holds
+        it, or it waits for another thread.
+        """
         return (
             thread < len(self.searches)
             and self.worker(thread).searches.read() == self.searches[thread]

@@ -1,10 +1,12 @@
-"""What operators cost, by looking often at what each thread is doing (M19 §3).
+"""Sampling profiler of operators' costs: it looks often at the operator that each thread executes
+(M19 §3).
 
-Every thread keeps the index of the operator that it executes in a word of its own (Worker::at; a plain store to a line that only this
-thread writes). A sampling thread reads all words many times a second and counts. An operator's share of the counts is its share of
-the work.
+Every thread keeps the index of the operator that it executes in a word of its own (Worker::at; a
+plain store to a line that only this thread writes). A sampling thread reads all words many times a
+second and counts. An operator's share of the counts is its share of the work.
 
-Counts are of the last while (native/windows.hpp). What is not looked at, as while the machine stands still, is not counted.
+Counts are of a recent window (native/windows.hpp). Time without looks, for example while the
+machine is suspended, is not counted.
 """
 
 cimport cython
@@ -17,13 +19,15 @@ from harness.runtime.plan cimport Plan
 from harness.engine.sample import PROFILE_WINDOW_S
 
 PERIOD_S = 0.001
-"""Between two looks. IBM's implementation looks 100 times a second, at periods of 10 s; ours are shorter, and 1,000 looks a second take
-less than a hundredth of a CPU."""
+"""Time between two looks [s]. IBM's implementation looks 100 times a second, at periods of 10 s;
+ours are shorter, and 1,000 looks a second take less than a hundredth of a CPU."""
 
 
 @cython.no_gc_clear
 cdef class Profiler:
-    """Samples the threads of `plan` between start() and stop(). Raises OSError if the system refuses a thread."""
+    """Samples the threads of `plan` between start() and stop(). Raises OSError if the system
+    refuses a thread.
+    """
 
     def __cinit__(self, Plan plan, double period_s=PERIOD_S, double window_s=PROFILE_WINDOW_S):
         self.plan = plan  # the sampling thread reads its memory
@@ -47,7 +51,7 @@ cdef class Profiler:
                 self.sampling.thread.join()
 
     def counts(self):
-        """By operator: how often a thread was seen in it, within the last window."""
+        """Return, by operator, the looks within the last window that found a thread in it."""
         return self.sampling.seen.read()
 
     def __dealloc__(self):

@@ -1,4 +1,6 @@
-"""The numbers on which both engines and the tests have to agree, for Python: those of native/protocol.hpp, which says what each is for."""
+"""The numbers on which both engines and the tests have to agree, for Python: those of
+native/protocol.hpp, which explains each.
+"""
 
 from harness.runtime cimport native
 
@@ -17,7 +19,7 @@ cdef extern from *:
 
 
 def slot_stride(payload):
-    """Bytes from a slot to the next, of tuples with so many bytes of payload."""
+    """Return the bytes from a slot to the next, for tuples with `payload` bytes of payload."""
     return native.slot_stride(payload)
 
 
@@ -27,7 +29,7 @@ def latency_bounds_ns():
 
 
 def build_info():
-    """How the engines were compiled: {"compiler": …, "flags": …}."""
+    """Return the compiler and the flags of the engines: {"compiler": …, "flags": …}."""
     return {"compiler": MILLRACE_COMPILER.decode(), "flags": MILLRACE_FLAGS.decode()}
 
 

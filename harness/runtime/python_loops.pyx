@@ -1,8 +1,10 @@
-# python_loops.pyx - operators in Python with a loop of their own: `async def process(context)` (loops.pyx has what all loops do).
+# python_loops.pyx - operators in Python with a loop of their own: `async def process(context)`
+# (loops.pyx has what all loops do).
 #
-# A function runs on the stack of the thread, which the interpreter knows: it is a co-routine of Python's, resumed by send(None). Where it
-# must wait it says what for and suspends, and then its co-routine here waits. So the interpreter's lock is taken once for all that it does
-# between two such waits.
+# A function runs on the stack of the thread, which the interpreter knows: it is a co-routine of
+# Python's, resumed by send(None). Where it must wait it yields its request and suspends, and then
+# its co-routine here waits. So the interpreter's lock is taken once for all code between two such
+# waits.
 
 cimport cython
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -29,7 +31,7 @@ from harness.runtime.loops cimport (
     waited,
 )
 from harness.runtime.native cimport LoopInput, LoopState, Tuple, Worker, enter_pushed, now_ns, payload_of
-from harness.runtime.users cimport control_value, told_of
+from harness.runtime.users cimport control_value, failure_of
 
 from collections.abc import Mapping
 
@@ -40,10 +42,12 @@ cdef enum Request:
     WAIT_ANY = 3
 
 cdef enum:
-    SLICE_NS = 100_000  # after which a loop that need not wait lets go of what it has pushed, and of the interpreter's lock
+    # after which a loop that need not wait lets go of what it has pushed, and of the interpreter's
+    # lock
+    SLICE_NS = 100_000
 
 
-# -- its function --------------------------------------------------------------------------------------------------------------------
+# -- its function ----------------------------------------------------------------------------------
 
 
 cdef void run_python(LoopState* state) noexcept nogil:
@@ -72,7 +76,8 @@ cdef void step(LoopState* state) noexcept:
     cdef LoopCall owner
     cdef bint ended = False
     if not state.begun:
-        # that nobody keeps it any more shows in that the run has failed; from here on it is kept, until it has ended
+        # the run has failed if the object is not kept any more; from here on it is kept, until it
+        # has ended
         if state.worker.run.failed.load(memory_order_relaxed) or stopped(state):
             state.request = ENDED
             return
@@ -96,7 +101,8 @@ cdef void step(LoopState* state) noexcept:
                 refused(state, owner, awaited_by(owner.process, yielded))
     except StopIteration:
         ended = True
-    except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
+    # whatever a user's function throws must not unwind through the runtime's frames
+    except BaseException as error:
         ended = True
         foreign = wanting_event_loop(error)
         if foreign is None:
@@ -117,7 +123,7 @@ cdef void raised(LoopState* state, LoopCall owner, error) noexcept:
     fail(state)
     if owner.error is None:
         owner.error = owner.failed  # there may be no memory for more
-        owner.error = f"operator {owner.name!r} {told_of(error, f'after {state.op.processed.read()} tuples')}"
+        owner.error = f"operator {owner.name!r} {failure_of(error, f'after {state.op.processed.read()} tuples')}"
 
 
 cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:
@@ -132,9 +138,11 @@ cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:
 
 
 cdef str awaited_by(process, yielded):
-    """What a co-routine of Python has given to be waited for, or, if that is nothing, as of `asyncio.sleep(0)`, the function it waits in.
+    """Describe the object that a Python co-routine awaits, or, if that is None, as for
+    `asyncio.sleep(0)`, the function it waits in.
 
-    Python's co-routines tell what they await (cr_await), down to the one that has suspended.
+    Python's co-routines name the one that they await (cr_await), down to the one that has
+    suspended.
     """
     awaited = process
     while hasattr(awaiting := awaited.cr_await, "cr_await"):
@@ -145,7 +153,9 @@ cdef str awaited_by(process, yielded):
 
 
 cdef object wanting_event_loop(error):
-    """The function of asyncio in which it was missed that a loop runs under no event loop of asyncio; None: it was another error."""
+    """Return the function of asyncio that has failed because a loop runs under no event loop of
+    asyncio; None: another error.
+    """
     if not isinstance(error, RuntimeError) or "event loop" not in str(error):
         return None
     trace, frame = error.__traceback__, None
@@ -158,18 +168,20 @@ cdef object wanting_event_loop(error):
 
 
 cdef class LoopCall:
-    """The function of an operator in Python that has its own loop. The first exception ends the run and is kept here."""
+    """The function of an operator in Python that has its own loop. The first exception ends the run
+    and is kept here.
+    """
 
     cdef readonly str name
     cdef readonly object error
     cdef object function, process, typed
     cdef str failed
-    cdef bytes told  # its name, for what is told without the interpreter
+    cdef bytes encoded  # its name, for messages that are written without the interpreter
     cdef Context context
 
     def __cinit__(self, operator):
         self.name = operator.name
-        self.told = operator.name.encode()
+        self.encoded = operator.name.encode()
         self.function = operator.function
         self.typed = operator.typed  # its schemas; None: its streams have none
         self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
@@ -203,12 +215,13 @@ cdef Context context_of(LoopState* state, LoopCall owner):
     return context
 
 
-# -- its context ---------------------------------------------------------------------------------------------------------------------
+# -- its context -----------------------------------------------------------------------------------
 
 
 @cython.no_gc_clear
 cdef class Context:
-    """What an operator with a loop of its own asks for. It is valid in its function alone, and while that runs.
+    """The interface of a loop operator to its ports. It is valid in the operator's function alone,
+    and while that runs.
 
     `inputs`: its input ports. docs/operators.md has more.
     """
@@ -233,12 +246,12 @@ cdef class Context:
 
     @property
     def outputs(self):
-        """How many output ports it has."""
+        """Number of output ports."""
         return self.alive("outputs").context.outputs
 
     @property
     def stopping(self):
-        """Whether the run is being cut short."""
+        """True if the run is being cut short."""
         return stopped(self.alive("stopping"))
 
     @property
@@ -253,24 +266,28 @@ cdef class Context:
         return control_value(state.op)
 
     def wait_all(self, counts):
-        """To be awaited: True once there are as many tuples as `counts` says, {port: count} or one number for all input ports.
+        """Wait, by `await`, until there are as many tuples as `counts` says, {port: count} or one
+        number for all input ports.
 
-        False: over, they never will be.
+        The result is True, or False if it is over and they never will be there.
 
         Raises ValueError for a port that is not there, or a count that no queue can hold.
         """
         return self._wait("wait_all", WAIT_ALL, counts)
 
     def wait_any(self, counts):
-        """To be awaited: the ports, as a tuple, at which there are as many tuples as `counts` says, at one at least; empty: over."""
+        """Wait, by `await`, until one port at least has as many tuples as `counts` says. The result
+        is a tuple of these ports; empty: over.
+        """
         return self._wait("wait_any", WAIT_ANY, counts)
 
     def push(self, value, output=0):
-        """To be awaited: sends a tuple with a value from an output port. Waits where a queue is full.
+        """Send, by `await`, a tuple with a value from an output port. Waits if a queue is full.
 
-        Of a typed loop, `value` is a mapping with the attributes of the port's schema.
+        In a typed loop, `value` is a mapping with the attributes of the port's schema.
 
-        Raises ValueError for a port that is not there or attributes that do not fit, TypeError for what is no number, or no mapping.
+        Raises ValueError for a port that is not there or attributes that do not fit, TypeError for
+        what is no number, or no mapping.
         """
         cdef LoopState* state = self.alive("push")
         cdef double number = 0.0
@@ -345,9 +362,11 @@ cdef object _count(str call, LoopState* state, uint32_t port, count):
 
 
 cdef class InputPort:
-    """An input port of an operator with a loop of its own. `index`: its number; `len()`: tuples that wait there.
+    """An input port of an operator with a loop of its own. `index`: its number; `len()`: tuples
+    that wait there.
 
-    `async for value in port` takes its tuples, until it is over. Of a typed loop, a value is a dict of the attributes; `schema`: theirs.
+    `async for value in port` takes its tuples, until it is over. Of a typed loop, a value is a dict
+    of the attributes; `schema`: theirs.
     """
 
     cdef readonly Context context
@@ -364,18 +383,20 @@ cdef class InputPort:
 
     @property
     def closed(self):
-        """Whether no tuple will ever come again, and none waits."""
+        """True if no tuple will ever come again, and none waits."""
         self.context.alive("closed")
         return self.from_.at_hand() == 0 and self.from_.ended()
 
     @property
     def sequence(self):
-        """The number at its sender of the tuple that was popped last."""
+        """Sequence number, given by its sender, of the tuple that was popped last."""
         self.context.alive("sequence")
         return self.from_.sequence
 
     def pop(self):
-        """Take the next tuple: its value. Raises IndexError if none waits; after a wait for it there is one."""
+        """Take the next tuple: its value. Raises IndexError if none waits; after a wait for it
+        there is one.
+        """
         cdef LoopState* state = self.context.alive("pop")
         cdef Tuple* tuple_ = pop(state, self.from_)
         if tuple_ == NULL:
@@ -386,7 +407,9 @@ cdef class InputPort:
         return tuple_.value if self.schema is None else self.schema.unpack(payload_of(tuple_)[:<size_t> self.schema.size])
 
     def batches(self, most):
-        """For `async for`: lists of what waits there, of one value at least and `most` at most."""
+        """Return an iterator for `async for` over lists of the values that wait there, one at least
+        and `most` at most.
+        """
         cdef LoopState* state = self.context.alive("batches")
         return Batches(self, _count("batches", state, self.index, most))
 
@@ -411,7 +434,7 @@ cdef class Batches:
         return next_of(self.port, self.most)
 
 
-# -- what is awaited ----------------------------------------------------------------------------------------------------------------
+# -- awaitables ------------------------------------------------------------------------------------
 
 
 cdef class AtOnce:

@@ -1,4 +1,6 @@
-"""What each kind of operator keeps between tuples, made from the graph's description of it and freed with the plan."""
+"""States that operators keep between tuples, by kind: made from the graph's operators and freed
+with the plan.
+"""
 
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -35,7 +37,8 @@ from harness.models.layout import chosen_by, ends_of, paces_of
 
 
 cdef enum:
-    REGION = 1 << 20  # bytes that the system is asked for at least; what is not touched takes no memory
+    # least bytes requested from the system; pages that are not touched take no memory
+    REGION = 1 << 20
 
 
 @cython.no_gc_clear
@@ -52,7 +55,8 @@ cdef class States:
     cdef char* block(self, size_t size) except NULL:
         """Zeroed memory in cache lines of its own, that lives as long as this.
 
-        One block lies behind the other. Each at the beginning of a page would be in the few sets of a cache that hold beginnings of pages.
+        One block lies behind the other. Each at the beginning of a page would be in the few sets of
+        a cache that hold beginnings of pages.
         """
         cdef size_t lines = (max(size, 1) + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE
         cdef size_t region
@@ -72,9 +76,10 @@ cdef class States:
     cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t slots, size_t marks) except -1:
         """Make the state of `operator`, a harness.graph.Operator.
 
-        `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or None: order is not checked. `changed`: an
-        operator upstream may have changed values. `slots`, `marks`: of a merge, how many tuples, a power of two,
-        and punctuations may reach it before the tuple that is next.
+        `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or
+        None: order is not checked. `changed`: an operator upstream may have changed values.
+        `slots`, `marks`: of a merge, how many tuples, a power of two, and punctuations may reach it
+        before the tuple that is next.
         """
         kind = operator.kind.name
         choice = chosen_by(operator, op.index)
@@ -138,7 +143,9 @@ cdef class States:
         return state
 
     cdef BarrierState* barrier(self, Operator* op, place, bint changed) except NULL:
-        """Of a barrier, a harness.models.layout.BarrierPlace; `changed` as in give()."""
+        """Make the state of a barrier. `place`: its harness.models.layout.BarrierPlace; `changed`
+        as in give().
+        """
         cdef BarrierState* state = <BarrierState*> self.block(sizeof(BarrierState))
         cdef BarrierInput* input_
         cdef size_t stride = self.stride

@@ -1,6 +1,8 @@
-# submit.pyx - the one path of a tuple to a port: call the operator, queue the tuple, or wait in the way of the queue's kind and try again.
+# submit.pyx - the one path of a tuple to a port: call the operator, queue the tuple, or wait in the
+# way of the queue's kind and try again.
 #
-#   execute   hands tuples to an operator, and on through the operators that are called behind it, without recursion along a chain
+#   execute   hands tuples to an operator, and on through the operators that are called behind it,
+#             without recursion along a chain
 #   deliver   one output port's tuples to all that subscribe to it
 #   send      to one of them: into its queue, or by a call
 #   begin, end    several such deliveries at once, of which none waits while another one could go on
@@ -8,13 +10,15 @@
 #   pass_mark, receive_mark       window punctuation on its way
 #   close_operator, end_stream    final punctuation on its way (ENDS)
 #
-# Batches. A consumer hands an operator up to 32 tuples at once, which it works on where they lie, in the slots of its input queue; they are
-# then copied to the next queue in one go and published once. ORDER holds because a batch is a run of the stream and is handled front to
-# back. Nothing is held back: what a batch produced is published before the next batch is looked at.
+# Batches. A consumer hands an operator up to 32 tuples at once, which it works on where they lie,
+# in the slots of its input queue; they are then copied to the next queue in one go and published
+# once. ORDER holds because a batch is a run of the stream and is handled front to back. Nothing is
+# held back: the tuples that a batch produced are published before the next batch is taken.
 #
-# Nesting. A producer that finds a queue full may drain it (dynamic.pyx), and then comes here again for the next queue. Each level is
-# further downstream, so levels are bounded by the longest path of the graph, and so is the stack (plan.pyx sizes it). Control ports, where
-# cycles close, are leaves: what arrives there goes no further.
+# Nesting. A producer that finds a queue full may drain it (dynamic.pyx), and then comes here again
+# for the next queue. Each level is further downstream, so levels are bounded by the longest path of
+# the graph, and so is the stack (plan.pyx sizes it). Control ports, where cycles close, are leaves:
+# tuples that arrive there go no further.
 
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
@@ -40,7 +44,9 @@ from harness.runtime.protocol cimport AWAKE, BLOCKED, NOW_CALLED, QUEUED
 
 
 cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) noexcept nogil:
-    """Hand `count` data tuples, `stride` apart, to `op`. They may be changed in place, and are not needed any more on return."""
+    """Hand `count` data tuples, `stride` apart, to `op`. They may be changed in place, and are not
+    needed any more on return.
+    """
     cdef int32_t route
     cdef uint32_t i
     cdef Operator* next_
@@ -58,9 +64,10 @@ cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) no
             for i in range(count):
                 slot(first, worker.run.stride, i).path += op.next_path_step
         op = next_
-    # More than one thread can reach this operator (P17 s5.2). The lock is held until its tuples are in a queue or through the operators
-    # called behind it: else two threads could overtake each other on the way there, against ORDER. Locks are taken in the direction
-    # of the streams only, so nobody waits in a circle.
+    # More than one thread can reach this operator (P17 s5.2). The lock is held until its tuples are
+    # in a queue or through the operators called behind it: else two threads could overtake each
+    # other on the way there, against ORDER. Locks are taken in the direction of the streams only,
+    # so no threads wait for each other in a circle.
     acquire(worker, op.lock)
     worker.at.store(op.index + 1, memory_order_relaxed)
     op.processed.add(count)
@@ -71,7 +78,9 @@ cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) no
 
 
 cdef void hand_over(Worker* worker) noexcept nogil:
-    """Before this thread waits for another, or enters users' code: what it has sent and made ready shall not have to wait for it."""
+    """Wake the threads that this one still owes a wake-up, before it waits or enters users' code:
+    its tuples must not wait for it.
+    """
     if worker.owed_count > 0:
         dedicated.wake_owed(worker)
     if worker.run.ready != NULL:
@@ -94,7 +103,9 @@ cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
 
 
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
-    """Send `count` tuples to every target of an output port. A replica may have to hold them back until its turn comes."""
+    """Send `count` tuples to every target of an output port. A replica may have to hold them back
+    until its turn comes.
+    """
     if worker.replica and not coroutine.is_first(worker):
         hold_back(worker, first, count)
     else:
@@ -102,7 +113,9 @@ cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) no
 
 
 cdef void hold_back(Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """What a replica sends that is not the first: downstream after all that others send before it. Its targets have queues."""
+    """Hold back what a replica sends that is not the first: it goes downstream after all tuples
+    that others send before. Its targets have queues.
+    """
     cdef uint32_t i, held = coroutine.send_in_turn(worker, first, count)
     if held < count:
         for i in range(worker.op.routes[0].count):
@@ -110,7 +123,7 @@ cdef void hold_back(Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 
 
 cdef void send_held(Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """What was held back, by whichever replica's turn it is."""
+    """Send tuples or a punctuation that were held back; any replica whose turn it is may do so."""
     if first.kind == DATA:
         deliver_now(worker, worker.op.routes, first, count)
     else:
@@ -118,7 +131,9 @@ cdef void send_held(Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 
 
 cdef void deliver_now(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
-    """First to targets with queues, since what is called may take long. The last one that is called may have the tuples themselves."""
+    """Push to targets with queues first, because a call may take long. The last called target works
+    in place; others get copies.
+    """
     cdef uint32_t i, called = 0
     cdef Target* target = worker.begun
     if route.count == 1:
@@ -145,7 +160,7 @@ cdef void deliver_now(Worker* worker, Route* route, Tuple* first, uint32_t count
 
 
 cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count, uint32_t every) noexcept nogil:
-    """The same for `count` tuples of which every `every`th in the slots is meant."""
+    """Deliver `count` tuples, every `every`th in the slots."""
     cdef uint32_t i
     if every == 1 or route.count > 1:
         for i in range(count):
@@ -155,7 +170,9 @@ cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t cou
 
 
 cdef void send(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
-    """Send `count` tuples, `spacing` bytes apart, one way. With `scratch` they are still needed, so that a called operator gets copies."""
+    """Send `count` tuples, `spacing` bytes apart, one way. With `scratch` they are still needed, so
+    that a called operator gets copies.
+    """
     if target.port == NULL or (target.direct.load(memory_order_relaxed) and first.kind == DATA):
         call(worker, target, first, spacing, count, scratch)
     else:
@@ -163,7 +180,9 @@ cdef void send(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
 
 
 cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
-    """Execute the target's operator. Siblings never see what it changes: if they are still to come it works on copies."""
+    """Execute the target's operator. Other targets never see its changes: if some are still to be
+    served it works on copies.
+    """
     cdef size_t stride = target.stride
     cdef uint32_t i, at_once = count if spacing == stride else 1
     cdef uint32_t begin = 0
@@ -182,7 +201,9 @@ cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
 
 
 cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
-    """Copy `count` tuples into a port's queue; a full queue is back-pressure (BOUND). Or call, if the queue is switched off."""
+    """Copy `count` tuples into a port's queue; a full queue is back-pressure (BOUND). Or call, if
+    the queue is switched off.
+    """
     cdef Port* port = target.port
     cdef Target* before
     cdef uint32_t pushed, round_ = 0
@@ -213,10 +234,13 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
 
 
 cdef uint32_t put(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, bint waited) noexcept nogil:
-    """Copy tuples, or a punctuation, into the target's queue as far as there is room: how many. `waited`: it had none before."""
+    """Copy tuples, or a punctuation, into the target's queue as far as there is room. Returns their
+    number. `waited`: the queue was full before.
+    """
     cdef Port* port = target.port
     cdef size_t pushed
-    # Where the plan has proved one producer the flag is left alone, and a push needs no read-modify-write.
+    # Where the plan has proved one producer the flag is left alone, and a push needs no
+    # read-modify-write.
     if port.shared:
         if not port.producing.try_lock():
             return 0
@@ -232,32 +256,39 @@ cdef uint32_t put(Worker* worker, Target* target, Tuple* first, size_t spacing, 
         if pushed == 0:
             port.marks.add(-1)
         elif first.kind == FINAL:
-            port.unended.fetch_sub(1, memory_order_release)  # ENDED: who reads that there is no more to come sees all that came
+            # ENDED: a thread that reads 0 sees all tuples that came
+            port.unended.fetch_sub(1, memory_order_release)
     if pushed > 0:
         port.pushes.add(1)
         worker.pushed += pushed
         if waited:
             port.blocked.add(1)
     if port.shared:
-        port.producing.unlock()  # nobody is responsible for who finds it taken, and so nobody looks: it tries again by itself
+        # no wake-up is needed: a thread that finds it taken tries again by itself
+        port.producing.unlock()
     if pushed > 0:
         port.discipline.published(worker, target)
     return <uint32_t> pushed
 
 
-# -- several deliveries at once -----------------------------------------------------------------------------------------------------
+# -- several deliveries at once --------------------------------------------------------------------
 #
-# An operator of the coroutine model may wait for tuples of one port while its queue before another one is full (loops.pyx). Who fills that
-# queue may have sent, earlier, what the operator waits for. So a worker never waits while it keeps a tuple for which there is room: all
-# it has to send is in one list (Worker::begun), and it waits for room at any of the queues in that list. Then a graph that ends when each
-# tuple is sent by itself ends with batches too: a sender has sent as much, at each moment, as it would have then.
+# An operator of the coroutine model may wait for tuples of one port while its queue before another
+# one is full (loops.pyx). The worker that fills that queue may also hold the tuples that the
+# operator waits for. So a worker never waits while it keeps a tuple for which there is room: all
+# deliveries that it has begun are in one list (Worker::begun), and it waits for room at any of the
+# queues in that list. Then a graph that ends when each tuple is sent by itself ends with batches
+# too: at each moment a sender has sent as much as it would have then.
 #
-# What is called lies in the list as well, and is called before the worker waits. No operator is called twice at a time by that, since in
-# this model only one stream leads to an operator that is called (models.py). The stack has room for all of them (plan.pyx).
+# Called targets are in the list as well, and are called before the worker waits. No operator is
+# called twice at a time by that, since in this model only one stream leads to an operator that is
+# called (models). The stack has room for all of them (plan.pyx).
 
 
 cdef void begin(Worker* worker, Route* route, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:
-    """Send to all targets of an output port as far as there is room, `end` sends the rest. Under other models: send all."""
+    """Send to all targets of an output port as far as there is room, `end` sends the rest. Under
+    other models: send all.
+    """
     cdef uint32_t i
     if worker.run.coroutines == NULL:
         deliver(worker, route, first, count)
@@ -309,7 +340,9 @@ cdef void call_rest(Worker* worker, Target* target) noexcept nogil:
 
 
 cdef void end(Worker* worker, Target* before) noexcept nogil:
-    """Wait until all is sent that was begun since `before` was the last one, or give it up with the run."""
+    """Wait until all is sent that was begun since `before` was the last one, or give it up with the
+    run.
+    """
     cdef Target* target
     cdef uint32_t round_ = 0
     while worker.begun != before:
@@ -329,7 +362,9 @@ cdef void end(Worker* worker, Target* before) noexcept nogil:
 
 
 cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:
-    """The run was cut short while a producer was blocked: its tuples are dropped, and accounted for (ONCE)."""
+    """Drop the tuples of a producer that was blocked when the run was cut short, and account for
+    them (ONCE).
+    """
     cdef uint32_t i, data = 0
     cdef Tuple* tuple_
     for i in range(count):
@@ -342,7 +377,9 @@ cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint
 
 
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil:
-    """Execute the port's operator on `count` queued tuples. The caller is the port's consumer at this time (ALONE)."""
+    """Execute the port's operator on `count` queued tuples. The caller is the port's consumer at
+    this time (ALONE).
+    """
     cdef uint32_t i, start = 0
     cdef size_t stride = port.ring.stride()
     worker.input = port.input
@@ -372,11 +409,13 @@ cdef void take_mark(Worker* worker, Port* port, Tuple* mark) noexcept nogil:
         end_stream(worker, port.op)
 
 
-# -- window punctuation -------------------------------------------------------------------------------------------------------------
+# -- window punctuation ----------------------------------------------------------------------------
 
 
 cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
-    """Send a window punctuation on every stream out of `op`; the caller is alone with `op`. `mark` is as before on return."""
+    """Send a window punctuation on every stream out of `op`; the caller is alone with `op`. `mark`
+    is as before on return.
+    """
     if worker.replica and not coroutine.is_first(worker):
         hold_back(worker, mark, 1)
     else:
@@ -409,7 +448,9 @@ cdef void pass_mark_now(Worker* worker, Operator* op, Tuple* mark) noexcept nogi
 
 
 cdef void receive_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
-    """Its place among the tuples of a stream holds because the same thread has just delivered those before it."""
+    """Receive a window punctuation. It keeps its place in the stream, because the same thread has
+    just delivered the tuples before it.
+    """
     if op.lock != NULL:
         acquire(worker, op.lock)
     if op.mark == NULL or op.mark(op, worker, mark):
@@ -418,7 +459,7 @@ cdef void receive_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil
         op.lock.unlock()
 
 
-# -- final punctuation --------------------------------------------------------------------------------------------------------------
+# -- final punctuation -----------------------------------------------------------------------------
 
 
 cdef void end_stream(Worker* worker, Operator* op) noexcept nogil:
@@ -460,7 +501,9 @@ cdef void send_final(Worker* worker, Operator* op) noexcept nogil:
 
 
 cdef void close_operator(Worker* worker, Operator* op) noexcept nogil:
-    """Final punctuation to all that follows, if that has not been sent; the last operator to close ends the run (ENDS)."""
+    """Send final punctuation to all targets, if it has not been sent; the last operator to close
+    ends the run (ENDS).
+    """
     cdef Run* run = worker.run
     cdef Target* target
     while True:
@@ -478,11 +521,14 @@ cdef void close_operator(Worker* worker, Operator* op) noexcept nogil:
         worker.input = target.input
         if not last_stream(worker, target.op):
             return
-        op = target.op  # a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
+        # a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
+        op = target.op
 
 
 cdef void end_run(Run* run) noexcept nogil:
-    """Tell every thread that the run is over, each by its own flag (P17 s4.1.2), and wake those that sleep."""
+    """Tell every thread that the run is over, each by its own flag (P17 s4.1.2), and wake those
+    that sleep.
+    """
     cdef uint32_t i
     run.over.store(True, memory_order_release)
     for i in range(run.worker_count):

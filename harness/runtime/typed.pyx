@@ -1,21 +1,25 @@
-# typed.pyx - operators whose tuples have attributes, and that send none, one or many for each that they get, on any output port.
+# typed.pyx - operators whose tuples have attributes, and that send none, one or many for each that
+# they get, on any output port.
 #
-# What such an operator sends is collected in slots of each output port. All of it is delivered when those of one port are full, when it is
-# due (native/coarse_clock.hpp), and when the operator is done with what it was given: then nothing of it is held back. A delivery in the
-# middle of a call waits where a queue is full, as any other does, and so holds up the function that sends (BOUND). The slots are the
-# operator's, which is executed by one thread at a time (ALONE), and that thread does not come back to it from a delivery, which leads
-# downstream only.
+# Tuples that such an operator sends are collected in slots of each output port. All are delivered
+# when those of one port are full, when they are due (native/coarse_clock.hpp), and when the
+# operator is done with its batch: then nothing is held back. A delivery in the middle of a call
+# waits where a queue is full, as any other does, and so holds up the function that sends (BOUND).
+# The slots are the operator's, which is executed by one thread at a time (ALONE), and that thread
+# does not come back to it from a delivery, which leads downstream only.
 #
-# Once a run is cut short nothing more is sent: a sender that found a queue full may have given up what came before, and a receiver must
-# not see a gap. The thread that gave up had seen Worker::stop, before which Run::over was written, and who executes the operator after it
-# has that from it (edge HANDOVER, or the operator's lock).
+# Once a run is cut short nothing more is sent: a sender that found a queue full may have given up
+# earlier tuples, and a receiver must not see a gap. The thread that gave up had seen Worker::stop,
+# before which Run::over was written, and the thread that executes the operator after it sees both
+# (edge HANDOVER, or the operator's lock).
 #
-# A compiled function runs on the stack of the co-routine, if it is one, since it waits where it sends; the stack is as large as a
-# thread's. A callable runs on that of the thread, as the interpreter wants it: what it sends is taken from it one by one, and sent when it
-# has returned.
+# A compiled function runs on the stack of the co-routine, if it is one, since it waits where it
+# sends; the stack is as large as a thread's. A callable runs on that of the thread, as the
+# interpreter requires: its tuples are taken from it one by one, and sent when it has returned.
 #
-# As other functions of users (users.pyx) they may take long, so before one is called this thread hands on what others could wait for.
-# What each has sent is counted by output port, numbered and sealed, and checked where it arrives (native/typed.hpp).
+# As other functions of users (users.pyx) they may take long, so before a call this thread hands on
+# the tuples that others could wait for. Tuples sent are counted by output port, numbered and
+# sealed, and checked where they arrive (native/typed.hpp).
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -55,19 +59,22 @@ from harness.runtime.pacing cimport sleep_until
 from harness.runtime.protocol cimport BATCHES_IN_SILENCE, most_at_once
 from harness.runtime.states cimport States
 from harness.runtime.submit cimport begin, close_operator, end, end_run, hand_over
-from harness.runtime.users cimport on_own_stack, text_of, told_of
+from harness.runtime.users cimport on_own_stack, text_of, failure_of
 
 from harness.errors import RunFailed
 from harness.models.layout import incoming_of
 
 
 cdef enum:
-    IDLE_NS = 50_000  # after which a source that had nothing is asked again; twice as long each time, up to
+    # after which a source that had nothing is asked again; twice as long each time, up to
+    IDLE_NS = 50_000
     LONGEST_IDLE_NS = 10_000_000  # (ASLEEP)
 
 
 cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """A function, called once a tuple. What a Python callable sends for one goes on before the next call, which may take long."""
+    """Call the function once a tuple. The tuples that a Python callable sends for one go on before
+    the next call, which may take long.
+    """
     cdef TypedState* state = op.typed
     cdef size_t stride = state.incoming[first.path].stride
     cdef uint32_t i
@@ -102,32 +109,36 @@ cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
 
 
 cdef void take(TypedState* state, Tuple* tuple_) noexcept nogil:
-    """What a loop has taken ends there."""
+    """End a tuple that a loop has taken."""
     check(state, tuple_)
     if state.latency != NULL and tuple_.born_ns != 0:
         state.latency.record(now_ns() - tuple_.born_ns)
 
 
 cdef void leave(Operator* op, Worker* worker, uint32_t count) noexcept nogil:
-    """The rest of a batch of a run that was cut short: as if the operator had not been given these tuples yet (ONCE)."""
+    """Leave the rest of a batch of a run that was cut short: it counts as not yet given to the
+    operator (ONCE).
+    """
     op.processed.add(-<uint64_t> count)
     op.left += count
     worker.run.gave_up.store(True, memory_order_relaxed)
 
 
 cdef void fail(TypedState* state, int32_t answer, uint64_t at) noexcept nogil:
-    """The function has told an error, at tuple `at` of those that came to it: the run is over."""
+    """End the run because the function has returned an error, at tuple `at` of those that came to
+    it.
+    """
     state.failed_at = at
     state.error.store(answer, memory_order_release)
     state.worker.run.failed.store(True, memory_order_release)
     end_run(state.worker.run)
 
 
-# -- sending ------------------------------------------------------------------------------------------------------------------------
+# -- sending ---------------------------------------------------------------------------------------
 
 
 cdef void send(millrace_context* context, uint32_t output) noexcept nogil:
-    """What a function calls when it has written a tuple."""
+    """Send the tuple that the function has written."""
     cdef TypedState* state = <TypedState*> context
     cdef SourceState* source = state.source
     cdef uint32_t most
@@ -158,12 +169,14 @@ cdef void send_from(void* context, int64_t output) noexcept nogil:
 
 
 def addresses():
-    """Of the functions millrace_room and millrace_send (native/millrace.h), for those who cannot include a header."""
+    """Return the addresses of millrace_room and millrace_send (native/millrace.h), for code that
+    cannot include a header.
+    """
     return <size_t> <void*> &room_of, <size_t> <void*> &send_from
 
 
 cdef bint deliver_all(TypedState* state) noexcept nogil:
-    """Send on what is in the slots of all output ports; whether there is anything."""
+    """Send on the tuples in the slots of all output ports. Returns True if there were any."""
     cdef Target* before = state.worker.begun
     cdef uint32_t output
     cdef bint some = False
@@ -181,7 +194,8 @@ cdef void begin_port(TypedState* state, uint32_t output) noexcept nogil:
     cdef Operator* op = state.op
     cdef uint32_t count = out.filled
     rewind(state, output)  # nothing is written into the slots until all is sent
-    if state.worker.run.over.load(memory_order_acquire):  # cut short: what came before may have been given up, so this is not sent
+    # cut short: what came before may have been given up, so this is not sent
+    if state.worker.run.over.load(memory_order_acquire):
         state.worker.run.gave_up.store(True, memory_order_relaxed)
         return
     op.routes[output].sent.add(count)
@@ -196,7 +210,9 @@ cdef void begin_port(TypedState* state, uint32_t output) noexcept nogil:
 
 
 cdef void finish(Worker* worker, Operator* op) noexcept nogil:
-    """What an operator does when its last stream has ended, before it tells those behind it. Of a run that is cut short: nothing."""
+    """Call an operator's `finish` when its last stream has ended, before its own streams end.
+    Nothing in a run that is cut short.
+    """
     cdef TypedState* state = op.typed
     cdef int32_t answer = 0
     if state.source != NULL or worker.stop.load(memory_order_acquire):
@@ -215,11 +231,13 @@ cdef void finish(Worker* worker, Operator* op) noexcept nogil:
         deliver_all(state)
 
 
-# -- sources ------------------------------------------------------------------------------------------------------------------------
+# -- sources ---------------------------------------------------------------------------------------
 
 
 cdef void* typed_source_body(void* argument) noexcept nogil:
-    """A source's own thread: calls its function until that has nothing more, the run is over, or enough is sent."""
+    """A source's own thread: calls its function until that has nothing more, the run is over, or
+    enough is sent.
+    """
     cdef Worker* worker = <Worker*> argument
     cdef Run* run = worker.run
     cdef Operator* op = worker.op
@@ -255,7 +273,7 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
     return NULL
 
 
-# -- Python -------------------------------------------------------------------------------------------------------------------------
+# -- Python ----------------------------------------------------------------------------------------
 
 
 cdef class TypedCall:
@@ -275,7 +293,9 @@ cdef class TypedCall:
 cdef struct PythonPart:
     # What of an operator is executed in one go with the interpreter's lock held.
     TypedState* state
-    uint32_t port   # the tuple: by which input port it came; its content, null: none came, the last stream has ended
+    # the tuple: by which input port it came; its content, null: none came, the last stream has
+    # ended
+    uint32_t port
     char* content
     int32_t output  # of a tuple that is in its room now and to be sent; or one of the codes below
 
@@ -286,7 +306,9 @@ cdef enum:
 
 
 cdef void begin_call(void* argument) noexcept nogil:
-    """Call the function with a tuple, or with nothing at the end. What it returns is gone through by `pull`."""
+    """Call the function with a tuple, or with nothing at the end. `pull` then takes the tuples from
+    its result.
+    """
     with gil:
         ask(<PythonPart*> argument)
 
@@ -294,7 +316,8 @@ cdef void begin_call(void* argument) noexcept nogil:
 cdef void ask(PythonPart* part) noexcept:
     cdef TypedState* state = part.state
     cdef TypedCall owner
-    if state.worker.run.failed.load(memory_order_relaxed):  # while this thread waited for the lock; the owner may be gone by now
+    # while this thread waited for the lock; the owner may be gone by now
+    if state.worker.run.failed.load(memory_order_relaxed):
         return
     owner = <TypedCall> state.python
     try:
@@ -310,7 +333,7 @@ cdef void ask(PythonPart* part) noexcept:
 
 
 cdef void pull(void* argument) noexcept nogil:
-    """Write what is to be sent next into its room."""
+    """Write the next tuple to send into its room."""
     with gil:
         write_next(<PythonPart*> argument)
 
@@ -345,7 +368,9 @@ cdef void write_next(PythonPart* part) noexcept:
 
 
 cdef void call_python(TypedState* state, uint32_t port, char* content) noexcept nogil:
-    """Call the function with a tuple, or with nothing at the end, and send what it gives: nobody waits with the interpreter's lock."""
+    """Call the function with a tuple, or with nothing at the end, and send its tuples, never
+    waiting with the interpreter's lock.
+    """
     cdef PythonPart part
     part.state = state
     part.port = port
@@ -383,10 +408,10 @@ cdef void raised(PythonPart* part, TypedCall owner, error) noexcept:
             owner.error = f"operator {owner.name!r}: {text_of(error)}"
         else:
             when = f"tuple {part.state.failed_at}" if part.content != NULL else f"after {part.state.op.processed.read()} tuples"
-            owner.error = f"operator {owner.name!r} {told_of(error, when)}"
+            owner.error = f"operator {owner.name!r} {failure_of(error, when)}"
 
 
-# -- before the run -----------------------------------------------------------------------------------------------------------------
+# -- before the run --------------------------------------------------------------------------------
 
 
 cdef int make_typed(States states, Operator* op, object operator, object layout) except -1:

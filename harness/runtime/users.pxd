@@ -12,7 +12,7 @@ cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noex
 
 
 cdef str text_of(error)
-cdef str told_of(error, str when)
+cdef str failure_of(error, str when)
 cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil
 
 
@@ -21,4 +21,4 @@ cdef class PythonCall:
     cdef str name
     cdef bint controlled
     cdef readonly str error
-    cdef str failed  # what is told where there is no memory for `error`
+    cdef str failed  # replaces `error` if there is no memory for it

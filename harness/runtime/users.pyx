@@ -1,10 +1,12 @@
 # users.pyx - operators whose logic is a user's: a compiled function or a Python callable.
 #
-# Neither is trusted to return soon, or ever. So before a batch this thread hands on what others could wait for, and Worker::at tells
-# where it is (pool.pyx, and the account of a run that had to be cut short). A callable's tuple goes on before the next call; those of a
-# compiled function, which may be cheap, stay in its hands until one is dropped or the batch ends: it must not wait for them
-# (docs/operators.md). What they do to tuples shows in the oracle, unless they were declared to drop or change some. A run that is cut
-# short waits for one call of theirs, not for the rest of a batch.
+# Neither may return soon, or ever. So before a batch this thread hands on the tuples that others
+# could wait for, and Worker::at says where it is (pool.pyx, and the account of a run that had to be
+# cut short). A callable's tuple goes on before the next call; those of a compiled function, which
+# may be cheap, are kept until one is dropped or the batch ends: it must not wait for them
+# (docs/operators.md). The oracle finds changed or lost tuples, unless the operator was declared to
+# change or drop some. A run that is cut short waits for one call of theirs, not for the rest of a
+# batch.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
@@ -26,16 +28,20 @@ from harness.runtime.submit cimport acquire, end_run, hand_over
 
 
 cdef double control_value(Operator* op) noexcept nogil:
-    """Of the last tuple at its control port; 0: none has come, or it has no such port."""
+    """Return the value of the last tuple at an operator's control port; 0: none has come, or it has
+    no such port.
+    """
     if op.control == NULL:
         return 0.0
     return (<SinkState*> op.control.own).latest.load(memory_order_relaxed)
 
 
 cdef void let_others_in(Operator* op) noexcept nogil:
-    """Around a user's function that locks its own state: tuples of other input ports may be in it at the same time.
+    """Release the lock around a user's function that locks its own state: tuples of other input
+    ports may be in it at the same time.
 
-    What counts and delivers stays under the lock. Tuples of one port cannot overtake each other, for one thread at a time executes a port.
+    Counting and delivering stay under the lock. Tuples of one port cannot overtake each other, for
+    one thread at a time executes a port.
     """
     if op.reentrant:
         op.lock.unlock()
@@ -47,7 +53,9 @@ cdef void keep_others_out(Operator* op, Worker* worker) noexcept nogil:
 
 
 cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil:
-    """Users' code needs a thread's stack: that of a co-routine is small, and the interpreter does not know it."""
+    """Call users' code on the thread's stack: that of a co-routine is small, and the interpreter
+    does not know it.
+    """
     if worker.resumed:
         on_thread(worker, function, argument)
     else:
@@ -55,7 +63,9 @@ cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, v
 
 
 cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """The rest of a batch of a run that was cut short: as if the operator had not been given these tuples yet (ONCE)."""
+    """Leave the rest of a batch of a run that was cut short: it counts as not yet given to the
+    operator (ONCE).
+    """
     cdef uint32_t i
     op.processed.add(-<uint64_t> count)
     op.left += count
@@ -73,7 +83,9 @@ cdef struct NativeCalls:
 
 
 cdef void call_native(void* argument) noexcept nogil:
-    """Call the function on tuples from `place` on, until it does not pass one on, none is left, or the run is over."""
+    """Call the function on tuples from `place` on, until it does not pass one on, none is left, or
+    the run is over.
+    """
     cdef NativeCalls* calls = <NativeCalls*> argument
     cdef Operator* op = calls.op
     cdef Worker* worker = calls.worker
@@ -92,7 +104,9 @@ cdef void call_native(void* argument) noexcept nogil:
 
 
 cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """A C function. Tuples that it passes on stay in runs: neighbours go on together, and not before the last of them is done."""
+    """Call a C function on a batch. Tuples that it passes on stay in runs: neighbours go on
+    together, when the last of them is done.
+    """
     cdef NativeState* state = <NativeState*> op.own
     cdef size_t stride = worker.run.stride
     cdef NativeCalls calls
@@ -115,7 +129,8 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
         calls.place += 1
         start = calls.place
         if calls.verdict < 0:
-            if state.error.load(memory_order_relaxed) == 0:  # the first one; under the operator's lock, if others can be here
+            # the first one; under the operator's lock, if others can be here
+            if state.error.load(memory_order_relaxed) == 0:
                 state.failed_at = tuple_.sequence
                 state.error.store(calls.verdict, memory_order_release)
             worker.run.failed.store(True, memory_order_release)
@@ -179,20 +194,24 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
 
 
 cdef str text_of(error):
-    """What an exception says of itself, which is a user's code, too, in one line."""
+    """Return an exception's text in one line. The text comes from users' code, too."""
     try:
         return " ".join(str(error).split())
     except BaseException:
         return "an exception that cannot be shown"
 
 
-cdef str told_of(error, str when):
-    """The end of an error about what a user's function has raised: the exception, when that was, and in which line of the user's."""
+cdef str failure_of(error, str when):
+    """Return the end of an error about an exception in a user's function: the exception, when it
+    was, and in which line of the user's.
+    """
     return f"raised {type(error).__name__}: {text_of(error)} ({when}{place_of(error)})"
 
 
 cdef str place_of(error):
-    """The line of a user's function that has raised an exception, or has called what raised it; empty: it is not in Python."""
+    """Return the line of a user's function that has raised an exception, or called the function
+    that did; empty: it is not in Python.
+    """
     file, line, trace = None, 0, error.__traceback__
     while trace is not None:
         frame, code = trace.tb_frame, trace.tb_frame.f_code
@@ -207,7 +226,8 @@ cdef str place_of(error):
 cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
     """Call the function with the interpreter's lock held; whether there is a result to pass on."""
     cdef PythonCall owner
-    if worker.run.failed.load(memory_order_relaxed):  # while this thread waited for the lock; the owner may be gone by now (engine.pyx)
+    # while this thread waited for the lock; the owner may be gone by now (engine.pyx)
+    if worker.run.failed.load(memory_order_relaxed):
         return False
     owner = <PythonCall> op.own
     try:
@@ -219,10 +239,11 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
             return False
         result[0] = returned
         return True
-    except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
+    # whatever a user's function throws must not unwind through the runtime's frames
+    except BaseException as error:
         worker.run.failed.store(True, memory_order_release)
         end_run(worker.run)
         if owner.error is None:
             owner.error = owner.failed  # there may be no memory for more
-            owner.error = f"operator {owner.name!r} {told_of(error, f'tuple {sequence}')}"
+            owner.error = f"operator {owner.name!r} {failure_of(error, f'tuple {sequence}')}"
         return False

@@ -1,1 +1,3 @@
-"""The engine on a described machine, in virtual time (docs/simulator.md). What is modelled: native/simulation.hpp."""
+"""The engine on a described machine, in virtual time (docs/simulator.md). native/simulation.hpp
+lists what it models.
+"""

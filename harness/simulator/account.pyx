@@ -1,4 +1,6 @@
-"""What became of every tuple of a simulated run: the end of the oracle, as harness/runtime/account.pyx has it (ONCE)."""
+"""Account of every tuple of a simulated run: the end of the oracle, like
+harness/runtime/account.pyx (ONCE).
+"""
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
@@ -11,7 +13,9 @@ from harness.engine.sample import Totals
 
 
 cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state):
-    """Compare what was sent with what arrived and what was left behind. `stuck`: threads that did not end; `state`: the last counters."""
+    """Compare the tuples sent with those that arrived and those left behind. `stuck`: threads that
+    did not end; `state`: the last counters.
+    """
     cdef Operator* op
     cdef Operator* behind
     cdef Port* port

@@ -1,7 +1,9 @@
-# build.pyx - from a layout to a simulation of it: operators, ports and workers in virtual time. Both engines execute one layout
-# (harness/models/layout.py); what it has proved and chosen is taken over as it is.
+# build.pyx - makes a simulation of a layout: operators, ports and workers in virtual time. Both
+# engines execute one layout (harness/models/layout.py); its proofs and choices are used as they
+# are.
 #
-# Locks and queues of threads get futexes by chance, in the order in which they are made: that order is part of what a seed stands for.
+# Locks and queues of threads get futexes by chance, in the order in which they are made: a seed's
+# results depend on that order.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -36,7 +38,8 @@ from harness.models.layout import chosen_by, ends_of, paces_of, slots_of
 from harness.runtime.protocol import POLICIES
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
-KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER, "typed": TYPED}  # `bursts`: work whose cost changes
+# `bursts`: work whose cost changes
+KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER, "typed": TYPED}
 KINDS |= {"threaded_split": BALANCE, "elastic_load_balance": BALANCE}
 
 
@@ -99,7 +102,7 @@ cdef void _make_operators(Simulation* core, object layout) except *:
 
 
 cdef void _make_states(Simulation* core, object layout, object limit) except *:
-    """What each kind keeps."""
+    """Make the state of each operator, by its kind."""
     cdef uint32_t i
     cdef Operator* op
     cdef Pace pace
@@ -153,7 +156,9 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
 
 
 cdef void _make_typed(Simulation* core, object layout, object profiled) except *:
-    """What typed operators cost and send. Tuples are numbered by output port, and each stream is a path of its own."""
+    """Set the costs and output rates of typed operators. Tuples are numbered by output port; each
+    stream is a path of its own.
+    """
     cdef uint32_t i
     cdef Operator* op
     for i in range(len(layout.operators)):
@@ -200,7 +205,9 @@ cdef void _make_ports(Simulation* core, object layout) except *:
 
 
 cdef void _make_workers(Simulation* core, object layout) except *:
-    """As in the runtime: threads of sources, then those of threaded ports, then the pool's."""
+    """Make the workers in the runtime's order: threads of sources, then those of threaded ports,
+    then the pool's.
+    """
     cdef uint32_t i, index, worker = 0
     for index in layout.sources:
         core.workers[worker].op = &core.operators[index]

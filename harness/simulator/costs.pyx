@@ -1,8 +1,9 @@
-"""Machine and software profiles as the whole numbers that the simulation reckons with: picoseconds, and 1/1024 for ratios.
+"""Machine and software profiles as the whole numbers that the simulation uses: picoseconds, and
+1/1024 for ratios.
 
-The highest clock of the machine is the reference: costs of instructions are given for a core alone at that clock, and what a busier core
-or socket adds is a table of slow-downs. Software costs, measured or estimated on another core, are scaled by clock and instructions in a
-cycle.
+The highest clock of the machine is the reference: costs of instructions are given for a core alone
+at that clock, and what a busier core or socket adds is a table of slow-downs. Software costs,
+measured or estimated on another core, are scaled by clock and instructions in a cycle.
 """
 
 from libc.stdint cimport int64_t, uint32_t
@@ -83,11 +84,13 @@ cdef void fill_machine(Machine* to, object machine) except *:
 
 
 cdef void copies(object machine, Machine* to) except *:
-    """What it takes to fetch bytes, to leave them, and how much less a copy takes that does both in the same place.
+    """Set the times to fetch bytes and to store them, and the time saved by a copy that does both
+    in the same place.
 
-    Where a profile does not tell these apart, each is half of a copy. Of one between rings in memory a third of the traffic is what is
-    read; the rest is what is overwritten, which is read as well and then written back. What another core has changed was copied to a
-    ring in the second-level cache.
+    If a profile does not separate these, each is half of a copy. In a copy between rings in memory
+    a third of the traffic is the source, which is read; the rest is the target, which is read as
+    well and then written back. In the measurement of a slot that another core has changed, the
+    target was a ring in the second-level cache.
     """
     cdef uint32_t i
     whole = [kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"])) for place in PLACE]
@@ -156,7 +159,9 @@ def kib(gigabytes_per_second):
 
 
 def interpolated(table, most):
-    """By number, 0 .. `most`: a table's values, on straight lines between them, as at the ends outside."""
+    """Return the values for 0 .. `most`: linear interpolation in a table, and the end values
+    outside it.
+    """
     known = sorted(table.items())
     values = []
     place = 0

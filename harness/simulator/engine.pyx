@@ -1,10 +1,13 @@
-"""Python's face of the simulator: the same protocol as the runtime's, in virtual time (harness.engine.Engine).
+"""Python's face of the simulator: the same protocol as the runtime's, in virtual time
+(harness.engine.Engine).
 
-Nothing happens between two calls: `sample` lets virtual time pass, and levels, queues and ports change at once, between two events.
-One seed gives the same run on any machine, bit for bit: times are whole numbers, ties are broken by order, and no clock is read.
+Nothing happens between two calls: `sample` lets virtual time pass, and levels, queues and ports
+change at once, between two events. One seed gives the same run on any machine, bit for bit: times
+are whole numbers, ties are broken by order, and no clock is read.
 
-Calls of several threads take turns, and a stop breaks off a sample that another thread waits for. A process that was forked meanwhile
-leaves the engine alone, since the fork may have come in the middle of a call.
+Calls of several threads take turns, and a stop breaks off a sample that another thread waits for. A
+process that was forked meanwhile leaves the engine alone, since the fork may have come in the
+middle of a call.
 """
 
 import math
@@ -48,33 +51,45 @@ from harness.models.layout import layout_of
 from harness.simulator.levels import levels_of
 
 MAX_EVENTS = 20_000_000_000
-"""Events that a run may take unless told otherwise: turns of threads, and batches that operators execute; most of an hour. A graph in which
-nothing moves time forward ends by it."""
+"""Default limit of a run's events: turns of threads, and batches that operators execute. They take
+most of an hour. The limit ends a graph in which nothing moves time forward."""
 
 LONGEST_PERIOD_S = 1e6
 """The longest period of a sample [virtual s]."""
 
 MOST_AT_THE_END = 64_000_000
-"""Events that the threads of a run that was cut short may take to end; not counted among the run's."""
+"""Events that the threads of a run that was cut short may take to end; not counted among the
+run's.
+"""
 
 END_OF_TIME_PS = 1 << 62
-"""How long a run can be [virtual ps]: 53 days. Sources reckon with signed numbers, in which twice as much has room."""
+"""Longest run [virtual ps]: 53 days. Sources use signed numbers, which have room for twice as
+much.
+"""
 
-STRETCH = 1_000_000  # events between two looks whether the user, or another thread, wants to stop
+# after so many the engine checks if the user, or another thread, wants to stop
+EVENTS_BETWEEN_CHECKS = 1_000_000
 PS = 1e-12  # seconds of a picosecond
 
 FILLED_PERCENT = 50
-"""How full the queues of a timed run are at its beginning: half, so that no operator is short of tuples and none of room."""
+"""Fill of the queues of a timed run at its beginning: half, so that no operator lacks tuples and
+none lacks room.
+"""
 
 MAX_FILLING = 2e9
-"""Hops that filling the queues may take [tuples through operators], about; above, a run begins with empty queues. Seconds."""
+"""Most hops to fill the queues with [tuples through operators], about; above, a run begins with
+empty queues. They take seconds.
+"""
 
 PROFILE_S = 1e-4
-"""Virtual time between two looks of the profiler [s]. The runtime looks every millisecond, but virtual periods are short."""
+"""Virtual time between two looks of the profiler [s]. The runtime looks every millisecond, but
+virtual periods are short.
+"""
 
 HALF_WINDOW = 2
-"""Samples after which the older one of the profiler's two overlapping windows begins anew. Those of runtime/profiler.pyx are of time,
-and may be of more periods: with 5 here, laws that place queues went by what the work had been long after it had moved (M19 Figure 13)."""
+"""Samples after which the older one of the profiler's two overlapping windows is reset. The windows
+of runtime/profiler.pyx have a length in time, which may be more periods. With 5 samples here, laws
+that place queues used the old costs long after the work had moved (M19 Figure 13)."""
 
 cdef enum Hurry:
     CALM
@@ -84,12 +99,13 @@ cdef enum Hurry:
 
 @cython.final
 cdef class SimulatorEngine:
-    """Runs `graph` once under `model` on a described machine; see harness.engine.Engine for what each method promises.
+    """Runs `graph` once under `model` on a described machine; see harness.engine.Engine for what
+    each method promises.
 
     Parameters
     ----------
     graph : harness.graph.Graph
-        Checked already. Users' own operators cannot be simulated: nobody knows what they cost. Typed ones can with `profiled`.
+        Checked already. Users' own operators cannot be simulated: their costs are unknown. Typed ones can with `profiled`.
     model : harness.models.Model
     machine : harness.machines.machine.Machine
     software : harness.machines.software.Software
@@ -100,9 +116,9 @@ cdef class SimulatorEngine:
     seed : int
         Of how long wake-ups take, and in which order ports are on the list when a run begins.
     events : int
-        The run fails after so many: turns of threads, and batches that operators execute.
+        Limit, after which the run fails: turns of threads, and batches that operators execute.
     profiled : harness.engine.profiled.Profiled or None
-        What typed operators cost and send.
+        Costs and output rates of typed operators.
     """
 
     cdef object layout
@@ -112,18 +128,24 @@ cdef class SimulatorEngine:
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
     cdef dict wanted  # by operator: replicas that were asked for before the start
-    cdef tuple windows  # looks when the profiler's older window began, and its younger one; samples and looks at all threads since then
+    # looks when the profiler's older window began, and its younger one; samples and looks at all
+    # threads since then
+    cdef tuple windows
     cdef bint started, profiles, bounded
     cdef int process  # that started it; 0: none has
-    cdef object turn  # held by whoever lets time pass or changes something; a signal's handler may do so meanwhile
+    # held by a call that lets time pass or changes something; a signal's handler may call meanwhile
+    cdef object turn
     cdef Hurry hurry
-    cdef double drain_s  # the least that those who stop the run give it to drain [virtual s]
+    # shortest time to drain that a call of stop() has given the run [virtual s]
+    cdef double drain_s
     cdef uint64_t handled, most_events, stretch, origin
     cdef readonly int requested
     cdef int most_threads  # levels of the pool: as many as CPUs, or as the graph needs
     cdef int created
-    cdef set told, told_before  # to suspend: threads of the pool, now and at the last sample
-    cdef object bound, broken  # why nothing more happens: it had to end there; or its threads can go on no more
+    # threads of the pool asked to suspend, now and at the last sample
+    cdef set suspended, suspended_before
+    # why nothing more happens: it had to end there; or its threads can go on no more
+    cdef object bound, broken
     cdef double wall_s
 
     def __cinit__(
@@ -165,7 +187,7 @@ cdef class SimulatorEngine:
             self.core.patience = <uint64_t> PATIENCE_NS * 1000
         balancing = {self.layout.operators[index].name: index for index in self.layout.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.layout.operators[index].kind is ELASTIC_LOAD_BALANCE}
-        self.told, self.told_before = set(), set()
+        self.suspended, self.suspended_before = set(), set()
         self.wanted = {}
         self.turn = threading.RLock()
         self.drain_s = math.inf
@@ -187,7 +209,7 @@ cdef class SimulatorEngine:
 
     @property
     def simulation(self):
-        """What a record says of a simulated run."""
+        """Entry of a simulated run's record."""
         return {
             "software": self.software.name,
             "machine_digest": self.machine.digest,
@@ -231,8 +253,8 @@ cdef class SimulatorEngine:
             self.windows = self.before["looks"], self.before["looks"], 0, 0
 
     cdef _fill(self):
-        """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge or barrier wants them in
-        order.
+        """Begin with tuples in the queues, unless sources wait for their time, tuples choose
+        buffers, or a merge or barrier needs them in order.
         """
         operators = self.layout.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
@@ -263,13 +285,13 @@ cdef class SimulatorEngine:
 
     cdef _set_level(self, level):
         self.requested = max(level, self.layout.minimum_threads)
-        running = [thread for thread in range(self.created) if thread not in self.told]
+        running = [thread for thread in range(self.created) if thread not in self.suspended]
         for thread in sorted(running, key=self._reluctance)[: max(0, len(running) - self.requested)]:
-            self.told.add(thread)
+            self.suspended.add(thread)
             self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, True)
         missing = self.requested - len(running)
-        for thread in sorted(self.told)[: max(0, missing)]:
-            self.told.remove(thread)
+        for thread in sorted(self.suspended)[: max(0, missing)]:
+            self.suspended.remove(thread)
             self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, False)
             missing -= 1
         for _ in range(missing):
@@ -309,7 +331,9 @@ cdef class SimulatorEngine:
             raise RunFailed(self.broken) from None
 
     def living_replicas(self):
-        """By name: co-routines that operators which may have replicas have at the moment, those that are to leave included."""
+        """Return the co-routines that each operator which may have replicas has now, by name,
+        including those about to leave.
+        """
         check_process("living_replicas", self.process)
         with self.turn:
             return {
@@ -405,7 +429,8 @@ cdef class SimulatorEngine:
         return 0.0, 0
 
     def sample_events(self, events):
-        """As sample(), for a period that is as long as so many events take: runs whose time scales nobody knows beforehand.
+        """Sample a period that lasts for a number of events: for runs whose time scale is not known
+        beforehand.
 
         Raises UserError for a number of events that is not above 0.
         """
@@ -420,7 +445,9 @@ cdef class SimulatorEngine:
                 self.stretch = 0
 
     def seize(self, str port):
-        """Hold the consumer flag of `port` for ever, before the start: a fault, so that tests can see a run that can go on no more."""
+        """Hold the consumer flag of `port` for ever, before the start: a fault for tests of a run
+        that cannot go on.
+        """
         queue = self.layout.queue_of_port[[str(name) for name in self.layout.input_ports].index(port)]
         if self.started:
             raise UserError("seize was called after start")
@@ -428,11 +455,13 @@ cdef class SimulatorEngine:
 
     @property
     def phased(self):
-        """Whether what happens depends on how long it has run: rates that change with time, or costs with the number of tuples."""
+        """True if the behaviour depends on the time so far: rates change with time, or costs with
+        the number of tuples.
+        """
         return any([operator.rates or operator.costs for operator in self.layout.operators])
 
     def begin_here(self):
-        """What has passed was for the run to settle: samples tell the time since now."""
+        """End the warm-up: samples count time from now on."""
         check_process("begin_here", self.process)
         with self.turn:
             self.origin = self.core.system.now
@@ -458,7 +487,9 @@ cdef class SimulatorEngine:
                 self._pass(self.drain_s, STOPPING)
         drained = self.started and self.core.open_operators == 0
         if self.started and self.broken is None:
-            self._end()  # also of a run that is over: the last operator may close before the threads behind it have let go of their batch
+            # also of a run that is over: the last operator may close before the threads behind it
+            # have let go of their batch
+            self._end()
         stuck = self._stuck() if self.started and not drained else []
         totals = account_of(self.layout, self.core[0], drained, stuck, self._read())
         if self.broken is not None:
@@ -466,12 +497,13 @@ cdef class SimulatorEngine:
         if self.totals is None:  # else a signal's handler has stopped it meanwhile
             self.totals = totals
 
-    # -- inside ---------------------------------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
 
     cdef _pass(self, double period_s, Hurry patience):
         """Let virtual time pass, until somebody is in more of a hurry than `patience` allows for.
 
-        Raises RunFailed if the run takes more events than it may, can go on no more, or is at the end of virtual time.
+        Raises RunFailed if the run takes more events than it may, can go on no more, or is at the
+        end of virtual time.
         """
         cdef uint64_t began_ps = self.core.system.now, until = self._after(began_ps, period_s)
         cdef uint64_t handled, events, wanted = self.stretch or self.most_events
@@ -483,7 +515,7 @@ cdef class SimulatorEngine:
         while wanted > 0 and self.hurry <= patience:
             if patience == STOPPING:  # somebody may have less time since
                 until = self._after(began_ps, self.drain_s)
-            events = min(min(<uint64_t> STRETCH, wanted), self.most_events - min(self.handled, self.most_events))
+            events = min(min(<uint64_t> EVENTS_BETWEEN_CHECKS, wanted), self.most_events - min(self.handled, self.most_events))
             try:
                 with nogil:
                     handled = self.core.run(until, events)
@@ -491,7 +523,8 @@ cdef class SimulatorEngine:
                 self.broken = f"the system refuses memory to the simulation after {self.core.system.now * PS:.3g} virtual s"
                 raise RunFailed(self.broken) from None
             self.handled += handled
-            PyErr_CheckSignals()  # no line of Python is executed here, before which the interpreter would look
+            # no line of Python is executed here, before which the interpreter would look
+            PyErr_CheckSignals()
             wanted -= min(handled, wanted)  # the last turn may have taken several
             if handled < events:
                 break
@@ -506,17 +539,19 @@ cdef class SimulatorEngine:
             raise RunFailed(self.bound)
 
     cdef str _deadlock(self):
-        """Who waits for what, where operators are co-routines."""
+        """Return which operator waits for what, for co-routines; "" under other models."""
         if not self.layout.policy:
             return ""
         return f" ({self.core.deadlock([operator.name.encode() for operator in self.layout.operators]).decode()})"
 
     cdef uint64_t _after(self, uint64_t now, double period_s):
-        """When a period ends that begins now [ps], at the end of time at the latest."""
+        """Return the end of a period that begins `now` [ps], END_OF_TIME_PS at most."""
         return END_OF_TIME_PS if self.stretch else min(<uint64_t> END_OF_TIME_PS, now + <uint64_t> round(period_s / PS))
 
     cdef _end(self):
-        """Every thread gets to where it sees that the run is over, and gives up what it holds."""
+        """Let every thread run until it sees that the run is over, and gives up the tuples that it
+        holds.
+        """
         cdef uint64_t left = MOST_AT_THE_END
         try:
             self.core.cut()
@@ -535,11 +570,13 @@ cdef class SimulatorEngine:
         ]
 
     cdef int _unsuspendable(self):
-        """Threads that were told to suspend before the last sample and still execute, or wait for another thread (P17 §4.2.3)."""
+        """Return the threads asked to suspend before the last sample that still execute, or wait
+        for another one (P17 §4.2.3).
+        """
         stubborn = 0
-        for thread in self.told_before & self.told:
+        for thread in self.suspended_before & self.suspended:
             stubborn += self.core.workers[self.layout.first_scheduler + <uint32_t> thread].rest in (AWAKE, BLOCKED)
-        self.told_before = set(self.told)
+        self.suspended_before = set(self.suspended)
         return stubborn
 
     cdef int _active(self):
@@ -550,17 +587,21 @@ cdef class SimulatorEngine:
         return active
 
     cdef list _operator_cost(self, list looks):
-        """Shares of the looks in the older window: of the last two to four samples, so that fewer operators are never seen."""
+        """Shares of the looks in the older window: of the last two to four samples, so that fewer
+        operators are never seen.
+        """
         older, younger, samples, looked = self.windows
         seen = [now - then for now, then in zip(looks, older, strict=True)]
-        if samples + 1 >= HALF_WINDOW and self.core.looked > looked:  # samples may be shorter than the time between two looks
+        # samples may be shorter than the time between two looks
+        if samples + 1 >= HALF_WINDOW and self.core.looked > looked:
             self.windows = younger, looks, 0, self.core.looked
         else:
             self.windows = older, younger, samples + 1, looked
         total = sum(seen)
         return [count / total for count in seen] if total > 0 else []
 
-    # Ports are looked at where they are: a loop over the vector itself would copy each of them, tuples and all.
+    # Ports are read by index: a loop over the vector itself would copy each of them, tuples and
+    # all.
 
     cdef int _queued_ports(self):
         cdef size_t port
@@ -591,7 +632,7 @@ cdef class SimulatorEngine:
         return Balance(active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion)
 
     cdef _replicas(self):
-        """Of each operator; empty where there are no co-routines."""
+        """Return the replicas of each operator; empty without co-routines."""
         cdef uint32_t index
         if not self.layout.policy:
             return ()
@@ -639,7 +680,9 @@ cdef class SimulatorEngine:
         }
 
     cdef _use(self):
-        """Time [ps] of all scheduler threads together: for which they were allowed to run, and for which they executed operators."""
+        """Time [ps] of all scheduler threads together: for which they were allowed to run, and for
+        which they executed operators.
+        """
         cdef uint32_t thread
         cdef uint64_t now = self.core.system.now, awake
         cdef Worker* worker

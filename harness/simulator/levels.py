@@ -10,8 +10,9 @@ def levels_of(
 ) -> list[list[int]]:
     """Queues by the most other queues that a tuple meets behind them, the last ones first.
 
-    `streams`: source operator, output port, target operator, input port, by index; `queue_of_port`: the queue of an input port.
-    Streams into control ports close cycles, which no way of a tuple goes round: those ports are leaves.
+    `streams`: source operator, output port, target operator, input port, by index; `queue_of_port`:
+    the queue of an input port. Streams into control ports close cycles, which no way of a tuple
+    goes round: those ports are leaves.
     """
     leaving: list[list[tuple[int, int | None]]] = [[] for _ in range(operators)]
     arriving = [0] * operators

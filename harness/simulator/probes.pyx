@@ -1,4 +1,5 @@
-"""The models of a described machine and of its operating system by themselves, without a graph: what a profile means (native/probes.hpp).
+"""Probes of the models of a described machine and its operating system, without a graph: they show
+a profile's effects (native/probes.hpp).
 
 All times are in nanoseconds.
 """
@@ -57,7 +58,9 @@ SORTS = {"fp": FP, "mixed": MIXED, "waiting": WAITING}
 
 
 cdef class Bench:
-    """`count` threads on a machine of its own, each to be started once with `compute`, `nap`, `wait` or `wake`."""
+    """`count` threads on a machine of its own, each to be started once with `compute`, `nap`,
+    `wait` or `wake`.
+    """
 
     cdef CBench* bench
     cdef uint32_t started
@@ -71,7 +74,8 @@ cdef class Bench:
         del self.bench
 
     def compute(self, work, step=1000.0, sort="mixed", touching=0):
-        """A thread that works, in steps, in each of which it touches so many bytes of slots. Returns its number.
+        """Start a thread that works in steps, each of which touches `touching` bytes of slots.
+        Returns its number.
 
         `sort`: of instructions, fp or mixed, or waiting for memory.
         """
@@ -84,12 +88,16 @@ cdef class Bench:
         return self._next()
 
     def wait(self, work=0.0):
-        """A thread that works, in one step, and then sleeps until it is woken. Returns its number."""
+        """Start a thread that works, in one step, and then sleeps until it is woken. Returns its
+        number.
+        """
         self.bench.wait(self.started, ps(work))
         return self._next()
 
     def wake(self, at, count=1, work=0.0):
-        """A thread that keeps its CPU until a time and then wakes so many, after some work each. Returns its number."""
+        """Start a thread that keeps its CPU until a time and then wakes `count` threads, after some
+        work each. Returns its number.
+        """
         self.bench.wake(self.started, ps(at), count, ps(work))
         return self._next()
 
@@ -98,15 +106,17 @@ cdef class Bench:
         self.bench.run(ps(until))
 
     def began(self, uint32_t thread):
-        """When it first had a CPU (a waker: when it began to wake); None: not yet."""
+        """Return the time when a thread first had a CPU (a waker: when it began to wake); None: not
+        yet.
+        """
         return ns(self.bench.threads[thread].began)
 
     def ended(self, uint32_t thread):
-        """When its work, sleep or waking was over; None: not yet."""
+        """Return the time when a thread's work, sleep or waking was over; None: not yet."""
         return ns(self.bench.threads[thread].ended)
 
     def done(self, uint32_t thread):
-        """How much of its work is done."""
+        """Return the time of a thread's work that is done."""
         return ns(self.bench.threads[thread].done)
 
     def longest_gap(self, uint32_t thread):
@@ -114,7 +124,7 @@ cdef class Bench:
         return ns(self.bench.threads[thread].longest_gap)
 
     def cpu(self, uint32_t thread):
-        """Where it runs or ran last."""
+        """Return the CPU on which a thread runs or ran last."""
         return self.bench.threads[thread].cpu
 
     @property
@@ -124,7 +134,7 @@ cdef class Bench:
 
     @property
     def switches(self):
-        """How often a CPU was given away."""
+        """Number of times that a CPU was given away."""
         return self.bench.switches()
 
     @property
@@ -138,7 +148,9 @@ cdef class Bench:
 
 
 def rmw(machine, cores, uint32_t operations, bint cas=False):
-    """Time between two completed read-modify-writes on one line, while threads on these cores do nothing else, one after the other."""
+    """Time between two completed read-modify-writes on one line, while threads on these cores do
+    nothing else, one after the other.
+    """
     cdef Machine hardware
     cdef Line line
     cdef uint32_t thread, _
@@ -182,7 +194,9 @@ def take(machine, uint32_t taker, uint32_t writer):
 
 
 def turns(machine, operations):
-    """Time of each read-modify-write of one line, waiting included: by (core, ns at which it begins), in the order of asking."""
+    """Time of each read-modify-write of one line, waiting included: by (core, ns at which it
+    begins), in the order of asking.
+    """
     cdef Machine hardware
     cdef Line line
     cdef uint64_t most = 0
@@ -191,9 +205,11 @@ def turns(machine, operations):
 
 
 def window(uint64_t cache, touches):
-    """Bytes of touches within which a core still has what it has touched, behind touches of (bytes, bytes touched since they were last).
+    """Return the bytes of touches within which a core still has what it touched, after touches of
+    (bytes, bytes touched since the last time).
 
-    None in place of the latter: never before. The answer is None where nothing that is touched again ever leaves.
+    None in place of the latter: never touched before. The result is None if nothing that is touched
+    again ever leaves.
     """
     cdef Footprint* core = new Footprint(cache)
     try:
@@ -205,9 +221,11 @@ def window(uint64_t cache, touches):
 
 
 def visited(uint64_t capacity, notes, uint64_t position, uint64_t filled):
-    """What a ring of `capacity` slots says of the tuple at a position: (core, bytes put into all queues since then); None: not touched.
+    """Return a ring's note on the tuple at a position: (core, bytes put into all queues since
+    then); None: not touched.
 
-    `notes`: (first position, count, core, bytes put into all queues by then), one after the other; `filled`: by now.
+    `capacity`: slots of the ring; `notes`: (first position, count, core, bytes put into all queues
+    by then), one after the other; `filled`: bytes put into all queues by now.
     """
     cdef Visits ring
     cdef Visit visit
@@ -222,9 +240,11 @@ def visited(uint64_t capacity, notes, uint64_t position, uint64_t filled):
 
 
 def through_a_queue(uint64_t capacity, steps):
-    """What a queue gives back: for each step that takes so many tuples (an int) those that it takes; how many are left, in how many bytes.
+    """Push and take tuples through a queue. Returns, for each step that takes tuples (an int, their
+    number), those that it takes; and the number of tuples left, with their bytes.
 
-    Other steps push: (tuples, spacing, path_step), as many as that leaves of tuples that are (sequence, born_ns, path, order, mark, kind).
+    Other steps push (tuples, spacing, path_step), where each tuple is (sequence, born_ns, path,
+    order, mark, kind).
     """
     cdef Ring ring
     cdef vector[Tuple] tuples
@@ -248,10 +268,10 @@ def through_a_queue(uint64_t capacity, steps):
 
 
 def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None):
-    """Time of a copy of so many bytes, which core `writer` wrote, by core `reader`.
+    """Return the time of a copy by core `reader` of bytes that core `writer` wrote.
 
-    `queued`: bytes of slots that were touched since they were written; `room`: since somebody worked on the slots that they are copied to.
-    `worked`: the core that has; None: the reader.
+    `queued`: bytes of slots touched since they were written; `room`: bytes of slots touched since a
+    core worked on the target slots. `worked`: that core; None: the reader.
     """
     cdef Machine hardware
     fill_machine(&hardware, machine)

@@ -1,6 +1,7 @@
-"""Small queueing networks on the simulator's event core: what holds it against queueing theory, and beside other simulators.
+"""Small queueing networks on the simulator's event core, for comparison with queueing theory and
+with other simulators.
 
-Nothing of a machine or a runtime is in them: calendar.hpp is all that they share with a simulated run.
+They contain no machine and no runtime: they share only calendar.hpp with a simulated run.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -10,7 +11,9 @@ from libcpp.vector cimport vector
 from typing import NamedTuple
 
 UNIT = 1_000_000
-"""Whole steps of virtual time that a unit of a network's time has: service times are rounded to them."""
+"""Whole steps of virtual time that a unit of a network's time has: service times are rounded to
+them.
+"""
 
 
 cdef extern from "queueing.hpp" namespace "millrace::sim" nogil:
@@ -25,7 +28,7 @@ cdef extern from "queueing.hpp" namespace "millrace::sim" nogil:
 
 
 class Outcome(NamedTuple):
-    """What happened until the end of the simulated time."""
+    """Results at the end of the simulated time."""
 
     throughput: float  # customers that the last station has served, a unit of time
     numbers: tuple[float, ...]  # mean over time of the customers at each station
@@ -33,11 +36,13 @@ class Outcome(NamedTuple):
 
 
 def simulate(network, seed, until):
-    """A network of stations in a row, one server each, from time 0 until `until`; returns an `Outcome`.
+    """A network of stations in a row, one server each, from time 0 until `until`; returns an
+    `Outcome`.
 
-    `network` has `services`, the mean service times of the stations; `exponential`, else they are constant; and `arrival_rate` of
-    Poisson arrivals at the first station, or None and `customers`, who go round for ever and are spread evenly to begin with.
-    One seed gives the same outcome always. Raises OverflowError if `until` is beyond what the calendar can count, 1.8e13 units.
+    `network` has `services`, the mean service times of the stations; `exponential`, else they are
+    constant; and `arrival_rate` of Poisson arrivals at the first station, or None and `customers`,
+    which circulate for ever and are spread evenly at the start. One seed gives the same outcome
+    always. Raises OverflowError if `until` is beyond what the calendar can count, 1.8e13 units.
     """
     cdef vector[double] services = [UNIT * service for service in network.services]
     cdef double gap = UNIT / network.arrival_rate if network.arrival_rate is not None else 0.0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.calibration import state
-from harness.calibration.state import ALIKE, alike, hand_off_constant, hand_off_ns, most_common
+from harness.calibration.state import ALIKE_FACTOR, alike, hand_off_constant, hand_off_ns, most_common
 from harness.calibration.topology import Cpu, Host
 
 ONE = Host((Cpu(0, 0, 0, 0), Cpu(1, 0, 0, 0)), None)  # two hardware threads of a core
@@ -38,8 +38,8 @@ def test_here_it_is_a_plausible_time():
 @given(one=NS, factor=st.floats(1.0, 10.0))
 def test_hand_offs_are_alike_up_to_a_factor_whichever_comes_first(one, factor):
     assert alike(one, one * factor) == alike(one * factor, one)
-    if abs(factor - ALIKE) > 1e-6:
-        assert alike(one, one * factor) == (factor < ALIKE)
+    if abs(factor - ALIKE_FACTOR) > 1e-6:
+        assert alike(one, one * factor) == (factor < ALIKE_FACTOR)
 
 
 @given(st.lists(st.lists(NS, min_size=1, max_size=2), min_size=1, max_size=20))

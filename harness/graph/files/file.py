@@ -1,7 +1,9 @@
-"""Graphs in files: .yaml, .yml and .json describe one, .py makes one (`graph()`, or the function named in `path.py:function`).
+"""Graphs in files: .yaml, .yml and .json describe one, .py makes one (`graph()`, or the function
+named in `path.py:function`).
 
-The format of the first three is `config/schemas/graph.schema.json`; docs/graphs.md shows it with examples. A file's *digest*
-changes with its text and with that of the Python files that it names, and so tells which records are of other graphs.
+The format of the first three is `config/schemas/graph.schema.json`; docs/graphs.md shows it with
+examples. A file's *digest* changes with its text and with that of the Python files that it names.
+So it shows which records are of other graphs.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ MAX_NAME = 100  # characters of a graph's name: records' files are named after i
 
 @dataclass(frozen=True)
 class LoadedGraph:
-    """A graph from a file; `parameters` of a function that made it, defaults filled in; `digest` of what it is made from."""
+    """A graph from a file; `parameters`: those of the function that made it, defaults filled in;
+    `digest`: of its files.
+    """
 
     graph: Graph
     parameters: dict[str, Value]
@@ -39,17 +43,21 @@ class LoadedGraph:
 
 
 def is_graph_file(word: str) -> bool:
-    """Whether a word names a graph file, and not a topology."""
+    """Return True if a word names a graph file, and not a topology."""
     return WORD.fullmatch(word) is not None
 
 
 def load_graph(path: str | Path) -> Graph:
-    """The graph in a file; not checked yet. Raises UserError, in one line, for anything that is not one."""
+    """Return the graph in a file, not checked yet. Raises UserError, in one line, if the file has
+    none.
+    """
     return load_graph_file(str(path)).graph
 
 
 def load_graph_file(word: str, given: Mapping[str, Value] | None = None, seed: int = 0) -> LoadedGraph:
-    """The graph that a word means; `given`: values of parameters, `seed` of what a function draws at random."""
+    """Return the graph that a word names; `given`: values of a function's parameters, `seed`: its
+    random seed.
+    """
     found = WORD.fullmatch(word)
     if found is None:
         raise UserError(f"a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION, not be {word[:60]!r}")
@@ -68,7 +76,9 @@ def load_graph_file(word: str, given: Mapping[str, Value] | None = None, seed: i
 
 
 def dump_graph(graph: Graph) -> dict[str, Any]:
-    """The graph as a graph file has it, in values that JSON knows. Raises GraphError if an operator has a function."""
+    """Return the graph as a graph file has it, in JSON values. Raises GraphError if an operator has
+    a function.
+    """
     operators: list[dict[str, Any]] = []
     for annotation, run in groupby(graph.operators.values(), key=lambda operator: operator.threading):
         entries = [_entry(graph, operator) for operator in run if not operator.buffers]

@@ -1,6 +1,7 @@
-"""Python that a graph comes from or refers to: the function in a .py file that makes a graph, and functions of its operators.
+"""Python code that a graph comes from or refers to: the function in a .py file that makes a graph,
+and operators' functions.
 
-Whatever goes wrong in a user's own code is told in one line that names the file, the exception and its text.
+An error in a user's code becomes one line that names the file, the exception and its text.
 """
 
 from __future__ import annotations
@@ -29,11 +30,15 @@ PLAIN = (bool, int, float, str)
 """Types of defaults that a record can have."""
 
 _BESIDE: dict[str, Path] = {}
-"""Modules that files have imported from their own folder, by name: in another one the same name means another module."""
+"""Modules that files have imported from their own folder, by name: in another folder the name means
+another module.
+"""
 
 
 def load_attribute(reference: str, folder: Path) -> tuple[Any, Path | None]:
-    """What `module:attribute` or `path.py:attribute` means, and the file it is in; a path is relative to `folder`."""
+    """Return the object named by `module:attribute` or `path.py:attribute`, and its file; a path is
+    relative to `folder`.
+    """
     place, colon, attribute = reference.rpartition(":")
     if not colon or not place or not attribute:
         raise UserError(f"must be module:attribute or path.py:attribute, not {_short(reference)}")
@@ -51,7 +56,9 @@ def load_attribute(reference: str, folder: Path) -> tuple[Any, Path | None]:
 
 
 def load_file(path: Path) -> ModuleType:
-    """The module in a .py file, executed once a process for each content; its folder is searched for what it imports."""
+    """Return the module in a .py file, executed once a process for each content; its imports search
+    its folder first.
+    """
     source = read_given(path)
     name = f"millrace_file_{sha256(str(path.resolve()).encode() + source).hexdigest()[:16]}"
     if name in sys.modules:
@@ -65,13 +72,15 @@ def load_file(path: Path) -> ModuleType:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise UserError(f"{path}: {_told(error)}") from error
+        raise UserError(f"{path}: {_one_line(error)}") from error
     return module
 
 
 @contextmanager
 def _imports_from(path: Path) -> Iterator[None]:
-    """The code of a file runs: what it imports is looked for in its folder first, never in that of another file."""
+    """Let the code of a file import modules from its own folder first, never from the folder of
+    another file.
+    """
     folder = path.resolve().parent
     for name in [name for name, home in _BESIDE.items() if home != folder]:
         del _BESIDE[name]
@@ -79,7 +88,7 @@ def _imports_from(path: Path) -> Iterator[None]:
     before = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:
-        with redirect_stdout(sys.stderr):  # ours is for records
+        with redirect_stdout(sys.stderr):  # stdout is for records
             yield
     finally:
         _BESIDE.update((name, folder) for name in set(sys.modules) - before if _lies_in(name, folder, before))
@@ -87,7 +96,7 @@ def _imports_from(path: Path) -> Iterator[None]:
 
 
 def _lies_in(name: str, folder: Path, before: Collection[str]) -> bool:
-    """Whether a new module, or the package that it is of, was found in a folder itself, not somewhere below it."""
+    """Return True if a new module, or its top-level package, lies directly in a folder."""
     top = name.partition(".")[0]
     module = sys.modules.get(top)
     places = getattr(module, "__path__", None) or [getattr(module, "__file__", None)]
@@ -95,11 +104,13 @@ def _lies_in(name: str, folder: Path, before: Collection[str]) -> bool:
 
 
 def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: int) -> tuple[Graph, dict[str, Value]]:
-    """The graph that a function in a .py file returns, and its parameters, defaults filled in if they are `PLAIN`: with these
-    as `given` it returns the same graph again.
+    """Return the graph that a function in a .py file makes, and its parameters, defaults filled in
+    if they are `PLAIN`.
 
-    `given`: values of its parameters, as numbers or as text from the command line. A parameter `seed` that is not among them
-    gets the run's seed.
+    With these parameters as `given` the function returns the same graph again.
+
+    `given`: values of its parameters, as numbers or as text from the command line. A parameter
+    `seed` that is not among them gets the run's seed.
     """
     function = getattr(load_file(path), name, None)
     if not callable(function):
@@ -122,13 +133,14 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
         with _imports_from(path):
             graph = function(**values)
     except (Exception, SystemExit) as error:
-        raise UserError(f"{where}: {_told(error)}") from error
+        raise UserError(f"{where}: {_one_line(error)}") from error
     if not isinstance(graph, Graph):
         raise UserError(f"{where} must return a Graph, not {_short(graph)}")
     complete = {key: parameter.default for key, parameter in parameters.items() if isinstance(parameter.default, PLAIN)}
     complete |= values
-    told = [key for key in parameters if key in complete and (key != "seed" or key in given)]  # the run's seed is told apart
-    return graph, {key: _recorded(complete[key]) for key in told}
+    # The run's seed has a place of its own in records.
+    recorded = [key for key in parameters if key in complete and (key != "seed" or key in given)]
+    return graph, {key: _recorded(complete[key]) for key in recorded}
 
 
 def _parameters(where: str, function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -180,11 +192,13 @@ def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # the module's own code may raise anything
-        raise UserError(f"module {_short(name)} cannot be imported: {_told(error)}") from error
+        raise UserError(f"module {_short(name)} cannot be imported: {_one_line(error)}") from error
 
 
-def _told(error: BaseException) -> str:
-    """An exception in one line; what is meant for users speaks for itself."""
+def _one_line(error: BaseException) -> str:
+    """Return an exception as one line: the text alone of a UserError, else the exception's name and
+    text.
+    """
     text = " ".join(str(error).split())
     text = text if len(text) <= 300 else f"{text[:297]}..."
     return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"

@@ -1,6 +1,8 @@
-"""The values of a graph file to a graph. Each error names the file, the line if it is known, the place in it, and the rule.
+"""Reader that makes a graph from the values of a graph file. Each error names the file, the line if
+it is known, the place in it, and the rule.
 
-What a value must be is said once, by the methods of `Graph`; this file says how values are arranged, as graph.schema.json does.
+The methods of `Graph` check the values themselves; this file checks how they are arranged, as
+graph.schema.json does.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "threading": ("operators",),
     "parallel": ("width", "partition_by", "ordered", "inlet", "outlet", "operators", "streams", "threaded"),
 }
-"""By the kind of an entry under `operators`: what it may say besides."""
+"""Keys that an entry under `operators` may have besides its kind, by kind."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     **{kind.name: kind.required for kind in KINDS.values() if kind.in_files},
@@ -48,7 +50,9 @@ class Region:
 
 
 Names = dict[str, Operator | Region]
-"""What the names in one part of a file mean: the whole graph, or the body of a region in one replica."""
+"""Operators and regions by their name in one part of a file: the whole graph, or a region's body in
+one replica.
+"""
 
 
 class GraphReader:
@@ -60,7 +64,7 @@ class GraphReader:
         self.files: set[Path] = set()
 
     def graph(self) -> Graph:
-        """The graph, unchecked. Raises UserError for whatever is wrong."""
+        """Return the graph, not checked yet. Raises UserError for an error in the file."""
         values = self.text.values
         if not isinstance(values, dict):
             raise UserError(f"{self.path}: must hold keys and values, as in KEY: VALUE; found {_kind_of(values)}")
@@ -72,7 +76,7 @@ class GraphReader:
         self._wires(graph, values, (), names)
         return graph
 
-    # -- operators ------------------------------------------------------------------------------------------------------------
+    # -- operators ---------------------------------------------------------------------------------
 
     def _operators(self, graph: Graph, values: dict, place: Place, names: Names) -> None:
         place = (*place, "operators")
@@ -145,7 +149,7 @@ class GraphReader:
         width, keys, ordered = entry["width"], entry.get("partition_by"), entry.get("ordered", True)
         with self._place(place, entry):
             check_region("parallel", width, keys, ordered)
-        told: list[UserError] = []  # that has its place already
+        placed: list[UserError] = []  # an error that names its place already
 
         def build(port: PortId) -> Any:
             try:
@@ -155,17 +159,17 @@ class GraphReader:
                 self._wires(graph, entry, place, names)
                 return self._end(entry["outlet"], (*place, "outlet"), entry, names, entering=False)
             except UserError as error:
-                told.append(error)
+                placed.append(error)
                 raise
 
         try:
             return Region(*replicate(graph, name, build, width, keys, ordered))
         except UserError as error:
-            if told:
+            if placed:
                 raise
             raise self._wrong(place, entry, str(error)) from error
 
-    # -- streams --------------------------------------------------------------------------------------------------------------
+    # -- streams -----------------------------------------------------------------------------------
 
     def _wires(self, graph: Graph, values: dict, place: Place, names: Names) -> None:
         """The streams and threaded ports of a graph or of the body of a region."""
@@ -197,7 +201,9 @@ class GraphReader:
         )
 
     def _end(self, end: object, place: Place, near: object, names: Names, entering: bool) -> PortId | Outlets:
-        """A port by `NAME`, `NAME[PORT]` or [NAME, PORT]; whether it is an input port follows from where it stands."""
+        """Return the port named by `NAME`, `NAME[PORT]` or [NAME, PORT]: an input port if
+        `entering`, else an output port.
+        """
         port: object = None
         name = end
         if isinstance(end, list) and len(end) == 2:
@@ -219,7 +225,7 @@ class GraphReader:
             return operator.split.input(0)
         return operator.outlet.output(0) if isinstance(operator.outlet, Operator) else operator.outlet
 
-    # -- what is wrong --------------------------------------------------------------------------------------------------------
+    # -- what is wrong -----------------------------------------------------------------------------
 
     def _list(self, value: object, place: Place) -> list:
         if not isinstance(value, list):
@@ -237,7 +243,9 @@ class GraphReader:
 
     @contextmanager
     def _place(self, place: Place, near: object) -> Iterator[None]:
-        """What is raised within gets the place; `near`: a mapping or list there, or around."""
+        """Add the place to a UserError raised in the `with` block; `near`: a mapping or list at the
+        place, or around it.
+        """
         try:
             yield
         except UserError as error:

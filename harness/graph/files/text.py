@@ -1,7 +1,9 @@
-"""YAML and JSON of unknown origin to plain values: strict, bounded in time and memory, and with the lines where things stand.
+"""Parser of YAML and JSON of unknown origin: strict, bounded in time and memory, and with the line
+of each container.
 
-Values are what YAML 1.2 and JSON have in common: mappings with keys of text, lists, text, numbers, true, false and null. What
-is not needed to write a graph is refused: aliases (which can make a small file endless), tags, more than one document.
+Values are what YAML 1.2 and JSON have in common: mappings with keys of text, lists, text, numbers,
+true, false and null. What is not needed to write a graph is refused: aliases (which can make a
+small file endless), tags, more than one document.
 """
 
 from __future__ import annotations
@@ -29,10 +31,13 @@ NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 @dataclass
 class Text:
-    """The values of a file; `line(value)` tells where a mapping or list of it begins, in YAML files."""
+    """The values of a file; `line(value)` is the line where a mapping or list begins, in YAML
+    files.
+    """
 
     values: Any
-    lines: dict[int, int] = field(default_factory=dict)  # by id of mappings and lists, which live as long as `values`
+    # by id of mappings and lists, which live as long as `values`
+    lines: dict[int, int] = field(default_factory=dict)
 
     def line(self, value: object) -> int | None:
         """The line, counted from 1; None if it is not known."""
@@ -40,19 +45,23 @@ class Text:
 
 
 def read_text(path: Path) -> Text:
-    """The values of a .json, .yaml or .yml file. Raises UserError, in one line, for a file that cannot be read or is none."""
+    """Return the values of a .json, .yaml or .yml file. Raises UserError, in one line, if it cannot
+    be read or parsed.
+    """
     text = read_given_text(path, MAX_BYTES)
     return Text(_read_json(path, text)) if path.suffix == ".json" else _read_yaml(path, text)
 
 
 def _read_json(path: Path, text: str) -> Any:
-    if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:  # at most a few too many: those inside texts
+    # at most a few too many: those inside texts
+    if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:
         raise UserError(f"{path}: must hold at most {MAX_VALUES} values")
     try:
         return load_strict_json(text)
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not JSON: {error.msg}") from error
-    except ValueError as error:  # a key that is given twice, a number that is not finite or too long for Python
+    # a key that is given twice, a number that is not finite or too long for Python
+    except ValueError as error:
         raise UserError(f"{path}: not JSON for us: {error}") from error
     except RecursionError as error:
         raise UserError(f"{path}: not JSON for us: nested too deeply") from error
@@ -72,7 +81,9 @@ def _read_yaml(path: Path, text: str) -> Text:
 
 
 class _YamlReader:
-    """Makes values of YAML's events, one after the other: nothing of the file is held twice, nothing recurses."""
+    """Makes values of YAML's events, one after the other: nothing of the file is held twice,
+    nothing recurses.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,7 +93,8 @@ class _YamlReader:
         """The values of the only document."""
         import yaml
 
-        open_: list[tuple[Any, list[Any]]] = []  # containers that are open, each with the key that waits for its value
+        # containers that are open, each with the key that waits for its value
+        open_: list[tuple[Any, list[Any]]] = []
         document: list[Any] = []
         values = 0
         for event in events:

@@ -1,1 +1,3 @@
-"""Users' functions: what a compiled one must look like (`c_signature`), and how it is held (`compiled`)."""
+"""Users' functions: the signatures of compiled ones (`c_signature`), and the objects that hold them
+(`compiled`).
+"""

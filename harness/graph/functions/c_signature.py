@@ -1,7 +1,8 @@
-"""The signature that a compiled operator must have, and whether a function's declared one is it.
+"""Signatures that compiled functions must have, and the comparison with a function's declared one.
 
-Signatures are compared by what a call passes, not by spelling: `unsigned long` is as good as `uint64_t` where it has its size,
-and a pointer may point to what the function wants to see (payload: any type of one byte; state: anything).
+Signatures are compared by what a call passes, not by spelling: `unsigned long` is as good as
+`uint64_t` where it has its size, and a pointer may point to what the function wants to see
+(payload: any type of one byte; state: anything).
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 C_SIGNATURE = "int32_t (uint64_t, double *, char *, uint64_t, double, void *)"
-"""What the runtime calls: sequence, value, payload, payload_bytes, control, state."""
+"""C signature that the runtime calls: sequence, value, payload, payload_bytes, control, state."""
 
 NUMBA_SIGNATURE = "int32(uint64, CPointer(float64), CPointer(uint8), uint64, float64, voidptr)"
-"""The same for `numba.cfunc`."""
+"""`C_SIGNATURE` as `numba.cfunc` takes it."""
 
 PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -26,7 +27,9 @@ PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_double,
     ctypes.c_void_p,
 )
-"""The same for ctypes: `PROTOTYPE(("name", library))` is a function of a library, `PROTOTYPE(callable)` a callback."""
+"""`C_SIGNATURE` for ctypes: `PROTOTYPE(("name", library))` is a function of a library,
+`PROTOTYPE(callable)` a callback.
+"""
 
 _INTEGERS = {
     "char": ctypes.c_byte,
@@ -63,7 +66,9 @@ _OTHER_CTYPES = {"d": "double", "f": "float", "g": "long double", "P": "void *",
 
 
 class _CType(NamedTuple):
-    base: str  # "int32_t" for every signed integer of four bytes, and so on; otherwise the name as it was given
+    # "int32_t" for every signed integer of four bytes, and so on; otherwise the name as it was
+    # given
+    base: str
     stars: int
 
 
@@ -76,7 +81,9 @@ def _is_pointer(given: _CType) -> bool:
 
 
 class Interface(NamedTuple):
-    """A signature that the runtime calls: in C, for numba, and what each argument may be declared as."""
+    """A signature that the runtime calls: in C, for numba, and what each argument may be declared
+    as.
+    """
 
     c: str
     numba: str
@@ -97,7 +104,7 @@ VALUE = Interface(
         ("state", "void *", _is_pointer),
     ),
 )
-"""Of an operator on untyped tuples."""
+"""Function of an operator on untyped tuples."""
 
 PROCESS = Interface(
     "int32_t (millrace_context *, uint32_t, const void *, void *)",
@@ -109,21 +116,23 @@ PROCESS = Interface(
         ("state", "void *", _is_pointer),
     ),
 )
-"""Of a typed operator or sink, once a tuple (native/millrace.h)."""
+"""Function of a typed operator or sink, called once a tuple (native/millrace.h)."""
 
 STEP = Interface(
     "int32_t (millrace_context *, void *)",
     "int32(voidptr, voidptr)",
     (("context", "millrace_context *", _is_pointer), ("state", "void *", _is_pointer)),
 )
-"""Of a typed source, again and again; and of a typed operator, when its last stream has ended."""
+"""Function of a typed source, called again and again; or of a typed operator, called when its last
+stream has ended.
+"""
 
 LOOP = Interface(
     "int32_t (millrace_loop *, void *)",
     "int32(voidptr, voidptr)",
     (("loop", "millrace_loop *", _is_pointer), ("state", "void *", _is_pointer)),
 )
-"""Of an operator with a loop of its own, once a run."""
+"""Function of a loop operator, called once a run."""
 
 _STATE = ("state", "void *", _is_pointer)
 ADD = Interface(
@@ -131,21 +140,21 @@ ADD = Interface(
     "int32(voidptr, voidptr, uint64)",
     (_STATE, ("tuple", "const void *", lambda given: given.stars == 1), ("count", "uint64_t", _is("uint64_t"))),
 )
-"""Of an aggregate: adds a tuple to a state (native/millrace.h)."""
+"""Function of an aggregate that adds a tuple to a state (native/millrace.h)."""
 
 COMBINE = Interface(
     "int32_t (void *, const void *)",
     "int32(voidptr, voidptr)",
     (_STATE, ("later", "const void *", _is_pointer)),
 )
-"""Of an aggregate: adds the state of the tuples that follow."""
+"""Function of an aggregate that adds the state of the tuples that follow."""
 
 RESULT = Interface(
     "int32_t (const void *, const millrace_window *, void *)",
     "int32(voidptr, voidptr, voidptr)",
     (_STATE, ("window", "const millrace_window *", _is_pointer), ("out", "void *", _is_pointer)),
 )
-"""Of an aggregate: makes a tuple of the state of a window."""
+"""Function of an aggregate that makes a tuple from the state of a window."""
 
 SCORE = Interface(
     "double (const millrace_ready *, void *)",
@@ -153,11 +162,13 @@ SCORE = Interface(
     (("ready", "const millrace_ready *", _is_pointer), ("state", "void *", _is_pointer)),
     "double",
 )
-"""Of a scheduling policy, for operators that are ready (native/millrace.h)."""
+"""Function of a scheduling policy, called for operators that are ready (native/millrace.h)."""
 
 
 def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
-    """What keeps a function of this C signature from being an operator, as a phrase; None: nothing."""
+    """Return a phrase that says why a function of this C signature does not fit the interface; None
+    if it fits.
+    """
     found = re.fullmatch(r"([^()]+?)\s*(?:\(\s*\*\s*\)\s*)?\(([^()]*)\)", signature.strip())
     if found is None:
         return "is not of the form 'RESULT (ARGUMENT, ...)'"

@@ -1,11 +1,14 @@
-"""Compiled functions as operators, the way scipy.LowLevelCallable does it: an address, a state, and who owns them.
+"""Compiled functions as operators, as scipy.LowLevelCallable does it: an address, a state, and
+their owners.
 
 The runtime calls, once a tuple and without the interpreter's lock (docs/operators.md):
 
-    int32_t f(uint64_t sequence, double *value, char *payload, uint64_t payload_bytes, double control, void *state)
+    int32_t f(uint64_t sequence, double *value, char *payload, uint64_t payload_bytes,
+              double control, void *state)
 
-Nothing can check that an address is what it is declared to be: a wrong function, or a state that it does not expect, crashes
-the process. What can be checked is checked here: that something is a function, is not null, and declares this signature.
+Nothing can check that an address is what it is declared to be: a wrong function, or a state that it
+does not expect, crashes the process. What can be checked is checked here: that something is a
+function, is not null, and declares this signature.
 """
 
 from __future__ import annotations
@@ -43,17 +46,19 @@ _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, (ctypes.p
 
 @dataclass(frozen=True)
 class NativeFunction:
-    """A compiled function and its state, as a run needs them. Raises GraphError for what cannot be one.
+    """A compiled function and its state, as a run needs them. Raises GraphError for an object that
+    cannot be one.
 
-    Most are made by `of`. Made by hand, `address` and `state` are taken on trust; `owners` are the objects that must live as
-    long as these are called.
+    Most are made by `of`. The constructor does not check `address` and `state`; `owners` are the
+    objects that must live as long as these are called.
     """
 
     address: int
     state: int = 0  # address of what the function gets as its last argument; 0: none
     signature: str | None = None  # in C, as the function declares it; None: as it must be
     owners: tuple[object, ...] = field(default=(), repr=False, compare=False)
-    meanings: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)  # of numbers below 0 that it returns
+    # texts for the numbers below 0 that it returns
+    meanings: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
     interface: ClassVar[Interface] = VALUE  # what the runtime calls
 
     def __post_init__(self) -> None:
@@ -73,27 +78,31 @@ class NativeFunction:
 
     @property
     def is_python(self) -> bool:
-        """Whether it is a callback of ctypes, behind which the interpreter is."""
+        """True if it is a ctypes callback, which enters the interpreter."""
         return any(
             isinstance(owner, ctypes._CFuncPtr) and any(type(kept).__name__ == "CThunkObject" for kept in _kept_by(owner))
             for owner in self.owners
         )
 
     def refuse_callbacks(self, what: str, instead: str) -> None:
-        """For what is called where the interpreter must not be. Raises GraphError if the function is a callback into it."""
+        """Raise GraphError if the function is a callback into Python, for a caller that must not
+        enter the interpreter.
+        """
         callback = next((owner for owner in self.owners if _is_callback(owner)), None)
         if callback is not None:
             raise GraphError(f"{what} must not be a callback into Python, as {_shown(callback)} is: give {instead}")
 
     @classmethod
     def of(cls, function: object, state: object = None) -> NativeFunction:
-        """The native function that `function` stands for, with `state`; both are kept alive.
+        """Return the native function made from `function` and `state`; it keeps both alive.
 
-        `function`: a numba cfunc; a ctypes function or callback; a capsule named by its C signature, as in a Cython module's
-        `__pyx_capi__`; what has `function`, `user_data` and `signature`, as scipy.LowLevelCallable; or a NativeFunction.
-        `state`: a ctypes object, or a pointer to one; a contiguous numpy array; a capsule; an address; or None.
+        `function`: a numba cfunc; a ctypes function or callback; a capsule named by its C
+        signature, as in a Cython module's `__pyx_capi__`; what has `function`, `user_data` and
+        `signature`, as scipy.LowLevelCallable; or a NativeFunction. `state`: a ctypes object, or a
+        pointer to one; a contiguous numpy array; a capsule; an address; or None.
 
-        Raises GraphError for anything else, for a null pointer and for a function that declares another signature.
+        Raises GraphError for anything else, for a null pointer and for a function that declares
+        another signature.
         """
         if isinstance(function, NativeFunction):
             if function.interface is not cls.interface:
@@ -174,13 +183,17 @@ class ProcessFunction(NativeFunction):
 
 
 class StepFunction(NativeFunction):
-    """A compiled function of a typed source, called until it has no more; or of what an operator does at its end."""
+    """A compiled function of a typed source, called until it has no more tuples; or an operator's
+    `finish`.
+    """
 
     interface = STEP
 
 
 class LoopFunction(NativeFunction):
-    """A compiled function of an operator with a loop of its own: called once a run, on a co-routine's stack."""
+    """A compiled function of an operator with a loop of its own: called once a run, on a
+    co-routine's stack.
+    """
 
     interface = LOOP
 
@@ -190,7 +203,9 @@ class LoopFunction(NativeFunction):
 
 
 class PolicyFunction(NativeFunction):
-    """A compiled scheduling policy of co-routines: called for operators that are ready, by the thread that is to resume one."""
+    """A compiled scheduling policy of co-routines: called for operators that are ready, by the
+    thread that resumes one.
+    """
 
     interface = SCORE
 
@@ -199,7 +214,7 @@ class PolicyFunction(NativeFunction):
         self.refuse_callbacks("a policy", "the callable itself")
 
 
-# -- states ------------------------------------------------------------------------------------------------------------------
+# -- states ----------------------------------------------------------------------------------------
 
 
 def _address_of_state(state: object) -> int:
@@ -232,12 +247,14 @@ def _address_of_array(array: object) -> int:
 
 
 def is_compiled(given: object) -> bool:
-    """Whether something stands for a compiled function, though perhaps one of a wrong signature; else it is Python."""
+    """Return True for a compiled function, even one of a wrong signature; anything else is taken as
+    Python.
+    """
     special = isinstance(given, NativeFunction | ctypes._CFuncPtr) or _is_capsule(given) or _is_numba_cfunc(given)
     return special or all(hasattr(given, name) for name in ("function", "user_data", "signature"))
 
 
-# -- what is what ------------------------------------------------------------------------------------------------------------
+# -- kinds of objects ------------------------------------------------------------------------------
 
 
 def _kept_by(function: ctypes._CFuncPtr) -> list[object]:
@@ -253,7 +270,7 @@ def _is_capsule(given: object) -> bool:
 
 
 def _is_callback(given: object) -> bool:
-    """Whether a ctypes function was made from a Python callable."""
+    """Return True if a ctypes function was made from a Python callable."""
     kept = getattr(given, "_objects", None) or {} if isinstance(given, ctypes._CFuncPtr) else {}
     return any(type(each).__name__ == "CThunkObject" for each in kept.values())
 
@@ -278,6 +295,7 @@ def _not_compiled(given: object) -> str:
 def _shown(value: object) -> str:
     """A value in an error message: one line, not endless."""
     if isinstance(value, int) and value.bit_length() > 256:
-        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write very long ones
+        # Python refuses to write very long ones
+        return f"a whole number of {value.bit_length()} bits"
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."

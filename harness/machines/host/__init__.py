@@ -1,6 +1,6 @@
-"""This host: its CPUs, who uses them, and the processes on it.
+"""This host: its CPUs, their use, and the processes on it.
 
-cpu          whose work the CPUs did
+cpu          the CPU time used by this process, by others and by the hypervisor
 cgroup       the limits of a container, and what was used of its quota
 memory_room  how much memory a run may take
 descendants  all processes that a process has started

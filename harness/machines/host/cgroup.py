@@ -1,7 +1,8 @@
-"""What a cgroup (v2 or v1) sets for this process: the CPU quota, what was used of it, and how long it was throttled for it; how
-many threads there may be; and how much memory.
+"""Limits that cgroups (v2 or v1) set for this process: the CPU quota, with the time used of it and
+the time throttled; the number of threads; and the memory.
 
-A limit of any ancestor counts, so all levels that this process can see are read. `root` stands for `/`.
+A limit of any ancestor counts, so all levels that this process can see are read. `root` replaces
+`/`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ V1 = {  # by controller
 }
 
 MEMORY_FILES = (("memory.max", "memory.current", ""), ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"))
-"""The files of v2 and v1 that have a limit and what is used of it, and how memory.stat counts all below in its names."""
+"""The files of v2 and v1 that have the limit and the memory used, and the prefix of memory.stat's
+names for the whole subtree.
+"""
 
 
 def read_text(path: Path) -> str | None:
@@ -36,19 +39,25 @@ def quota_cpus(root: Path = ROOT) -> float | None:
 
 
 def quota_use(root: Path = ROOT) -> list[tuple[float, float]]:
-    """Of each level with a quota that tells what it used: the quota [CPUs] and the CPU time so far [s] of all its processes."""
+    """Return, for each level with a quota and a usage, the quota [CPUs] and the CPU time so far [s]
+    of all its processes.
+    """
     limited = ((_quota(level), _used_s(level)) for level in _levels(root))
     return [(quota, used_s) for quota, used_s in limited if quota is not None and used_s is not None]
 
 
 def throttled_us(root: Path = ROOT) -> int | None:
-    """Time for which this process's cgroups were throttled so far [µs], of the level that waited longest; None if not told."""
+    """Return the time for which this process's cgroups were throttled so far [µs], of the level
+    that waited longest; None if no level reports it.
+    """
     times = [time for level in _levels(root) if (time := _throttled(level)) is not None]
     return max(times, default=None)
 
 
 def pids_room(root: Path = ROOT) -> int | None:
-    """How many more threads this process's cgroups allow for, of the level that allows for fewest; None without a limit."""
+    """Return the number of threads that this process's cgroups still allow, at the strictest level;
+    None without a limit.
+    """
     rooms = []
     for level in _levels(root, "pids"):
         most, now = read_text(level / "pids.max"), read_text(level / "pids.current")
@@ -63,13 +72,13 @@ class MemoryLimit:
 
     name: str  # of the file that has it
     bytes: int
-    used: int  # bytes that cannot be taken back: without what is kept of files, which makes room for others
+    used: int  # bytes that cannot be reclaimed: without the file cache
 
 
 def memory_limit(root: Path = ROOT) -> MemoryLimit | None:
-    """The limit of this process's cgroups that leaves least room; None without one.
+    """Return the limit of this process's cgroups that leaves least room; None without one.
 
-    Where nobody has set one, v2 has the word "max", and v1 a number that no machine can have.
+    If no limit is set, v2 has the word "max", and v1 a number that no machine can have.
     """
     limits = []
     for level in _levels(root, "memory"):
@@ -77,14 +86,16 @@ def memory_limit(root: Path = ROOT) -> MemoryLimit | None:
             most, used = read_text(level / name), read_text(level / now)
             if most is None or used is None or not most.isdigit() or not used.isdigit():
                 continue
-            told = _stat(level, "memory.stat")
-            files = sum(told.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
+            stat = _stat(level, "memory.stat")
+            files = sum(stat.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
             limits.append(MemoryLimit(name, int(most), max(int(used) - files, 0)))
     return min(limits, key=lambda limit: limit.bytes - limit.used, default=None)
 
 
 def _levels(root: Path, controller: str = "cpu") -> Iterator[Path]:
-    """The directories of this process's cgroup of a controller and of its ancestors, v2's and v1's."""
+    """Yield the directories of a controller's cgroup of this process and of its ancestors, in v2
+    and v1.
+    """
     for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
         hierarchy, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -113,17 +124,18 @@ def _quota(level: Path) -> float | None:
 
 
 def _throttled(level: Path) -> int | None:
-    told = _stat(level)
-    if "throttled_usec" in told:
-        return told["throttled_usec"]
-    return told["throttled_time"] // 1000 if "throttled_time" in told else None  # v1, in ns
+    stat = _stat(level)
+    if "throttled_usec" in stat:
+        return stat["throttled_usec"]
+    return stat["throttled_time"] // 1000 if "throttled_time" in stat else None  # v1, in ns
 
 
 def _used_s(level: Path) -> float | None:
-    told = _stat(level)
-    if "usage_usec" in told:
-        return told["usage_usec"] / 1e6
-    used_ns = read_text(level / "cpuacct.usage")  # v1, where cpu and cpuacct are one hierarchy, as they are nearly everywhere
+    stat = _stat(level)
+    if "usage_usec" in stat:
+        return stat["usage_usec"] / 1e6
+    # v1, where cpu and cpuacct are one hierarchy, as they are nearly everywhere
+    used_ns = read_text(level / "cpuacct.usage")
     return int(used_ns) / 1e9 if used_ns is not None and used_ns.isdigit() else None
 
 

@@ -1,7 +1,9 @@
-"""Whose work the CPUs did that this process may use: read twice, the difference is the answer.
+"""CPU time that this process, others and the hypervisor used of the CPUs that this process may use,
+between two readings.
 
-/proc/stat counts in ticks of about 10 ms a CPU, so that windows under `SHORTEST_S` say nothing. A process in a
-cgroup with a quota may use less than its CPUs: what counts then is the share of the quota that the cgroup used.
+/proc/stat counts in ticks of about 10 ms a CPU, so windows under `SHORTEST_S` are too short. A
+process in a cgroup with a quota may use less than its CPUs: then the share of the quota that the
+cgroup used counts.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ class Reading:
     stolen_s: float | None  # that the hypervisor gave to others, of the same CPUs
     throttled_us: int | None
     idle_s: float | None = None  # of the same CPUs
-    quotas: Sequence[tuple[float, float]] = ()  # of each cgroup with a quota: the quota [CPUs], CPU time of its processes [s]
+    # of each cgroup with a quota: the quota [CPUs], CPU time of its processes [s]
+    quotas: Sequence[tuple[float, float]] = ()
 
     @classmethod
     def now(cls, root: Path = ROOT) -> Reading:
@@ -39,9 +42,10 @@ class Reading:
 
 
 def system_share(first: Reading, last: Reading) -> float:
-    """The busy share between two readings, 0 .. 1, by all processes: of the CPUs that this one may use; of its quota, if more.
+    """Return the busy share between two readings, 0 .. 1, by all processes: of the CPUs that this
+    one may use, or of its quota, if that share is higher.
 
-    What the hypervisor took counts as busy. 0 where nothing is known.
+    Time that the hypervisor took counts as busy. 0 if nothing is known.
     """
     shares = [used_s / could_s for used_s, could_s in _of_quotas(first, last)]
     if (ticks := _ticks(first, last)) is not None:
@@ -51,7 +55,7 @@ def system_share(first: Reading, last: Reading) -> float:
 
 
 def others_share(first: Reading, last: Reading) -> float:
-    """The same of other processes alone; without what the hypervisor took."""
+    """Return the busy share of other processes alone, without the time that the hypervisor took."""
     own_s = last.own_s - first.own_s
     shares = [(used_s - own_s) / could_s for used_s, could_s in _of_quotas(first, last)]
     if (ticks := _ticks(first, last)) is not None:
@@ -60,27 +64,33 @@ def others_share(first: Reading, last: Reading) -> float:
 
 
 def allowed_cpu_numbers() -> set[int]:
-    """The CPUs that this process may use."""
+    """Return the numbers of the CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return os.sched_getaffinity(0)
     return set(range(os.cpu_count() or 1))
 
 
 def allowed_cpus() -> int:
-    """Return the CPUs that this process may use: its affinity mask where the system has one, else all."""
+    """Return the CPUs that this process may use: its affinity mask where the system has one, else
+    all.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def usable_cpus(root: Path = ROOT) -> int:
-    """How many CPUs this process can keep busy: those of its affinity mask; the quota of its cgroup, rounded up, if less."""
+    """Return the number of CPUs that this process can keep busy: those of its affinity mask, or the
+    quota of its cgroup, rounded up, if that is less.
+    """
     allowed, quota = len(allowed_cpu_numbers()), quota_cpus(root)
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
 
 
 def _of_quotas(first: Reading, last: Reading) -> list[tuple[float, float]]:
-    """Of each quota: CPU time used between, and that could have been [s]; none if they are not the same ones any more."""
+    """Return, for each quota, the CPU time used between the readings and the time allowed [s];
+    empty if the quotas changed.
+    """
     elapsed_s = last.clock_s - first.clock_s
     if len(first.quotas) != len(last.quotas):
         return []
@@ -90,7 +100,9 @@ def _of_quotas(first: Reading, last: Reading) -> list[tuple[float, float]]:
 
 
 def _ticks(first: Reading, last: Reading) -> tuple[float, float, float] | None:
-    """Busy, stolen and idle time between [s]; None if no tick has passed, or nobody counts them."""
+    """Return the busy, stolen and idle time between the readings [s]; None if no tick has passed,
+    or ticks are not counted.
+    """
     before, after = ((reading.busy_s, reading.stolen_s, reading.idle_s) for reading in (first, last))
     if None in before or None in after:
         return None

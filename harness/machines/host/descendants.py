@@ -1,4 +1,6 @@
-"""The processes that a process has started, and that these have started: to end them all, also those whose parent has gone."""
+"""The descendants of a process, found in order to end them all, including those whose parent has
+ended.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ LONGEST_S = 5.0  # that killed processes are waited for
 
 
 def adopt_orphans() -> None:
-    """Let processes that lose their parent become those of this process, so that it can end them. On Linux only."""
+    """Make orphaned descendants children of this process, so that it can end them. On Linux
+    only.
+    """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

@@ -1,7 +1,8 @@
-"""How much memory a run may take: what this host has available, and what the cgroup's limit leaves of it.
+"""Memory that a run may take: the memory available on this host, and the rest of the cgroup's
+limit.
 
-A cgroup that wants more than its limit has one of its processes killed, which then can say nothing. So a run that may keep more
-than there is room for is refused before it takes any.
+If a cgroup exceeds its limit, the kernel kills one of its processes, which then can report nothing.
+So a run that may need more memory than there is room for is refused before it takes any.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ class MemoryRoom:
     """Memory that could be taken now without swapping."""
 
     bytes: int
-    reason: str  # that it is no more, for the end of an error
+    reason: str  # why it is no more, for the end of an error message
 
 
 def memory_room(root: Path = ROOT) -> MemoryRoom:
-    """What the host and the cgroups leave, whichever is less."""
+    """Return the room that the host and the cgroups leave, whichever is less."""
     import psutil
 
     available = psutil.virtual_memory().available

@@ -1,9 +1,10 @@
 """A process that ends when the one that started it is gone, whatever has ended that.
 
-Without this, what is killed with -9 would leave its processes running, beside whatever is measured next. The system kills them
-(PR_SET_PDEATHSIG, prctl(2)): that takes no interpreter, and no turn on a CPU for which thousands of threads wait. It does so
-when the *thread* ends that started the process, so start one from a thread that waits for it. What a process starts itself has
-to ask for the same anew.
+Without this, what is killed with -9 would leave its processes running, beside whatever is measured
+next. The system kills them (PR_SET_PDEATHSIG, prctl(2)): that takes no interpreter, and no turn on
+a CPU for which thousands of threads wait. It does so when the *thread* ends that started the
+process, so start one from a thread that waits for it. A process's own children have to ask for it
+again.
 
 This file is a program, too: it makes another one end likewise (`ending_with_us`).
 """
@@ -20,20 +21,23 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 CANNOT_EXECUTE = 126  # exit code of shells for a command that is there and cannot be executed
 
 
-def end_with(parent: int, told: str = "") -> None:
-    """From now on this process is killed when the thread of process `parent` that started it ends. If that has ended already,
-    this one ends here, with exit code 1 and what is `told` on stderr.
+def end_with(parent: int, message: str = "") -> None:
+    """Have this process killed when the thread of process `parent` that started it ends.
+
+    If that has ended already, this process ends here, with exit code 1 and the `message` on stderr.
     """
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     if os.getppid() != parent:  # it has ended before the call
-        if told:
-            print(told, file=sys.stderr, flush=True)
+        if message:
+            print(message, file=sys.stderr, flush=True)
         os._exit(1)
 
 
 def ending_with_us(argv: Sequence[str]) -> list[str]:
-    """The words of a command that is executed as it is, by its process itself, but ends with the thread that starts it."""
+    """Return the words of a command that executes `argv` in the same process, and ends with the
+    thread that starts it.
+    """
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *argv]
 
 

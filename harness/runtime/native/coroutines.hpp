@@ -1,56 +1,17 @@
-// coroutines.hpp - operators as co-routines on any number of threads: states, wait conditions, who runs next (C-Stream s3.2).
+// coroutines.hpp - operators as co-routines on any number of threads: their states, their wait
+// conditions, and the scheduler that picks the next one (C-Stream s3.2).
 //
 //   READY          it can go on, and is in the set that threads pick from
 //   RUNNING        a thread executes it
-//   READ_BLOCKED   it waits for tuples at input ports, WRITE_BLOCKED   for what others give back, as room at an input port downstream
+//   READ_BLOCKED   it waits for tuples at input ports
+//   WRITE_BLOCKED  it waits for room at a port downstream, or for something else that others give back
 //   ASLEEP         it waits for a time
-//   CLAIMED        a thread looks whether it can go on
+//   CLAIMED        a thread checks if it can go on
 //   COMPLETED      it has returned
 //
-// A co-routine never changes its own state: it switches to the stack of its thread, which does (settle). So nobody can run it while it is
-// still on its stack. Who runs, claims or has picked a co-routine is alone with it (ALONE).
-//
-// No lost wake-up. A port changes, then its side looks at the state of who may wait for it; a thread stores the blocked state, then looks at the
-// ports. Between the store and the look of each there is a fence, so in the one order of these fences either the port's side sees the blocked
-// state, or the blocking side sees the change. Edge BLOCKED: the two fences. Who sees that a blocked co-routine can go on takes it by a
-// compare-exchange (edge CLAIM), and is the only one that makes it ready. A claim that proves wrong is taken back by settle(), which looks again.
-// What a co-routine waits for may be read while another thread has claimed it meanwhile and it waits for something else: the reader acts on
-// its look by a claim alone, and looks again once it has it.
-//
-// Where several send to a port its reader wakes one of them that waits for room, and who was woken wakes the next when it has sent and left
-// room behind (written_by_one_of): with a thousand senders, all of them would be woken for the room of a batch.
-//
-// An operator may have several co-routines: its own, and replicas, which come and go (replicas.hpp). `reader` and `writers` name the first one, and
-// whoever changes a port looks at as many of the others as that one shows. A replica is shown before it begins, so what was changed before that
-// could be seen, it sees itself.
-//
-// The end. Over (a stop, or a failure) makes every blocked co-routine able to go on: its wait says so, and its push gives up. A thread is
-// done when all co-routines have completed; or, once the run is over, when each that has not is in the hands of another thread.
-// Deadlock. A co-routine changes its state and wakes others only in the hands of a thread. So if none is in a thread's hands, ready or asleep, under
-// the lock, then nothing will ever happen again, unless somebody does it who is none of these threads. The graph is told (stuck).
-//
-// So a thread may be the only one left with a co-routine that is preempted and ready again. From the end on a thread picks whether it is
-// suspended or not.
-//
-// Who is next. A policy whose scores never rise while a co-routine is ready gives each its score when it becomes ready. Those are a heap, whose
-// first one is looked at anew until it stays first: so such a policy is obeyed exactly, and a turn costs the logarithm of how many are ready. Any
-// other one is asked about all that are ready whenever one is to be picked (Policy::rises). One that judges (policies.hpp) is asked by the thread
-// that is to pick one, without the lock, so a user's function that never returns holds that thread alone.
-//
-// `Platform` says what words, locks, clocks, fibres and sleep are: those of this machine, or virtual ones. `Graph` says what is at ports, and
-// is told what happens:
-//
-//   size(port), room(port), closed(port), reader(port), writers(port)      ports; `writers` may be empty: others than co-routines send
-//   given(co, what)                          whether what WRITE_BLOCKED co waits for has been given back, where that is no port's room
-//   seen(co, scheduled_ns, looks)            what policies see
-//   refused(co)                              the policy's score of it is not a number: the run is to fail; perhaps several times
-//   stuck()                                  none of the co-routines that have not completed can go on by itself; perhaps several times
-//   leaves(co)                               on its own stack, before it stops for anything: what it has put off is to be done now
-//   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)       on the thread's stack
-//   rests(thread, suspended), wakes(thread, suspended)                     a thread goes to sleep, or is back
-//
-// Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py; step by step beside a plain reference tests/runtime/scheduler.py;
-// in all interleavings runtime/model/blocking.pml
+// Only one thread at a time may run, claim or pick a co-routine (ALONE). Edges, at settle(): BLOCKED, CLAIM
+// Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py; step by step beside
+// the reference tests/runtime/scheduler.py; in all interleavings by runtime/model/blocking.pml
 #pragma once
 
 #include <algorithm>
@@ -74,6 +35,22 @@ enum class Waited : uint32_t { DONE, OVER };
 
 inline constexpr uint32_t NO_CO = UINT32_MAX;
 
+// `Platform` defines words, locks, clocks, fibres and sleep: those of this machine, or virtual ones.
+// `Graph` gives access to ports, and is called when something happens:
+//
+//   size(port), room(port), closed(port), reader(port)
+//   writers(port)                    may be empty: then others than co-routines send there
+//   given(co)                        true if the thing that WRITE_BLOCKED co waits for has been given
+//                                    back, if that is not room at a port
+//   seen(co, scheduled_ns, looks)    the facts that policies see
+//   refused(co)                      the policy's score of it is not a number: the run has to fail; may
+//                                    be called several times
+//   stuck()                          none of the co-routines that have not completed can go on by itself;
+//                                    may be called several times
+//   leaves(co)                       on its own stack, before it stops for anything: do the work that it
+//                                    has put off
+//   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)    on the thread's stack
+//   rests(thread, suspended), wakes(thread, suspended)    a thread goes to sleep, or is back
 template <class Platform, class Graph>
 class Coroutines {
  public:
@@ -99,7 +76,10 @@ class Coroutines {
     int64_t wakes_ns = 0;                     // ASLEEP: until then
     bool (*may)(const void*) = nullptr;       // in place of inputs: whether `what` lets it go on
     const void* what = nullptr;
-    // of an operator's first co-routine: the others, of which the first `shown` may be there
+    // Of an operator's first co-routine: its replicas, which come and go (replicas.hpp); the first `shown`
+    // may be there. `reader` and `writers` of the graph name the first co-routine. A thread that changes a
+    // port looks at the replicas shown, too. A replica is shown before it begins, so it sees by itself all
+    // changes that were made before other threads could see it.
     std::vector<Coroutine*> replicas;
     Word<uint32_t> shown{0};
     bool again = false;  // under the lock: it begins anew when it has completed
@@ -299,14 +279,15 @@ class Coroutines {
     self.looked_ns = now;
     self.looks_left = self.stretch - 1;
   }
-  // Has something done on the thread's own stack, which is as large as a thread's: users' code, the interpreter.
+  // Calls a function on the thread's own stack, which is as large as a thread's: users' code, the
+  // interpreter.
   void on_thread(Coroutine& self, void (*call)(void*), void* argument) {
     self.thread->call = call;
     self.thread->argument = argument;
     self.fibre.switch_to(self.thread->own, reinterpret_cast<void*>(CALL));
   }
 
-  // -- for whoever changes a port ---------------------------------------------------------------------------------------------------------
+  // -- for threads that change a port -----------------------------------------------------------------
 
   // After tuples were published (Algorithm 7), or the port has closed.
   void written(uint32_t port) { wake_one_of(graph_.reader(port)); }
@@ -319,7 +300,9 @@ class Coroutines {
     platform_.fence();  // BLOCKED
     wake_reader(co);
   }
-  // The same by one of several who send there: if it has left room, and another waits for some, that one is woken.
+  // After one of several senders has published tuples: if it has left room, and another one waits for
+  // room, that one is woken. The reader wakes only one of them: with a thousand senders, all would be
+  // woken for the room of a batch.
   void written_by_one_of(uint32_t port) {
     if (senders_[port].waiting.load(std::memory_order_relaxed) > 0 && graph_.room(port) > 0) wake_sender(port);
   }
@@ -343,6 +326,8 @@ class Coroutines {
   // -- for the engine ---------------------------------------------------------------------------------------------------------------------
 
   bool over() const noexcept { return over_.load(std::memory_order_acquire); }
+  // Ends the run (a stop, or a failure): every blocked co-routine can go on; its wait returns OVER, and its
+  // push gives up.
   void end() {
     over_.store(true, std::memory_order_seq_cst);
     platform_.fence();  // BLOCKED
@@ -362,7 +347,7 @@ class Coroutines {
     lock_.unlock();
     thread.signal.wake_one();
   }
-  // Whether no thread of these will ever have anything to do again, though the run is not over.
+  // Whether no thread of these will ever have work again, though the run is not over.
   bool is_stuck() {
     lock_.lock();
     const bool stuck = stuck_now();
@@ -455,13 +440,25 @@ class Coroutines {
     return co.may != nullptr ? over() || co.may(co.what) : satisfied(co) || hopeless(co);
   }
 
-  // The caller is alone with it, and lets go of it: it is blocked from now on, or ready.
+  // The caller is alone with it, and lets go of it: it is blocked from now on, or ready. A co-routine never
+  // changes its own state: it switches to the stack of its thread, which calls this. So no other thread
+  // can run it while it is still on its stack.
+  //
+  // No lost wake-up. Edge BLOCKED: two fences. The side of a port changes the port, then reads the states
+  // of the co-routines that may wait for it; this side stores the blocked state, then reads the ports. Each
+  // has a fence between its store and its read. All these fences have one order, so either the port's side
+  // sees the blocked state, or this side sees the change.
+  //
+  // Edge CLAIM: a thread that sees that a blocked co-routine can go on takes it by a compare-exchange, and
+  // is the only one that makes it ready. A wrong claim is taken back by settle(), which looks again. The
+  // wait condition may be read while another thread has claimed the co-routine and it already waits for
+  // something else. So a reader acts on what it has read only by a claim, and reads again once it has it.
   void settle(Coroutine& co, CoState blocked) {
     for (;;) {
       co.state.store(blocked, std::memory_order_release);  // CLAIM
       platform_.fence();                                   // BLOCKED
       if (!may_go_on(co, blocked)) return;
-      if (!claim(co, blocked)) return;  // whoever was faster sees to it
+      if (!claim(co, blocked)) return;  // the thread that was faster makes it ready
       if (may_go_on(co, blocked)) return wake(co, blocked);
     }
   }
@@ -524,7 +521,14 @@ class Coroutines {
     }
   }
 
-  // -- who is ready -----------------------------------------------------------------------------------------------------------------------
+  // -- the ready set ----------------------------------------------------------------------------------
+  //
+  // If a policy's scores never rise while a co-routine is ready, each gets its score when it becomes ready.
+  // These co-routines are a heap, and its first one is scored again until it stays first. So such a policy
+  // is obeyed exactly, and a turn costs the logarithm of the number of ready co-routines. Any other policy
+  // scores all ready co-routines whenever one is picked (Policy::rises). A policy that judges (policies.hpp)
+  // is called by the thread that picks, without the lock, so a user's function that never returns holds
+  // that thread alone.
 
   // A co-routine that becomes ready. The caller is alone with it.
   Entry entry_of(Coroutine& co) {
@@ -532,7 +536,7 @@ class Coroutines {
     if (heaped()) look_at(entry);
     return entry;
   }
-  // What the policy says of it now. The caller is alone with it, or has the lock.
+  // Scores it now. The caller is alone with it, or has the lock.
   void look_at(Entry& entry) {
     const Coroutine& co = coroutines_[entry.index];
     const Seen seen = seen_of(co);
@@ -619,7 +623,7 @@ class Coroutines {
       --open_;
     }
     lock_.unlock();
-    for (const uint32_t port : co.inputs) {  // who sends there need not wait any more
+    for (const uint32_t port : co.inputs) {  // its senders need not wait any more
       platform_.fence();                     // BLOCKED
       for (const uint32_t writer : graph_.writers(port)) given_back(writer);
     }
@@ -638,7 +642,10 @@ class Coroutines {
     for (Thread* thread : suspended_) thread->signal.wake_one();
   }
 
-  // The next one, instead of `preempted`, which is ready again; null: this thread is done.
+  // The next one, instead of `preempted`, which is ready again; null: this thread is done. A thread is done
+  // when all co-routines have completed; or, once the run is over, when another thread runs each that has
+  // not. So a thread may be the only one left, with a co-routine that is preempted and ready again.
+  // Therefore from the end on a thread picks even if it is suspended.
   Coroutine* pick(Thread& thread, Coroutine* preempted) {
     Entry entry{};
     if (preempted != nullptr) entry = entry_of(*preempted);
@@ -688,7 +695,9 @@ class Coroutines {
     graph_.turn_begins(thread.index, co->index, now);
     return co;
   }
-  // Under the lock.
+  // Deadlock. Under the lock. A co-routine changes its state and wakes others only while a thread runs it.
+  // So if none is running, ready or asleep, nothing will ever happen again, unless other threads than these
+  // do it. The graph is called (stuck).
   bool stuck_now() const { return open_ > 0 && running_ == 0 && ready_.empty() && asleep_.empty() && !over(); }
   // Without the lock, since it ends the run.
   void tell_of_refusal() {
@@ -696,7 +705,7 @@ class Coroutines {
     if (co == NO_CO || over()) return;
     graph_.refused(co);
   }
-  // Whether no thread wakes for who is ASLEEP. Under the lock.
+  // Whether no thread wakes for the co-routines that are ASLEEP. Under the lock.
   bool unwatched() const noexcept { return !asleep_.empty() && watch_ == nullptr; }
   // Sleeps until there may be something to do. Under the lock, but for the sleep.
   void rest(Thread& thread, bool suspended) {
@@ -779,12 +788,12 @@ class Coroutines {
   Lock lock_;
   // under the lock
   std::vector<Entry> ready_;                          // a heap where scores do not rise
-  std::vector<std::pair<int64_t, uint32_t>> asleep_;  // a heap: until when, and who
+  std::vector<std::pair<int64_t, uint32_t>> asleep_;  // a heap: wake-up time, co-routine
   std::vector<Thread*> suspended_;                    // threads whose level was taken away, asleep
   std::vector<Thread*> idle_;                         // threads that sleep for want of work; the last one is called first
   Thread* watch_ = nullptr;                           // that wakes by itself for the first of those asleep
   uint32_t open_;                                     // have not completed
-  uint32_t running_ = 0;                              // in the hands of a thread
+  uint32_t running_ = 0;                              // run by a thread
 };
 
 }  // namespace millrace

@@ -1,54 +1,17 @@
-// replicas.hpp - replicas of an operator that come and go while tuples flow: co-routines that share an input port (C-Stream s4.2).
+// replicas.hpp - replicas of an operator that come and go while tuples flow: co-routines that share
+// an input port (C-Stream s4.2). They take tuples from the port in turn, under a lock, each time with a
+// ticket: 0, 1, 2, ... The tuples that a ticket sends go downstream before those of the next ticket. So
+// the operator's output is the stream of a single co-routine, whatever the number of replicas.
 //
-// Replicas take tuples from the port one after another, under a lock, and get a ticket with them: 0, 1, 2, ... What they send for a ticket goes on
-// downstream before anything of the next ticket. So the stream behind the operator is the one that a single co-routine makes, however many tuples
-// come out for one, and whatever the number of replicas is or becomes.
+//   slot    ticket % window: the tuples taken with the ticket, and those to be sent for it
+//   OPEN    a replica works on it     CLOSED   it is complete     FIRST   all before it has been sent
 //
-//   slot    ticket % window: what was taken with the ticket, and what is to be sent for it
-//   OPEN    a replica works on it        CLOSED   all of it is known        FIRST   all before it has been sent
-//
-// A ticket that is FIRST needs no slot for what it sends: that goes downstream at once. The others' waits in their slots. Who has filled its slot waits
-// until its ticket is FIRST, so a slot has a bound, and a ticket may bring any number of tuples. It ends when its replica takes the next tuples, or
-// returns: then it is CLOSED. FIRST and CLOSED are set in one word, by two threads, and whoever comes second sends what is in the slot, gives
-// the slot back, and makes the next ticket FIRST: nobody else sends meanwhile. If it has to wait for room, it waits as any co-routine does, and
-// the others go on until all tickets of the window are taken.
-//
-// Edge MET     the read-modify-writes of a slot's word: who comes second sees what the other one has done
-// Edge PASSED  passed_.store, release -> load, acquire: a slot that was given back is free
-// Edge TOGETHER alone_.store, release -> load, acquire: what the first replica has taken from the ring without the lock
-// Edge BLOCKED of coroutines.hpp: what a replica waits for changes before somebody calls wake_one_of() or wake_this(), which begin with a fence.
-//   tuples come, or the stream ends      whoever sends
-//   its ticket is FIRST                  who has sent the one before
-//   the number changes                   set()
-//   the window moves, a bin is free      the replica that has closed a ticket, when it next asks for tuples: it gets some, and wakes one for what is
-//                                        left, or it leaves, and wakes one, or there are none
-// One wakes one, and that one wakes the next in the same way.
-//
-// By key: tuples of one bin are never worked on by two at a time, nor out of order, and each bin has its state. A ticket has tuples of one bin only,
-// and is taken up once the ticket of that bin before it is closed. Until then other bins' tickets are, by whoever asks first. So no bin belongs to
-// a replica: nothing moves when their number changes, and only a bin whose tuples are just being worked on keeps its next ones waiting.
-// The lowest ticket that may be taken up comes first, so whoever waits to be FIRST waits only for tickets that somebody works on. A replica that is
-// to leave sees to that too: where all others have tickets, it takes up the one that would be FIRST.
-//
-// Alone: while the first replica is the only one, there are no tickets. It works on tuples in their slots of the ring, and sends downstream. It
-// begins and ends that by itself, when it asks for tuples: others that have begun wait for it.
-//
-// Memory: bytes() for tuples, from prepare() on, which comes before the first time that there are two. Nothing else takes any.
-// When the threads have ended, each tuple was worked on, or is in the ring, or in a slot before `worked`; and what was to be sent has been sent,
-// was refused to its sender, or is in a slot: left_behind().
-//
-// `All` is Coroutines. `Flow` says what is at the operator's ports:
-//   Tuple, Trace                  what is in its queues; what it notes of the tuples in one half of a slot
-//   size(), closed()              of the input port, by anybody
-//   bin(tuple)                    0 to bins - 1; where there are bins
-// and does for a replica's co-routine, on its stack:
-//   front(co, most, first), release(co, count)      as SpscRing; one at a time
-//   taken(co)                     tuples were taken from the input port: there is room for who sends there
-//   copy(co, to, first, count, trace)               tuples, into a slot
-//   fetch(co, count, trace)       so many tuples of a slot, which another one may have left there, are worked on or sent next
-//   send(co, first, count)        downstream, with its waits; how many went, which is fewer only when the run is over
-//   passing(co)                   another one may send from now on: what this one has put off is to be done
-// Checked by: tests/native/stress_replicas.cpp, model/replicas.pml, and in virtual time tests/simulator/test_replicas.py
+// Edge MET       the read-modify-writes of a slot's word: the second thread sees the work of the first
+// Edge PASSED    passed_.store, release -> load, acquire: a slot that was given back is free
+// Edge TOGETHER  alone_.store, release -> load, acquire: the tuples that the first replica has taken
+//                from the ring without the lock
+// Edge BLOCKED   the fences of coroutines.hpp (may_go_on)
+// Checked by: tests/native/stress_replicas.cpp, model/replicas.pml, tests/simulator/test_replicas.py
 #pragma once
 
 #include <algorithm>
@@ -79,8 +42,9 @@ inline constexpr uint32_t MOST_BINS = 256;
 // The bin of a tuple, of an operator by `keys`: a key is a hash already.
 inline uint32_t bin_of(uint64_t sequence, uint64_t keys) noexcept { return static_cast<uint32_t>(key_of(sequence, keys) % MOST_BINS); }
 
-// Of an operator that takes `batch` tuples of `bytes` at once; by `keys`, 0: stateless. Its slots are as many as have room in a MiB, from two to four
-// a replica. By key tuples of one bin seldom follow one another, so tickets have few, and there are more of them: from two to sixteen a replica.
+// Sizes for an operator that takes `batch` tuples of `bytes` at once; by `keys`, 0: stateless. A MiB of
+// slots, from two to four a replica. By key, tuples of one bin seldom follow one another, so tickets have
+// few tuples, and there are more of them: from two to sixteen a replica.
 inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint64_t keys) noexcept {
   if (keys > 0) batch = std::min<uint32_t>(batch, 4);
   const size_t fitting = (size_t{1} << 20) / (2 * batch * bytes), each = keys > 0 ? 16 : 4;
@@ -89,6 +53,19 @@ inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint6
   return {.most = most, .window = window, .batch = batch, .outputs = batch, .bins = bins, .stride = bytes};
 }
 
+// `All` is Coroutines. `Flow` gives access to the operator's ports:
+//   Tuple, Trace                  a tuple in its queues; its notes on the tuples in one half of a slot
+//   size(), closed()              of the input port, for any thread
+//   bin(tuple)                    0 to bins - 1; if there are bins
+// and, for a replica's co-routine, on its stack:
+//   front(co, most, first), release(co, count)      as SpscRing; one at a time
+//   taken(co)                     tuples were taken from the input port: its senders have room
+//   copy(co, to, first, count, trace)               copies tuples into a slot
+//   fetch(co, count, trace)       the replica works on or sends `count` tuples of a slot next, which
+//                                 another one may have left there
+//   send(co, first, count)        sends downstream, with its waits; returns the number sent, which is
+//                                 smaller than `count` only when the run is over
+//   passing(co)                   another one may send from now on: do the work that was put off
 template <class All, class Flow>
 class Replicas {
  public:
@@ -148,7 +125,10 @@ class Replicas {
     return nullptr;
   }
 
-  // Sends, behind all that was sent for tuples before. Returns how many went, or wait in the slot: fewer only when the run is over.
+  // Sends tuples behind all those of earlier tickets. Returns the number that went, or wait in the slot:
+  // fewer than `count` only when the run is over. A ticket that is FIRST sends downstream at once. The
+  // others fill their slots, and wait to be FIRST when the slot is full. So a slot has a bound, and a
+  // ticket may bring any number of tuples.
   size_t send(Replica& self, Tuple* first, size_t count) {
     if (self.first) return flow_.send(*self.co, first, count);
     Slot& slot = slot_of(self.ticket.load(std::memory_order_relaxed));
@@ -183,7 +163,8 @@ class Replicas {
   // -- for the engine ---------------------------------------------------------------------------------------------------------------------
 
   size_t bytes() const noexcept { return sizes_.bytes(); }
-  // Takes the memory for what they will have in their hands; a second time it does nothing. Throws std::bad_alloc if the system refuses it.
+  // Takes bytes() of memory for the replicas' tuples, before there are two of them; no other memory is
+  // taken. A second call does nothing. Throws std::bad_alloc if the system refuses it.
   void prepare() {
     if (slots_ != nullptr) return;
     takeable_.reserve(sizes_.window);
@@ -198,8 +179,8 @@ class Replicas {
     slots[0].word.store(FIRST, std::memory_order_relaxed);
     slots_ = std::move(slots);  // replicas see it by the lock, which set() takes afterwards
   }
-  // Lets `number` of them work from now on, 1 to `most`, if it is prepared for more than one; false: the operator has come to its end. Those
-  // that are too many leave when they next ask for tuples. One at a time.
+  // Lets `number` replicas work from now on, 1 to `most`, if it is prepared for more than one; false: the
+  // operator has ended. Surplus replicas leave when they next ask for tuples. One call at a time.
   bool set(uint32_t number) {
     lock_.lock();
     bool open = !ended_;
@@ -218,7 +199,7 @@ class Replicas {
     return open;
   }
   uint32_t wanted() const { return width_.load(std::memory_order_relaxed); }
-  // Those that have begun and not yet been told that they are too many.
+  // Replicas that have begun and have not left.
   uint32_t living() {
     lock_.lock();
     const uint32_t living = living_;
@@ -228,7 +209,9 @@ class Replicas {
   Replica& operator[](uint32_t number) { return replicas_[number]; }
 
   uint64_t open_tickets() const { return issued_.load(std::memory_order_acquire) - passed_.load(std::memory_order_acquire); }
-  // When they have: `taken` sees each that was taken from the port and not worked on, `made` each that waits to be sent, in their order.
+  // The account, when the threads have ended. Each tuple was worked on, or is in the ring, or in a slot
+  // from `worked` on; each output was sent, was refused to its sender, or is in a slot. `taken` sees each
+  // tuple that was taken from the port and not worked on, `made` each that waits to be sent, in order.
   template <class Taken, class Made>
   void left_behind(Taken taken, Made made) {
     for (uint64_t ticket = passed_.load(std::memory_order_acquire); ticket < issued_.load(std::memory_order_acquire); ++ticket) {
@@ -263,7 +246,17 @@ class Replicas {
   Tuple* at(Tuple* first, size_t index) const { return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * sizes_.stride); }
   Slot& slot_of(uint64_t ticket) const { return slots_[ticket % sizes_.window]; }
 
-  // -- what they wait for: read by anybody ------------------------------------------------------------------------------------------------
+  // -- wait conditions: read by any thread ------------------------------------------------------------
+  //
+  // Edge BLOCKED of coroutines.hpp: a condition changes before a thread calls wake_one_of() or
+  // wake_this(), which begin with a fence.
+  //   tuples come, or the stream ends      woken by the sender
+  //   its ticket is FIRST                  woken by the replica that has sent the one before
+  //   the number changes                   woken by set()
+  //   the window moves, a bin is free      woken by the replica that has closed a ticket, when it next
+  //                                        asks for tuples: it gets some, and wakes one for the rest, or
+  //                                        it leaves, and wakes one, or there are none
+  // One wakes one, and that one wakes the next in the same way.
 
   static bool may(const void* what) {
     const Replica& replica = *static_cast<const Replica*>(what);
@@ -291,6 +284,9 @@ class Replicas {
 
   // -- taking -----------------------------------------------------------------------------------------------------------------------------
 
+  // While the first replica is the only one, there are no tickets. It works on tuples in their slots of
+  // the ring, and sends downstream. It begins (take_ticket) and ends this itself, when it asks for
+  // tuples: others that have begun wait for it.
   Step take_in_place(Replica& self, Tuple** first, size_t* count) {
     if (width_.load(std::memory_order_relaxed) > 1) {
       self.first = false;
@@ -312,6 +308,12 @@ class Replicas {
     return LEFT;
   }
 
+  // By key: a bin's tuples are never worked on by two replicas at a time, nor out of order, and each bin
+  // has its state. A ticket has tuples of one bin only, and is taken up once the bin's ticket before it
+  // is closed. Meanwhile any replica may take up tickets of other bins. So no bin belongs to a replica:
+  // nothing moves when their number changes, and only a bin that is being worked on delays its next
+  // tuples. The lowest ticket that may be taken up comes first, so a replica that waits to be FIRST waits
+  // only for tickets that are being worked on.
   Step take_ticket(Replica& self, Tuple** first, size_t* count) {
     lock_.lock();
     Step step = WAIT;
@@ -322,7 +324,7 @@ class Replicas {
       step = LEFT;
     } else if (self.number == 0 && width == 1 && living_ == 1 && open_tickets() == 0) {
       self.first = true;
-      alone_.store(true, std::memory_order_relaxed);  // nobody else is there to see it
+      alone_.store(true, std::memory_order_relaxed);  // no other replica is there to see it
       step = AGAIN;
     } else if (!alone_.load(std::memory_order_acquire)) {  // TOGETHER
       const bool closed = flow_.closed();
@@ -352,7 +354,8 @@ class Replicas {
 
   // All of these under the lock.
 
-  // A new ticket, which may be taken up at once; NONE: there are no tuples, or none of a bin that is free, or all tickets are open.
+  // A new ticket, which may be taken up at once; NONE: there are no tuples, or none of a bin that is free,
+  // or all tickets are open.
   uint64_t issue(Replica& self, uint32_t width, size_t* popped) {
     for (;;) {
       const uint64_t ticket = issued_.load(std::memory_order_relaxed);
@@ -400,7 +403,8 @@ class Replicas {
     self.first = false;
     ++working_;
   }
-  // Not if it is needed for the ticket that all others may be waiting for.
+  // False if it is needed for the ticket that all others may be waiting for: if all others have tickets, a
+  // surplus replica takes up the one that would be FIRST.
   bool may_leave() const {
     if (takeable_.empty() || working_ < living_ - 1) return true;
     return *std::min_element(takeable_.begin(), takeable_.end()) != passed_.load(std::memory_order_acquire);
@@ -416,7 +420,10 @@ class Replicas {
 
   // -- sending ----------------------------------------------------------------------------------------------------------------------------
 
-  // Lets go of what it has taken: gives it back to the ring, or closes its ticket.
+  // Gives its tuples back to the ring, or closes its ticket. FIRST and CLOSED are set in one word, by two
+  // threads. The second of them sends the tuples of the slot, gives the slot back, and makes the next
+  // ticket FIRST; no other thread sends meanwhile. If it has to wait for room, it waits as any co-routine
+  // does, and the others go on until all tickets of the window are taken.
   void finish(Replica& self) {
     if (self.in_place > 0) {
       flow_.release(*self.co, self.in_place);
@@ -431,7 +438,7 @@ class Replicas {
     if (sizes_.bins > 0) free_bin(slot);
     if (slot.word.fetch_or(CLOSED, std::memory_order_acq_rel) & FIRST) send_on(self, ticket);  // MET
   }
-  // Nobody works on the ticket any more: the next one of its bin may be taken up.
+  // No replica works on the ticket any more: the next one of its bin may be taken up.
   void free_bin(Slot& slot) {
     lock_.lock();
     --working_;
@@ -443,7 +450,7 @@ class Replicas {
     }
     lock_.unlock();
   }
-  // The ticket is FIRST and closed, by now.
+  // Sends the tuples of a ticket that is FIRST and CLOSED, and of those after it as far as they are closed.
   void send_on(Replica& self, uint64_t ticket) {
     for (;;) {
       Slot& slot = slot_of(ticket);
@@ -479,7 +486,7 @@ class Replicas {
   Word<uint32_t> width_{1};                       // how many are wanted
   Word<bool> alone_{true};                        // written by the first replica
   Word<uint64_t> issued_{0};                      // tickets; written under the lock
-  alignas(CACHE_LINE) Word<uint64_t> passed_{0};  // tickets that nothing is left of; written by who sends
+  alignas(CACHE_LINE) Word<uint64_t> passed_{0};  // tickets completely sent; written by the sender
   typename All::Lock lock_;
   std::unique_ptr<Slot[]> slots_;  // from prepare() on
   std::unique_ptr<char[], Freed> memory_;
