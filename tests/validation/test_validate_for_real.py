@@ -14,7 +14,7 @@ import pytest
 
 from harness.measurement.records import read_records
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]  # of a session and a half, where others have the CPUs
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [
     sys.executable,
@@ -48,7 +48,7 @@ def gone_on(tmp_path_factory):
         session.send_signal(signal.SIGKILL)
     before = read_records(log)[0]
     words.append("--resume")
-    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=50)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=100)
     assert done.returncode == 0, done.stderr
     return folder, before, done
 
