@@ -59,9 +59,9 @@ gate: build
 peers: build
 	@$(BIN)/python -m harness.peers.build $(ARGS)
 
-# Files are shared out among processes, half as many again as there are CPUs: many tests wait for a while and leave a CPU idle. No test asserts
+# Files are shared out among processes, twice as many as there are CPUs: many tests wait for a while and leave a CPU idle. No test asserts
 # a time, and those that measure for real wait for each other.
-TESTERS := $(shell nproc | awk '{n = int($$1 * 3 / 2); print (n > 6 ? 6 : n)}')
+TESTERS := $(shell nproc | awk '{n = 2 * $$1; print (n > 6 ? 6 : n)}')
 PYTEST := $(BIN)/python -m pytest -q -n $(TESTERS) --dist loadfile --no-loadscope-reorder --benchmark-disable
 
 test: build

@@ -23,12 +23,23 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LONGEST = (
     "workflow/test_whole_workflow.py",
     "spark/test_aggregate.py",
-    "validation/test_validate_for_real.py",
     "runtime/test_native.py",
+    "experiments/test_closure.py",
+    "calibration/test_calibrate_command.py",
+    "bench/queues/test_simulated.py",
+    "elasticity/threads/test_millrace.py",
+    "runtime/test_native_operators.py",
+    "runtime/test_invariants.py",
+    "runtime/test_random_runs.py",
+    "workflow/test_out_of_date.py",
+    "validation/test_validate_for_real.py",
+    "gate/ci/test_gate_script.py",
+    "cli/test_run_for_real.py",
+    "cli/test_laws_bench_multilevel.py",
     "studies/gate_error_rates/test_session.py",
     "bench/test_laws_on_the_bench.py",
 )
-"""Files of minutes, in descending order: begun first, so that at the end nobody waits for one that has begun last."""
+"""Files that take longest, in descending order: begun first, so that at the end nobody waits for one that has begun last."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

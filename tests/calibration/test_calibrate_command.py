@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import shutil
 
 import pytest
 import yaml
@@ -14,7 +17,11 @@ from harness.cli import main
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]  # of a whole calibration, where others have the CPUs
+
+
+def words(folder, *options):
+    return ["calibrate", "--quick", "--output", str(folder / "mine.yaml"), "--software", str(folder / "runtime.yaml"), *options]
 
 
 @pytest.fixture
@@ -22,17 +29,31 @@ def calibrate(tmp_path, capsys):
     """Runs the command on files in a directory of its own; (code, what it wrote to stdout, to stderr)."""
 
     def run(*options):
-        paths = ["--output", str(tmp_path / "mine.yaml"), "--software", str(tmp_path / "runtime.yaml")]
-        code = main(["calibrate", "--quick", *paths, *options])
+        code = main(words(tmp_path, *options))
         return code, *capsys.readouterr()
 
     return run
 
 
-def test_it_writes_a_machine_and_a_runtime_that_load(calibrate, tmp_path):
-    code, out, _ = calibrate()
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory):
+    """The folder of a complete calibration, its code, and what it wrote to stdout."""
+    folder, out = tmp_path_factory.mktemp("complete"), io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main(words(folder))
+    return folder, code, out.getvalue()
+
+
+@pytest.fixture
+def calibrated(complete, tmp_path):
+    """A directory for `calibrate` where all is calibrated already."""
+    return shutil.copytree(complete[0], tmp_path, dirs_exist_ok=True)
+
+
+def test_it_writes_a_machine_and_a_runtime_that_load(complete):
+    folder, code, out = complete
     assert code == 0
-    machine, software = load_machine(tmp_path / "mine.yaml"), load_software(tmp_path / "runtime.yaml")
+    machine, software = load_machine(folder / "mine.yaml"), load_software(folder / "runtime.yaml")
     assert machine.name == "mine"
     assert machine.cpus == len(os.sched_getaffinity(0))
     assert machine.constants["atomic.rmw_local"].tag == "measured"
@@ -41,18 +62,17 @@ def test_it_writes_a_machine_and_a_runtime_that_load(calibrate, tmp_path):
     assert software["reference.ipc"] == machine["core.ipc"]
     lines = out.splitlines()
     assert lines[0].split() == ["constant", "median", "quartiles"]
-    assert lines[-2:] == [f"wrote {tmp_path / 'mine.yaml'}", f"wrote {tmp_path / 'runtime.yaml'}"]
+    assert lines[-2:] == [f"wrote {folder / 'mine.yaml'}", f"wrote {folder / 'runtime.yaml'}"]
 
 
-def test_only_some_groups_leave_the_rest_as_it_was(calibrate, tmp_path):
-    calibrate()
-    before, software = load_machine(tmp_path / "mine.yaml"), (tmp_path / "runtime.yaml").read_bytes()
+def test_only_some_groups_leave_the_rest_as_it_was(calibrate, calibrated):
+    before, software = load_machine(calibrated / "mine.yaml"), (calibrated / "runtime.yaml").read_bytes()
     code, out, _ = calibrate("--only", "cores")
     assert code == 0
-    after = load_machine(tmp_path / "mine.yaml")
+    after = load_machine(calibrated / "mine.yaml")
     changed = {path for path in after.constants if not path.startswith("core.")}
     assert {path: after.constants[path] for path in changed} == {path: before.constants[path] for path in changed}
-    assert (tmp_path / "runtime.yaml").read_bytes() == software
+    assert (calibrated / "runtime.yaml").read_bytes() == software
     assert "cost." not in out
 
 
@@ -81,9 +101,8 @@ def test_what_was_measured_in_another_state_of_the_machine_than_the_rest_is_told
 
 
 @pytest.mark.skipif(len(Host.here().cores) < 2, reason="one core may be used")
-def test_a_part_that_is_measured_in_another_state_than_the_rest_was_is_told(calibrate, tmp_path):
-    calibrate()
-    path = tmp_path / "mine.yaml"
+def test_a_part_that_is_measured_in_another_state_than_the_rest_was_is_told(calibrate, calibrated):
+    path = calibrated / "mine.yaml"
     near = hand_off_constant(Host.here())
     value = load_machine(path)[near]
     machine = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from harness.engine import open_engine
-from harness.graph import Graph
-from harness.models import Dedicated, Dynamic, Manual
 from tests.runtime.shapes import GRAPHS, MODELS, run_to_end
 
 ARRIVING = {
@@ -70,48 +66,3 @@ def test_a_run_cut_short_accounts_for_every_tuple_left_behind(model: str) -> Non
         totals = engine.stop(drain=False, timeout_s=5.0)
         assert totals.correct, (shape, totals)
         assert totals.sent > 0
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> Graph:
-    """Random acyclic graphs: fan-out, fan-in, several ports, splits, operators of very different cost, several sources."""
-    graph = Graph("random", draw(st.sampled_from([0, 7, 96, 200])))
-    open_ports = [graph.source(f"source{index}").output(0) for index in range(draw(st.integers(1, 3)))]
-    for index in range(draw(st.integers(0, 9))):
-        kind = draw(st.sampled_from(["work", "work", "split", "spread", "join"]))
-        inputs = 2 if kind == "join" else 1
-        if kind == "split":
-            operator = graph.split(f"op{index}", draw(st.integers(1, 4)))
-        else:
-            outputs = draw(st.integers(2, 3)) if kind == "spread" else 1
-            operator = graph.work(f"op{index}", draw(st.sampled_from([0, 1, 30, 20_000])), inputs, outputs)
-        for port in range(inputs):
-            for origin in draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True)):
-                graph.connect(origin, operator.input(port))
-        open_ports += [operator.output(port) for port in range(operator.outputs)]
-    sink = graph.sink("sink", inputs=draw(st.integers(1, 2)))
-    for port, targets in graph.successors().items():
-        if not targets:
-            graph.connect(port, sink.input(draw(st.integers(0, sink.inputs - 1))))
-    for port, origins in graph.predecessors().items():
-        if not origins:
-            graph.connect(draw(st.sampled_from(open_ports)), port)
-    return graph
-
-
-@given(
-    graph=graphs(),
-    model=st.one_of(
-        st.just(Manual()),
-        st.builds(Dedicated, queue_capacity=st.sampled_from([1, 2, 30, 1000])),
-        st.builds(Dynamic, threads=st.integers(1, 6), queue_capacity=st.sampled_from([1, 2, 30, 1000])),
-    ),
-    tuples=st.sampled_from([0, 1, 50, 700]),
-)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-def test_random_graphs_keep_every_invariant(graph: Graph, model: object, tuples: int) -> None:
-    totals = run_to_end(graph, model, tuples)
-    assert totals.drained and totals.correct, totals
-    flow = graph.flow()
-    if flow.copies is not None:
-        assert totals.received == totals.sent * flow.copies

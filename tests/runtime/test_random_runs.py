@@ -90,7 +90,7 @@ def feed_barrier(draw: st.DrawFn, graph: Graph, barrier: Operator, open_ports: l
 @st.composite
 def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
     """Any graph of operators of these kinds, from one to three sources to one sink."""
-    graph = Graph("random", draw(st.sampled_from([0, 7, 96])))
+    graph = Graph("random", draw(st.sampled_from([0, 7, 96, 200])))
     open_ports: list[PortId] = []
     for index in range(draw(st.integers(1, 3))):
         open_ports.append(graph.source(f"source{index}", window=draw(st.sampled_from([0, 1, 7, 100]))).output(0))

@@ -9,12 +9,14 @@ commit whose message says why the numbers move.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from harness import cli
 
 KEPT = Path(__file__).with_name("seeded_records.json")
 GRAPH = "tests/simulator/seeded_graph.py"
@@ -58,11 +60,12 @@ RUNS: dict[str, str] = {
 
 
 def record_of(words: str) -> dict[str, Any]:
-    """Return the record of one run. Raises AssertionError, with what was printed, if the command fails."""
-    command = [sys.executable, "-m", "harness", "run", *words.split(), "--seed", "7", "--json", "-"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    """Return the record of one run. Raises AssertionError, with what it said, if the command fails."""
+    record, said = io.StringIO(), io.StringIO()
+    with contextlib.chdir(ROOT), contextlib.redirect_stdout(record), contextlib.redirect_stderr(said):
+        code = cli.main(["run", *words.split(), "--seed", "7", "--json", "-"])
+    assert code == 0, said.getvalue()
+    return json.loads(record.getvalue())
 
 
 def kept_of(record: dict[str, Any]) -> dict[str, Any]:

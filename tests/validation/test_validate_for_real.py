@@ -14,7 +14,7 @@ import pytest
 
 from harness.measurement.records import read_records
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]  # of a session and a half, where others have the CPUs
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [
     sys.executable,
@@ -35,34 +35,40 @@ def environment(folder):
     return os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "MILLRACE_LOCK": str(folder / "millrace.lock")}
 
 
-def test_a_cell_is_predicted_measured_and_compared(tmp_path):
-    words = [*COMMAND, "--repeats", "1", "--output", "v.parquet", "--figure", "v.png", "--markdown", "v.md"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=50)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == (tmp_path / "v.md").read_text(encoding="utf-8")
-    table = pd.read_parquet(tmp_path / "v.parquet")
-    assert table["arm"].tolist() == ["manual", "dedicated", "dynamic-1", "dynamic-2"]
-    assert (table[["measured", "predicted"]] > 0).all(axis=None)
-    assert table["machine_digest"].str.len().tolist() == [12] * 4
-    assert (tmp_path / "v.png").stat().st_size > 10_000
-    measured, predicted = (read_records(tmp_path / f"v.{kind}.jsonl")[0] for kind in ("measured", "predicted"))
-    assert [record["simulated"] for record in measured] == [False] * 4
-    assert [record["simulated"] for record in predicted] == [True] * 12
-
-
-def test_a_session_that_is_killed_goes_on_with_what_it_had(tmp_path):
-    log = tmp_path / "v.measured.jsonl"
-    words = [*COMMAND, "--repeats", "2", "--output", "v.parquet"]
-    with subprocess.Popen(words, cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.DEVNULL) as session:
+@pytest.fixture(scope="module")
+def gone_on(tmp_path_factory):
+    """A session that was killed amid its runs and gone on with: its folder, the runs that it had, what was said at last."""
+    folder = tmp_path_factory.mktemp("session")
+    log = folder / "v.measured.jsonl"
+    words = [*COMMAND, "--repeats", "2", "--output", "v.parquet", "--figure", "v.png", "--markdown", "v.md"]
+    with subprocess.Popen(words, cwd=folder, env=environment(folder), stderr=subprocess.DEVNULL) as session:
         while not log.exists() or log.read_bytes().count(b"\n") < 2:
             assert session.poll() is None
             time.sleep(0.02)
         session.send_signal(signal.SIGKILL)
-    before = [record["run_id"] for record in read_records(log)[0]]
-    done = subprocess.run(
-        [*words, "--resume"], capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=50
-    )
+    before = read_records(log)[0]
+    words.append("--resume")
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=100)
     assert done.returncode == 0, done.stderr
+    return folder, before, done
+
+
+def test_a_cell_is_predicted_measured_and_compared(gone_on):
+    folder, _, done = gone_on
+    assert done.stdout == (folder / "v.md").read_text(encoding="utf-8")
+    table = pd.read_parquet(folder / "v.parquet")
+    assert table["arm"].tolist() == ["manual", "dedicated", "dynamic-1", "dynamic-2"]
+    assert (table[["measured", "predicted"]] > 0).all(axis=None)
+    assert table["machine_digest"].str.len().tolist() == [12] * 4
+    assert (folder / "v.png").stat().st_size > 10_000
+    measured, predicted = (read_records(folder / f"v.{kind}.jsonl")[0] for kind in ("measured", "predicted"))
+    assert [record["simulated"] for record in measured] == [False] * 8
+    assert [record["simulated"] for record in predicted] == [True] * 12
+
+
+def test_a_session_that_is_killed_goes_on_with_what_it_had(gone_on):
+    folder, before, done = gone_on
     assert f"{len(before)} of 8 measured runs are there already" in done.stderr
-    after = [record["run_id"] for record in read_records(log)[0]]
-    assert after[: len(before)] == before and len(after) == 8
+    after = read_records(folder / "v.measured.jsonl")[0]
+    had = [record["run_id"] for record in before]
+    assert [record["run_id"] for record in after][: len(had)] == had and len(after) == 8

@@ -34,6 +34,18 @@ SMALL = scenario(operators=6, costs="balanced-10000", world=World("local", "mill
 pytestmark = pytest.mark.heavy
 
 
+@pytest.fixture(scope="module")
+def usual():
+    """The period of SMALL."""
+    return period_of(SMALL)
+
+
+@pytest.fixture
+def known(usual, monkeypatch):
+    """The period of SMALL is not looked for again."""
+    monkeypatch.setattr(simulated, "period_of", lambda scenario: usual)
+
+
 def test_as_many_scenarios_as_asked_for_none_too_large():
     chosen = simulable(scenarios(), 5)
     assert len({each.name for each in chosen}) == 5
@@ -51,6 +63,7 @@ def test_the_machine_has_the_cpus_of_the_world(world):
     assert machine_of(world).cpus == world.cpus
 
 
+@pytest.mark.usefixtures("known")
 def test_the_surface_and_the_simulator_agree_on_what_placing_queues_brings():
     rows = {row.law: row for row in rows_of(["manual", "hand-placed"], SMALL, periods=30)}
     gained = rows["hand-placed"].accuracy / rows["manual"].accuracy
@@ -73,9 +86,8 @@ def test_the_manual_model_has_no_queues_to_shorten(monkeypatch):
     assert [each.parts for each in run("manual", STREAMS, 2).configurations] == [0, 0]
 
 
-def test_a_period_is_as_long_as_steady_throughput_needs(monkeypatch):
+def test_a_period_is_as_long_as_steady_throughput_needs(usual, monkeypatch):
     monkeypatch.setattr(simulated, "LONGER", LONGER[:3])
-    usual = period_of(SMALL)
     monkeypatch.setattr(simulated, "QUIET", 0.5 * usual.noise)
     longer = period_of(SMALL)
     assert 0.0 < longer.noise < usual.noise
@@ -99,11 +111,12 @@ def test_what_varies_from_one_period_to_the_next_is_the_mean_of_as_many_rates_as
     assert _varies([0.0] * 4, 1) == _varies([0.0, 9.0, 0.0, 0.0], 1) == math.sqrt(4)
 
 
-def test_a_row_says_how_noisy_its_scenario_is():
+def test_a_row_says_how_noisy_its_scenario_is(usual):
     rows = rows_of(["manual"], SMALL, periods=20)
-    assert rows[0].noise == period_of(SMALL).noise > 0.0
+    assert rows[0].noise == usual.noise > 0.0
 
 
+@pytest.mark.usefixtures("known")
 def test_a_law_is_in_the_loop(monkeypatch):
     monkeypatch.setattr(elasticity, "law_class", lambda name, decides: Toy)
     done = run("millrace", SMALL, periods=12)
@@ -122,6 +135,7 @@ def test_a_placement_that_moves_is_not_at_rest_however_many_queues_it_has():
     assert rows[1].settling == 60.0 and rows[1].changes > 25.0
 
 
+@pytest.mark.usefixtures("known")
 def test_the_best_contestant_is_the_measure_of_all():
     rows = rows_of(["manual", "dedicated", "dynamic"], replace(SMALL, name="s"), periods=20)
     assert [row.settled_threads for row in rows[:2]] == [1, 7]

@@ -145,38 +145,28 @@ def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) 
 
 
 @pytest.mark.heavy
-def test_a_second_sitting_adds_to_the_recording(repository: Path) -> None:
-    path = repository.parent / "recording" / SAMPLES
-    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
-    before = read(path)
-    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
-    after = read(path)
-    assert after.arms == before.arms
-    assert len(after.rounds) > len(before.rounds)
-
-
-@pytest.mark.heavy
-def test_what_another_sitting_records_while_this_one_waits_is_kept(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.timeout(120)  # three sittings
+def test_a_second_sitting_adds_to_the_recording_what_it_and_another_one_measured_and_only_of_one_commit(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = repository.parent / "recording" / SAMPLES
     sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
     before = read(path)
 
     @contextmanager
-    def lock(notify: object) -> Iterator[None]:
+    def lock(notify: object) -> Iterator[None]:  # while this sitting waits, another one records
         with path.open("a", encoding="utf-8") as file:
             file.write(text(rows(len(before.rounds), "other", "base", base=777.0)))
         yield
 
-    monkeypatch.setattr(session, "measuring_lock", lock)
-    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    with monkeypatch.context() as patched:
+        patched.setattr(session, "measuring_lock", lock)
+        sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
     after = read(path)
+    assert after.arms == before.arms
     assert after.rounds[len(before.rounds)]["other", "base"].of("other", "base") == [777.0, 777.0]
     assert len(after.rounds) > len(before.rounds) + 1
 
-
-@pytest.mark.heavy
-def test_another_commit_needs_another_recording(repository: Path) -> None:
-    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
     who = ["-c", "user.name=t", "-c", "user.email=t@t"]
     subprocess.run(["git", "-C", str(repository), *who, "commit", "--quiet", "--allow-empty", "-m", "two"], check=True)
     with pytest.raises(UserError, match="has injected_commit"):
