@@ -8,7 +8,7 @@ RUNTIME := $(wildcard $(foreach room,runtime simulator calibration bench/queues 
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 # Folders whose docstrings are checked: each begins with a verb or a noun, and uses common words (tests/docstrings.py).
-WORDED := harness/errors.py harness/claims harness/terminal harness/watch
+WORDED := harness topologies studies
 ARGS ?=
 
 # Figures and tests are thousands of short processes. Where this variable is set, as in many container images, each of them would compile

@@ -1,4 +1,4 @@
-"""The errors that a user can cause, and that are told in one line."""
+"""Errors that a user can cause, and that are reported in one line."""
 
 
 class UserError(Exception):

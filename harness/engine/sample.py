@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 PROFILE_WINDOW_S = 5.0
-"""What the profiler of real threads looks back at most, as in IBM's implementation (whose laws have periods of 10 s)."""
+"""Longest window of the profiler of real threads, as in IBM's implementation (whose laws have
+periods of 10 s)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""When the load of a run changed: for experiments whose source or operators change it in mid-run.
+"""Times at which the load of a run changed, where its source or operators change it in mid-run.
 
 Each function takes the rows of one run in the timeline table, in the order of time from the run's beginning.
 """

@@ -8,6 +8,7 @@ from typing import Any
 
 import harness.engine
 from harness.elasticity import Decides, decides_of, law_class
+from harness.elasticity.law import PROFILE_PERIODS
 from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
@@ -18,11 +19,6 @@ from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import PeerModel, Run, arm_name, level_of
 from harness.measurement.subject import build_subject
 from harness.models import Coroutine, Dynamic, Multilevel, with_level
-
-PROFILE_PERIODS = 4
-"""Longest window of a profile, in periods of its law. A longer one would show old costs beside a new
-throughput for many periods: the law would take the new load for a known one, or place queues by a
-mixture of both."""
 
 SHORTEST_PROFILE_S = 0.4  # half of it is 200 looks at each thread: fewer say little about a hundred operators
 
