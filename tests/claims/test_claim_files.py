@@ -106,7 +106,7 @@ def test_where_m19_compares_with_thread_elasticity_it_is_ibms_from_the_same_leas
     for block in blocks:
         laws = {arm.name: arm for arm in block.arms}
         theirs = [arm for name, arm in laws.items() if name.startswith("dynamic-elastic-streams")]
-        least = {arm.minimum for arm in (*theirs, laws["multilevel-middleware19"])}
+        least = {arm.model.minimum for arm in (*theirs, laws["multilevel-middleware19"])}
         assert theirs, block.name
         assert least == {2}, block.name
         assert block.place.software == "streams-4.2", block.name
