@@ -147,7 +147,7 @@ stress: $(foreach sanitizer,none thread address,$(addprefix build/stress/$(sanit
 
 build/stress/%.ok: build/stress/%
 	@echo "stress: $*"
-	@TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1 timeout 120 $<
+	@TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1 timeout 300 $<
 	@touch $@
 
 # The thread sanitizer has to be alone; the other two go together. Without any the CPU's own reordering shows best: what is instrumented

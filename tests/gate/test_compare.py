@@ -659,6 +659,7 @@ def test_measuring_lock_is_held_while_it_measures_and_the_budget_does_not_run_be
 
 
 @pytest.mark.heavy
+@pytest.mark.timeout(150)
 def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
     path = tmp_path / "one.yaml"
     run = {
@@ -681,7 +682,7 @@ def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
         factor=3.0,
         alpha=0.4,
         pairs=6,
-        time_budget_s=30.0,
+        time_budget_s=120.0,
         seed=1,
         keep=rows.append,
         lock=lambda notify: nullcontext(),
