@@ -21,7 +21,7 @@ SOFTWARE = ("millrace", "streams-4.2")
 
 @dataclass(frozen=True)
 class Described:
-    """What `harness.machines.place` asks of a machine's profile."""
+    """Stand-in for a machine's profile, with what `harness.machines.place` needs of it."""
 
     name: str
     cpus: int
@@ -42,7 +42,7 @@ class Described:
 
 @dataclass(frozen=True)
 class DescribedCosts:
-    """What `harness.machines.place` asks of a software's profile: all constants are the machine's."""
+    """Stand-in for a software's profile: all constants are the machine's."""
 
     name: str
     digest: str = "ba9876543210"

@@ -8,7 +8,7 @@ it in each engine (docs/extending.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 REQUIRED = object()
 """Placeholder for the default of a parameter that has none."""
@@ -112,17 +112,7 @@ PYTHON = Kind(
     flop=1000,
     simulated=False,
 )
-NATIVE = Kind(
-    "native",
-    parameters={"function": REQUIRED, **_PROMISES},
-    hop=True,
-    calls_user_function=True,
-    counts_output=True,
-    changes_values=True,
-    controllable=True,
-    flop=100,
-    simulated=False,
-)
+NATIVE = replace(PYTHON, name="native", flop=100)
 TYPED = Kind("typed", in_files=False, hop=True, counts_output=True, chooses_output=True, simulated=False)
 LOOP = Kind(
     "loop",

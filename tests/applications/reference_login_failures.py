@@ -17,7 +17,7 @@ YEAR = 366 * 86400  # seconds
 
 
 def reference(text: bytes, form: str) -> dict[str, list[dict[str, object]]]:
-    """What a form finds in lines with times of RFC 3164, by sink.
+    """Return the tuples that a form finds in lines with times of RFC 3164, by sink.
 
     A plain program, by which the graphs are checked: it shares nothing with them.
     """

@@ -57,7 +57,7 @@ def reference(data: bytes, sources: int) -> list[dict[str, object]]:
 
 
 class _Sum:
-    """What alerts of a window, a kind and a key come to."""
+    """Sum of the alerts of a window, a kind and a key."""
 
     def __init__(self) -> None:
         self.count = self.amount = 0
@@ -91,7 +91,7 @@ class _Sum:
 
 
 class _Window:
-    """What a channel keeps of a window."""
+    """State of a channel for one window."""
 
     def __init__(self) -> None:
         self.made_up: list[tuple[str, int]] = []
@@ -126,7 +126,7 @@ class _Window:
             self.blocked += blocked
 
     def alerts(self) -> Iterator[tuple[int, str, int, int, list[int] | None, list[int] | None]]:
-        """What the channel tells when the window is over."""
+        """Yield the alerts of the channel when the window is over."""
         for client, missing in self.made_up:
             yield DGA, client, 1, missing, None, None
         for domain, (total, registers) in self.tunnels.items():

@@ -14,7 +14,7 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def reference(text: bytes) -> Counter[tuple[int, str, int]]:
-    """What is published of a text: the end of a window [s], a word, and how often it is in it.
+    """Return the published counts of a text: end of a window [s], word, and number in it.
 
     A plain program, by which the graph is checked: it shares nothing with it.
     """
