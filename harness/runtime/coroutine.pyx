@@ -103,6 +103,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         void written_by_one_of(uint32_t port) noexcept
         void taken(uint32_t port) noexcept
         void gave(uint32_t co) noexcept
+        void buffers_changed(uint32_t port) noexcept
         bool wait(Worker* worker) noexcept
         void need(Worker* worker, uint32_t i, uint32_t count) noexcept
         void wait_for(Worker* worker, bool any) noexcept
@@ -364,7 +365,7 @@ cdef void wait_for_buffers(Worker* worker, Operator* op) noexcept nogil:
 
 cdef void buffers_changed(Run* run, Operator* op) noexcept nogil:
     """Other buffers are active."""
-    tuples_taken(run, op.routes[0].targets.port)
+    of(run).buffers_changed(op.routes[0].targets.port.index)
 
 
 cdef void sleep_until(Worker* worker, int64_t time_ns) noexcept nogil:

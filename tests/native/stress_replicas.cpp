@@ -77,7 +77,7 @@ struct Graph {
   void rests(uint32_t, bool) {}
   void wakes(uint32_t, bool) {}
   void refused(uint32_t) const {}
-  void stuck() const {}
+  void stuck() const { EXPECT(!"trees never deadlock"); }
   Seen seen(uint32_t, int64_t scheduled_ns, uint32_t) const {
     Seen seen{};
     seen.scheduled_ns = scheduled_ns;

@@ -447,6 +447,10 @@ class CoroutineRun {
     return ports_.ports[port].full_ns.load(std::memory_order_relaxed) + open;
   }
   void gave(uint32_t co) { all_.gave(co); }
+  // Other buffers of a balancing operator, which sends to the port, are active; told by the engine's thread.
+  void buffers_changed(uint32_t port) {
+    all_.from_outside([&] { taken(port); });
+  }
 
   // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------------------------------------------------
   bool wait(Worker* worker) { return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE; }  // for a tuple at an open port

@@ -9,7 +9,8 @@
 //   CLAIMED        a thread checks if it can go on
 //   COMPLETED      it has returned
 //
-// Only one thread at a time may run, claim or pick a co-routine (ALONE). Edges, at settle(): BLOCKED, CLAIM
+// Only one thread at a time may run, claim or pick a co-routine (ALONE). Edges, at settle(): BLOCKED, CLAIM; at
+// stuck_now(): OUTSIDE
 // Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py; step by step beside
 // the reference tests/runtime/scheduler.py; in all interleavings by runtime/model/blocking.pml
 #pragma once
@@ -321,6 +322,18 @@ class Coroutines {
   void gave(uint32_t index) {
     platform_.fence();  // BLOCKED
     given_back(index);
+  }
+  // Has a thread that is none of these make a change that co-routines may wait for, and wake them. As long
+  // as it does, one that it has claimed is neither blocked nor ready, and the run only looks stuck.
+  template <class Change>
+  void from_outside(Change change) {
+    outside_.fetch_add(1, std::memory_order_seq_cst);
+    change();
+    outside_.fetch_sub(1, std::memory_order_release);  // OUTSIDE
+    lock_.lock();
+    Thread* called = stuck_now() ? call_one() : nullptr;  // threads that went to sleep meanwhile did not find it stuck
+    lock_.unlock();
+    if (called != nullptr) called->signal.wake_one();
   }
 
   // -- for the engine ---------------------------------------------------------------------------------------------------------------------
@@ -697,8 +710,11 @@ class Coroutines {
   }
   // Deadlock. Under the lock. A co-routine changes its state and wakes others only while a thread runs it.
   // So if none is running, ready or asleep, nothing will ever happen again, unless other threads than these
-  // do it. The graph is called (stuck).
-  bool stuck_now() const { return open_ > 0 && running_ == 0 && ready_.empty() && asleep_.empty() && !over(); }
+  // do it. Edge OUTSIDE: who reads that none of these is at work sees what they have done: the co-routines
+  // that they have made ready. The graph is called (stuck).
+  bool stuck_now() const {
+    return outside_.load(std::memory_order_acquire) == 0 && open_ > 0 && running_ == 0 && ready_.empty() && asleep_.empty() && !over();
+  }
   // Without the lock, since it ends the run.
   void tell_of_refusal() {
     const uint32_t co = refused_.load(std::memory_order_relaxed);
@@ -785,6 +801,7 @@ class Coroutines {
   std::unique_ptr<Senders[]> senders_;
   Word<bool> over_{false};
   std::atomic<uint32_t> refused_{NO_CO};  // the first whose score was not a number; no cost of a platform's
+  std::atomic<uint32_t> outside_{0};      // threads that are none of these and change what co-routines may wait for; no cost of a platform's
   Lock lock_;
   // under the lock
   std::vector<Entry> ready_;                          // a heap where scores do not rise

@@ -182,20 +182,23 @@ class Replicas {
   // Lets `number` replicas work from now on, 1 to `most`, if it is prepared for more than one; false: the
   // operator has ended. Surplus replicas leave when they next ask for tuples. One call at a time.
   bool set(uint32_t number) {
-    lock_.lock();
-    bool open = !ended_;
-    if (open) width_.store(number, std::memory_order_relaxed);
-    for (uint32_t i = 0; open && i < number; ++i) {
-      Replica& replica = replicas_[i];
-      if (replica.alive) continue;
-      show(std::max(i, replicas_[0].co->shown.load(std::memory_order_relaxed)));
-      replica.alive = true;
-      ++living_;
-      open = all_.start(*replica.co);
-      if (!open) leave(replica);
-    }
-    lock_.unlock();
-    all_.wake_one_of(first_);
+    bool open = false;
+    all_.from_outside([&] {
+      lock_.lock();
+      open = !ended_;
+      if (open) width_.store(number, std::memory_order_relaxed);
+      for (uint32_t i = 0; open && i < number; ++i) {
+        Replica& replica = replicas_[i];
+        if (replica.alive) continue;
+        show(std::max(i, replicas_[0].co->shown.load(std::memory_order_relaxed)));
+        replica.alive = true;
+        ++living_;
+        open = all_.start(*replica.co);
+        if (!open) leave(replica);
+      }
+      lock_.unlock();
+      all_.wake_one_of(first_);
+    });
     return open;
   }
   uint32_t wanted() const { return width_.load(std::memory_order_relaxed); }
