@@ -95,16 +95,20 @@ class Millrace(Law):
         self._place: tuple[int, tuple[int, ...]] | None = None  # configuration of the means
         # threads, replicas and work when the load was new
         self._first: tuple[int, Counts, Vector] | None = None
+        self._ceiling = self.bounds.maximum  # most threads that bring anything
+        self._looks: list[int] = []  # levels below the present one that were tried
+        self._odd = 0  # periods in a row that were not as expected
+        self._forget_trials(None)
+
+    def _forget_trials(self, target: float | None) -> None:
+        """Forget what was tried for another target, and what that brought."""
+        self._target = target
         self._more_threads = 0  # threads beyond those that useful time asks for
         self._more: Counts = np.zeros(self.layout.operators, dtype=np.int64)
-        self._ceiling = self.bounds.maximum  # most threads that bring anything
         # kind of the trial; rate, work, threads, replicas before
         self._trial: tuple[str, float, float, int, Counts] | None = None
         self._content = False  # True if there is nothing to try
         self._in_vain = False  # True if one more of the busiest has brought nothing
-        self._looks: list[int] = []  # levels below the present one that were tried
-        self._odd = 0  # periods in a row that were not as expected
-        self._target: float | None = None
         self._brought: dict[tuple[int, tuple[int, ...]], float] = {}  # mean rate by configuration
 
     # -- a period ----------------------------------------------------------------------------------
@@ -126,7 +130,7 @@ class Millrace(Law):
         self._odd = 0
         self._see(rates, level, replicas)
         if _differ(reading.target, self._target):
-            self._brought, self._content, self._in_vain, self._target = {}, False, False, reading.target
+            self._forget_trials(reading.target)
         self._brought[level, tuple(replicas.tolist())] = self._rate
         if self._trial is not None:
             ended = self._end_of_trial(level, replicas, reading.target)

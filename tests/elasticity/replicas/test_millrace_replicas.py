@@ -109,6 +109,23 @@ def test_a_replica_that_useful_time_does_not_ask_for_is_tried_and_kept_where_it_
     assert (drive.threads, drive.decisions[-1].state) == (5, "settled")
 
 
+def test_what_brought_something_for_one_target_is_not_kept_for_a_lower_one():
+    busy = waiting(40.0, target=95_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 10)
+    assert drive.replicas == (1, 5, 1), "one more than useful time asks for"
+    drive.run(replace(busy, target=20.0), 6)
+    assert (drive.threads, drive.replicas) == (1, (1, 1, 1))
+
+
+def test_a_trial_that_a_new_target_cuts_short_is_neither_kept_nor_taken_back():
+    busy = waiting(40.0, target=95_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 2)
+    assert drive.decisions[-1].state == "searching" and drive.replicas == (1, 5, 1)
+    drive.run(replace(busy, target=20.0), 6)
+    assert (drive.threads, drive.replicas) == (1, (1, 1, 1))
+    assert "searching" not in [decision.state for decision in drive.decisions[2:]]
+
+
 def test_what_is_tried_and_brings_nothing_goes_again_and_is_not_tried_twice():
     """The sources can only send 75,000 tuples/s, which nobody knows."""
     for busy_us, tried in (((40.0,), (5, (1, 5, 1))), ((40.0, 20.0), (8, (1, 5, 3, 1)))):
