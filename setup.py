@@ -12,7 +12,15 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
-OTHERS = ("simulator", "calibration", "bench/queues", "elasticity/queues", "gate", "operators", "applications")
+OTHERS = (
+    "simulator",
+    "calibration",
+    "bench/queues",
+    "elasticity/queues",
+    "gate",
+    "operators",
+    "applications",
+)
 ROOMS = (RUNTIME, *(Path("harness") / room for room in OTHERS))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
@@ -33,7 +41,9 @@ def headers(room):
 
 def depends(room):
     """What a module is built from besides."""
-    return ["setup.py"] + [str(path) for folder in headers(room) for path in sorted((ROOT / folder).glob("*.h*"))]
+    return ["setup.py"] + [
+        str(path) for folder in headers(room) for path in sorted((ROOT / folder).glob("*.h*"))
+    ]
 
 
 extensions = [
@@ -64,5 +74,5 @@ setup(
             "initializedcheck": False,
             "freethreading_compatible": False,
         },
-    ),
+    )
 )

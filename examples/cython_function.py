@@ -20,7 +20,9 @@ def cython_module(source: str | Path) -> ModuleType:
     source = Path(source)
     BUILT.mkdir(parents=True, exist_ok=True)
     translated = BUILT / f"{source.stem}_module.c"
-    subprocess.run([sys.executable, "-m", "cython", "-3", "-o", translated, source], check=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-m", "cython", "-3", "-o", translated, source], check=True, timeout=300
+    )
     library = shared_library(translated, f"-I{sysconfig.get_path('include')}")
     spec = importlib.util.spec_from_file_location(source.stem, library)
     module = importlib.util.module_from_spec(spec)

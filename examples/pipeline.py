@@ -22,7 +22,11 @@ class Counts(Protocol):
 class GateState(ctypes.Structure):
     """The gate's state as C lays it out: `struct Gate` of gate.c and gate.pyx."""
 
-    _fields_ = (("threshold", ctypes.c_double), ("seen", ctypes.c_uint64), ("kept", ctypes.c_uint64))
+    _fields_ = (
+        ("threshold", ctypes.c_double),
+        ("seen", ctypes.c_uint64),
+        ("kept", ctypes.c_uint64),
+    )
 
 
 AddGate = Callable[[Graph, str, float], tuple[Operator, Counts]]
@@ -45,4 +49,6 @@ def show(add_gate: AddGate, tuples: int = 100_000) -> None:
     graph.connect(graph.source("source"), gate)
     graph.connect(gate, graph.sink("sink"))
     totals = run(graph, tuples)
-    print(f"seen {state.seen}, kept {state.kept}, received {totals.received}: {'correct' if totals.correct else totals}")
+    print(
+        f"seen {state.seen}, kept {state.kept}, received {totals.received}: {'correct' if totals.correct else totals}"
+    )

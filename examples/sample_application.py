@@ -16,7 +16,11 @@ def graph() -> Graph:
     """For `millrace run examples/sample_application.py`."""
     flow = Graph("sample_application")
     names, values = flow.source("name_source"), flow.source("value_source")
-    empty_filter, combiner, sink = flow.filter("empty_filter", 0.9), flow.barrier("combiner", 2), flow.sink("sink")
+    empty_filter, combiner, sink = (
+        flow.filter("empty_filter", 0.9),
+        flow.barrier("combiner", 2),
+        flow.sink("sink"),
+    )
     names >> empty_filter >> combiner.input(0)
     values >> combiner.input(1) >> sink
     return flow

@@ -92,12 +92,26 @@ RULES: dict[str, list[Rule]] = {
             ("PROFILE_PERIODS", 0),
             ("SLOW_QUEUE_GAIN", 0.0),
         ),
-        Rule("a look at queues everywhere", (("queues.millrace.Millrace._untried_everywhere", _nothing),)),
+        Rule(
+            "a look at queues everywhere",
+            (("queues.millrace.Millrace._untried_everywhere", _nothing),),
+        ),
         Rule("the work that has moved", (("queues.work_shares.MOVED_SHARE", ALWAYS),)),
         *_numbers("queues.work_shares", ("LEAST_WORTH", 0.0)),
-        *_numbers("queues.evidence", ("EXPECTED_SURGE", 0.0), ("UNEVEN", (0.0, 0.0)), ("BACKLOG", 0.0), ("SURE", 0.0)),
+        *_numbers(
+            "queues.evidence",
+            ("EXPECTED_SURGE", 0.0),
+            ("UNEVEN", (0.0, 0.0)),
+            ("BACKLOG", 0.0),
+            ("SURE", 0.0),
+        ),
         *_numbers("queues.evidence", ("MISFITS", {1.0: 1.0}), ("TRUST", 1.0)),
-        *_numbers("queues.outlook", ("PLACEMENT_LEVEL_PRICE", 0.0), ("SLOW_QUEUE_PRICE", 0.0), ("HORIZON", ALWAYS)),
+        *_numbers(
+            "queues.outlook",
+            ("PLACEMENT_LEVEL_PRICE", 0.0),
+            ("SLOW_QUEUE_PRICE", 0.0),
+            ("HORIZON", ALWAYS),
+        ),
         *_numbers("queues.outlook", ("HURTFUL_LOSS", ALWAYS), ("REACH", NEVER)),
         Rule("placements around the best one", (("queues.options.neighbours", _no_placements),)),
         Rule("queues where branches meet", (("queues.cuts._meetings", _no_placements),)),
@@ -192,8 +206,14 @@ def _rows(rule: Rule, laws: Sequence[str], scenario: Scenario) -> list[Row]:
 def _worth(bench: str, name: str, law: Sequence[float], off: Sequence[float]) -> Worth:
     lost = [without - regret for without, regret in zip(off, law, strict=True)]
     count = len(lost)
-    half = float(student.ppf(0.5 + CONFIDENCE / 2.0, count - 1)) * stdev(lost) / math.sqrt(count) if count > 1 else math.inf
-    return Worth(bench, name, fmean(lost), half, count, sum(each != 0.0 for each in lost), fmean(law))
+    half = (
+        float(student.ppf(0.5 + CONFIDENCE / 2.0, count - 1)) * stdev(lost) / math.sqrt(count)
+        if count > 1
+        else math.inf
+    )
+    return Worth(
+        bench, name, fmean(lost), half, count, sum(each != 0.0 for each in lost), fmean(law)
+    )
 
 
 def summary(found: Sequence[Worth]) -> str:
@@ -202,7 +222,13 @@ def summary(found: Sequence[Worth]) -> str:
     for bench in dict.fromkeys(each.bench for each in found):
         some = sorted((each for each in found if each.bench == bench), key=lambda each: -each.mean)
         lines = [
-            (each.rule, f"{100 * each.mean:+.2f}", f"± {100 * each.half:.2f}", f"{each.differ}", "yes" if each.pays else "no")
+            (
+                each.rule,
+                f"{100 * each.mean:+.2f}",
+                f"± {100 * each.half:.2f}",
+                f"{each.differ}",
+                "yes" if each.pays else "no",
+            )
             for each in some
         ]
         heads = ("switched off", "regret [% of throughput]", "interval", "differ", "may pay")
@@ -231,11 +257,26 @@ MAX_EVERY, MAX_JOBS = 1000, 1024
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("--bench", choices=tuple(RULES), default="threads", help="whose law (default: threads)")
-    parser.add_argument("--rule", action="append", metavar="NAME", help="this rule only; may be repeated (default: all)")
+    parser.add_argument(
+        "--bench", choices=tuple(RULES), default="threads", help="whose law (default: threads)"
+    )
+    parser.add_argument(
+        "--rule",
+        action="append",
+        metavar="NAME",
+        help="this rule only; may be repeated (default: all)",
+    )
     every, jobs = whole(1, MAX_EVERY), whole(1, MAX_JOBS)
-    parser.add_argument("--every", type=every, default=1, metavar="N", help="one in N held-out scenarios (default: all)")
-    parser.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: one for each CPU allowed)")
+    parser.add_argument(
+        "--every",
+        type=every,
+        default=1,
+        metavar="N",
+        help="one in N held-out scenarios (default: all)",
+    )
+    parser.add_argument(
+        "--jobs", type=jobs, metavar="N", help="processes (default: one for each CPU allowed)"
+    )
     parser.add_argument("--report", metavar="PATH", help="write the table to PATH (Markdown)")
 
 
@@ -251,7 +292,13 @@ def run(args: argparse.Namespace) -> int:
     scenarios = held_out(args.bench, args.every)
     count = (1 + len(chosen)) * len(scenarios)
     with Countdown("ablation", float(count), count) as line:
-        found = ablate(args.bench, chosen, scenarios, lambda done, _: line.reached(done, "rules and scenarios"), args.jobs)
+        found = ablate(
+            args.bench,
+            chosen,
+            scenarios,
+            lambda done, _: line.reached(done, "rules and scenarios"),
+            args.jobs,
+        )
     if args.report is not None:
         write_whole(args.report, summary(found).encode())
     say(summary(found).rstrip())

@@ -42,7 +42,9 @@ def words_of(wheel: str) -> list[str]:
         packed = gzip.decompress(archive.read("wordfreq/data/large_en.msgpack.gz"))
     _, *groups = _unpacked(packed, 0)[0]
     letters = set(ascii_lowercase)
-    return [word for group in groups for word in group if len(word) > 2 and letters.issuperset(word)]
+    return [
+        word for group in groups for word in group if len(word) > 2 and letters.issuperset(word)
+    ]
 
 
 def _unpacked(packed: bytes, at: int) -> tuple[object, int]:
@@ -54,7 +56,11 @@ def _unpacked(packed: bytes, at: int) -> tuple[object, int]:
         return kind, at
     if kind in {0xDC, 0xDD} or 0x80 <= kind < 0xA0:
         size = {0xDC: 2, 0xDD: 4}.get(kind, 0)
-        count = int.from_bytes(packed[at : at + size], "big") if size else (kind & 15) * (2 if kind < 0x90 else 1)
+        count = (
+            int.from_bytes(packed[at : at + size], "big")
+            if size
+            else (kind & 15) * (2 if kind < 0x90 else 1)
+        )
         at += size
         values = []
         for _ in range(count):
@@ -82,7 +88,9 @@ def natural_label(words: Sequence[str], draw: random.Random) -> str:
     while True:
         form = draw.randrange(3)
         label = (
-            (draw.choice(words) if form == 1 else "") + draw.choice(words) + (str(draw.randrange(1000)) if form == 2 else "")
+            (draw.choice(words) if form == 1 else "")
+            + draw.choice(words)
+            + (str(draw.randrange(1000)) if form == 2 else "")
         )
         if len(label) >= LEAST:
             return label
@@ -91,7 +99,10 @@ def natural_label(words: Sequence[str], draw: random.Random) -> str:
 def made_up_label(draw: random.Random) -> str:
     """Return random letters, letters and digits, or hexadecimal digits."""
     return "".join(
-        draw.choices(draw.choice((ascii_lowercase, ascii_lowercase + digits, digits + "abcdef")), k=draw.randint(LEAST, 20))
+        draw.choices(
+            draw.choice((ascii_lowercase, ascii_lowercase + digits, digits + "abcdef")),
+            k=draw.randint(LEAST, 20),
+        )
     )
 
 
@@ -127,7 +138,11 @@ def fit(words: Sequence[str]) -> tuple[tuple[float, ...], float, float]:
     natural = [natural_label(rarer, draw) for _ in range(FITTED + TRIED)]
     made_up = [made_up_label(draw) for _ in range(FITTED + TRIED)]
     weights = fitted(natural[:FITTED], made_up[:FITTED])
-    return weights, taken_for_made_up(natural[FITTED:], weights), 1.0 - taken_for_made_up(made_up[FITTED:], weights)
+    return (
+        weights,
+        taken_for_made_up(natural[FITTED:], weights),
+        1.0 - taken_for_made_up(made_up[FITTED:], weights),
+    )
 
 
 def main() -> None:
@@ -139,7 +154,9 @@ def main() -> None:
         print(",".join(map(str, row)))
     weights, of_natural, of_made_up = fit(words)
     print(weights)
-    print(f"taken for made up: {of_natural:.1%} of natural labels; for natural: {of_made_up:.1%} of made-up ones")
+    print(
+        f"taken for made up: {of_natural:.1%} of natural labels; for natural: {of_made_up:.1%} of made-up ones"
+    )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
-settings.register_profile("repeatable", derandomize=True, deadline=None)  # no deadline: the machine may be busy
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None
+)  # no deadline: the machine may be busy
 settings.load_profile("repeatable")
 
 # Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two CPUs three processes with two
@@ -46,7 +48,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Also those of a process of pytest-xdist: all must collect in the same order."""
 
     def rank(item: pytest.Item) -> int:
-        return next((place for place, name in enumerate(LONGEST) if item.path.as_posix().endswith(name)), len(LONGEST))
+        return next(
+            (place for place, name in enumerate(LONGEST) if item.path.as_posix().endswith(name)),
+            len(LONGEST),
+        )
 
     items.sort(key=rank)
 
@@ -56,7 +61,11 @@ def signals_heeded() -> Iterator[None]:
     """SIGINT, SIGTERM and SIGHUP as in a terminal, here and in what a test starts: `nohup make test`, or a script that has it
     in the background, leaves some of them ignored, and what is ignored stays so in every program of ours.
     """
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    usual = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
     for number, handler in before.items():

@@ -48,7 +48,9 @@ class DescribedCosts:
     digest: str = "ba9876543210"
     sweep: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
-    def split(self, constants: Mapping[str, float]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    def split(
+        self, constants: Mapping[str, float]
+    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
         """The machine's, and none."""
         return constants, {}
 
@@ -71,7 +73,9 @@ def describe(monkeypatch: pytest.MonkeyPatch, digest: str = "0123456789ab") -> N
         name, cpus = split_cpus(place.machine)
         if cpus is not None and not 1 <= cpus <= CPUS[name]:
             raise UserError(f"cpus must be from 1 to {CPUS[name]}, not {cpus}")
-        return Described(name if cpus in (None, CPUS[name]) else place.machine, cpus or CPUS[name], SWEEP, digest)
+        return Described(
+            name if cpus in (None, CPUS[name]) else place.machine, cpus or CPUS[name], SWEEP, digest
+        )
 
     monkeypatch.setattr(Place, "described", described)
     monkeypatch.setattr(Place, "costs", costs)

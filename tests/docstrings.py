@@ -12,7 +12,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-OPENINGS = re.compile(r"(What|Who|Whose|Whoever|Whether|Which|How|Of|Where|When|By|As|The same|If|For)\b")
+OPENINGS = re.compile(
+    r"(What|Who|Whose|Whoever|Whether|Which|How|Of|Where|When|By|As|The same|If|For)\b"
+)
 """Words that begin a clause or a fragment, where a sentence begins with a verb or a noun."""
 
 WORDS = re.compile(r"\b(whoever|told|shall)\b", re.IGNORECASE)
@@ -26,7 +28,10 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
         line = text.count("\n", 0, found.start()) + 1
         words = found.group(1).strip()
         if OPENINGS.match(words):
-            yield line, f"begins with {OPENINGS.match(words).group()!r}: begin with a verb or a noun"
+            yield (
+                line,
+                f"begins with {OPENINGS.match(words).group()!r}: begin with a verb or a noun",
+            )
         if (word := WORDS.search(words)) is not None:
             yield line, f"says {word.group()!r}: use a common word"
 
@@ -35,7 +40,9 @@ def main(folders: list[str]) -> int:
     """Print the faults of all Python and Cython files in the folders; return 1 if there is one."""
     wrong = 0
     for folder in folders:
-        for path in sorted(path for kind in ("py", "pyx", "smk") for path in Path(folder).rglob(f"*.{kind}")):
+        for path in sorted(
+            path for kind in ("py", "pyx", "smk") for path in Path(folder).rglob(f"*.{kind}")
+        ):
             for line, fault in faults(path.read_text(encoding="utf-8")):
                 print(f"{path}:{line}: docstring {fault}")
                 wrong += 1

@@ -22,7 +22,7 @@ KINDS = (".py", ".pyx", ".pxd", ".smk")
 
 BACKWARD = {
     # a run of a peer begins like any other one, and `measure` hands it on when it sees the peer
-    ("harness.measurement.run", "harness.peers.measure"),
+    ("harness.measurement.run", "harness.peers.measure")
 }
 """Imports that may go against the order of the table."""
 
@@ -136,14 +136,21 @@ def test_each_module_has_a_row_in_the_table():
 
 
 def test_no_modules_import_each_other_in_a_cycle():
-    compiled = {module for module, paths in sources().items() if paths[0].suffix in (".pyx", ".pxd")}
+    compiled = {
+        module for module, paths in sources().items() if paths[0].suffix in (".pyx", ".pxd")
+    }
     allowed = {module for module in compiled if module.startswith(COMPILED_CYCLE)}
     assert [cycle for cycle in cycles(imports()) if not allowed.issuperset(cycle)] == []
 
 
 def test_no_import_goes_against_the_order_of_the_table():
     row = order()
-    backward = {(one, other) for one, others in imports().items() for other in others if row[one] < row[other]}
+    backward = {
+        (one, other)
+        for one, others in imports().items()
+        for other in others
+        if row[one] < row[other]
+    }
     assert backward == BACKWARD
 
 
@@ -166,10 +173,24 @@ def test_imports_of_all_kinds_are_found(source, is_python, found):
 
 def test_a_cycle_is_found_and_what_leads_into_it_is_not_part_of_it():
     graph = {"a": "b", "b": "c", "c": "b", "d": "", "e": "f", "f": "g", "g": "e"}
-    assert cycles({one: frozenset(others) for one, others in graph.items()}) == [["b", "c"], ["e", "f", "g"]]
+    assert cycles({one: frozenset(others) for one, others in graph.items()}) == [
+        ["b", "c"],
+        ["e", "f", "g"],
+    ]
 
 
 def test_a_file_with_a_row_of_its_own_does_not_count_with_its_folder():
-    rows = rows_of("| where | what |\n|---|---|\n| `a/b/c.pyx` | x |\n| `a/`, `d/` | y |\n| `a/b/__init__.py` | z |\n")
-    found = {name: row_of(rows, Path(name)) for name in ("a/b/c.pxd", "a/b/e.py", "a/b/__init__.py", "d/f.py", "g/h.py")}
-    assert found == {"a/b/c.pxd": 2, "a/b/e.py": 3, "a/b/__init__.py": 4, "d/f.py": 3, "g/h.py": None}
+    rows = rows_of(
+        "| where | what |\n|---|---|\n| `a/b/c.pyx` | x |\n| `a/`, `d/` | y |\n| `a/b/__init__.py` | z |\n"
+    )
+    found = {
+        name: row_of(rows, Path(name))
+        for name in ("a/b/c.pxd", "a/b/e.py", "a/b/__init__.py", "d/f.py", "g/h.py")
+    }
+    assert found == {
+        "a/b/c.pxd": 2,
+        "a/b/e.py": 3,
+        "a/b/__init__.py": 4,
+        "d/f.py": 3,
+        "g/h.py": None,
+    }

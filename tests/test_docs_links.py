@@ -9,7 +9,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("docs", "harness", "results/reference")
-PAGES = [*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in sorted((ROOT / folder).rglob("*.md")))]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(page for folder in FOLDERS for page in sorted((ROOT / folder).rglob("*.md"))),
+]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
@@ -61,7 +64,11 @@ def test_a_link_to_a_missing_file_or_heading_is_found(tmp_path):
         "[6](gone.md) [7](other.md#no-heading) [8](#there)\n",
         encoding="utf-8",
     )
-    assert broken_links(page) == ["gone.md: no such file", "other.md#no-heading: no such heading", "#there: no such heading"]
+    assert broken_links(page) == [
+        "gone.md: no such file",
+        "other.md#no-heading: no such heading",
+        "#there: no such heading",
+    ]
 
 
 def test_messages_and_comments_name_pages_that_exist():
@@ -69,7 +76,8 @@ def test_messages_and_comments_name_pages_that_exist():
         f"{file.relative_to(ROOT)}: {name}"
         for folder in ("harness", "config", "topologies", "examples")
         for file in sorted((ROOT / folder).rglob("*"))
-        if file.suffix in {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".yaml", ".json", ".rst", ".smk", ".md"}
+        if file.suffix
+        in {".py", ".pyx", ".pxd", ".hpp", ".cpp", ".yaml", ".json", ".rst", ".smk", ".md"}
         for name in re.findall(r"\bdocs/[\w-]+\.md\b", file.read_text(encoding="utf-8"))
         if not (ROOT / name).exists()
     ]

@@ -55,14 +55,20 @@ def arms(name: str, experiment: str, machine: str = "local") -> list:
 
 def periods_ms(experiment: str) -> list[float]:
     """The shortest and the longest period of an experiment's simulated runs, in both sizes [virtual ms]."""
-    blocks = [block for name in ("config", "paper") for block in profile(name).experiment(experiment).blocks()]
+    blocks = [
+        block
+        for name in ("config", "paper")
+        for block in profile(name).experiment(experiment).blocks()
+    ]
     found = sorted(1000 * block.period_s for block in blocks if block.place.simulated)
     return [found[0], found[-1]]
 
 
 def periods(name: str, experiment: str) -> int:
     """Periods of an experiment's simulated runs."""
-    block = next(block for block in profile(name).experiment(experiment).blocks() if block.place.simulated)
+    block = next(
+        block for block in profile(name).experiment(experiment).blocks() if block.place.simulated
+    )
     return round(block.duration_s / block.period_s)
 
 
@@ -73,7 +79,9 @@ def minutes(name: str):
 
 def hours(name: str):
     """The same in hours."""
-    return pytest.approx(sum(block.estimated_s for block in profile(name).blocks()) / 3600, rel=CLOSE)
+    return pytest.approx(
+        sum(block.estimated_s for block in profile(name).blocks()) / 3600, rel=CLOSE
+    )
 
 
 def by_hand(name: str, **given: object) -> list[int]:
@@ -117,7 +125,12 @@ def drained() -> int:
     return load_software("streams-4.2")["how.queue_capacity"] + 2
 
 
-ADAPTATION = [spec.ADAPTATION_PERIODS, spec.ADAPTATION_S, spec.PLACING_PERIODS, 2 * spec.ADAPTATION_S]
+ADAPTATION = [
+    spec.ADAPTATION_PERIODS,
+    spec.ADAPTATION_S,
+    spec.PLACING_PERIODS,
+    2 * spec.ADAPTATION_S,
+]
 
 SENTENCES = [
     # -- times ----------------------------------------------------------------------------------------------------------
@@ -253,7 +266,9 @@ def read(page: str, capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join(re.sub(r"^# ?", "", text, flags=re.MULTILINE).split())
 
 
-@pytest.mark.parametrize(("page", "pattern", "values"), SENTENCES, ids=lambda each: each if isinstance(each, str) else "")
+@pytest.mark.parametrize(
+    ("page", "pattern", "values"), SENTENCES, ids=lambda each: each if isinstance(each, str) else ""
+)
 def test_a_sentence_names_the_value_that_holds(page, pattern, values, capsys):
     found = re.search(pattern, read(page, capsys))
     assert found is not None, f"{page} has no sentence like this any more"
@@ -268,4 +283,7 @@ def test_a_table_of_settings_names_the_defaults_of_its_law(page, after):
     told = dict(re.findall(r"^\| `(\w+)` \(([\w.]+)\)", table, re.MULTILINE))
     words = {True: "true", False: "false"}
     defaults = {setting.name: setting.default for setting in law_class(law, decides).SETTINGS}
-    assert told == {name: words[value] if isinstance(value, bool) else f"{value:g}" for name, value in defaults.items()}
+    assert told == {
+        name: words[value] if isinstance(value, bool) else f"{value:g}"
+        for name, value in defaults.items()
+    }

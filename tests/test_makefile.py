@@ -11,7 +11,9 @@ import pytest
 from harness.machines.constants import ROOT
 
 
-@pytest.mark.parametrize(("of_the_system", "asked", "found"), [(True, None, "1"), (False, None, "0"), (True, "0", "0")])
+@pytest.mark.parametrize(
+    ("of_the_system", "asked", "found"), [(True, None, "1"), (False, None, "0"), (True, "0", "0")]
+)
 def test_packages_are_fetched_with_the_certificates_of_the_system_where_it_has_any(
     tmp_path: Path, of_the_system: bool, asked: str | None, found: str
 ) -> None:
@@ -19,8 +21,16 @@ def test_packages_are_fetched_with_the_certificates_of_the_system_where_it_has_a
     certificates = tmp_path / "ca.pem"
     if of_the_system:
         certificates.touch()
-    environment = {name: value for name, value in os.environ.items() if name not in ("UV_SYSTEM_CERTS", "MAKEFLAGS")}
-    environment |= {"SSL_CERT_FILE": str(certificates)} | ({"UV_SYSTEM_CERTS": asked} if asked else {})
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("UV_SYSTEM_CERTS", "MAKEFLAGS")
+    }
+    environment |= {"SSL_CERT_FILE": str(certificates)} | (
+        {"UV_SYSTEM_CERTS": asked} if asked else {}
+    )
     words = ["make", "--silent", "--eval", "shown: ; @echo $$UV_SYSTEM_CERTS", "shown"]
-    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(
+        words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False
+    )
     assert (done.stdout, done.returncode) == (f"{found}\n", 0), done.stderr

@@ -49,7 +49,9 @@ class Parameter:
     def rule(self) -> str:
         """Rule for a value, in words."""
         numbers = [] if self.low is None else [f"a whole number from {self.low} to {self.high}"]
-        return " or ".join([*numbers, *self.words, *["a file"] * self.path, *["a URL (http:, https:)"] * self.url])
+        return " or ".join(
+            [*numbers, *self.words, *["a file"] * self.path, *["a URL (http:, https:)"] * self.url]
+        )
 
     def parse(self, topology: str, value: Value) -> Value:
         """Return the value meant by a number, or by text from the command line. Raises UserError if
@@ -63,8 +65,15 @@ class Parameter:
             number = int(value) if re.fullmatch("[0-9]{1,19}", value) else None
         else:
             number = value if isinstance(value, int) and not isinstance(value, bool) else None
-        if number is None or self.low is None or self.high is None or not self.low <= number <= self.high:
-            raise UserError(f"parameter {self.name} of topology {topology} must be {self.rule}, not {_shown(value)}")
+        if (
+            number is None
+            or self.low is None
+            or self.high is None
+            or not self.low <= number <= self.high
+        ):
+            raise UserError(
+                f"parameter {self.name} of topology {topology} must be {self.rule}, not {_shown(value)}"
+            )
         return number
 
 
@@ -102,17 +111,28 @@ class Topology:
                     f"topology {self.name} has no parameter {_shown(name)}{_did_you_mean(name, parameters)}; "
                     f"its parameters are: {', '.join(parameters)}"
                 )
-        values = {name: each.parse(self.name, given.get(name, each.default)) for name, each in parameters.items()}
+        values = {
+            name: each.parse(self.name, given.get(name, each.default))
+            for name, each in parameters.items()
+        }
         problem = self.wrong(**values) if self.wrong is not None else None
         if problem is not None:
             raise UserError(f"{problem} (topology {self.name})")
         if self.size(**values) > MAX_OPERATORS:
-            shape = ", ".join(f"{name}={value}" for name, value in values.items() if name not in ("cost", "payload"))
-            raise UserError(f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with {shape}")
+            shape = ", ".join(
+                f"{name}={value}"
+                for name, value in values.items()
+                if name not in ("cost", "payload")
+            )
+            raise UserError(
+                f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with {shape}"
+            )
         return values
 
 
-PAYLOAD = Parameter("payload", 128, "bytes", 0, MAX_PAYLOAD, "what a tuple carries besides its header")
+PAYLOAD = Parameter(
+    "payload", 128, "bytes", 0, MAX_PAYLOAD, "what a tuple carries besides its header"
+)
 
 
 def find(name: str) -> Topology:

@@ -34,12 +34,17 @@ def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> G
     level = [graph.source("source")]
     for number in range(1, depth + 1):
         outputs = width if number < depth else 1
-        below = [graph.work(f"spread{number}.{i + 1}", next(costs), outputs=outputs) for i in range(width ** (number - 1))]
+        below = [
+            graph.work(f"spread{number}.{i + 1}", next(costs), outputs=outputs)
+            for i in range(width ** (number - 1))
+        ]
         for i, operator in enumerate(below):
             graph.connect(_parent_port(level, i, width), operator)
         level = below
     for number in range(depth, 0, -1):
-        below = [graph.work(f"join{number}.{i + 1}", next(costs)) for i in range(width ** (number - 1))]
+        below = [
+            graph.work(f"join{number}.{i + 1}", next(costs)) for i in range(width ** (number - 1))
+        ]
         for i, operator in enumerate(level):
             graph.connect(operator, below[i if number == depth else i // width])
         level = below
@@ -49,7 +54,11 @@ def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> G
 
 def _parent_port(parents: list[Operator], child: int, width: int) -> PortId:
     """Return the output port that feeds the child of this index; a source has only one."""
-    return parents[0].output(0) if parents[0].is_source else parents[child // width].output(child % width)
+    return (
+        parents[0].output(0)
+        if parents[0].is_source
+        else parents[child // width].output(child % width)
+    )
 
 
 def size(width: int, depth: int, **_: object) -> int:

@@ -42,10 +42,19 @@ TOPOLOGY = Topology(
     summary="busy operators one behind the other, which may drop tuples",
     source="C-Stream §5.1, Figure 3",
     takes=(
-        Parameter("operators", 12, "busy operators", 1, MAX_OPERATORS - 3, "length of the chain; source and sink not counted"),
+        Parameter(
+            "operators",
+            12,
+            "busy operators",
+            1,
+            MAX_OPERATORS - 3,
+            "length of the chain; source and sink not counted",
+        ),
         BUSY,
         Parameter("selectivity", 100, "%", 0, 100, "of its tuples that each operator passes on"),
-        Parameter("read", 0, "µs a tuple", 0, int(MAX_BUSY_US), "how long the source takes for each"),
+        Parameter(
+            "read", 0, "µs a tuple", 0, int(MAX_BUSY_US), "how long the source takes for each"
+        ),
         PAYLOAD,
     ),
     size=lambda operators, read, **_: operators + 2 + (read > 0),

@@ -18,7 +18,10 @@ def build(width: int, cost: int | str, payload: int, seed: int) -> Graph:
     graph = Graph("data-parallel", payload)
     source, split = graph.source("source"), graph.split("split", outputs=width)
     graph.connect(source, split)
-    workers = [graph.work(f"work{number}", flop) for number, flop in enumerate(work_costs(cost, width, seed), start=1)]
+    workers = [
+        graph.work(f"work{number}", flop)
+        for number, flop in enumerate(work_costs(cost, width, seed), start=1)
+    ]
     sink = graph.sink("sink")
     for port, work in enumerate(workers):
         graph.connect(split.output(port), work)
@@ -30,7 +33,11 @@ TOPOLOGY = Topology(
     name="data-parallel",
     summary="operators side by side, all feeding one sink: data parallelism only",
     source="P17 §5.2; M19 Figure 8(b)",
-    takes=(Parameter("width", 100, "work operators", 1, MAX_PORTS, "operators side by side"), COST, PAYLOAD),
+    takes=(
+        Parameter("width", 100, "work operators", 1, MAX_PORTS, "operators side by side"),
+        COST,
+        PAYLOAD,
+    ),
     size=lambda width, **_: width + 3,
     build=build,
 )

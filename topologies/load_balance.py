@@ -64,7 +64,11 @@ def build(
     graph.connect(source, balance)
     works = []
     for number, flop in enumerate(work_costs(cost, workers, seed), start=1):
-        bursts = [(before, LIGHT), (within, flop), (cycle - before - within, LIGHT)] if load == BURSTY_COST else []
+        bursts = (
+            [(before, LIGHT), (within, flop), (cycle - before - within, LIGHT)]
+            if load == BURSTY_COST
+            else []
+        )
         works.append(graph.work(f"work{number}", 0 if bursts else flop, costs=bursts))
     sink = graph.sink("sink")
     for port, work in enumerate(works):
@@ -85,20 +89,63 @@ TOPOLOGY = Topology(
     summary="workers that share tuples, as many as a law finds best; all feed one sink that locks",
     source="ElasticLoadBalance's tests",
     takes=(
-        Parameter("workers", 32, "work operators", 1, MAX_THREADS, "operators side by side, each with a thread"),
-        Parameter("buffer", 100, "tuples", 1, MAX_QUEUE_CAPACITY, "that wait for each worker at most"),
-        replace(COST, default=1000, meaning=f"of each work operator, at its highest; {SKEWED}: 1 to 10,000"),
+        Parameter(
+            "workers",
+            32,
+            "work operators",
+            1,
+            MAX_THREADS,
+            "operators side by side, each with a thread",
+        ),
+        Parameter(
+            "buffer", 100, "tuples", 1, MAX_QUEUE_CAPACITY, "that wait for each worker at most"
+        ),
+        replace(
+            COST,
+            default=1000,
+            meaning=f"of each work operator, at its highest; {SKEWED}: 1 to 10,000",
+        ),
         PAYLOAD,
         Parameter("load", CONSTANT, "", None, None, "what comes in bursts", LOADS),
-        Parameter("cycle", 100_000_000, "tuples", 10, MAX_TUPLES, f"{BURSTY_COST}: bursts and what is between"),
-        Parameter("burst", 60_000, "ms", 1, int(MAX_BURST_S * 1e3), f"{BURSTY_RATE}: length of a burst"),
-        Parameter("silence", 300_000, "ms", 1, int(MAX_BURST_S * 1e3), f"{BURSTY_RATE}: between two bursts"),
-        Parameter("elastic", YES, "", None, None, "whether the number of active ports changes", (YES, NO)),
-        Parameter("initial", AUTO, "ports", 1, MAX_THREADS, "active at the start; auto: 1 if elastic, else all", (AUTO,)),
-        Parameter("congestion", 50, "%", 0, 100, "fill of the buffers above which there is congestion"),
+        Parameter(
+            "cycle",
+            100_000_000,
+            "tuples",
+            10,
+            MAX_TUPLES,
+            f"{BURSTY_COST}: bursts and what is between",
+        ),
+        Parameter(
+            "burst", 60_000, "ms", 1, int(MAX_BURST_S * 1e3), f"{BURSTY_RATE}: length of a burst"
+        ),
+        Parameter(
+            "silence",
+            300_000,
+            "ms",
+            1,
+            int(MAX_BURST_S * 1e3),
+            f"{BURSTY_RATE}: between two bursts",
+        ),
+        Parameter(
+            "elastic", YES, "", None, None, "whether the number of active ports changes", (YES, NO)
+        ),
+        Parameter(
+            "initial",
+            AUTO,
+            "ports",
+            1,
+            MAX_THREADS,
+            "active at the start; auto: 1 if elastic, else all",
+            (AUTO,),
+        ),
+        Parameter(
+            "congestion", 50, "%", 0, 100, "fill of the buffers above which there is congestion"
+        ),
         Parameter("tolerance", 5, "%", 0, 100, "throughputs that differ by less are the same"),
         Parameter("period", 5000, "ms", 1, int(MAX_PERIOD_S * 1e3), "between two decisions"),
-        Parameter("rapid", NO, "", None, None, "whether the number of ports grows by a factor", (NO, YES)),
+        Parameter(
+            "rapid", NO, "", None, None, "whether the number of ports grows by a factor", (NO, YES)
+        ),
     ),
     size=lambda workers, **_: 2 * workers + 3,
     build=build,

@@ -22,7 +22,9 @@ OPERATORS = {FIGURE: 14, LARGE: 27}
 MOST_RECORDS = 10**8
 
 
-def build(form: str, records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
+def build(
+    form: str, records: int, input: str, cycles: int | str, placement: str, seed: int
+) -> Graph:
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
@@ -38,12 +40,29 @@ TOPOLOGY = Topology(
     summary="failed logins in a system log: an application on real data",
     source="P17 §2.1, Figure 1",
     takes=(
-        Parameter("form", FIGURE, "", None, None, "the paper's figure, or the larger one with break-ins", (FIGURE, LARGE)),
+        Parameter(
+            "form",
+            FIGURE,
+            "",
+            None,
+            None,
+            "the paper's figure, or the larger one with break-ins",
+            (FIGURE, LARGE),
+        ),
         Parameter("records", 100_000, "lines", 1, MOST_RECORDS, "of the generated input"),
         Parameter(
-            "input", GENERATED, "", None, None, "a file of lines to read instead, plain or gzip", (GENERATED,), path=True
+            "input",
+            GENERATED,
+            "",
+            None,
+            None,
+            "a file of lines to read instead, plain or gzip",
+            (GENERATED,),
+            path=True,
         ),
-        Parameter("cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)),
+        Parameter(
+            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
+        ),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda form, **_: OPERATORS[form],

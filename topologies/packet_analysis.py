@@ -18,7 +18,9 @@ MOST_RECORDS = 10**7
 MOST_SOURCES = 64
 
 
-def build(sources: int, records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
+def build(
+    sources: int, records: int, input: str, cycles: int | str, placement: str, seed: int
+) -> Graph:
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
@@ -38,9 +40,18 @@ TOPOLOGY = Topology(
         Parameter("sources", 1, "sources", 1, MOST_SOURCES, "each with 16 channels"),
         Parameter("records", 100_000, "packets", 1, MOST_RECORDS, "of the generated input"),
         Parameter(
-            "input", GENERATED, "", None, None, "a file of packets in pcap or pcapng, plain or gzip", (GENERATED,), path=True
+            "input",
+            GENERATED,
+            "",
+            None,
+            None,
+            "a file of packets in pcap or pcapng, plain or gzip",
+            (GENERATED,),
+            path=True,
         ),
-        Parameter("cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)),
+        Parameter(
+            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
+        ),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda sources, **_: 274 * sources + 113,

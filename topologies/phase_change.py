@@ -39,7 +39,14 @@ TOPOLOGY = Topology(
     summary="a pipeline whose share of heavy operators changes in mid-run",
     source="M19 Figure 13",
     takes=(
-        Parameter("operators", 100, "work operators", 1, MAX_OPERATORS - 2, "length of the chain; source and sink not counted"),
+        Parameter(
+            "operators",
+            100,
+            "work operators",
+            1,
+            MAX_OPERATORS - 2,
+            "length of the chain; source and sink not counted",
+        ),
         Parameter("before", 10, "%", 0, 100, "of the work operators are heavy in odd phases"),
         Parameter("after", 90, "%", 0, 100, "of the work operators are heavy in even phases"),
         Parameter("phase", 1_000_000, "tuples", 1, MAX_TUPLES, "length of each phase"),

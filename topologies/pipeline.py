@@ -29,7 +29,14 @@ TOPOLOGY = Topology(
     summary="a chain of operators: pipeline parallelism only",
     source="P17 §5.1; M19 Figure 8(a)",
     takes=(
-        Parameter("operators", 100, "work operators", 1, MAX_OPERATORS - 2, "length of the chain; source and sink not counted"),
+        Parameter(
+            "operators",
+            100,
+            "work operators",
+            1,
+            MAX_OPERATORS - 2,
+            "length of the chain; source and sink not counted",
+        ),
         COST,
         PAYLOAD,
     ),

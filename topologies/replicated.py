@@ -44,7 +44,12 @@ TOPOLOGY = Topology(
     name="replicated",
     summary="busy operators side by side behind a split, and a merge that restores the order",
     source="C-Stream §4.2, Figure 3",
-    takes=(Parameter("width", 12, "busy operators", 1, MAX_PORTS, "operators side by side"), BUSY, MERGE, PAYLOAD),
+    takes=(
+        Parameter("width", 12, "busy operators", 1, MAX_PORTS, "operators side by side"),
+        BUSY,
+        MERGE,
+        PAYLOAD,
+    ),
     size=lambda width, merge, **_: width + (3 if merge == "none" else 4),
     build=build,
 )

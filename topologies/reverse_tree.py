@@ -20,7 +20,10 @@ def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Gra
     graph = Graph("reverse-tree", payload)
     above = [graph.source(f"source{i + 1}") for i in range(branching ** (depth - 1))]
     for level in range(depth, 0, -1):
-        operators = [graph.work(f"busy{level}.{i + 1}", busy_us=busy) for i in range(branching ** (level - 1))]
+        operators = [
+            graph.work(f"busy{level}.{i + 1}", busy_us=busy)
+            for i in range(branching ** (level - 1))
+        ]
         for i, operator in enumerate(above):
             graph.connect(operator, operators[i if level == depth else i // branching])
         above = operators

@@ -14,7 +14,9 @@ from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import BUSY
 
 DEPTH = Parameter("depth", 6, "levels", 1, 2 * MAX_OPERATORS, "levels of busy operators")
-BRANCHING = Parameter("branching", 2, "children", 1, MAX_PORTS, "children of each operator that is no leaf")
+BRANCHING = Parameter(
+    "branching", 2, "children", 1, MAX_PORTS, "children of each operator that is no leaf"
+)
 
 
 def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Graph:
@@ -25,7 +27,10 @@ def build(depth: int, branching: int, busy: int, payload: int, seed: int) -> Gra
     ways = [graph.source("source").output(0)]
     for level in range(1, depth + 1):
         outputs = branching if level < depth else 1
-        operators = [graph.work(f"busy{level}.{i + 1}", busy_us=busy, outputs=outputs) for i in range(len(ways))]
+        operators = [
+            graph.work(f"busy{level}.{i + 1}", busy_us=busy, outputs=outputs)
+            for i in range(len(ways))
+        ]
         for way, operator in zip(ways, operators, strict=True):
             graph.connect(way, operator)
         ways = [operator.output(port) for operator in operators for port in range(outputs)]

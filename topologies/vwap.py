@@ -33,9 +33,18 @@ TOPOLOGY = Topology(
     takes=(
         Parameter("records", 100_000, "records", 1, MOST_RECORDS, "of the generated input"),
         Parameter(
-            "input", GENERATED, "", None, None, "a CSV file of trades and quotes, plain or gzip", (GENERATED,), path=True
+            "input",
+            GENERATED,
+            "",
+            None,
+            None,
+            "a CSV file of trades and quotes, plain or gzip",
+            (GENERATED,),
+            path=True,
         ),
-        Parameter("cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)),
+        Parameter(
+            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
+        ),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda **_: 52,

@@ -17,7 +17,15 @@ ENDLESS, GENERATED, HAND, NONE, STANDARD = "endless", "generated", "hand", "none
 MOST_RECORDS = 10**7
 
 
-def build(records: int, input: str, url: str, port: int | str, cycles: int | str, placement: str, seed: int) -> Graph:
+def build(
+    records: int,
+    input: str,
+    url: str,
+    port: int | str,
+    cycles: int | str,
+    placement: str,
+    seed: int,
+) -> Graph:
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
@@ -26,9 +34,13 @@ def build(records: int, input: str, url: str, port: int | str, cycles: int | str
 
     by_hand, published = placement == HAND, None if port == NONE else port
     if url != NONE or input == STANDARD:
-        return application.WikiWordCount.live(None if url == NONE else url, by_hand, published).graph
+        return application.WikiWordCount.live(
+            None if url == NONE else url, by_hand, published
+        ).graph
     text, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
-    return application.WikiWordCount(text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published).graph
+    return application.WikiWordCount(
+        text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published
+    ).graph
 
 
 def wrong(input: str, url: str, cycles: int | str, **_: object) -> str | None:
@@ -57,9 +69,22 @@ TOPOLOGY = Topology(
             path=True,
             once=(STANDARD,),
         ),
-        Parameter("url", NONE, "", None, None, "of a stream of server-sent events to read instead", (NONE,), url=True),
-        Parameter("port", NONE, "", 1, 65535, "of a web socket and a page that show the result", (NONE,)),
-        Parameter("cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)),
+        Parameter(
+            "url",
+            NONE,
+            "",
+            None,
+            None,
+            "of a stream of server-sent events to read instead",
+            (NONE,),
+            url=True,
+        ),
+        Parameter(
+            "port", NONE, "", 1, 65535, "of a web socket and a page that show the result", (NONE,)
+        ),
+        Parameter(
+            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
+        ),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda **_: 17,

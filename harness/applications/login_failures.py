@@ -22,7 +22,14 @@ SECOND = 10**9  # ns
 
 LINE = Schema("line", {"number": "uint64", "shift": "int64", "text": "string[204]"})
 LOG = Schema(
-    "log", {"time": "time", "number": "uint64", "host": "string[32]", "service": "string[32]", "message": "string[196]"}
+    "log",
+    {
+        "time": "time",
+        "number": "uint64",
+        "host": "string[32]",
+        "service": "string[32]",
+        "message": "string[196]",
+    },
 )
 FAILURE = Schema(
     "failure",
@@ -38,11 +45,25 @@ FAILURE = Schema(
 )
 ATTEMPTS = Schema(
     "attempts",
-    {"time": "time", "span": "int64", "count": "uint32", "window": "uint32", "rhost": "string[64]", "user": "string[32]"},
+    {
+        "time": "time",
+        "span": "int64",
+        "count": "uint32",
+        "window": "uint32",
+        "rhost": "string[64]",
+        "user": "string[32]",
+    },
 )
 SUCCESS = Schema("success", {"time": "time", "user": "string[32]"})
 BREAK_IN = Schema(
-    "break_in", {"suspected": "time", "opened": "time", "window": "uint32", "rhost": "string[64]", "user": "string[32]"}
+    "break_in",
+    {
+        "suspected": "time",
+        "opened": "time",
+        "window": "uint32",
+        "rhost": "string[64]",
+        "user": "string[32]",
+    },
 )
 SCHEMAS = (LINE, LOG, FAILURE, ATTEMPTS, SUCCESS, BREAK_IN)
 
@@ -67,7 +88,9 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
         return generate(records, seed), False
     given = read_input(path)
     if login.lines(given.data[: 2**20], 1, 1).counted(3) == 0:
-        raise UserError(f"{path}: must be lines of a system log (time, host, service, message); none of its first MiB is one")
+        raise UserError(
+            f"{path}: must be lines of a system log (time, host, service, message); none of its first MiB is one"
+        )
     return given.data, given.truncated
 
 
@@ -107,7 +130,9 @@ def generate(records: int, seed: int) -> bytes:
                 f"logname= uid=0 euid=0 tty=NODEVssh ruser= rhost={host}{user}"
             )
         elif what < FAILED + OPENED:
-            lines.append(f"{when}sshd(pam_unix)[{pid}]: session opened for user {pick(USERS)} by (uid=0)")
+            lines.append(
+                f"{when}sshd(pam_unix)[{pid}]: session opened for user {pick(USERS)} by (uid=0)"
+            )
         elif what < 0.75:
             lines.append(f"{when}sshd(pam_unix)[{pid}]: check pass; user unknown")
         elif what < 0.93:
@@ -123,7 +148,9 @@ def generate(records: int, seed: int) -> bytes:
 class Built:
     """A graph, and its operators' counters, which `graph.counts` returns when a run is over."""
 
-    def __init__(self, name: str, text: bytes, truncated: bool, cycles: int, ports: int, keep: int) -> None:
+    def __init__(
+        self, name: str, text: bytes, truncated: bool, cycles: int, ports: int, keep: int
+    ) -> None:
         self.graph = Graph(name, payload=0)
         self.graph.counts = self.counts
         self.truncated, self.keep = truncated, keep
@@ -131,19 +158,27 @@ class Built:
         self.broken: list[Compiled] = []
         self.sinks: dict[str, tuple[Compiled, Schema]] = {}
         self.join: Compiled | None = None  # in the larger form
-        self.source = self.graph.typed_source("lines", self.lines.step, [LINE] * ports, cost=COSTS["lines"])
+        self.source = self.graph.typed_source(
+            "lines", self.lines.step, [LINE] * ports, cost=COSTS["lines"]
+        )
 
-    def add(self, name: str, compiled: Compiled, takes: object, gives: object, cost: str = "other") -> Operator:
+    def add(
+        self, name: str, compiled: Compiled, takes: object, gives: object, cost: str = "other"
+    ) -> Operator:
         """Add an operator."""
         return self.graph.typed(name, compiled.process, takes, gives, cost=COSTS[cost])
 
-    def parsers(self, name: str, made: object, width: int, takes: Schema, gives: Schema, cost: str) -> list[Operator]:
+    def parsers(
+        self, name: str, made: object, width: int, takes: Schema, gives: Schema, cost: str
+    ) -> list[Operator]:
         """Add `width` operators that count the lines that they cannot read."""
         added = []
         for number in range(width):
             compiled = made()
             self.broken.append(compiled)
-            added.append(self.add(f"{name}{number + 1}" if width > 1 else name, compiled, takes, gives, cost))
+            added.append(
+                self.add(f"{name}{number + 1}" if width > 1 else name, compiled, takes, gives, cost)
+            )
         return added
 
     def sink(self, name: str, schema: Schema, feeds: object) -> Operator:
@@ -158,7 +193,9 @@ class Built:
     def counts(self) -> dict[str, int]:
         """Return the number of records read and broken, and of results by sink."""
         found = {"records": self.lines.counted(0) + self.lines.counted(1)}
-        found["broken"] = self.lines.counted(1) + sum(compiled.counted(0) for compiled in self.broken)
+        found["broken"] = self.lines.counted(1) + sum(
+            compiled.counted(0) for compiled in self.broken
+        )
         found["truncated"] = int(self.truncated)
         return found | {name: compiled.counted(0) for name, (compiled, _) in self.sinks.items()}
 
@@ -177,8 +214,16 @@ def build_figure(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep:
     """
     made = Built("login-failures", text, truncated, cycles, PARSERS, keep)
     parsers = made.parsers("parse", partial(login.parse, False), PARSERS, LINE, LOG, "parse")
-    only = made.add("failures only", login.failures_only(FAILURE_PARSERS, False), LOG, [LOG] * FAILURE_PARSERS, "filter")
-    readers = made.parsers("failure", partial(login.parse_failure, False), FAILURE_PARSERS, LOG, FAILURE, "failure")
+    only = made.add(
+        "failures only",
+        login.failures_only(FAILURE_PARSERS, False),
+        LOG,
+        [LOG] * FAILURE_PARSERS,
+        "filter",
+    )
+    readers = made.parsers(
+        "failure", partial(login.parse_failure, False), FAILURE_PARSERS, LOG, FAILURE, "failure"
+    )
     for port, parser in enumerate(parsers):
         made.graph.connect(made.source.output(port), parser)
         made.graph.connect(parser, only)
@@ -198,7 +243,9 @@ def build_large(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: 
     divide = add("divide", login.lines_in_turn(LARGE_PARSERS), LINE, [LINE] * LARGE_PARSERS)
     graph.connect(made.source, divide)
     sequencer = add("sequencer", login.log_sequencer(), LOG, LOG)
-    for port, parser in enumerate(made.parsers("parse", partial(login.parse, True), LARGE_PARSERS, LINE, LOG, "parse")):
+    for port, parser in enumerate(
+        made.parsers("parse", partial(login.parse, True), LARGE_PARSERS, LINE, LOG, "parse")
+    ):
         graph.connect(divide.output(port), parser)
         graph.connect(parser, sequencer)
     only = add("failures only", login.failures_only(1, True), LOG, LOG, "filter")
@@ -206,7 +253,9 @@ def build_large(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: 
     gather = add("gather", login.failure_sequencer(), FAILURE, [FAILURE, FAILURE])
     graph.connect(sequencer, only)
     graph.connect(only, mark)
-    readers = made.parsers("failure", partial(login.parse_failure, True), FAILURE_PARSERS, LOG, FAILURE, "failure")
+    readers = made.parsers(
+        "failure", partial(login.parse_failure, True), FAILURE_PARSERS, LOG, FAILURE, "failure"
+    )
     for port, reader in enumerate(readers):
         graph.connect(mark.output(port), reader)
         graph.connect(reader, gather)
@@ -214,7 +263,9 @@ def build_large(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: 
     suspects = add("suspects", login.suspects(), [ATTEMPTS] * len(WINDOWS), [ATTEMPTS, ATTEMPTS])
     counters, cuts = [], []
     for port, (count, seconds) in enumerate(WINDOWS):
-        counters.append(add(f"attempts{seconds}", login.count_attempts(count, seconds), FAILURE, ATTEMPTS))
+        counters.append(
+            add(f"attempts{seconds}", login.count_attempts(count, seconds), FAILURE, ATTEMPTS)
+        )
         cuts.append(add(f"cut off{seconds}", login.cut_off(seconds * SECOND), ATTEMPTS, ATTEMPTS))
         graph.connect(gather.output(1), counters[-1])
         graph.connect(counters[-1], cuts[-1])
@@ -232,7 +283,16 @@ def build_large(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: 
         made.sink("break-ins writer", BREAK_IN, [break_ins]),
     ]
     if by_hand:
-        for operator in (divide, sequencer, mark, counters[0], cuts[0], successes, break_ins, *writers):
+        for operator in (
+            divide,
+            sequencer,
+            mark,
+            counters[0],
+            cuts[0],
+            successes,
+            break_ins,
+            *writers,
+        ):
             graph.threaded_port(operator)
     return made
 

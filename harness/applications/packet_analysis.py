@@ -25,7 +25,10 @@ from harness.operators.compiled import Compiled, collect, kept
 CHANNELS, LANES = 16, 12
 ANALYSES = ("made-up names", "tunnels", "volumes")
 
-PACKET = Schema("packet", {"time": "time", "hash": "uint64", "wire": "uint32", "size": "uint32", "data": "bytes[320]"})
+PACKET = Schema(
+    "packet",
+    {"time": "time", "hash": "uint64", "wire": "uint32", "size": "uint32", "data": "bytes[320]"},
+)
 QUERY = Schema(
     "query",
     {
@@ -80,7 +83,9 @@ ALERT = Schema(
         "registers": "bytes[64]",
     },
 )
-REPORT = Schema("report", {"end": "time", "count": "uint64", "kind": "uint32", "text": "string[176]"})
+REPORT = Schema(
+    "report", {"end": "time", "count": "uint64", "kind": "uint32", "text": "string[176]"}
+)
 SCHEMAS = (PACKET, QUERY, LABEL, TUNNELLED, ALERT, REPORT)
 
 DGA, TUNNEL, CLIENT, DOMAIN, FAILED, ON_LIST = range(6)
@@ -127,7 +132,10 @@ def likelihoods() -> tuple[tuple[float, ...], ...]:
     """Return the log probability that each class of characters follows each other one; each pair is
     counted once more (Laplace).
     """
-    counts = [[1 + (counted_pairs()[i][j] if i < 26 and j < 26 else 0) for j in range(28)] for i in range(28)]
+    counts = [
+        [1 + (counted_pairs()[i][j] if i < 26 and j < 26 else 0) for j in range(28)]
+        for i in range(28)
+    ]
     return tuple(tuple(math.log(count / sum(row)) for count in row) for row in counts)
 
 
@@ -212,8 +220,12 @@ def generate(records: int, seed: int) -> bytes:
         f"{pick(WORDS)}{pick(('', pick(WORDS), '-' + pick(WORDS), str(number % 50)))}.{pick(ENDINGS)}"
         for number in range(DOMAINS)
     ]
-    picked = iter(draw.choices(names, [rank**-SLOPE for rank in range(1, DOMAINS + 1)], k=records + 1))
-    asking = iter(draw.choices(clients, [1 / rank for rank in range(1, CLIENTS + 1)], k=records + 1))
+    picked = iter(
+        draw.choices(names, [rank**-SLOPE for rank in range(1, DOMAINS + 1)], k=records + 1)
+    )
+    asking = iter(
+        draw.choices(clients, [1 / rank for rank in range(1, CLIENTS + 1)], k=records + 1)
+    )
     now, number = 1_700_000_000 * 10**9, 0
     # future packets: an answer may come after the next questions
     waiting: list[tuple[int, int, bytes]] = []
@@ -221,15 +233,23 @@ def generate(records: int, seed: int) -> bytes:
     while len(out) <= records:
         while waiting and waiting[0][0] <= now and len(out) <= records:
             time, _, packet = heapq.heappop(waiting)
-            out.append(struct.pack("<IIII", time // 10**9, time % 10**9 // 1000, len(packet), len(packet)) + packet)
+            out.append(
+                struct.pack("<IIII", time // 10**9, time % 10**9 // 1000, len(packet), len(packet))
+                + packet
+            )
         what, client, kind, missing = chance(), next(asking), 1, MISSING
         if what < TUNNELS:
             client, kind, missing = pick(tunnelling), 16, 0.0
-            text = "".join(pick("abcdefghijklmnopqrstuvwxyz234567") for _ in range(draw.randrange(40, 90)))
+            text = "".join(
+                pick("abcdefghijklmnopqrstuvwxyz234567") for _ in range(draw.randrange(40, 90))
+            )
             name = f"{text[:45]}.{text[45:] or 'x'}.t{tunnelling.index(client)}.example"
         elif what < TUNNELS + MADE_UP:
             client, missing = pick(infected), 0.95
-            name = "".join(pick("abcdefghijklmnopqrstuvwxyz") for _ in range(draw.randrange(9, 18))) + ".net"
+            name = (
+                "".join(pick("abcdefghijklmnopqrstuvwxyz") for _ in range(draw.randrange(9, 18)))
+                + ".net"
+            )
         elif what < TUNNELS + MADE_UP + ASKS_LISTED:
             name = pick(LISTED)
         else:
@@ -238,15 +258,31 @@ def generate(records: int, seed: int) -> bytes:
         identity, question = draw.getrandbits(16), _question(name, kind)
         number += 2
         heapq.heappush(
-            waiting, (now, number, _framed(client, True, struct.pack(">6H", identity, 0x0100, 1, 0, 0, 0) + question))
+            waiting,
+            (
+                now,
+                number,
+                _framed(client, True, struct.pack(">6H", identity, 0x0100, 1, 0, 0, 0) + question),
+            ),
         )
         if chance() >= UNANSWERED:
             code = 3 if chance() < missing else 2 if chance() < FAILING else 0
             data = {1: b"\xc0\x00\x02\x07", 28: bytes(15) + b"\x07", 16: b"\x5f" + b"d" * 95}[kind]
             answers = 0 if code else draw.randrange(1, 4)
             each = struct.pack(">HHHIH", 0xC00C, kind, 1, 300, len(data)) + data
-            message = struct.pack(">6H", identity, 0x8180 | code, 1, answers, 0, 0) + question + each * answers
-            heapq.heappush(waiting, (now + draw.randrange(10**5, 4 * 10**7), number + 1, _framed(client, False, message)))
+            message = (
+                struct.pack(">6H", identity, 0x8180 | code, 1, answers, 0, 0)
+                + question
+                + each * answers
+            )
+            heapq.heappush(
+                waiting,
+                (
+                    now + draw.randrange(10**5, 4 * 10**7),
+                    number + 1,
+                    _framed(client, False, message),
+                ),
+            )
         now += int(draw.expovariate(1.0 / GAP))
     return b"".join(out)
 
@@ -268,16 +304,27 @@ def _framed(client: bytes, asks: bool, message: bytes) -> bytes:
     ends, ports = ((client, server), (40000, 53)) if asks else ((server, client), (53, 40000))
     udp = struct.pack(">HHHH", *ports, 8 + len(message), 0)
     if len(client) == 16:
-        return ETHERNET + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, 8 + len(message), 17, 64) + b"".join(ends) + udp + message
+        return (
+            ETHERNET
+            + b"\x86\xdd"
+            + struct.pack(">IHBB", 6 << 28, 8 + len(message), 17, 64)
+            + b"".join(ends)
+            + udp
+            + message
+        )
     header = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(message), 0, 0, 64, 17, 0) + b"".join(ends)
     total = sum(struct.unpack(">10H", header))
     total = (total & 0xFFFF) + (total >> 16)
     check = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
-    return ETHERNET + b"\x08\0" + header[:10] + struct.pack(">H", check) + header[12:] + udp + message
+    return (
+        ETHERNET + b"\x08\0" + header[:10] + struct.pack(">H", check) + header[12:] + udp + message
+    )
 
 
 def _question(name: str, kind: int) -> bytes:
-    return b"".join(bytes((len(label),)) + label.encode() for label in name.split(".")) + struct.pack(">BHH", 0, kind, 1)
+    return b"".join(
+        bytes((len(label),)) + label.encode() for label in name.split(".")
+    ) + struct.pack(">BHH", 0, kind, 1)
 
 
 # -- graph -----------------------------------------------------------------------------------------
@@ -286,7 +333,9 @@ def _question(name: str, kind: int) -> bytes:
 class PacketAnalysis:
     """The graph, and the counters of its operators; the sink keeps the first `keep` reports."""
 
-    def __init__(self, data: bytes, truncated: bool, cycles: int, sources: int, by_hand: bool, keep: int = 0) -> None:
+    def __init__(
+        self, data: bytes, truncated: bool, cycles: int, sources: int, by_hand: bool, keep: int = 0
+    ) -> None:
         self.graph = graph = Graph("packet-analysis", payload=0)
         graph.counts = self.counts
         self.capture = packets.Capture(data)
@@ -298,12 +347,22 @@ class PacketAnalysis:
         self.lists: list[Compiled] = []
         self.sink = collect(REPORT, keep)
         self.model = packets.Model(logarithms(), likelihoods())
-        merge = self._add("merge", packets.merge_alerts(CHANNELS * sources), ALERT, [ALERT] * len(ANALYSES), "alert")
+        merge = self._add(
+            "merge",
+            packets.merge_alerts(CHANNELS * sources),
+            ALERT,
+            [ALERT] * len(ANALYSES),
+            "alert",
+        )
         for source in range(sources):
             self.sources.append(packets.source(self.capture, source, sources, cycles))
             self.meters.append(packets.volume_meter(CHANNELS))
-            read = graph.typed_source(f"packets{source}", self.sources[-1].step, PACKET, cost=COSTS["packets"])
-            meter = self._add(f"meter{source}", self.meters[-1], PACKET, [PACKET] * CHANNELS, "packets")
+            read = graph.typed_source(
+                f"packets{source}", self.sources[-1].step, PACKET, cost=COSTS["packets"]
+            )
+            meter = self._add(
+                f"meter{source}", self.meters[-1], PACKET, [PACKET] * CHANNELS, "packets"
+            )
             graph.connect(read, meter)
             for channel in range(CHANNELS):
                 head = self._channel(f"{source}.{channel}", source * CHANNELS + channel, merge)
@@ -314,17 +373,33 @@ class PacketAnalysis:
             graph.threaded_port(merge)
         sink = graph.typed_sink("reports", self.sink.process, REPORT)
         for number, analysis in enumerate(ANALYSES):
-            router = self._add(f"{analysis}", packets.route_alerts(), ALERT, [ALERT] * LANES, "alert")
+            router = self._add(
+                f"{analysis}", packets.route_alerts(), ALERT, [ALERT] * LANES, "alert"
+            )
             graph.connect(merge.output(number), router)
             for lane in range(LANES):
-                window = self._add(f"{analysis} window{lane}", packets.aggregate_alerts(), ALERT, ALERT, "alert")
-                enough = self._add(f"{analysis} threshold{lane}", packets.threshold(natural_shares()), ALERT, ALERT, "alert")
-                words = self._add(f"{analysis} format{lane}", packets.format_alerts(), ALERT, REPORT, "alert")
+                window = self._add(
+                    f"{analysis} window{lane}", packets.aggregate_alerts(), ALERT, ALERT, "alert"
+                )
+                enough = self._add(
+                    f"{analysis} threshold{lane}",
+                    packets.threshold(natural_shares()),
+                    ALERT,
+                    ALERT,
+                    "alert",
+                )
+                words = self._add(
+                    f"{analysis} format{lane}", packets.format_alerts(), ALERT, REPORT, "alert"
+                )
                 graph.connect(router.output(lane), window)
                 graph.chain(window, enough, words, sink)
 
-    def _add(self, name: str, compiled: Compiled, takes: object, gives: object, cost: str) -> Operator:
-        return self.graph.typed(name, compiled.process, takes, gives, finish=compiled.finish, cost=COSTS[cost])
+    def _add(
+        self, name: str, compiled: Compiled, takes: object, gives: object, cost: str
+    ) -> Operator:
+        return self.graph.typed(
+            name, compiled.process, takes, gives, finish=compiled.finish, cost=COSTS[cost]
+        )
 
     def _channel(self, name: str, way: int, merge: Operator) -> Operator:
         """Add the 17 operators of a channel; return the first one."""
@@ -353,7 +428,11 @@ class PacketAnalysis:
         several = add("several only", packets.several_only(), ALERT, ALERT, "alert")
         graph.chain(listed, long, below, different, several, merge)
         rates = add("rates", packets.emit_rates(), [ALERT] * 3, ALERT, "alert")
-        made = (("clients", packets.busy_clients), ("domains", packets.top_domains), ("codes", packets.answer_codes))
+        made = (
+            ("clients", packets.busy_clients),
+            ("domains", packets.top_domains),
+            ("codes", packets.answer_codes),
+        )
         for port, (what, counter) in enumerate(made):
             graph.chain(listed, add(what, counter(way), QUERY, ALERT, "query"), rates.input(port))
         graph.connect(rates, merge)
@@ -365,8 +444,10 @@ class PacketAnalysis:
         """
         return {
             "records": sum(source.counted(0) + source.counted(2) for source in self.sources),
-            "others": sum(source.counted(1) for source in self.sources) + sum(parser.counted(0) for parser in self.parsers),
-            "broken": sum(source.counted(2) for source in self.sources) + sum(parser.counted(1) for parser in self.parsers),
+            "others": sum(source.counted(1) for source in self.sources)
+            + sum(parser.counted(0) for parser in self.parsers),
+            "broken": sum(source.counted(2) for source in self.sources)
+            + sum(parser.counted(1) for parser in self.parsers),
             "truncated": int(self.truncated),
             "invalid": sum(check.counted(0) for check in self.checks),
             "blocked": sum(listed.counted(0) for listed in self.lists),

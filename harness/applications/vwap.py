@@ -21,9 +21,29 @@ from harness.operators.compiled import collect, kept
 CHANNELS = 8
 
 LINE = Schema("csv_line", {"number": "uint64", "text": "string[212]"})
-TICK = Schema("tick", {"number": "uint64", "price": "float64", "volume": "float64", "trade": "uint32", "ticker": "string[16]"})
-SUMS = Schema("sums", {"number": "uint64", "value": "float64", "volume": "float64", "ticker": "string[16]", "trades": "uint32"})
-AVERAGE = Schema("average", {"number": "uint64", "vwap": "float64", "ticker": "string[16]", "trades": "uint32"})
+TICK = Schema(
+    "tick",
+    {
+        "number": "uint64",
+        "price": "float64",
+        "volume": "float64",
+        "trade": "uint32",
+        "ticker": "string[16]",
+    },
+)
+SUMS = Schema(
+    "sums",
+    {
+        "number": "uint64",
+        "value": "float64",
+        "volume": "float64",
+        "ticker": "string[16]",
+        "trades": "uint32",
+    },
+)
+AVERAGE = Schema(
+    "average", {"number": "uint64", "vwap": "float64", "ticker": "string[16]", "trades": "uint32"}
+)
 BARGAIN = Schema(
     "bargain",
     {
@@ -79,7 +99,9 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     try:
         columns_of(given.data)
     except ValueError as problem:
-        raise UserError(f"{path}: must be trades and quotes in CSV with a header; {problem}") from None
+        raise UserError(
+            f"{path}: must be trades and quotes in CSV with a header; {problem}"
+        ) from None
     return given.data, given.truncated
 
 
@@ -87,7 +109,13 @@ def columns_of(text: bytes) -> dict[str, int]:
     """Return the numbers of the necessary columns, by the header. Raises ValueError if one is
     missing.
     """
-    header = text[: 2**14].partition(b"\n")[0].decode("utf-8-sig", errors="replace").rstrip("\r").split(",")
+    header = (
+        text[: 2**14]
+        .partition(b"\n")[0]
+        .decode("utf-8-sig", errors="replace")
+        .rstrip("\r")
+        .split(",")
+    )
     found = {}
     for column, names in NAMES.items():
         places = [header.index(name) for name in names if name in header[:MOST_COLUMNS]]
@@ -108,10 +136,15 @@ def generate(records: int, seed: int) -> bytes:
     frequencies, its records a second.
     """
     draw = random.Random(seed)
-    names = [f"{chr(65 + rank % 26)}{chr(65 + rank // 26 % 26)}{chr(65 + rank // 676)}.N" for rank in range(TICKERS)]
+    names = [
+        f"{chr(65 + rank % 26)}{chr(65 + rank // 26 % 26)}{chr(65 + rank // 676)}.N"
+        for rank in range(TICKERS)
+    ]
     top = [rank**-SLOPE_TOP for rank in range(1, TOP + 1)]
     rest = [rank**-SLOPE for rank in range(TOP + 1, TICKERS + 1)]
-    weights = [TOP_SHARE * weight / sum(top) for weight in top] + [(1 - TOP_SHARE) * weight / sum(rest) for weight in rest]
+    weights = [TOP_SHARE * weight / sum(top) for weight in top] + [
+        (1 - TOP_SHARE) * weight / sum(rest) for weight in rest
+    ]
     picked = draw.choices(range(TICKERS), weights, k=records)
     prices = [round(math.exp(draw.uniform(1.0, 5.0)), 2) for _ in range(TICKERS)]
     lines = [HEADER]
@@ -120,15 +153,24 @@ def generate(records: int, seed: int) -> bytes:
         if chance() < 379 / 29_999:
             second += 1
         time = f"{second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}.{draw.randrange(1000):03d}"
-        price = prices[ticker] = max(0.05, round(prices[ticker] * (1.0 + draw.gauss(0.0, 0.0004)), 2))
+        price = prices[ticker] = max(
+            0.05, round(prices[ticker] * (1.0 + draw.gauss(0.0, 0.0004)), 2)
+        )
         begin = f"{names[ticker]},27-DEC-2005,{time},-5,"
         if chance() < SHARE_OF_QUOTES:
             spread = draw.choice((0.0, 0.01, 0.01, 0.02, 0.03))
-            bid, ask = round(price - spread, 2), round(price + spread - draw.choice((0.0, 0.0, 0.01, 0.02)), 2)
+            bid, ask = (
+                round(price - spread, 2),
+                round(price + spread - draw.choice((0.0, 0.0, 0.01, 0.02)), 2),
+            )
             sizes = draw.randrange(1, 60), draw.randrange(1, 60)
-            lines.append(f"{begin}Quote,NYS,,,,{bid},{sizes[0]},,{max(0.01, ask)},{sizes[1]},R,{number},{time},,,,,,,,,,,,,")
+            lines.append(
+                f"{begin}Quote,NYS,,,,{bid},{sizes[0]},,{max(0.01, ask)},{sizes[1]},R,{number},{time},,,,,,,,,,,,,"
+            )
         else:
-            lines.append(f"{begin}Trade,NYS,{price},{draw.randrange(1, 50) * 100},,,,,,,,{number},{time},,,,,,,,,,,,,")
+            lines.append(
+                f"{begin}Trade,NYS,{price},{draw.randrange(1, 50) * 100},,,,,,,,{number},{time},,,,,,,,,,,,,"
+            )
     return "\n".join([*lines, ""]).encode()
 
 
@@ -138,14 +180,21 @@ def generate(records: int, seed: int) -> bytes:
 class Vwap:
     """The graph, and the counters of its operators; the sink keeps the first `keep` bargains."""
 
-    def __init__(self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> None:
+    def __init__(
+        self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0
+    ) -> None:
         self.graph = graph = Graph("vwap", payload=0)
         graph.counts = self.counts
         self.truncated = truncated
-        self.lines, self.parser = vwap_operators.lines(text, cycles), vwap_operators.parse(columns_of(text), CHANNELS)
+        self.lines, self.parser = (
+            vwap_operators.lines(text, cycles),
+            vwap_operators.parse(columns_of(text), CHANNELS),
+        )
         self.sink = collect(BARGAIN, keep)
 
-        def add(name: str, compiled: object, takes: object, gives: object, cost: str = "other") -> object:
+        def add(
+            name: str, compiled: object, takes: object, gives: object, cost: str = "other"
+        ) -> object:
             return graph.typed(name, compiled.process, takes, gives, cost=COSTS[cost])
 
         source = graph.typed_source("lines", self.lines.step, LINE, cost=COSTS["lines"])
@@ -159,7 +208,13 @@ class Vwap:
             sums = add(f"sums{channel}", vwap_operators.sum_trades(), TICK, SUMS, "sums")
             divide = add(f"divide{channel}", vwap_operators.divide(), SUMS, AVERAGE)
             project = add(f"quotes{channel}", vwap_operators.project(), TICK, TICK)
-            index = add(f"index{channel}", vwap_operators.bargain_index(channel), [AVERAGE, TICK], BARGAIN, "index")
+            index = add(
+                f"index{channel}",
+                vwap_operators.bargain_index(channel),
+                [AVERAGE, TICK],
+                BARGAIN,
+                "index",
+            )
             only = add(f"bargains only{channel}", vwap_operators.bargains_only(), BARGAIN, BARGAIN)
             graph.connect(parse.output(channel), route)
             graph.connect(route.output(0), sums)

@@ -57,13 +57,35 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
 
 
 A_SECOND = 30  # changes, about (a guess, not measured)
-WIKIS = ("wikidatawiki", "commonswiki", *(f"{code}wiki" for code in ("en", "de", "fr", "ru", "ar", "cs", "es", "fa")))
+WIKIS = (
+    "wikidatawiki",
+    "commonswiki",
+    *(f"{code}wiki" for code in ("en", "de", "fr", "ru", "ar", "cs", "es", "fa")),
+)
 WIKI_SHARES = (0.19, 0.16, 0.13, 0.1, 0.09, 0.08, 0.07, 0.07, 0.06, 0.05)
 """The two largest have a tenth to a fifth of the changes each, as in the real stream; those of the
 others are guesses."""
 WORDS = 50_000
 SLOPE = 1.0  # of the frequencies of words, by rank
-SYLLABLES = ("ka", "ro", "mi", "ten", "sul", "ver", "an", "dor", "pe", "lin", "gu", "sha", "bor", "né", "ост", "ли", "京")
+SYLLABLES = (
+    "ka",
+    "ro",
+    "mi",
+    "ten",
+    "sul",
+    "ver",
+    "an",
+    "dor",
+    "pe",
+    "lin",
+    "gu",
+    "sha",
+    "bor",
+    "né",
+    "ост",
+    "ли",
+    "京",
+)
 
 
 def generate(records: int, seed: int) -> bytes:
@@ -133,7 +155,13 @@ class WikiWordCount:
     """
 
     def __init__(
-        self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0, port: int | None = None
+        self,
+        text: bytes,
+        truncated: bool,
+        cycles: int,
+        by_hand: bool,
+        keep: int = 0,
+        port: int | None = None,
     ) -> None:
         self.received: Received | None = None
         self.truncated = truncated
@@ -156,17 +184,32 @@ class WikiWordCount:
         graph.counts = self.counts
         self.tokenisers = [wiki.tokenise(number, COUNTERS) for number in range(TOKENISERS)]
         self.sink = collect(WORD_COUNT, keep)
-        self.web = None if port is None else WebSocketSink(port, WORD_COUNT, page=PAGE.read_text("utf-8"))
-        source = graph.typed_source("changes", changes, [CHANGE] * TOKENISERS, cost=COSTS["changes"])
+        self.web = (
+            None if port is None else WebSocketSink(port, WORD_COUNT, page=PAGE.read_text("utf-8"))
+        )
+        source = graph.typed_source(
+            "changes", changes, [CHANGE] * TOKENISERS, cost=COSTS["changes"]
+        )
         sink = graph.typed_sink("published", self.web or self.sink.process, WORD_COUNT)
         counters = [
-            graph.typed(f"count{number}", wiki.count_words(TOKENISERS).process, WORD, WORD_COUNT, cost=COSTS["count"])
+            graph.typed(
+                f"count{number}",
+                wiki.count_words(TOKENISERS).process,
+                WORD,
+                WORD_COUNT,
+                cost=COSTS["count"],
+            )
             for number in range(COUNTERS)
         ]
         for number, each in enumerate(self.tokenisers):
             gives = [WORD] * COUNTERS
             tokeniser = graph.typed(
-                f"tokenise{number}", each.process, CHANGE, gives, finish=each.finish, cost=COSTS["tokenise"]
+                f"tokenise{number}",
+                each.process,
+                CHANGE,
+                gives,
+                finish=each.finish,
+                cost=COSTS["tokenise"],
             )
             graph.connect(source.output(number), tokeniser)
             for port, counter in enumerate(counters):
@@ -191,7 +234,11 @@ class WikiWordCount:
             read = self.received.counts()
             return read | {"broken": broken + read["broken"]} | words
         records, too_long = self.lines.counted(0), self.lines.counted(1)
-        read = {"records": records + too_long, "broken": broken + too_long, "truncated": int(self.truncated)}
+        read = {
+            "records": records + too_long,
+            "broken": broken + too_long,
+            "truncated": int(self.truncated),
+        }
         return read | words
 
     def results(self) -> list[dict[str, object]]:

@@ -45,7 +45,9 @@ def own(bench: str, document: object) -> list[Scenario]:
     Raise UserError naming the place, the rule and the value.
     """
     module, _, reader = READERS[bench].rpartition(".")
-    found: list[Scenario] = getattr(importlib.import_module(f"harness.bench.{module}"), reader)(document)
+    found: list[Scenario] = getattr(importlib.import_module(f"harness.bench.{module}"), reader)(
+        document
+    )
     return found
 
 
@@ -56,7 +58,11 @@ def contestants(bench: str = "threads") -> list[str]:
         from harness.bench.queues.contestants import contestants
 
         return contestants()
-    return [name for name in LAWS[_decides(bench)] if bench != "threads" or law_class(name).NEEDS <= SHOWN]
+    return [
+        name
+        for name in LAWS[_decides(bench)]
+        if bench != "threads" or law_class(name).NEEDS <= SHOWN
+    ]
 
 
 def check_name(name: str, bench: str = "threads") -> None:
@@ -65,9 +71,13 @@ def check_name(name: str, bench: str = "threads") -> None:
     if name in known:
         return
     if bench == "queues":
-        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(known)}")
+        raise UserError(
+            f"law {name!r} is not on the bench of placements; there are: {', '.join(known)}"
+        )
     missing = sorted(law_class(name, _decides(bench)).NEEDS - SHOWN)
-    raise UserError(f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {', '.join(known)}")
+    raise UserError(
+        f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {', '.join(known)}"
+    )
 
 
 def _decides(bench: str) -> Decides:
@@ -111,7 +121,13 @@ def as_row(law: str, scenario: Scenario, trace: Trace, numbers: Score, **other: 
     """Return a run with its score as a row; `other` facts replace those of the scenario."""
     layout = scenario.layout
     graph = {} if layout is None else {"operators": layout.operators, "places": len(layout.ports)}
-    about = {"event": scenario.event, "noise": scenario.noise, "periods": scenario.periods, **scenario.facts(), **graph}
+    about = {
+        "event": scenario.event,
+        "noise": scenario.noise,
+        "periods": scenario.periods,
+        **scenario.facts(),
+        **graph,
+    }
     return Row(
         bench=scenario.bench,
         law=law,

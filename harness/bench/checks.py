@@ -12,10 +12,14 @@ from typing import Any
 from harness.errors import UserError
 
 
-def mapping(at: str, entry: object, keys: tuple[str, ...], required: tuple[str, ...]) -> Mapping[str, Any]:
+def mapping(
+    at: str, entry: object, keys: tuple[str, ...], required: tuple[str, ...]
+) -> Mapping[str, Any]:
     """Return the entry, which has the required keys and no keys but `keys`."""
     if not isinstance(entry, dict):
-        raise UserError(f"{at} must be a mapping with the keys {', '.join(keys)}, not {shown(entry)}")
+        raise UserError(
+            f"{at} must be a mapping with the keys {', '.join(keys)}, not {shown(entry)}"
+        )
     for key in entry:
         if key not in keys:
             raise UserError(f"{at} has no key {shown(key)}; its keys are: {', '.join(keys)}")
@@ -38,7 +42,9 @@ def number(at: str, value: object, low: float, high: float, unit: str) -> float:
     """Return the number."""
     # nan compares false
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
-        raise UserError(f"{at} must be a number from {low:g} to {high:g} {unit}, not {shown(value)}")
+        raise UserError(
+            f"{at} must be a number from {low:g} to {high:g} {unit}, not {shown(value)}"
+        )
     return float(value)
 
 

@@ -28,7 +28,11 @@ def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Tra
 
     `begin`: the first configuration; None: the law's first level alone.
     """
-    configuration, observe, trace = begin or Configuration(law.bounds.start), scenario.observer(), Trace()
+    configuration, observe, trace = (
+        begin or Configuration(law.bounds.start),
+        scenario.observer(),
+        Trace(),
+    )
     for period in range(scenario.periods):
         reading = observe(period, configuration)
         trace.configurations.append(configuration)

@@ -18,13 +18,17 @@ MAX_SCENARIOS = 10_000
 Some = TypeVar("Some", bound=Scenario)
 
 
-def scenarios_of(document: object, what: str, read: Callable[[str, object, int], Some]) -> list[Some]:
+def scenarios_of(
+    document: object, what: str, read: Callable[[str, object, int], Some]
+) -> list[Some]:
     """Return the scenarios of a list; `read` gets the place, entry and number of each.
 
     Raise UserError naming the place, the rule and the value.
     """
     if not isinstance(document, list) or not 1 <= len(document) <= MAX_SCENARIOS:
-        raise UserError(f"{what} must be a list of 1 to {MAX_SCENARIOS} scenarios, not {shown(document)}")
+        raise UserError(
+            f"{what} must be a list of 1 to {MAX_SCENARIOS} scenarios, not {shown(document)}"
+        )
     found: dict[str, Some] = {}
     for place, entry in enumerate(document):
         scenario = read(f"[{place}]", entry, place)
@@ -46,7 +50,9 @@ def graph_of(at: str, entry: Mapping[str, Any], seed: int) -> Graph:
     """Return the graph that `topology` or `graph` names, with `parameters`."""
     named = [key for key in ("topology", "graph") if entry.get(key) is not None]
     if len(named) != 1 or not isinstance(entry[named[0]], str):
-        raise UserError(f"{at} must have either topology or graph, a name or file, not {shown(sorted(entry))}")
+        raise UserError(
+            f"{at} must have either topology or graph, a name or file, not {shown(sorted(entry))}"
+        )
     parameters = entry.get("parameters") or {}
     if not isinstance(parameters, dict) or not all(isinstance(each, str) for each in parameters):
         raise UserError(f"{at}.parameters must be a mapping of names, not {shown(parameters)}")
@@ -61,7 +67,9 @@ def graph_of(at: str, entry: Mapping[str, Any], seed: int) -> Graph:
     return graph
 
 
-def phases_of(at: str, given: object, keys: tuple[str, ...], periods: int) -> Iterator[tuple[str, Mapping[str, Any], int]]:
+def phases_of(
+    at: str, given: object, keys: tuple[str, ...], periods: int
+) -> Iterator[tuple[str, Mapping[str, Any], int]]:
     """Yield each phase after the first one: its place, its entry, and the period in which it
     begins."""
     if given is None:
@@ -74,6 +82,8 @@ def phases_of(at: str, given: object, keys: tuple[str, ...], periods: int) -> It
         entry = mapping(where, entry, keys, required=("at",))
         begin = whole(f"{where}.at", entry["at"], 1, periods - 1, default=None)
         if begin <= before:
-            raise UserError(f"{where}.at must be behind period {before}, where the phase before begins, not {begin}")
+            raise UserError(
+                f"{where}.at must be behind period {before}, where the phase before begins, not {begin}"
+            )
         before = begin
         yield where, entry, begin

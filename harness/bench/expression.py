@@ -84,14 +84,26 @@ class Expression:
 
     def _allows(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Constant):
-            return isinstance(node.value, (int, float)) and not isinstance(node.value, bool) and abs(node.value) < 1e300
+            return (
+                isinstance(node.value, (int, float))
+                and not isinstance(node.value, bool)
+                and abs(node.value) < 1e300
+            )
         if isinstance(node, ast.Name):
             return node.id in self._names or node.id in FUNCTIONS
         if isinstance(node, ast.Call):
-            return isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords and bool(node.args)
+            return (
+                isinstance(node.func, ast.Name)
+                and node.func.id in FUNCTIONS
+                and not node.keywords
+                and bool(node.args)
+            )
         if isinstance(node, ast.Compare):
             return len(node.ops) == 1
-        return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Load)) or type(node) in OPERATORS
+        return (
+            isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Load))
+            or type(node) in OPERATORS
+        )
 
 
 def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
@@ -104,7 +116,9 @@ def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
     if isinstance(node, ast.UnaryOp):
         return OPERATORS[type(node.op)](_value(node.operand, variables))
     if isinstance(node, ast.Compare):
-        return OPERATORS[type(node.ops[0])](_value(node.left, variables), _value(node.comparators[0], variables))
+        return OPERATORS[type(node.ops[0])](
+            _value(node.left, variables), _value(node.comparators[0], variables)
+        )
     if isinstance(node, ast.IfExp):
         return _value(node.body if _value(node.test, variables) else node.orelse, variables)
     assert isinstance(node, ast.Call)

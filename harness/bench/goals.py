@@ -48,7 +48,9 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
     # simulated, the best contestant is the oracle
     if any(others.values()) or not any(row.simulated for row in quiet):
         near = fmean(all(accuracy >= NEAR for accuracy, _ in row.phases) for row in ours.values())
-        found.append(Goal(f"within {1 - NEAR:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95))
+        found.append(
+            Goal(f"within {1 - NEAR:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95)
+        )
     behind = [
         min(_behind(ours[name], [row for row in some if row.law in BASELINES]))
         for name, some in others.items()
@@ -60,12 +62,18 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
         text = f"at most {1 - NEAR:.0%} below {', '.join(first)}{' and ' if first else ''}{last}"
         found.append(Goal(text, f"{count} of {len(behind)}, worst {min(behind):.1%}", count == 0))
     shorter = [
-        ours[name].settling / max(1.0, row.settling) for name, some in others.items() for row in some if row.law == REFERENCE
+        ours[name].settling / max(1.0, row.settling)
+        for name, some in others.items()
+        for row in some
+        if row.law == REFERENCE
     ]
     if shorter:
         text = f"settling at most half of {REFERENCE}' on the same scenario (median)"
         found.append(Goal(text, f"{median(shorter):.2f} ×", median(shorter) <= 0.5))
-    frugal = [_frugal(ours[name], [row for row in some if row.law not in FIXED]) for name, some in others.items()]
+    frugal = [
+        _frugal(ours[name], [row for row in some if row.law not in FIXED])
+        for name, some in others.items()
+    ]
     judged = [each for each in frugal if each]
     if judged:
         for place, text in enumerate(THRIFT):
@@ -76,7 +84,10 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
 
 def _behind(ours: Row, baselines: Sequence[Row]) -> list[float]:
     """Return throughput over that of the best baseline, phase by phase."""
-    best = [max(accuracy for accuracy, _ in of_phase) for of_phase in zip(*(row.phases for row in baselines), strict=True)]
+    best = [
+        max(accuracy for accuracy, _ in of_phase)
+        for of_phase in zip(*(row.phases for row in baselines), strict=True)
+    ]
     return [accuracy / most for (accuracy, _), most in zip(ours.phases, best, strict=True)]
 
 
@@ -87,13 +98,20 @@ def _frugal(ours: Row, laws: Sequence[Row]) -> list[tuple[bool, bool]]:
     more than any such law.
     """
     judged = []
-    for mine, theirs in zip(ours.phases, zip(*(row.phases for row in laws), strict=True), strict=False):
+    for mine, theirs in zip(
+        ours.phases, zip(*(row.phases for row in laws), strict=True), strict=False
+    ):
         equal = [each for each in theirs if each[0] >= NEAR * mine[0]]
         if equal:
             accuracy, fewest = max(equal, key=lambda each: (each[0], -each[1]))
             # that law has more throughput, and may have more threads
             better = mine[0] < NEAR * accuracy
-            judged.append((better or _no_more(mine[1], fewest), all(_no_more(mine[1], threads) for _, threads in equal)))
+            judged.append(
+                (
+                    better or _no_more(mine[1], fewest),
+                    all(_no_more(mine[1], threads) for _, threads in equal),
+                )
+            )
     return judged
 
 

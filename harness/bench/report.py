@@ -56,7 +56,11 @@ def summary(rows: Rows) -> str:
     for name, belongs in report.groups.items():
         chosen = [row for row in rows if belongs(row)]
         if chosen and chosen != before:  # without any noise two groups may be equal
-            title = report.title(name, chosen).replace(")", ", simulated)") if simulated else report.title(name, chosen)
+            title = (
+                report.title(name, chosen).replace(")", ", simulated)")
+                if simulated
+                else report.title(name, chosen)
+            )
             parts += [f"{title}\n\n{_table(chosen, report.columns)}", *report.after(chosen)]
         before = chosen if report is QUEUES else []
     for held_out, where in ((False, "here"), (True, "graphs that only score")):
@@ -64,7 +68,12 @@ def summary(rows: Rows) -> str:
         if aims:
             lines = [(each.text, each.found, "yes" if each.met else "no") for each in aims]
             parts.append(markdown([(f"goal of {DEFAULT_LAW}, {where}", "found", "met"), *lines]))
-    return "\n\n".join([*parts, f"{report.explanation} {OF_SIMULATOR if simulated else report.source}"]) + "\n"
+    return (
+        "\n\n".join(
+            [*parts, f"{report.explanation} {OF_SIMULATOR if simulated else report.source}"]
+        )
+        + "\n"
+    )
 
 
 def as_document(rows: Rows) -> dict[str, object]:
@@ -77,7 +86,12 @@ def as_frame(rows: Rows) -> pd.DataFrame:
     """Return the rows as a table without lists, for the figures."""
     import pandas as pd
 
-    return pd.DataFrame([{key: value for key, value in asdict(row).items() if not isinstance(value, tuple)} for row in rows])
+    return pd.DataFrame(
+        [
+            {key: value for key, value in asdict(row).items() if not isinstance(value, tuple)}
+            for row in rows
+        ]
+    )
 
 
 def markdown(cells: Sequence[Sequence[str]]) -> str:
@@ -85,7 +99,14 @@ def markdown(cells: Sequence[Sequence[str]]) -> str:
     the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["| " + " | ".join(_padded(line, widths)) + " |" for line in cells]
-    rule = "|" + "|".join("-" * (width + 2) if i == 0 else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|"
+    rule = (
+        "|"
+        + "|".join(
+            "-" * (width + 2) if i == 0 else "-" * (width + 1) + ":"
+            for i, width in enumerate(widths)
+        )
+        + "|"
+    )
     return "\n".join([lines[0], rule, *lines[1:]])
 
 
@@ -98,13 +119,21 @@ def by_kind(rows: Rows, number: Number) -> float:
 
 
 def _padded(line: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+    return [
+        line[0].ljust(widths[0]),
+        *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+    ]
 
 
 def _table(rows: Rows, columns: Mapping[str, Callable[[Rows], str]]) -> str:
     laws = sorted(dict.fromkeys(row.law for row in rows), key=lambda law: law == DEFAULT_LAW)
     of_law = {law: [row for row in rows if row.law == law] for law in laws}
-    return markdown([("law", *columns), *((law, *(cell(some) for cell in columns.values())) for law, some in of_law.items())])
+    return markdown(
+        [
+            ("law", *columns),
+            *((law, *(cell(some) for cell in columns.values())) for law, some in of_law.items()),
+        ]
+    )
 
 
 def _count(rows: Rows) -> int:
@@ -175,8 +204,12 @@ THREADS = Report(
         "regret, held out": _held_out(lambda row: row.regret),
         "accurate": _kinds(lambda row: row.accuracy >= ACCURATE),
         "accuracy": _kinds(lambda row: row.accuracy),
-        f"settling (≤ {64})": _chosen_on(lambda rows: _settling([row for row in rows if row.maximum <= 64])),
-        f"settling ({WIDE})": _chosen_on(lambda rows: _settling([row for row in rows if row.maximum == WIDE])),
+        f"settling (≤ {64})": _chosen_on(
+            lambda rows: _settling([row for row in rows if row.maximum <= 64])
+        ),
+        f"settling ({WIDE})": _chosen_on(
+            lambda rows: _settling([row for row in rows if row.maximum == WIDE])
+        ),
         "overshoot > 2": _kinds(lambda row: row.overshoot > 2.0),
         "highest": _chosen_on(_highest),
         "changes": _chosen_on(lambda rows: f"{by_kind(rows, lambda row: row.changes):.2f}"),
@@ -201,7 +234,9 @@ QUEUES = Report(
         "no noise": lambda row: not row.held_out and row.noise == 0.0 and not row.event,
         "noise up to 5 %": lambda row: not row.held_out and row.noise <= QUIET and not row.event,
         "noise above 5 %": lambda row: not row.held_out and row.noise > QUIET and not row.event,
-        "phases, noise up to 5 %": lambda row: not row.held_out and row.noise <= QUIET and bool(row.event),
+        "phases, noise up to 5 %": lambda row: (
+            not row.held_out and row.noise <= QUIET and bool(row.event)
+        ),
         "graphs that only score, noise up to 5 %": lambda row: row.held_out and row.noise <= QUIET,
     },
     columns={
@@ -216,7 +251,9 @@ QUEUES = Report(
         "threads": _times(lambda row: row.settled_threads / row.best_threads),
         "queues": _times(lambda row: row.settled_parts / max(1, row.best_parts)),
     },
-    title=lambda name, rows: f"**{name}** ({_count(rows)} scenario{'s' if _count(rows) > 1 else ''})",
+    title=lambda name, rows: (
+        f"**{name}** ({_count(rows)} scenario{'s' if _count(rows) > 1 else ''})"
+    ),
     explanation="""\
 ≥ 95%: scenarios in which the settled throughput is that share of the oracle's. Accuracy: its mean; worst: its least. Settling:
 median of periods until neither threads nor queues change. Overshoot: scenarios in which a law climbed to more than twice the
@@ -227,7 +264,10 @@ period on. Threads, queues: mean after settling, over the oracle's.""",
 
 
 def _of_graphs(name: str, rows: Rows) -> str:
-    count, kinds = _count(rows), ", ".join(dict.fromkeys(row.kind for row in rows if row.kind != OWN))
+    count, kinds = (
+        _count(rows),
+        ", ".join(dict.fromkeys(row.kind for row in rows if row.kind != OWN)),
+    )
     return f"**{name}** ({count} scenario{'s' if count > 1 else ''}{f': {kinds}' if kinds else ''})"
 
 
@@ -235,12 +275,21 @@ def _against(rows: Rows) -> list[str]:
     """Return a comparison of our law with C-Stream's, scenario by scenario; nothing unless both
     took part."""
     theirs = {row.scenario: row for row in rows if row.law == REFERENCE}
-    pairs = [(row, theirs[row.scenario]) for row in rows if row.law == DEFAULT_LAW and row.scenario in theirs]
+    pairs = [
+        (row, theirs[row.scenario])
+        for row in rows
+        if row.law == DEFAULT_LAW and row.scenario in theirs
+    ]
     if not pairs:
         return []
-    rate = fmean(all(one >= AS_MUCH * other for one, other in zip(ours.rates, his.rates, strict=True)) for ours, his in pairs)
+    rate = fmean(
+        all(one >= AS_MUCH * other for one, other in zip(ours.rates, his.rates, strict=True))
+        for ours, his in pairs
+    )
     half = fmean(ours.settling <= 0.5 * his.settling for ours, his in pairs)
-    ratio = median(ours.settling for ours, _ in pairs) / max(1e-9, median(his.settling for _, his in pairs))
+    ratio = median(ours.settling for ours, _ in pairs) / max(
+        1e-9, median(his.settling for _, his in pairs)
+    )
     return [
         f"{DEFAULT_LAW} over {REFERENCE}: as much throughput (at least {AS_MUCH:.0%} in each stretch) in {rate:.1%}; settled "
         f"in at most half of the periods in {half:.1%}; the medians of settling have the ratio {ratio:.2f}."
@@ -250,7 +299,9 @@ def _against(rows: Rows) -> list[str]:
 REPLICAS = Report(
     groups={
         "graphs that only score": lambda row: row.held_out,
-        "graphs that our law's numbers were chosen on": lambda row: not row.held_out and row.kind != OWN,
+        "graphs that our law's numbers were chosen on": lambda row: (
+            not row.held_out and row.kind != OWN
+        ),
         "your graphs": lambda row: row.kind == OWN,
     },
     columns={

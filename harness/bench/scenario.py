@@ -135,7 +135,9 @@ class Scenario(ABC):
         Raise UserError for an unknown name.
         """
         law = make_law(name, self.bounds, layout=self.layout, decides=self.decides)
-        replicas = (1,) * self.layout.operators if self.layout and self.decides is Decides.REPLICAS else ()
+        replicas = (
+            (1,) * self.layout.operators if self.layout and self.decides is Decides.REPLICAS else ()
+        )
         return law, Configuration(law.bounds.start, replicas=replicas)
 
     def scored(self) -> list[tuple[int, int]]:
@@ -144,7 +146,9 @@ class Scenario(ABC):
         chosen = [
             (begin, end)
             for begin, end in self.segments()
-            if end - begin >= SHORTEST and not self.crowded(begin) and self.best(begin).throughput > 0.0
+            if end - begin >= SHORTEST
+            and not self.crowded(begin)
+            and self.best(begin).throughput > 0.0
         ]
         return chosen or self.segments()
 

@@ -36,7 +36,9 @@ class _Uninterrupted(SpawnContext):
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _unless_cancelled(hook: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs) -> None:
+def _unless_cancelled(
+    hook: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs
+) -> None:
     """Call the hook, except for the error that the pool's own thread raises over cancelled calls of
     killed processes."""
     if args.exc_type is not InvalidStateError:

@@ -134,10 +134,15 @@ def cores(setting: Setting) -> Values:
         values[f"core.clock_ghz.{len(together)}"] = 1 / hardware.busy("add", together, adds)
     siblings = max(host.cores, key=len)
     numbers = [cpu.number for cpu in siblings]
-    for path, operation, times in (("core.smt_fp", "multiply", multiplies), ("core.smt_mixed", "mixed", steps)):
+    for path, operation, times in (
+        ("core.smt_fp", "multiply", multiplies),
+        ("core.smt_mixed", "mixed", steps),
+    ):
         alone = hardware.busy(operation, numbers[:1], times)
         for count in range(2, len(numbers) + 1):
-            values[f"{path}.{count}"] = count * alone / hardware.busy(operation, numbers[:count], times)
+            values[f"{path}.{count}"] = (
+                count * alone / hardware.busy(operation, numbers[:count], times)
+            )
     return values
 
 
@@ -154,10 +159,14 @@ def lines(setting: Setting) -> Values:
     }
     for level, footprint in footprints(setting.caches).items():
         values[f"latency.{level}"] = least(hardware.load, footprint, setting.times(20_000))
-    values["latency.dram"] = hardware.load(min(2 * setting.caches.l3, MOST_CHASED_BYTES), setting.times(20_000))
+    values["latency.dram"] = hardware.load(
+        min(2 * setting.caches.l3, MOST_CHASED_BYTES), setting.times(20_000)
+    )
     for distance, pair in setting.host.pairs().items():
         values[f"transfer.rmw.{distance}"] = least(hardware.hand_off, pair, setting.times(5000))
-        values[f"transfer.load.{distance}"] = least(hardware.load_modified, pair, setting.times(200))
+        values[f"transfer.load.{distance}"] = least(
+            hardware.load_modified, pair, setting.times(200)
+        )
     numbers = setting.host.numbers
     for count in contenders(len(numbers)):
         added = hardware.contended(numbers[:count], False, 0.002 * setting.effort)
@@ -187,7 +196,9 @@ def copies(setting: Setting) -> Values:
     nearest = footprint["own_l1"] // 2
     bytes_ = setting.times(2 << 20)
     size = footprint["own_l1"] // 2
-    call, _ = line_of_copies([least(hardware.copy, stride, size, size, bytes_) for stride in STRIDES])
+    call, _ = line_of_copies(
+        [least(hardware.copy, stride, size, size, bytes_) for stride in STRIDES]
+    )
     values = {"copy.call": max(LEAST, call)}
     for level, size in footprint.items():
         values[f"copy.bandwidth.{level}"] = rate(
@@ -198,28 +209,52 @@ def copies(setting: Setting) -> Values:
             continue
         held, left = footprint["own_l2"] // 2, footprint["l3"]
 
-        def times(probe: Probe, source: int, target: int, pair: Sequence[int] = pair) -> list[float]:
+        def times(
+            probe: Probe, source: int, target: int, pair: Sequence[int] = pair
+        ) -> list[float]:
             return [least(probe, pair, stride, source, target, bytes_) for stride in STRIDES]
 
-        values[f"copy.bandwidth.modified_{distance}"] = rate(times(hardware.copy_modified, held, held), call)
+        values[f"copy.bandwidth.modified_{distance}"] = rate(
+            times(hardware.copy_modified, held, held), call
+        )
         returned_call, returned_rate = line_of_copies(times(hardware.copy_returned, held, held))
         values[f"copy.returned.call.{distance}"] = max(LEAST, returned_call)
         values[f"copy.returned.bandwidth.{distance}"] = returned_rate
-        values[f"copy.evicted.fetch.{distance}"] = rate(times(hardware.copy_modified, left, nearest), call)
-        values[f"copy.evicted.store.{distance}"] = rate(times(hardware.copy_returned, nearest, left), call)
-        values[f"copy.evicted.through.{distance}"] = rate(times(hardware.copy_through, left // 2, left // 2), call)
+        values[f"copy.evicted.fetch.{distance}"] = rate(
+            times(hardware.copy_modified, left, nearest), call
+        )
+        values[f"copy.evicted.store.{distance}"] = rate(
+            times(hardware.copy_returned, nearest, left), call
+        )
+        values[f"copy.evicted.through.{distance}"] = rate(
+            times(hardware.copy_through, left // 2, left // 2), call
+        )
     beyond = out_of_caches(sizes.l3)
-    values["copy.bandwidth.dram_local"] = rate([hardware.copy(stride, beyond // 2, beyond // 2, 0) for stride in STRIDES], call)
+    values["copy.bandwidth.dram_local"] = rate(
+        [hardware.copy(stride, beyond // 2, beyond // 2, 0) for stride in STRIDES], call
+    )
     for level, size in (("l3", levels["l3"]), ("dram_local", beyond)):
-        values[f"copy.fetch.{level}"] = rate([hardware.copy(stride, size, nearest, bytes_) for stride in STRIDES], call)
-        values[f"copy.store.{level}"] = rate([hardware.copy(stride, nearest, size, bytes_) for stride in STRIDES], call)
+        values[f"copy.fetch.{level}"] = rate(
+            [hardware.copy(stride, size, nearest, bytes_) for stride in STRIDES], call
+        )
+        values[f"copy.store.{level}"] = rate(
+            [hardware.copy(stride, nearest, size, bytes_) for stride in STRIDES], call
+        )
 
     values["cache.l3"] = shared_cache(sizes)
     if OTHER_SOCKET in setting.host.pairs():
         far = setting.host.pairs()[OTHER_SOCKET]
-        values["copy.bandwidth.dram_remote"] = rate([hardware.copy_far(far, stride, beyond) for stride in STRIDES], call)
-    socket = [core[0].number for core in setting.host.cores if core[0].socket == setting.host.cores[0][0].socket]
-    values["copy.socket_dram"] = hardware.copy_rate(socket, STRIDES[1], max(beyond // len(socket), 2 * sizes.l2))
+        values["copy.bandwidth.dram_remote"] = rate(
+            [hardware.copy_far(far, stride, beyond) for stride in STRIDES], call
+        )
+    socket = [
+        core[0].number
+        for core in setting.host.cores
+        if core[0].socket == setting.host.cores[0][0].socket
+    ]
+    values["copy.socket_dram"] = hardware.copy_rate(
+        socket, STRIDES[1], max(beyond // len(socket), 2 * sizes.l2)
+    )
     return values
 
 
@@ -233,7 +268,9 @@ def shared_cache(sizes: Caches) -> float:
     def together(size: int) -> float:
         return least(hardware.copy, STRIDES[1], size // 2, size // 2, 0)
 
-    near, beyond = ((size, together(size)) for size in (footprints(sizes)["l3"], out_of_caches(sizes.l3)))
+    near, beyond = (
+        (size, together(size)) for size in (footprints(sizes)["l3"], out_of_caches(sizes.l3))
+    )
     return max(float(sizes.l2), capacity(together, near, beyond, sizes.l3))
 
 
@@ -247,11 +284,19 @@ def line_of_copies(times_ns: list[float]) -> tuple[float, float]:
 
 def rate(times_ns: list[float], call_ns: float) -> float:
     """Return the bytes a ns without the call: the geometric mean over STRIDES."""
-    rates = [stride / max(time - call_ns, 0.1 * time) for stride, time in zip(STRIDES, times_ns, strict=True)]
+    rates = [
+        stride / max(time - call_ns, 0.1 * time)
+        for stride, time in zip(STRIDES, times_ns, strict=True)
+    ]
     return math.sqrt(rates[0] * rates[1])
 
 
-def capacity(copy_ns: Callable[[int], float], near: tuple[int, float], beyond: tuple[int, float], reported: int) -> float:
+def capacity(
+    copy_ns: Callable[[int], float],
+    near: tuple[int, float],
+    beyond: tuple[int, float],
+    reported: int,
+) -> float:
     """Return the size of a shared cache for this machine [bytes]: the footprint whose copies take
     half way from `near` to `beyond`.
 
@@ -285,12 +330,19 @@ def system(setting: Setting) -> Values:
     calls, rounds = setting.times(2000), setting.times(1000)
     yield_ns = least(futexes.yield_to_nobody, calls)
     yields = [futexes.yield_to_other(cpu, rounds) for _ in range(TRIES)]
-    switches = [(call_ns - yield_ns) / share for call_ns, share in yields if share > LEAST_SWITCH_SHARE]
+    switches = [
+        (call_ns - yield_ns) / share for call_ns, share in yields if share > LEAST_SWITCH_SHARE
+    ]
     near = setting.host.nearest()
     hand_over_ns = least(futexes.hand_over, [cpu], 2, rounds)
     # on two CPUs at once, as threads of a graph are: some lines of a process in the kernel are
     # common to all CPUs
-    crowd_ns = least(futexes.hand_over, near[1] if near else [cpu], CROWD_THREADS, max(1, rounds // CROWD_THREADS))
+    crowd_ns = least(
+        futexes.hand_over,
+        near[1] if near else [cpu],
+        CROWD_THREADS,
+        max(1, rounds // CROWD_THREADS),
+    )
     near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
     choice_ns = _choice_ns(near[1], max(1, rounds // CROWD_THREADS)) if near else 0.0
     values = {
@@ -315,7 +367,9 @@ def system(setting: Setting) -> Values:
         # two threads in turn find all their data of the kernel in the nearest cache; a thread of a
         # crowd does not
         values["os.switch_us"] = max(LEAST, switch_ns + max(0.0, crowd_ns - hand_over_ns)) / 1000
-        values["os.sleep_us"] = max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
+        values["os.sleep_us"] = (
+            max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
+        )
         values |= _interrupts(setting, 2 * switch_ns + 1000 * values["os.sleep_us"], choice_ns)
     values |= _wakes(setting, choice_ns)
     return values
@@ -365,7 +419,9 @@ def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
         "os.wake_elsewhere_us": (queued_ns + choice_ns) / 1000,
         "os.preempt_us": taken_ns / 1000,
         "os.interrupt_us": max(LEAST, (lost_ns - woken_ns) / 1000),
-        "os.woken_elsewhere_us": max(LEAST, median(_woken_elsewhere_ns(setting, pair) for _ in range(TRIES)) / 1000),
+        "os.woken_elsewhere_us": max(
+            LEAST, median(_woken_elsewhere_ns(setting, pair) for _ in range(TRIES)) / 1000
+        ),
     }
 
 
@@ -377,9 +433,13 @@ def _refill_ns(setting: Setting, cpu: int) -> float:
     """
     a_round = ROUND_PER_CACHE * setting.caches.l2
     threads = min(max(2, math.ceil(a_round / TURN_BYTES)), MOST_READERS)
-    turn, rounds = max(TURN_BYTES, math.ceil(a_round / threads)), max(1, setting.times(8000) // threads)
+    turn, rounds = (
+        max(TURN_BYTES, math.ceil(a_round / threads)),
+        max(1, setting.times(8000) // threads),
+    )
     both, switches, reading = (
-        least(futexes.read_by_turns, cpu, threads, rounds, *what) for what in ((turn, True), (0, True), (turn, False))
+        least(futexes.read_by_turns, cpu, threads, rounds, *what)
+        for what in ((turn, True), (0, True), (turn, False))
     )
     return both - switches - reading
 
@@ -397,7 +457,10 @@ def _choice_ns(pair: Sequence[int], rounds: int) -> float:
     os.sched_setaffinity(0, pair)
     try:
         bound_ns, free_ns = (
-            min(futexes.hand_over(pair, CROWD_THREADS, rounds, free) for _ in range(MIGRATION_TRIES)) for free in (False, True)
+            min(
+                futexes.hand_over(pair, CROWD_THREADS, rounds, free) for _ in range(MIGRATION_TRIES)
+            )
+            for free in (False, True)
         )
     finally:
         os.sched_setaffinity(0, before)
@@ -411,8 +474,12 @@ def _woken_elsewhere_ns(setting: Setting, pair: Sequence[int]) -> float:
     The waker's own extra time is `os.wake_elsewhere_us`.
     """
     rounds = max(ROUNDS_PER_WAKE, setting.times(4000) // CROWD_THREADS)
-    here_ns, here_call_ns = futexes.hand_over_and_tell(pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=False)
-    there_ns, there_call_ns = futexes.hand_over_and_tell(pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=True)
+    here_ns, here_call_ns = futexes.hand_over_and_tell(
+        pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=False
+    )
+    there_ns, there_call_ns = futexes.hand_over_and_tell(
+        pair, CROWD_THREADS, rounds, ROUNDS_PER_WAKE, elsewhere=True
+    )
     return ROUNDS_PER_WAKE * (there_ns - here_ns) - (there_call_ns - here_call_ns)
 
 

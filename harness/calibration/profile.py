@@ -42,7 +42,12 @@ def source_of(cpu_model: str, today: datetime.date) -> str:
 
 
 def machine_profile(
-    base: Document, name: str, host: Host, cpu_model: str, measured: Mapping[str, Measured], source: str
+    base: Document,
+    name: str,
+    host: Host,
+    cpu_model: str,
+    measured: Mapping[str, Measured],
+    source: str,
 ) -> Document:
     """The profile of this machine: topology, caches and `measured` constants, the rest from
     `base`.
@@ -80,7 +85,9 @@ def machine_profile(
     return document
 
 
-def software_profile(base: Document, name: str, ipc: Document, measured: Mapping[str, Measured], source: str) -> Document:
+def software_profile(
+    base: Document, name: str, ipc: Document, measured: Mapping[str, Measured], source: str
+) -> Document:
     """The profile of this runtime: `measured` costs and clock, and the machine's `core.ipc`, on
     which they hold.
     """
@@ -100,7 +107,11 @@ def _renamed(base: Document, name: str, title: str) -> Document:
 def _put_all(document: Document, measured: Mapping[str, Measured], source: str) -> None:
     for path, one in measured.items():
         span = [_rounded(one.low), _rounded(one.high)]
-        put(document, path, {"value": _rounded(one.value), "tag": "measured", "range": span, "source": source})
+        put(
+            document,
+            path,
+            {"value": _rounded(one.value), "tag": "measured", "range": span, "source": source},
+        )
 
 
 def put(document: Document, path: str, value: object) -> None:
@@ -138,7 +149,9 @@ def checked(document: Document, name: str, load: Callable[[Path], object]) -> by
         try:
             load(path)
         except UserError as error:
-            raise RunFailed(f"what was measured makes no profile: {str(error).replace(f'{path}: ', '')}") from None
+            raise RunFailed(
+                f"what was measured makes no profile: {str(error).replace(f'{path}: ', '')}"
+            ) from None
     return data
 
 

@@ -82,7 +82,9 @@ def measure(
                 progress(number * len(groups) + place, total, name)
                 values = group(setting)
                 after = hand_off_ns(setting.host)
-                visits.append(Visit(name, values, tuple(ns for ns in (before, after) if ns is not None)))
+                visits.append(
+                    Visit(name, values, tuple(ns for ns in (before, after) if ns is not None))
+                )
                 before = after
             if time.monotonic() > end:
                 break

@@ -61,7 +61,8 @@ def software(setting: Setting) -> Values:
     times = setting.times(2000)
     list_push, list_pop, search = primitives.list_steps()
     values = {
-        "reference.clock_ghz": 1 / hardware.busy("add", setting.host.numbers[:1], setting.times(400_000)),
+        "reference.clock_ghz": 1
+        / hardware.busy("add", setting.host.numbers[:1], setting.times(400_000)),
         "cost.list_push": list_push,
         "cost.list_pop": list_pop,
         "cost.search": search,
@@ -74,7 +75,10 @@ def software(setting: Setting) -> Values:
     values |= _ways(setting, times)
     values |= _by_the_tuple(times)
     values |= _coroutines(values)
-    return {path: max(LEAST, value) if "byte" not in path else max(1e-6, value) for path, value in values.items()}
+    return {
+        path: max(LEAST, value) if "byte" not in path else max(1e-6, value)
+        for path, value in values.items()
+    }
 
 
 def _called(setting: Setting, times: int) -> Values:
@@ -88,14 +92,20 @@ def _called(setting: Setting, times: int) -> Values:
     behind = f"work{graphs.CHAIN - 1}"
 
     def each(count: int) -> float:
-        return (chain.execute("work0", count, times) - chain.execute(behind, count, times)) / (graphs.CHAIN - 1)
+        return (chain.execute("work0", count, times) - chain.execute(behind, count, times)) / (
+            graphs.CHAIN - 1
+        )
 
     batch, tuple_ = _line(each(1), each(BATCH))
     flop_ns = least(hardware.busy, "multiply", setting.host.numbers[:1], setting.times(100_000))
-    overlaps = [cost * flop_ns / least(primitives.work_ns, cost, setting.times(300)) for cost in OVERLAPPING]
+    overlaps = [
+        cost * flop_ns / least(primitives.work_ns, cost, setting.times(300)) for cost in OVERLAPPING
+    ]
     overlap = max(_median(overlaps), flop_ns / max(LEAST, tuple_ - LEAST), 1.0)
     ahead = SINGLE - least(primitives.work_ns, SINGLE, setting.times(300), 1) / flop_ns
-    mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN - 2}", times)) / (graphs.CHAIN - 2)
+    mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN - 2}", times)) / (
+        graphs.CHAIN - 2
+    )
     return {
         "cost.call_batch": batch,
         "cost.call_tuple": tuple_ - flop_ns / overlap,
@@ -176,12 +186,17 @@ def _by_the_tuple(times: int) -> Values:
         """
         return steps.strangers(name, count, times) - nothing.strangers("sink", count, times)
 
-    foreseen, tuple_ = _line(*(each(graphs.sieve(FORESEEN), "filter", count) for count in (1, BATCH)))
+    foreseen, tuple_ = _line(
+        *(each(graphs.sieve(FORESEEN), "filter", count) for count in (1, BATCH))
+    )
     cuts = (BATCH - 1) * HALF * (1 - HALF)
     return {
         "cost.filter_tuple": tuple_,
         "cost.filter_run": foreseen - called,
-        "cost.filter_cut": (each(graphs.sieve(HALF), "filter", BATCH) - BATCH * tuple_ - (HALF + cuts) * foreseen) / cuts,
+        "cost.filter_cut": (
+            each(graphs.sieve(HALF), "filter", BATCH) - BATCH * tuple_ - (HALF + cuts) * foreseen
+        )
+        / cuts,
         "cost.key_tuple": each(graphs.fan(WAYS, KEYS), "split", BATCH) / BATCH - called,
     }
 
@@ -203,7 +218,13 @@ def _coroutines(values: Values) -> Values:
 
 def _copy(setting: Setting) -> float:
     """Return the time of a copy of one of the smaller slots in the nearest cache."""
-    return least(hardware.copy, STRIDES[0], setting.caches.l1d // 4, setting.caches.l1d // 4, setting.times(1 << 20))
+    return least(
+        hardware.copy,
+        STRIDES[0],
+        setting.caches.l1d // 4,
+        setting.caches.l1d // 4,
+        setting.times(1 << 20),
+    )
 
 
 def _line(of_few: float, of_batch: float, few: int = 1) -> tuple[float, float]:

@@ -13,9 +13,19 @@ from pathlib import Path
 from harness.machines.host.cgroup import ROOT, read_text
 from harness.machines.host.cpu import allowed_cpu_numbers
 
-SAME_CORE, SAME_CHIP, SAME_MODULE, OTHER_SOCKET = "same_core", "same_chip", "same_module", "other_socket"
+SAME_CORE, SAME_CHIP, SAME_MODULE, OTHER_SOCKET = (
+    "same_core",
+    "same_chip",
+    "same_module",
+    "other_socket",
+)
 
-PLAUSIBLE = {"line": (16, 1024), "l1d": (4 << 10, 1 << 20), "l2": (64 << 10, 64 << 20), "l3": (256 << 10, 4 << 30)}
+PLAUSIBLE = {
+    "line": (16, 1024),
+    "l1d": (4 << 10, 1 << 20),
+    "l2": (64 << 10, 64 << 20),
+    "l3": (256 << 10, 4 << 30),
+}
 """Sizes of caches that we believe [bytes]: hypervisors tell what they like."""
 
 
@@ -69,7 +79,10 @@ class Host:
     def numbers(self) -> list[int]:
         """All CPUs, one of each core before the second of any."""
         cores = self.cores
-        rows = ([core[place].number for core in cores if place < len(core)] for place in range(max(map(len, cores))))
+        rows = (
+            [core[place].number for core in cores if place < len(core)]
+            for place in range(max(map(len, cores)))
+        )
         return [number for row in rows for number in row]
 
     def topology(self) -> dict[str, int]:
@@ -99,7 +112,10 @@ class Host:
         one core.
         """
         pairs = self.pairs()
-        return next(((far, pairs[far]) for far in (SAME_CHIP, SAME_MODULE, OTHER_SOCKET) if far in pairs), None)
+        return next(
+            ((far, pairs[far]) for far in (SAME_CHIP, SAME_MODULE, OTHER_SOCKET) if far in pairs),
+            None,
+        )
 
 
 def distance(one: Cpu, other: Cpu) -> str:
@@ -142,7 +158,14 @@ def _caches(root: Path, number: int) -> Caches | None:
         return None
     sharers, die, package = _l3_sharers(cpu), _die(cpu), _package(cpu)
     of_a_chip = sharers <= die if die else sharers < package
-    return Caches(**sizes, l3_shared_by="chip" if of_a_chip else "socket" if package and sharers <= package else "machine")
+    return Caches(
+        **sizes,
+        l3_shared_by="chip"
+        if of_a_chip
+        else "socket"
+        if package and sharers <= package
+        else "machine",
+    )
 
 
 def _l3_sharers(cpu: Path) -> set[int]:
@@ -150,7 +173,9 @@ def _l3_sharers(cpu: Path) -> set[int]:
     them.
     """
     lists = [
-        read_text(cache / "shared_cpu_list") for cache in (cpu / "cache").glob("index*") if _whole(cache / "level", 0) == 3
+        read_text(cache / "shared_cpu_list")
+        for cache in (cpu / "cache").glob("index*")
+        if _whole(cache / "level", 0) == 3
     ]
     return cpu_list(lists[0] or "") if lists else set()
 
@@ -161,7 +186,11 @@ def _die(cpu: Path) -> set[int]:
 
 def _package(cpu: Path) -> set[int]:
     """The CPUs of its socket, under the file's name of today or of old."""
-    return cpu_list(read_text(cpu / "topology/package_cpus_list") or read_text(cpu / "topology/core_siblings_list") or "")
+    return cpu_list(
+        read_text(cpu / "topology/package_cpus_list")
+        or read_text(cpu / "topology/core_siblings_list")
+        or ""
+    )
 
 
 def cpu_list(text: str) -> set[int]:

@@ -67,7 +67,9 @@ def queue_swing(runs: Sequence[Run]) -> Reading:
     """Factor between throughputs over all operators in successive periods where only queues change,
     median.
     """
-    return of_runs([_swing(run, (np.diff(run.level) == 0) & (np.diff(_queued(run)) != 0)) for run in runs])
+    return of_runs(
+        [_swing(run, (np.diff(run.level) == 0) & (np.diff(_queued(run)) != 0)) for run in runs]
+    )
 
 
 def unsearched_climbs(runs: Sequence[Run]) -> Reading:
@@ -79,7 +81,10 @@ def unsearched_gain(runs: Sequence[Run]) -> Reading:
     """Throughput over all operators in the first period at such a level over that before it, the
     least of a run.
     """
-    gains = [[run.rate[up] / run.rate[up - 1] for up in _unsearched(run) if run.rate[up - 1] > 0] for run in runs]
+    gains = [
+        [run.rate[up] / run.rate[up - 1] for up in _unsearched(run) if run.rate[up - 1] > 0]
+        for run in runs
+    ]
     return of_runs([float(min(each)) for each in gains if each])
 
 
@@ -118,7 +123,12 @@ def queues_on_change(runs: Sequence[Run]) -> Reading:
     """Ports with their queue in a run's end over the median number in the last third of the time
     before its load changed.
     """
-    return of_runs([float(median(_queued(run)[run.end])) / max(_before(run, _queued(run)), 1.0) for run in runs])
+    return of_runs(
+        [
+            float(median(_queued(run)[run.end])) / max(_before(run, _queued(run)), 1.0)
+            for run in runs
+        ]
+    )
 
 
 def gain_on_change(runs: Sequence[Run]) -> Reading:
@@ -128,7 +138,9 @@ def gain_on_change(runs: Sequence[Run]) -> Reading:
     found = []
     for run in runs:
         after = _sink(run)[_change(run) + 1 :]
-        found.append(float(_sink(run)[run.end].mean() / after[0]) if len(after) and after[0] > 0 else np.nan)
+        found.append(
+            float(_sink(run)[run.end].mean() / after[0]) if len(after) and after[0] > 0 else np.nan
+        )
     return of_runs(found)
 
 
@@ -182,7 +194,9 @@ def _bounded(runs: Sequence[Run], times: Sequence[float]) -> Reading:
     in its last periods.
     """
     reading = of_runs(times)
-    if all(len(run.level) - 1 - _last_change(run) >= STILL or _last_change(run) < 0 for run in runs):
+    if all(
+        len(run.level) - 1 - _last_change(run) >= STILL or _last_change(run) < 0 for run in runs
+    ):
         return reading
     return replace(reading, high=math.inf, is_open=True)
 
@@ -190,7 +204,9 @@ def _bounded(runs: Sequence[Run], times: Sequence[float]) -> Reading:
 def _reaction(run: Run) -> int:
     periods = _last_change(run) + 1 - _change(run)
     if periods <= 0:
-        raise Missing(f"a run of {run.experiment} changed neither threads nor queues after its load had changed")
+        raise Missing(
+            f"a run of {run.experiment} changed neither threads nor queues after its load had changed"
+        )
     return periods
 
 

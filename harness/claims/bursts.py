@@ -39,7 +39,9 @@ def calm_level(runs: Sequence[Run]) -> Reading:
 def burst_throughput(runs: Sequence[Run]) -> Reading:
     """Throughput in the first period that lies in a burst, over that before it."""
     around = [_around(run) for run in runs]
-    return of_runs([within.rate[0] / before.rate.mean() for before, within, _ in around if before.rate.any()])
+    return of_runs(
+        [within.rate[0] / before.rate.mean() for before, within, _ in around if before.rate.any()]
+    )
 
 
 def burst_level(runs: Sequence[Run]) -> Reading:
@@ -52,14 +54,23 @@ def burst_cpu(runs: Sequence[Run]) -> Reading:
     found = []
     for run in runs:
         bursting = np.any(stretches(run), axis=0)
-        found.append(float(run.rows["system_cpu"].to_numpy(float)[bursting & (run.level == _highest(run))].mean()))
+        found.append(
+            float(
+                run.rows["system_cpu"]
+                .to_numpy(float)[bursting & (run.level == _highest(run))]
+                .mean()
+            )
+        )
     return of_runs(found)
 
 
 def burst_climb(runs: Sequence[Run]) -> Reading:
     """Highest level in the bursts over the median one before them."""
     return of_runs(
-        [_highest(run) / float(median(before.level)) for run, (before, _, _) in zip(runs, map(_around, runs), strict=True)]
+        [
+            _highest(run) / float(median(before.level))
+            for run, (before, _, _) in zip(runs, map(_around, runs), strict=True)
+        ]
     )
 
 
@@ -68,7 +79,11 @@ def burst_recovery(runs: Sequence[Run]) -> Reading:
     found = []
     for run in runs:
         rate = run.rate[stretches(run)[0]]
-        found.append(float(rate[len(rate) // 2 :].mean() / rate[0]) if len(rate) > 2 and rate[0] > 0 else np.nan)
+        found.append(
+            float(rate[len(rate) // 2 :].mean() / rate[0])
+            if len(rate) > 2 and rate[0] > 0
+            else np.nan
+        )
     return of_runs(found)
 
 
@@ -111,7 +126,9 @@ def _around(run: Run) -> tuple[Run, Run, Run]:
     begin, end = np.flatnonzero(first)[[0, -1]]
     following = np.flatnonzero(later[0])[0] if later else len(run.rows)
     parts = (slice(0, begin), slice(begin, end + 1), slice(end + 1, following))
-    before, within, after = (Run(run.rows.iloc[part].reset_index(drop=True), run.experiment) for part in parts)
+    before, within, after = (
+        Run(run.rows.iloc[part].reset_index(drop=True), run.experiment) for part in parts
+    )
     return before, within, after
 
 

@@ -60,7 +60,9 @@ class Claim:
     @property
     def experiments(self) -> list[str]:
         """Experiments that the claim looks at, sorted."""
-        return sorted({cell.experiment for cells in (self.cells, *self.cells_on.values()) for cell in cells})
+        return sorted(
+            {cell.experiment for cells in (self.cells, *self.cells_on.values()) for cell in cells}
+        )
 
     def cells_at(self, machine: str) -> Sequence[Wanted]:
         """Return the cells that the claim looks at on a machine."""
@@ -80,12 +82,21 @@ class Paper:
 @cache
 def papers() -> Mapping[str, Paper]:
     """Return all papers, by name."""
-    return {name: read_paper(Path(__file__).parent / f"{file}.yaml") for name, file in PAPERS.items()}
+    return {
+        name: read_paper(Path(__file__).parent / f"{file}.yaml") for name, file in PAPERS.items()
+    }
 
 
 def experiments() -> list[str]:
     """Return the experiments that claims look at, sorted."""
-    return sorted({name for paper in papers().values() for claim in paper.claims for name in claim.experiments})
+    return sorted(
+        {
+            name
+            for paper in papers().values()
+            for claim in paper.claims
+            for name in claim.experiments
+        }
+    )
 
 
 def chosen(ids: Iterable[str] = (), paper: str | None = None) -> list[Claim]:
@@ -94,7 +105,9 @@ def chosen(ids: Iterable[str] = (), paper: str | None = None) -> list[Claim]:
 
     Raises UserError for an unknown id.
     """
-    claims = [claim for each in papers().values() for claim in each.claims if paper in (None, each.name)]
+    claims = [
+        claim for each in papers().values() for claim in each.claims if paper in (None, each.name)
+    ]
     known = {claim.id: claim for claim in claims}
     for name in ids:
         if name not in known:
@@ -114,14 +127,22 @@ def read_paper(path: Path) -> Paper:
         if entry["id"] in {claim.id for claim in claims}:
             raise wrong(path, (*where, "id"), "must not be given twice", entry["id"])
         claims.append(_claim(path, where, values, entry))
-    return Paper(values["paper"], values["title"], tuple(claims), tuple(values.get("inconsistencies", ())))
+    return Paper(
+        values["paper"], values["title"], tuple(claims), tuple(values.get("inconsistencies", ()))
+    )
 
 
 def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[str, Any]) -> Claim:
     if ("not_testable" in entry) == ("check" in entry):
         raise wrong(path, where, "must have one of check and not_testable", entry["id"])
-    words = {key: " ".join(entry[key].split()) for key in ("statement", "reading", "note", "not_testable") if key in entry}
-    claim = Claim(entry["id"], values["paper"], str(entry["section"]), tuple(entry["machines"]), **words)
+    words = {
+        key: " ".join(entry[key].split())
+        for key in ("statement", "reading", "note", "not_testable")
+        if key in entry
+    }
+    claim = Claim(
+        entry["id"], values["paper"], str(entry["section"]), tuple(entry["machines"]), **words
+    )
     if "not_testable" in entry:
         return claim
     if "cells" not in entry:
@@ -132,15 +153,26 @@ def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[s
     for machine, found in entry.get("cells_on", {}).items():
         spot = (*where, "cells_on", machine)
         if machine not in entry["machines"] or any(cell.machine for cell in cells):
-            raise wrong(path, spot, "must be one of the machines of a claim that does not compare them", machine)
+            raise wrong(
+                path,
+                spot,
+                "must be one of the machines of a claim that does not compare them",
+                machine,
+            )
         others[machine] = tuple(_cells(path, spot, sizes, entry, found))
-    check = _predicate(path, (*where, "check"), entry["check"], min(map(len, (cells, *others.values()))))
+    check = _predicate(
+        path, (*where, "check"), entry["check"], min(map(len, (cells, *others.values())))
+    )
     options = {key: entry[key] for key in ("elsewhere", "needs_cpus") if key in entry}
     return replace(claim, check=check, cells=cells, cells_on=others, **options)
 
 
 def _cells(
-    path: Path, where: tuple, sizes: Mapping[str, Any], entry: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]
+    path: Path,
+    where: tuple,
+    sizes: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    cells: Sequence[Mapping[str, Any]],
 ) -> Iterator[Wanted]:
     naming = ["machine" in cell for cell in cells]
     if any(naming) and not all(naming):
@@ -154,25 +186,38 @@ def _cells(
             for key, values in cell.items()
             if key not in ("experiment", "machine", "sizes")
         }
-        paper = {key: str(value) for key, value in (sizes.get(cell["topology"], {}) | cell.get("sizes", {})).items()}
+        paper = {
+            key: str(value)
+            for key, value in (sizes.get(cell["topology"], {}) | cell.get("sizes", {})).items()
+        }
         for values in product(*swept.values()):
             parameters = dict(zip(swept, values, strict=True))
             kept = {key: value for key, value in paper.items() if key not in parameters}
             machine = cell.get("machine", "")
             if machine and machine not in entry["machines"]:
-                raise wrong(path, (*where, index, "machine"), "must be one of the claim's machines", machine)
+                raise wrong(
+                    path, (*where, index, "machine"), "must be one of the claim's machines", machine
+                )
             yield Wanted(experiment, parameters, kept, machine)
 
 
 def _predicate(path: Path, where: tuple, values: Mapping[str, Any], cells: int) -> Predicate:
     options = {key: _option(key, value) for key, value in values.items() if key != "predicate"}
-    for name in [options.get("quantity"), *(term.quantity for term in options.values() if isinstance(term, Term))]:
+    for name in [
+        options.get("quantity"),
+        *(term.quantity for term in options.values() if isinstance(term, Term)),
+    ]:
         if name is not None and name not in QUANTITIES:
             raise wrong(path, (*where, "quantity"), "must be a known quantity", name, QUANTITIES)
     for term in options.values():
         if isinstance(term, Term) and term.cell is not None and term.cell >= cells:
-            raise wrong(path, (*where, "cell"), f"must be below the number of cells, {cells}", term.cell)
-    if values["predicate"] in ("ratio", "somewhere", "within") and not {"at_least", "at_most"} & set(options):
+            raise wrong(
+                path, (*where, "cell"), f"must be below the number of cells, {cells}", term.cell
+            )
+    if values["predicate"] in ("ratio", "somewhere", "within") and not {
+        "at_least",
+        "at_most",
+    } & set(options):
         raise wrong(path, where, "must have at_least or at_most", values["predicate"])
     return PREDICATES[values["predicate"]](**options)
 

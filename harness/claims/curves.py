@@ -31,12 +31,22 @@ class Rising(Predicate):
             most = self._most(cell)
             readings = [reading for level, reading in _levels(cell) if level <= most]
             if len(readings) < 2:
-                raise Missing(f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}")
-            return all_of([_never_falling(readings, self.tolerance), greater(readings[-1], readings[0], self.least_difference)])
+                raise Missing(
+                    f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}"
+                )
+            return all_of(
+                [
+                    _never_falling(readings, self.tolerance),
+                    greater(readings[-1], readings[0], self.least_difference),
+                ]
+            )
 
         outcomes = in_each(cells, test)
         judged = [cell for cell, outcome in zip(cells, outcomes, strict=True) if outcome.finding]
-        return [*outcomes, *(Outcome(cell.name, missing=gap) for cell in judged if (gap := self._gap(cell)))]
+        return [
+            *outcomes,
+            *(Outcome(cell.name, missing=gap) for cell in judged if (gap := self._gap(cell))),
+        ]
 
     def _most(self, cell: Cell) -> int:
         return min(self.up_to, cell.venue.cpus or self.up_to)
@@ -44,8 +54,14 @@ class Rising(Predicate):
     def _gap(self, cell: Cell) -> str:
         """Name the levels that the cell lacks; "" if none."""
         here = set(cell.static()["threads"])
-        lacking = [2**power for power in range(self._most(cell).bit_length()) if 2**power not in here]
-        return f"no fixed level of {', '.join(map(str, lacking))} threads in {cell.wanted.name}" if lacking else ""
+        lacking = [
+            2**power for power in range(self._most(cell).bit_length()) if 2**power not in here
+        ]
+        return (
+            f"no fixed level of {', '.join(map(str, lacking))} threads in {cell.wanted.name}"
+            if lacking
+            else ""
+        )
 
     def __str__(self) -> str:
         dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
@@ -69,7 +85,9 @@ class RiseAndFall(Predicate):
                 raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
             peak = max(range(len(readings)), key=lambda index: readings[index].value)
             rise, fall = readings[: peak + 1], readings[peak:][::-1]
-            found = all_of([_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)])
+            found = all_of(
+                [_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)]
+            )
             lacks = lacking(levels, levels[peak], max(cell.venue.cpus or 0, *levels))
             return all_of([found, Finding(None, None)]) if lacks else found
 
@@ -81,7 +99,9 @@ class RiseAndFall(Predicate):
 
 def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
     """Find whether no reading is below any before it, so that small dips add up."""
-    return all_of([not_below(after, before, 1 - tolerance) for before, after in combinations(readings, 2)])
+    return all_of(
+        [not_below(after, before, 1 - tolerance) for before, after in combinations(readings, 2)]
+    )
 
 
 def _levels(cell: Cell) -> list[tuple[int, Reading]]:

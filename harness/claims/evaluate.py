@@ -70,7 +70,9 @@ def evaluate(claims: Iterable[Claim], tables: Tables, machine: str | None = None
     return [result for claim in claims for result in _of_claim(claim, tables, venues, machine)]
 
 
-def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None) -> Iterator[Result]:
+def _of_claim(
+    claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None
+) -> Iterator[Result]:
     if claim.check is None:
         if machine is None or machine in claim.machines:
             yield Result(claim, "", False, Verdict.NOT_TESTABLE, why=claim.not_testable)
@@ -78,7 +80,11 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
     if claim.is_joint:
         yield from _of_joint(claim, tables, venues, machine)
         return
-    venues = [venue for venue in venues if any(tables.holds(experiment, venue) for experiment in claim.experiments)]
+    venues = [
+        venue
+        for venue in venues
+        if any(tables.holds(experiment, venue) for experiment in claim.experiments)
+    ]
     looks = [Look.at(claim, tables, venue) for venue in venues]
     looks = [look for look in looks if machine is None or _is(look.venue, machine)]
     own: list[Look] = []
@@ -90,14 +96,20 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
         if not found and machine in (None, name):
             what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
             yield Result(
-                claim, f"{for_people(name)} ({what})", name not in CPUS, Verdict.NO_DATA, why=f"the tables do not hold {name}"
+                claim,
+                f"{for_people(name)} ({what})",
+                name not in CPUS,
+                Verdict.NO_DATA,
+                why=f"the tables do not hold {name}",
             )
     for look in looks:
         if claim.elsewhere and look not in own and (look.venue.cpus or 0) >= claim.needs_cpus:
             yield judge(claim, look, beside=True)
 
 
-def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None) -> Iterator[Result]:
+def _of_joint(
+    claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None
+) -> Iterator[Result]:
     """Yield results of a claim that compares machines: one for each software that all of them were
     simulated with.
     """
@@ -111,9 +123,20 @@ def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
         of_name = {venue.machine: venue for venue in simulated if venue.software == software}
         if set(names) <= set(of_name):
             found = True
-            yield judge(claim, Look.at(claim, tables, Venue(label, True, software), [of_name[name] for name in names]))
+            yield judge(
+                claim,
+                Look.at(
+                    claim, tables, Venue(label, True, software), [of_name[name] for name in names]
+                ),
+            )
     if not found:
-        yield Result(claim, f"{label} (simulated)", True, Verdict.NO_DATA, why=f"the tables do not hold {label}")
+        yield Result(
+            claim,
+            f"{label} (simulated)",
+            True,
+            Verdict.NO_DATA,
+            why=f"the tables do not hold {label}",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,27 +175,61 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
     hosts = sorted({host for cell in cells for host in cell.hosts})
     if len(hosts) > 1:
         why = f"measured on different machines: {', '.join(f'{model} with {cpus} CPUs' for model, cpus in hosts)}"
-        return _result(claim, venue, [*missing, *(Outcome(cell.name, missing=why) for cell in cells)], cells, beside)
+        return _result(
+            claim,
+            venue,
+            [*missing, *(Outcome(cell.name, missing=why) for cell in cells)],
+            cells,
+            beside,
+        )
     if not cells or (missing and claim.check.needs_all):
         return _result(claim, venue, missing, cells, beside)
     return _result(claim, venue, [*claim.check.judge(cells), *missing], cells, beside)
 
 
-def _result(claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequence[Cell], beside: bool) -> Result:
+def _result(
+    claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequence[Cell], beside: bool
+) -> Result:
     found = [outcome for outcome in outcomes if outcome.finding is not None]
     missing = list(dict.fromkeys(outcome.missing for outcome in outcomes if outcome.missing))
     shown = [each for cell in cells for each in cell.shown]
     if not found:
-        return Result(claim, venue.name, venue.simulated, Verdict.NO_DATA, beside, why="; ".join(missing), outcomes=outcomes)
+        return Result(
+            claim,
+            venue.name,
+            venue.simulated,
+            Verdict.NO_DATA,
+            beside,
+            why="; ".join(missing),
+            outcomes=outcomes,
+        )
     finding = all_of([_with_gaps(outcome) if missing else outcome.finding for outcome in found])
     verdict = _verdict(finding, venue.simulated)
-    if missing and verdict is Verdict.REPRODUCED and not all(outcome.is_existential for outcome in found):
+    if (
+        missing
+        and verdict is Verdict.REPRODUCED
+        and not all(outcome.is_existential for outcome in found)
+    ):
         verdict = Verdict.IN_PART
     decided = venue.simulated and finding.holds is not None
     sensitivity = _sensitivity(finding, shown) if decided else Sensitivity.NONE
     if verdict is Verdict.UNDECIDED:
-        missing += dict.fromkeys(f"{each.arm}: {each.reading.lacks}" for each in shown if each.reading.lacks and each.unit)
-    return Result(claim, venue.name, venue.simulated, verdict, beside, sensitivity, "; ".join(missing), outcomes, shown)
+        missing += dict.fromkeys(
+            f"{each.arm}: {each.reading.lacks}"
+            for each in shown
+            if each.reading.lacks and each.unit
+        )
+    return Result(
+        claim,
+        venue.name,
+        venue.simulated,
+        verdict,
+        beside,
+        sensitivity,
+        "; ".join(missing),
+        outcomes,
+        shown,
+    )
 
 
 def _with_gaps(outcome: Outcome) -> Finding:
@@ -188,7 +245,13 @@ def _with_gaps(outcome: Outcome) -> Finding:
 
 def _verdict(finding: Finding, simulated: bool) -> Verdict:
     holds = finding.holds if simulated else finding.throughout
-    return Verdict.UNDECIDED if holds is None else Verdict.REPRODUCED if holds else Verdict.NOT_REPRODUCED
+    return (
+        Verdict.UNDECIDED
+        if holds is None
+        else Verdict.REPRODUCED
+        if holds
+        else Verdict.NOT_REPRODUCED
+    )
 
 
 def _sensitivity(finding: Finding, shown: Sequence[Shown]) -> Sensitivity:

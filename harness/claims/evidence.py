@@ -90,7 +90,9 @@ class Cell:
     throughput: pd.DataFrame
     timeline: pd.DataFrame
     latency: pd.DataFrame
-    hosts: Collection[tuple[str, int]] = ()  # of measured ones: CPU models and numbers of logical CPUs, more than one if mixed
+    hosts: Collection[
+        tuple[str, int]
+    ] = ()  # of measured ones: CPU models and numbers of logical CPUs, more than one if mixed
     shown: list[Shown] = field(default_factory=list)
 
     @property
@@ -99,10 +101,14 @@ class Cell:
 
         An example is `pipeline, cost 1, 100 operators (paper: 1000)`.
         """
-        sizes = [_size(name, self.parameters.get(name), size) for name, size in self.wanted.sizes.items()]
+        sizes = [
+            _size(name, self.parameters.get(name), size) for name, size in self.wanted.sizes.items()
+        ]
         return ", ".join([self.wanted.name, *sizes])
 
-    def show(self, arm: str, quantity: str, unit: str, reading: Reading, is_settled: bool = True) -> None:
+    def show(
+        self, arm: str, quantity: str, unit: str, reading: Reading, is_settled: bool = True
+    ) -> None:
         """Keep a number for the report."""
         shown = Shown(self.name, arm, quantity, unit, reading, is_settled)
         if shown not in self.shown:
@@ -118,12 +124,18 @@ class Cell:
         rows = self.throughput[self.throughput["arm"] == self.arm_name(arm)]
         if rows.empty:
             raise Missing(f"no arm {arm} in {self.wanted.name}")
-        row = rows.loc[rows["n"].idxmax()].copy()  # a run that was lost before it began may have a row of its own
+        row = rows.loc[
+            rows["n"].idxmax()
+        ].copy()  # a run that was lost before it began may have a row of its own
         row["failed"] = rows["failed"].sum()
         if pd.isna(row["mean"]):
-            raise Missing(f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs failed")
+            raise Missing(
+                f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs failed"
+            )
         if row["mean"] == 0 and row["unsettled"] == row["n"]:
-            raise Missing(f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while it was measured")
+            raise Missing(
+                f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while it was measured"
+            )
         return row
 
     def rivals(self, arm: str) -> pd.DataFrame:
@@ -139,7 +151,9 @@ class Cell:
         Missing if there is none.
         """
         table = self.throughput
-        rows = table[table["arm"].str.fullmatch(f"coroutine-[0-9]+-{policy}") & table["mean"].notna()]
+        rows = table[
+            table["arm"].str.fullmatch(f"coroutine-[0-9]+-{policy}") & table["mean"].notna()
+        ]
         if rows.empty:
             raise Missing(f"no arm with the policy {policy} in {self.wanted.name}")
         return rows.sort_values("threads")
@@ -159,7 +173,10 @@ class Cell:
         """Return the throughput rows of arms whose queues were placed by hand, fewest first. Raises
         Missing if there is none.
         """
-        rows = self.throughput[self.throughput["arm"].str.startswith(self._by_share()) & self.throughput["mean"].notna()]
+        rows = self.throughput[
+            self.throughput["arm"].str.startswith(self._by_share())
+            & self.throughput["mean"].notna()
+        ]
         if rows.empty:
             raise Missing(f"no arm with a share of the queues in {self.wanted.name}")
         return rows.sort_values("queued")
@@ -179,7 +196,9 @@ class Cell:
         law that has some.
         """
         arms = self.throughput["arm"].str
-        return next((beginning for beginning in BY_SHARE if arms.startswith(beginning).any()), BY_SHARE[0])
+        return next(
+            (beginning for beginning in BY_SHARE if arms.startswith(beginning).any()), BY_SHARE[0]
+        )
 
     def cpus(self) -> int:
         """Return the logical CPUs of the machine. Raises Missing if the tables do not say."""
@@ -193,7 +212,11 @@ def label(name: str, rows: pd.DataFrame) -> str:
     settled.
     """
     unsettled, failed, runs = (int(rows[column].sum()) for column in ("unsettled", "failed", "n"))
-    told = [NEVER_SETTLED if unsettled == runs else f"{unsettled} of {runs} runs {NEVER_SETTLED}"] if unsettled else []
+    told = (
+        [NEVER_SETTLED if unsettled == runs else f"{unsettled} of {runs} runs {NEVER_SETTLED}"]
+        if unsettled
+        else []
+    )
     told += [f"{failed} of {runs + failed} runs failed"] if failed else []
     return name + (f" ({', '.join(told)})" if told else "")
 
@@ -207,9 +230,15 @@ def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
     throughput = tables.of(wanted.experiment, "throughput")
     rows = venue.rows(throughput) if len(throughput) else throughput
     if rows.empty:
-        raise Missing(f"no runs of {wanted.experiment}" + (f" on {wanted.machine}" if wanted.machine else ""))
+        raise Missing(
+            f"no runs of {wanted.experiment}" + (f" on {wanted.machine}" if wanted.machine else "")
+        )
     cells = {cell: parameters_of(cell) for cell in sorted(rows["cell"].unique())}
-    fitting = {cell: own for cell, own in cells.items() if all(own.get(k) == v for k, v in wanted.parameters.items())}
+    fitting = {
+        cell: own
+        for cell, own in cells.items()
+        if all(own.get(k) == v for k, v in wanted.parameters.items())
+    }
     if not fitting:
         raise Missing(f"no cell {wanted.name} in {wanted.experiment}")
     chosen = min(fitting, key=lambda cell: _distance(fitting[cell], wanted.sizes))
@@ -228,7 +257,10 @@ def parameters_of(cell: str) -> dict[str, str]:
 
 def named(parameters: Mapping[str, str]) -> str:
     """Return parameters for people; topology and load stand without the parameter's name."""
-    return ", ".join(value if name in ("topology", "load") else f"{name} {value}" for name, value in parameters.items())
+    return ", ".join(
+        value if name in ("topology", "load") else f"{name} {value}"
+        for name, value in parameters.items()
+    )
 
 
 def _of_cell(tables: Tables, experiment: str, venue: Venue, cell: str) -> Sequence[pd.DataFrame]:
@@ -244,7 +276,11 @@ def _distance(parameters: Mapping[str, str], sizes: Mapping[str, str]) -> tuple[
     relative gaps.
     """
     pairs = [(parameters.get(name, ""), size) for name, size in sizes.items()]
-    gaps = [abs(int(own) - int(size)) / int(size) for own, size in pairs if own.isdigit() and size.isdigit()]
+    gaps = [
+        abs(int(own) - int(size)) / int(size)
+        for own, size in pairs
+        if own.isdigit() and size.isdigit()
+    ]
     return sum(own != size for own, size in pairs), sum(gaps)
 
 

@@ -36,13 +36,21 @@ summary { cursor: pointer; } summary code { color: #666; font-size: .85em; }
 
 def html(results: Sequence[Result]) -> str:
     """Return the whole page."""
-    parts = [f"<h1>{escape(report.TITLE)}</h1>", _prose(report.INTRODUCTION), _summary(results), _legend()]
+    parts = [
+        f"<h1>{escape(report.TITLE)}</h1>",
+        _prose(report.INTRODUCTION),
+        _summary(results),
+        _legend(),
+    ]
     parts.append(_prose(report.EXPLANATION))
     groups = report.by_claim(results)
     for paper in papers().values():
         own = [group for group in groups if group[0].paper == paper.name]
         if own:
-            parts += [_heading(paper), *(_claim(claim, rows) for claim, rows in own if claim.check is not None)]
+            parts += [
+                _heading(paper),
+                *(_claim(claim, rows) for claim, rows in own if claim.check is not None),
+            ]
             parts.append(_not_testable([claim for claim, _ in own if claim.check is None]))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -56,16 +64,25 @@ def _prose(text: str) -> str:
     """Return a paragraph; *words* between stars are stressed. Other stars, as in `claims/*.yaml` or
     3 * 4, stay.
     """
-    return "<p>" + re.sub(r"(?<![\w/])\*(?=\w)([^*]*\w)\*(?!\w)", r"<em>\1</em>", escape(text)) + "</p>"
+    return (
+        "<p>"
+        + re.sub(r"(?<![\w/])\*(?=\w)([^*]*\w)\*(?!\w)", r"<em>\1</em>", escape(text))
+        + "</p>"
+    )
 
 
 def _summary(results: Sequence[Result]) -> str:
     head = ["paper", "machine", "claims", *report.COLUMNS, *report.HEADINGS]
-    return _table(head, [report.summary_row(line) for line in report.summary(results)], numbers_from=2)
+    return _table(
+        head, [report.summary_row(line) for line in report.summary(results)], numbers_from=2
+    )
 
 
 def _legend() -> str:
-    rows = [f"<li>{_badge(verdict, verdict.value)} {escape(meaning)}</li>" for verdict, meaning in report.LEGEND.items()]
+    rows = [
+        f"<li>{_badge(verdict, verdict.value)} {escape(meaning)}</li>"
+        for verdict, meaning in report.LEGEND.items()
+    ]
     return "<ul>" + "".join(rows) + "</ul>"
 
 
@@ -76,7 +93,9 @@ def _heading(paper: Paper) -> str:
 
 
 def _claim(claim: Claim, rows: Sequence[Result]) -> str:
-    badges = " ".join(_badge(row.verdict, f"{row.machine}: {row.verdict}") for row in rows if not row.beside)
+    badges = " ".join(
+        _badge(row.verdict, f"{row.machine}: {row.verdict}") for row in rows if not row.beside
+    )
     told = [("Read as", claim.reading), ("Note", claim.note), ("Check", f"{claim.check}.")]
     words = "".join(f"<p><em>{name}:</em> {escape(text)}</p>" for name, text in told if text)
     about = f"{report.place(claim)}; {', '.join(claim.machines)}"
@@ -90,9 +109,17 @@ def _claim(claim: Claim, rows: Sequence[Result]) -> str:
 def _result(result: Result) -> str:
     beside = " (beside: the claim is not about this machine)" if result.beside else ""
     why = f"<p>{escape(result.why)}</p>" if result.why else ""
-    cells = "".join(f"<li>{escape(each.where)}: {escape(report.said(each))}</li>" for each in result.outcomes if each.finding)
+    cells = "".join(
+        f"<li>{escape(each.where)}: {escape(report.said(each))}</li>"
+        for each in result.outcomes
+        if each.finding
+    )
     head = ["cell", "arm", "quantity", "value", "range", "runs"]
-    numbers = _table(head, [report.number_row(shown) for shown in result.shown], numbers_from=3) if result.shown else ""
+    numbers = (
+        _table(head, [report.number_row(shown) for shown in result.shown], numbers_from=3)
+        if result.shown
+        else ""
+    )
     return (
         f"<h3>{escape(result.machine)}: {_badge(result.verdict, report.headline(result))}{beside}</h3>{why}"
         f"{f'<ul>{cells}</ul>' if cells else ''}{numbers}"
@@ -103,7 +130,9 @@ def _not_testable(claims: Sequence[Claim]) -> str:
     if not claims:
         return ""
     rows = [[claim.id, claim.section, claim.statement, claim.not_testable] for claim in claims]
-    return f"<h3>Not testable ({len(claims)})</h3>" + _table(["claim", "§", "statement", "why not"], rows, numbers_from=9)
+    return f"<h3>Not testable ({len(claims)})</h3>" + _table(
+        ["claim", "§", "statement", "why not"], rows, numbers_from=9
+    )
 
 
 def _badge(verdict: Verdict, text: str) -> str:
@@ -114,7 +143,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int
     def line(cells: Sequence[str], tag: str) -> str:
         marks = [' class="n"' if place >= numbers_from else "" for place in range(len(cells))]
         return (
-            "<tr>" + "".join(f"<{tag}{mark}>{escape(cell)}</{tag}>" for cell, mark in zip(cells, marks, strict=True)) + "</tr>"
+            "<tr>"
+            + "".join(
+                f"<{tag}{mark}>{escape(cell)}</{tag}>"
+                for cell, mark in zip(cells, marks, strict=True)
+            )
+            + "</tr>"
         )
 
     body = "".join(line(row, "td") for row in rows)

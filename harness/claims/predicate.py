@@ -14,7 +14,9 @@ from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading
 from harness.files.checked_yaml import SCHEMAS
 
-LEAST_DIFFERENCE: float = json.loads((SCHEMAS / "claims.schema.json").read_text())["$defs"]["least_difference"]["default"]
+LEAST_DIFFERENCE: float = json.loads((SCHEMAS / "claims.schema.json").read_text())["$defs"][
+    "least_difference"
+]["default"]
 """Share by which numbers must differ for one to be above the other, where a claim does not say; the
 schema says why.
 """
@@ -50,7 +52,11 @@ class Term:
 
     def __str__(self) -> str:
         place = "" if self.cell is None else f" in cell {self.cell + 1}"
-        return self.arm + (f" ({words(self.quantity)})" if self.quantity != "throughput" else "") + place
+        return (
+            self.arm
+            + (f" ({words(self.quantity)})" if self.quantity != "throughput" else "")
+            + place
+        )
 
 
 class Predicate(Protocol):
@@ -74,7 +80,10 @@ def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outc
 
 
 def together(
-    cells: Sequence[Cell], read: Callable[[Cell], T], test: Callable[[list[T]], Finding], is_existential: bool = False
+    cells: Sequence[Cell],
+    read: Callable[[Cell], T],
+    test: Callable[[list[T]], Finding],
+    is_existential: bool = False,
 ) -> list[Outcome]:
     """Return one outcome for all cells that can be read, and one for each that cannot."""
     found: list[tuple[str, T]] = []
@@ -86,7 +95,9 @@ def together(
             missing.append(Outcome(cell.name, missing=str(why)))
     if not found:
         return missing
-    tried = _tried("; ".join(name for name, _ in found), lambda: test([value for _, value in found]))
+    tried = _tried(
+        "; ".join(name for name, _ in found), lambda: test([value for _, value in found])
+    )
     return [replace(tried, is_existential=is_existential), *missing]
 
 

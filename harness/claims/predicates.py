@@ -10,7 +10,16 @@ from itertools import pairwise
 
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import Cell
-from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, Term, in_each, once, together, words
+from harness.claims.predicate import (
+    LEAST_DIFFERENCE,
+    Outcome,
+    Predicate,
+    Term,
+    in_each,
+    once,
+    together,
+    words,
+)
 from harness.claims.quantities import read
 from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
 
@@ -26,7 +35,10 @@ class Best(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            best, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
+            best, others = (
+                read(cell, self.quantity, self.arm),
+                [read(cell, self.quantity, arm) for arm in self.against],
+            )
             return all_of([greater(best, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -46,7 +58,10 @@ class Worst(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            worst, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
+            worst, others = (
+                read(cell, self.quantity, self.arm),
+                [read(cell, self.quantity, arm) for arm in self.against],
+            )
             return all_of([greater(other, worst, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -66,7 +81,10 @@ class NotWorst(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            own, others = read(cell, self.quantity, self.arm), [read(cell, self.quantity, arm) for arm in self.against]
+            own, others = (
+                read(cell, self.quantity, self.arm),
+                [read(cell, self.quantity, arm) for arm in self.against],
+            )
             return any_of([greater(own, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
@@ -87,8 +105,12 @@ class Order(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         if len(self.arms) == 1:
-            return together(cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling)
-        return in_each(cells, lambda cell: self._falling([read(cell, self.quantity, arm) for arm in self.arms]))
+            return together(
+                cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling
+            )
+        return in_each(
+            cells, lambda cell: self._falling([read(cell, self.quantity, arm) for arm in self.arms])
+        )
 
     def _falling(self, readings: Sequence[Reading]) -> Finding:
         return _falling(readings, self.least_difference)
@@ -124,19 +146,38 @@ class Ratio(Predicate):
             return within(ratio, self.at_least, self.at_most)
 
         outcomes = once(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
-        return outcomes if self.somewhere_below is None else [*outcomes, *self._below(cells, self.somewhere_below)]
+        return (
+            outcomes
+            if self.somewhere_below is None
+            else [*outcomes, *self._below(cells, self.somewhere_below)]
+        )
 
     def _below(self, cells: Sequence[Cell], limit: float) -> list[Outcome]:
         """Return the outcome of the limit for one cell, over all cells that can be read."""
 
         def test(ratios: list[Reading]) -> Finding:
-            return any_of([greater(Reading(limit, limit, limit), ratio, self.least_difference) for ratio in ratios])
+            return any_of(
+                [
+                    greater(Reading(limit, limit, limit), ratio, self.least_difference)
+                    for ratio in ratios
+                ]
+            )
 
-        outcomes = together(cells, lambda cell: _over(self.over, self.under, cell, cells), test, is_existential=True)
-        return [replace(outcome, where=f"below {limit:g} in one cell at least") for outcome in outcomes if outcome.finding]
+        outcomes = together(
+            cells, lambda cell: _over(self.over, self.under, cell, cells), test, is_existential=True
+        )
+        return [
+            replace(outcome, where=f"below {limit:g} in one cell at least")
+            for outcome in outcomes
+            if outcome.finding
+        ]
 
     def __str__(self) -> str:
-        below = "" if self.somewhere_below is None else f", and below {self.somewhere_below:g} in one cell at least"
+        below = (
+            ""
+            if self.somewhere_below is None
+            else f", and below {self.somewhere_below:g} in one cell at least"
+        )
         return f"{self.over} over {self.under} is {_limits(self.at_least, self.at_most)}{below}"
 
 
@@ -154,7 +195,11 @@ class Somewhere(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def read(cell: Cell) -> Reading:
-            return self.over.read(cell, cells) if self.under is None else _over(self.over, self.under, cell, cells)
+            return (
+                self.over.read(cell, cells)
+                if self.under is None
+                else _over(self.over, self.under, cell, cells)
+            )
 
         def test(readings: list[Reading]) -> Finding:
             return any_of([within(reading, self.at_least, self.at_most) for reading in readings])
@@ -181,7 +226,9 @@ class Within(Predicate):
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
             factor = cell.cpus() if self.per_cpu else 1
-            limits = [None if limit is None else factor * limit for limit in (self.at_least, self.at_most)]
+            limits = [
+                None if limit is None else factor * limit for limit in (self.at_least, self.at_most)
+            ]
             return all_of([within(read(cell, self.quantity, arm), *limits) for arm in self.arms])
 
         return in_each(cells, test)
@@ -202,7 +249,9 @@ class Trend(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(ratios: list[Reading]) -> Finding:
-            return _falling(ratios if self.direction == "falling" else ratios[::-1], self.least_difference)
+            return _falling(
+                ratios if self.direction == "falling" else ratios[::-1], self.least_difference
+            )
 
         return together(cells, lambda cell: _over(self.over, self.under, cell, cells), test)
 
@@ -222,14 +271,20 @@ class BestVaries(Predicate):
         def test(tables: list[dict[str, Reading]]) -> Finding:
             if len(tables) < 2:
                 raise Missing("one cell has one best arm")
-            at_values = [{arm: replace(r, low=r.value, high=r.value) for arm, r in table.items()} for table in tables]
+            at_values = [
+                {arm: replace(r, low=r.value, high=r.value) for arm, r in table.items()}
+                for table in tables
+            ]
             varies = _varies(at_values, self.least_difference) is True
             throughout = _varies(tables, self.least_difference)
             is_open = any(reading.is_open for table in tables for reading in table.values())
             return Finding(throughout if is_open else varies, throughout)
 
         return together(
-            cells, lambda cell: {arm: read(cell, self.quantity, arm) for arm in self.arms}, test, is_existential=True
+            cells,
+            lambda cell: {arm: read(cell, self.quantity, arm) for arm in self.arms},
+            test,
+            is_existential=True,
         )
 
     def __str__(self) -> str:
@@ -276,7 +331,10 @@ def _varies(tables: Sequence[dict[str, Reading]], least: float) -> bool | None:
         steps = {arm: 1 + max(least, reading.resolution) for arm, reading in table.items()}
         floor = max(reading.low for reading in table.values())
         able.append({arm for arm, reading in table.items() if reading.high * steps[arm] >= floor})
-        others = {arm: max(r.high * steps[other] for other, r in table.items() if other != arm) for arm in table}
+        others = {
+            arm: max(r.high * steps[other] for other, r in table.items() if other != arm)
+            for arm in table
+        }
         sure.append({arm for arm, reading in table.items() if reading.low > others[arm]})
     if not set.intersection(*able):
         return True

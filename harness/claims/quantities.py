@@ -64,7 +64,11 @@ def throughput(cell: Cell, arm: str) -> Found:
     if is_best_of(arm):
         rivals = cell.rivals(arm)
         best = greatest([_mean(cell, rival) for _, rival in rivals.iterrows()])
-        lacks = lacking(rivals["threads"].astype(int), int(row["threads"]), _most(cell, rivals)) if _has_levels(arm) else ""
+        lacks = (
+            lacking(rivals["threads"].astype(int), int(row["threads"]), _most(cell, rivals))
+            if _has_levels(arm)
+            else ""
+        )
         if lacks:
             best = replace(best, high=math.inf, is_open=True, lacks=lacks)
         return _of_rows(row["arm"], rivals, best)
@@ -77,7 +81,12 @@ def submitted(cell: Cell, arm: str) -> Found:
     mean = _number(row, "submitted_mean", cell)
     if cell.venue.simulated:
         return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
-    return _of_row(row, _reading(mean, row["submitted_lo"], row["submitted_hi"], int(row["n"]), unknown=(0.0, math.inf)))
+    return _of_row(
+        row,
+        _reading(
+            mean, row["submitted_lo"], row["submitted_hi"], int(row["n"]), unknown=(0.0, math.inf)
+        ),
+    )
 
 
 def _of_row(row: pd.Series, reading: Reading) -> Found:
@@ -111,7 +120,12 @@ def _mean(cell: Cell, row: pd.Series) -> Reading:
 
 
 def _reading(
-    value: float, low: object, high: object, runs: int, unknown: tuple[float, float], is_varied: bool = True
+    value: float,
+    low: object,
+    high: object,
+    runs: int,
+    unknown: tuple[float, float],
+    is_varied: bool = True,
 ) -> Reading:
     """Return a reading with its range; `unknown` is the range if the ends are missing, as for one
     run.
@@ -136,7 +150,13 @@ def best_level(cell: Cell, arm: str) -> Found:
     here, most = [int(level) for level in levels["threads"]], _most(cell, levels)
     if around(here, int(best.value), most) != (best.value, best.value):
         low, high = around(here, int(best.low), most)[0], around(here, int(best.high), most)[1]
-        best = replace(best, low=low, high=high, is_open=True, lacks=f"levels beside {best.value:g} threads are missing")
+        best = replace(
+            best,
+            low=low,
+            high=high,
+            is_open=True,
+            lacks=f"levels beside {best.value:g} threads are missing",
+        )
     return _of_rows(arm if arm.startswith(OF_POLICY) else "dynamic", levels, best)
 
 
@@ -145,7 +165,9 @@ def _best(readings: Mapping[float, Reading]) -> Reading:
     best = max(readings, key=lambda key: readings[key].value)
     floor = max(reading.low for reading in readings.values())
     able = [key for key, reading in readings.items() if reading.high >= floor]
-    return Reading(best, min(able), max(able), readings[best].runs, **variation(list(readings.values())))
+    return Reading(
+        best, min(able), max(able), readings[best].runs, **variation(list(readings.values()))
+    )
 
 
 def settled(cell: Cell, arm: str) -> Found:
@@ -156,7 +178,12 @@ def settled(cell: Cell, arm: str) -> Found:
     if cell.venue.simulated:
         level = float(row["level"])
         return _of_row(row, Reading(level, level, level, int(row["n"]), is_varied=False))
-    return _of_row(row, _reading(row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf)))
+    return _of_row(
+        row,
+        _reading(
+            row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf)
+        ),
+    )
 
 
 def settled_replicas(cell: Cell, arm: str) -> Found:
@@ -165,7 +192,12 @@ def settled_replicas(cell: Cell, arm: str) -> Found:
     mean = _number(row, "replicas", cell)
     if cell.venue.simulated:
         return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
-    return _of_row(row, _reading(mean, row["replicas_lo"], row["replicas_hi"], int(row["n"]), unknown=(0.0, math.inf)))
+    return _of_row(
+        row,
+        _reading(
+            mean, row["replicas_lo"], row["replicas_hi"], int(row["n"]), unknown=(0.0, math.inf)
+        ),
+    )
 
 
 def queued_share(cell: Cell, arm: str) -> Found:
@@ -186,7 +218,10 @@ def best_share(cell: Cell, arm: str) -> Found:
     `best_level`.
     """
     rows = cell.by_share()
-    readings = {_number(row, "queued", cell) / _number(row, "places", cell): _mean(cell, row) for _, row in rows.iterrows()}
+    readings = {
+        _number(row, "queued", cell) / _number(row, "places", cell): _mean(cell, row)
+        for _, row in rows.iterrows()
+    }
     return _of_rows("dynamic elastic by share", rows, _best(readings))
 
 
@@ -260,7 +295,11 @@ def latency(cell: Cell, arm: str) -> Found:
 
 def failed(cell: Cell, arm: str) -> Found:
     """Return the number of failed runs: a tuple lost, doubled, out of order or harmed, or an error."""
-    rows = cell.throughput if arm == "every" else cell.throughput[cell.throughput["arm"] == cell.arm_name(arm)]
+    rows = (
+        cell.throughput
+        if arm == "every"
+        else cell.throughput[cell.throughput["arm"] == cell.arm_name(arm)]
+    )
     if rows.empty:
         raise Missing(f"no arm {arm} in {cell.wanted.name}")
     count = float(rows["failed"].sum())
@@ -278,7 +317,9 @@ def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm:
     name = cell.arm_name(arm)
     reading = measure(timeline.runs_of(cell.timeline, name, cell.wanted))
     if cell.venue.simulated:
-        reading = replace(reading, low=reading.value if reading.is_open else reading.low, is_varied=False)
+        reading = replace(
+            reading, low=reading.value if reading.is_open else reading.low, is_varied=False
+        )
     return Found(name, reading)
 
 
@@ -288,20 +329,59 @@ def _listed() -> list[Quantity]:
         ("submitted", "tuples/s", "mean throughput over all operators", submitted),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
-        ("settled_replicas", "replicas", "mean number of replicas of operators that may have several", settled_replicas),
-        ("queued_share", "share", "ports with their queue, of those that may have one", queued_share),
-        ("best_share", "share", "the share of queues, placed by hand, with the highest mean throughput", best_share),
-        ("run_spread", "share", "standard deviation of throughput over the runs, over their mean", run_spread),
+        (
+            "settled_replicas",
+            "replicas",
+            "mean number of replicas of operators that may have several",
+            settled_replicas,
+        ),
+        (
+            "queued_share",
+            "share",
+            "ports with their queue, of those that may have one",
+            queued_share,
+        ),
+        (
+            "best_share",
+            "share",
+            "the share of queues, placed by hand, with the highest mean throughput",
+            best_share,
+        ),
+        (
+            "run_spread",
+            "share",
+            "standard deviation of throughput over the runs, over their mean",
+            run_spread,
+        ),
         ("context_switches", "1/s", "context switches a second", switches),
-        ("executions_per_switch", "tuples", "tuples executed for each context switch", executions_per_switch),
-        ("load", "threads", "threads that run or wait for a CPU, mean; of simulated runs only", load),
+        (
+            "executions_per_switch",
+            "tuples",
+            "tuples executed for each context switch",
+            executions_per_switch,
+        ),
+        (
+            "load",
+            "threads",
+            "threads that run or wait for a CPU, mean; of simulated runs only",
+            load,
+        ),
         ("latency", "ns", "median latency; range up to the 99th percentile", latency),
-        ("failed_runs", "runs", "runs that lost, doubled, harmed or reordered a tuple, or broke off", failed),
+        (
+            "failed_runs",
+            "runs",
+            "runs that lost, doubled, harmed or reordered a tuple, or broke off",
+            failed,
+        ),
     ]
     quantities = [Quantity(*entry) for entry in of_rows]
-    for name, (unit, measure) in (timeline.MEASURES | bursts.MEASURES | adaptation.MEASURES).items():
+    for name, (unit, measure) in (
+        timeline.MEASURES | bursts.MEASURES | adaptation.MEASURES
+    ).items():
         meaning = " ".join((measure.__doc__ or "").split()).rstrip(".")
-        quantities.append(Quantity(name, unit, meaning[0].lower() + meaning[1:], partial(over_time, measure)))
+        quantities.append(
+            Quantity(name, unit, meaning[0].lower() + meaning[1:], partial(over_time, measure))
+        )
     return quantities
 
 
@@ -313,5 +393,11 @@ def read(cell: Cell, quantity: str, arm: str) -> Reading:
     the tables lack it.
     """
     found = QUANTITIES[quantity].of(cell, arm)
-    cell.show(found.name, quantity.replace("_", " "), QUANTITIES[quantity].unit, found.reading, found.is_settled)
+    cell.show(
+        found.name,
+        quantity.replace("_", " "),
+        QUANTITIES[quantity].unit,
+        found.reading,
+        found.is_settled,
+    )
     return found.reading

@@ -162,10 +162,16 @@ def within(reading: Reading, at_least: float | None, at_most: float | None) -> F
     most = math.inf if at_most is None else at_most
 
     def inside(low: float, high: float) -> bool | None:
-        return True if least <= low and high <= most else False if high < least or low > most else None
+        return (
+            True if least <= low and high <= most else False if high < least or low > most else None
+        )
 
     factor = 1 + reading.resolution
-    return _finding(inside(reading.value / factor, reading.value * factor), inside(reading.low, reading.high), reading)
+    return _finding(
+        inside(reading.value / factor, reading.value * factor),
+        inside(reading.low, reading.high),
+        reading,
+    )
 
 
 def all_of(findings: Sequence[Finding]) -> Finding:
@@ -174,7 +180,10 @@ def all_of(findings: Sequence[Finding]) -> Finding:
     def both(answers: Sequence[bool | None]) -> bool | None:
         return False if False in answers else None if None in answers else True
 
-    return Finding(both([finding.holds for finding in findings]), both([finding.throughout for finding in findings]))
+    return Finding(
+        both([finding.holds for finding in findings]),
+        both([finding.throughout for finding in findings]),
+    )
 
 
 def any_of(findings: Sequence[Finding]) -> Finding:
@@ -183,7 +192,10 @@ def any_of(findings: Sequence[Finding]) -> Finding:
     def either(answers: Sequence[bool | None]) -> bool | None:
         return True if True in answers else None if None in answers else False
 
-    return Finding(either([finding.holds for finding in findings]), either([finding.throughout for finding in findings]))
+    return Finding(
+        either([finding.holds for finding in findings]),
+        either([finding.throughout for finding in findings]),
+    )
 
 
 def _finding(holds: bool | None, throughout: bool | None, *readings: Reading) -> Finding:

@@ -47,7 +47,13 @@ was varied for them, or none that was varied matters to any of them. One number 
 HEADINGS = ("flips within the band", "never settled")
 """Headings of the last columns of the summary."""
 
-COLUMNS = (Verdict.REPRODUCED, Verdict.IN_PART, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED, Verdict.NO_DATA)
+COLUMNS = (
+    Verdict.REPRODUCED,
+    Verdict.IN_PART,
+    Verdict.NOT_REPRODUCED,
+    Verdict.UNDECIDED,
+    Verdict.NO_DATA,
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,9 @@ def summary(results: Iterable[Result]) -> list[Line]:
     groups: dict[tuple[str, bool, str], list[Result]] = {}
     for result in results:
         if result.verdict is not Verdict.NOT_TESTABLE:
-            groups.setdefault((result.claim.paper, result.beside, result.machine), []).append(result)
+            groups.setdefault((result.claim.paper, result.beside, result.machine), []).append(
+                result
+            )
     order = {name: place for place, name in enumerate(papers())}
     return [
         Line(
@@ -78,11 +86,17 @@ def summary(results: Iterable[Result]) -> list[Line]:
             f"{machine}, beside" if beside else machine,
             len(rows),
             Counter(row.verdict for row in rows),
-            sum(row.sensitivity in (Sensitivity.FLIPS, Sensitivity.HOLDS) for row in rows) if rows[0].simulated else None,
-            sum(row.sensitivity is Sensitivity.FLIPS for row in rows) if rows[0].simulated else None,
+            sum(row.sensitivity in (Sensitivity.FLIPS, Sensitivity.HOLDS) for row in rows)
+            if rows[0].simulated
+            else None,
+            sum(row.sensitivity is Sensitivity.FLIPS for row in rows)
+            if rows[0].simulated
+            else None,
             sum(not row.is_settled for row in rows),
         )
-        for (paper, beside, machine), rows in sorted(groups.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+        for (paper, beside, machine), rows in sorted(
+            groups.items(), key=lambda item: (order[item[0][0]], item[0][1])
+        )
     ]
 
 
@@ -118,12 +132,18 @@ def markdown(results: Sequence[Result]) -> str:
             continue
         parts += [f"## {paper.name}", f"*{paper.title}*"]
         if paper.inconsistencies:
-            parts += ["Where its text is at odds with itself:", "\n".join(f"- {text}" for text in paper.inconsistencies)]
+            parts += [
+                "Where its text is at odds with itself:",
+                "\n".join(f"- {text}" for text in paper.inconsistencies),
+            ]
         tested = [group for group in groups if group[0].check is not None]
         parts += [_claim_text(claim, rows) for claim, rows in tested]
         others = [claim for claim, _ in groups if claim.check is None]
         if others:
-            parts += [f"### {paper.name}: not testable ({len(others)})", _not_testable_table(others)]
+            parts += [
+                f"### {paper.name}: not testable ({len(others)})",
+                _not_testable_table(others),
+            ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -177,12 +197,20 @@ def said(outcome: Outcome) -> str:
     if outcome.finding.holds is None:
         return "open"
     holds = "holds" if outcome.finding.holds else "fails"
-    return f"{holds} at these values, open within the ranges" if outcome.finding.throughout is None else holds
+    return (
+        f"{holds} at these values, open within the ranges"
+        if outcome.finding.throughout is None
+        else holds
+    )
 
 
 def place(claim: Claim) -> str:
     """Return the place of a claim in its paper: `P17 §5.1`, `ELB, Cheap Tuples`."""
-    return f"{claim.paper} §{claim.section}" if claim.section[0].isdigit() else f"{claim.paper}, {claim.section}"
+    return (
+        f"{claim.paper} §{claim.section}"
+        if claim.section[0].isdigit()
+        else f"{claim.paper}, {claim.section}"
+    )
 
 
 def headline(result: Result) -> str:
@@ -208,7 +236,12 @@ def _as_object(result: Result) -> dict[str, object]:
         "settled": result.is_settled,
         "why": result.why or None,
         "cells": [
-            {"cell": each.where, "holds": each.finding.holds, "throughout": each.finding.throughout, "missing": None}
+            {
+                "cell": each.where,
+                "holds": each.finding.holds,
+                "throughout": each.finding.throughout,
+                "missing": None,
+            }
             if each.finding
             else {"cell": each.where, "holds": None, "throughout": None, "missing": each.missing}
             for each in result.outcomes
@@ -234,10 +267,14 @@ def _number_object(shown: Shown) -> dict[str, object]:
 def _summary_table(results: Sequence[Result]) -> str:
     head = ["paper", "machine", "claims", *COLUMNS, *HEADINGS]
     rows = [summary_row(line) for line in summary(results)]
-    untested = Counter(result.claim.paper for result in results if result.verdict is Verdict.NOT_TESTABLE)
+    untested = Counter(
+        result.claim.paper for result in results if result.verdict is Verdict.NOT_TESTABLE
+    )
     told = ", ".join(f"{count} of {paper}" for paper, count in untested.items())
     table = _table(head, rows, numbers_from=2) if rows else ""
-    return "\n\n".join(part for part in (table, f"Not testable at all: {told}." if told else "") if part)
+    return "\n\n".join(
+        part for part in (table, f"Not testable at all: {told}." if told else "") if part
+    )
 
 
 def _legend() -> str:
@@ -259,8 +296,13 @@ def _claim_text(claim: Claim, rows: Sequence[Result]) -> str:
 
 def _verdict_text(result: Result) -> str:
     beside = "beside: " if result.beside else ""
-    parts = [f"- {beside}**{result.machine}: {headline(result)}**" + (f": {result.why}" if result.why else "")]
-    parts += [f"  - {outcome.where}: {said(outcome)}" for outcome in result.outcomes if outcome.finding]
+    parts = [
+        f"- {beside}**{result.machine}: {headline(result)}**"
+        + (f": {result.why}" if result.why else "")
+    ]
+    parts += [
+        f"  - {outcome.where}: {said(outcome)}" for outcome in result.outcomes if outcome.finding
+    ]
     text = "\n".join(parts)
     if not result.shown:
         return text
@@ -278,7 +320,11 @@ def number_row(shown: Shown) -> list[str]:
 
 
 def _not_testable_table(claims: Sequence[Claim]) -> str:
-    return _table(["claim", "§", "statement", "why not"], [[c.id, c.section, c.statement, c.not_testable] for c in claims], 9)
+    return _table(
+        ["claim", "§", "statement", "why not"],
+        [[c.id, c.section, c.statement, c.not_testable] for c in claims],
+        9,
+    )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:

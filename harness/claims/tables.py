@@ -38,7 +38,9 @@ class Venue:
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a table that belong to this machine."""
-        chosen = (table["machine"] == self.machine) & (table["simulated"].astype(bool) == self.simulated)
+        chosen = (table["machine"] == self.machine) & (
+            table["simulated"].astype(bool) == self.simulated
+        )
         if self.simulated and "software" in table:
             chosen &= table["software"].map(_software) == self.software
         return table[chosen]
@@ -65,12 +67,23 @@ class Tables:
         for (_, name), table in self.frames.items():
             if name != "throughput" or table.empty:
                 continue
-            software = table["software"] if "software" in table else pd.Series(None, index=table.index, dtype=object)
-            keys = pd.DataFrame({"machine": table["machine"], "simulated": table["simulated"], "software": software})
+            software = (
+                table["software"]
+                if "software" in table
+                else pd.Series(None, index=table.index, dtype=object)
+            )
+            keys = pd.DataFrame(
+                {"machine": table["machine"], "simulated": table["simulated"], "software": software}
+            )
             for (machine, simulated, words), rows in table.groupby(
                 [keys["machine"], keys["simulated"].astype(bool), keys["software"].map(_software)]
             ):
-                venue = Venue(machine, bool(simulated), words if simulated else "", _cpus(machine, bool(simulated), rows))
+                venue = Venue(
+                    machine,
+                    bool(simulated),
+                    words if simulated else "",
+                    _cpus(machine, bool(simulated), rows),
+                )
                 found.setdefault(venue, venue)
         return sorted(found.values(), key=lambda venue: (venue.simulated, venue))
 
@@ -91,7 +104,9 @@ def read_tables(folder: Path, experiments: Iterable[str]) -> Tables:
             table = _read(folder / experiment / f"{name}.parquet")
             table = shared[name] if table is None else table
             if table is not None and not table.empty:
-                frames[experiment, name] = table[table["experiment"] == experiment].reset_index(drop=True)
+                frames[experiment, name] = table[table["experiment"] == experiment].reset_index(
+                    drop=True
+                )
     if not any(name == "throughput" and not table.empty for (_, name), table in frames.items()):
         raise UserError(
             f"--tables: {folder} has no throughput table of an experiment with claims; `millrace figures` makes them"
@@ -124,7 +139,10 @@ def hosts(rows: pd.DataFrame) -> set[tuple[str, int]]:
         return set()
     told = rows[rows["cpus_allowed"].notna()]
     models = told["cpu_model"].fillna("") if "cpu_model" in told else [""] * len(told)
-    return {(model or "an unknown CPU", int(cpus)) for model, cpus in zip(models, told["cpus_allowed"], strict=True)}
+    return {
+        (model or "an unknown CPU", int(cpus))
+        for model, cpus in zip(models, told["cpus_allowed"], strict=True)
+    }
 
 
 def _software(value: object) -> str:

@@ -20,7 +20,9 @@ from harness.claims.reading import Missing, Reading, of_runs, of_spread, togethe
 
 END_SHARE = 1 / 3  # of a run's time
 BUSY = 0.8  # of the CPUs: P17 (§4.2.3) does not climb above
-SAME = 0.05  # throughputs that differ by less are the same, to P17 (§4.2.2) and to ElasticLoadBalance
+SAME = (
+    0.05  # throughputs that differ by less are the same, to P17 (§4.2.2) and to ElasticLoadBalance
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class Run:
         """Throughput of each period [tuples/s]: over all operators (P17 §5.4), with a balancer at
         the sinks (ELB).
         """
-        return self.rows["throughput_sink" if self.is_balanced else "throughput_submitted"].to_numpy(float)
+        return self.rows[
+            "throughput_sink" if self.is_balanced else "throughput_submitted"
+        ].to_numpy(float)
 
     @cached_property
     def is_balanced(self) -> bool:
@@ -62,7 +66,10 @@ class Run:
 
     def mean_rate_at(self) -> dict[float, float]:
         """Return the mean throughput at each level [tuples/s]."""
-        return {float(level): float(self.rate[self.level == level].mean()) for level in np.unique(self.level)}
+        return {
+            float(level): float(self.rate[self.level == level].mean())
+            for level in np.unique(self.level)
+        }
 
     @cached_property
     def final_level(self) -> float:
@@ -104,7 +111,9 @@ def final_level(runs: Sequence[Run]) -> Reading:
 
 def final_levels(runs: Sequence[Run]) -> Reading:
     """Lowest and highest level of a run's end."""
-    lowest, highest = (of_runs([float(end(run.level[run.end])) for run in runs]) for end in (np.min, np.max))
+    lowest, highest = (
+        of_runs([float(end(run.level[run.end])) for run in runs]) for end in (np.min, np.max)
+    )
     return together(lowest, highest)
 
 
@@ -126,12 +135,16 @@ def back_off(runs: Sequence[Run]) -> Reading:
 
 def ramp(runs: Sequence[Run]) -> Reading:
     """Share of a run's time that has passed when its highest level is first reached."""
-    return of_runs([run.middle_s[int(run.level.argmax())] / run.rows["time_s"].iloc[-1] for run in runs])
+    return of_runs(
+        [run.middle_s[int(run.level.argmax())] / run.rows["time_s"].iloc[-1] for run in runs]
+    )
 
 
 def highest_over_final(runs: Sequence[Run]) -> Reading:
     """Mean throughput at the highest level over that of the run's end."""
-    return of_runs([run.mean_rate_at()[run.level.max()] / run.final_rate for run in runs if run.final_rate > 0])
+    return of_runs(
+        [run.mean_rate_at()[run.level.max()] / run.final_rate for run in runs if run.final_rate > 0]
+    )
 
 
 def final_over_best(runs: Sequence[Run]) -> Reading:
@@ -154,7 +167,9 @@ def throughput_range(runs: Sequence[Run]) -> Reading:
 
 def changes(runs: Sequence[Run]) -> Reading:
     """Share of the periods of a run's end that change the level."""
-    return of_runs([float((np.diff(run.level[run.end]) != 0).mean()) for run in runs if run.end.sum() > 1])
+    return of_runs(
+        [float((np.diff(run.level[run.end]) != 0).mean()) for run in runs if run.end.sum() > 1]
+    )
 
 
 def noise(runs: Sequence[Run]) -> Reading:
@@ -164,7 +179,9 @@ def noise(runs: Sequence[Run]) -> Reading:
         stays = (np.diff(run.level) == 0) & (run.rate[1:] > 0) & (run.rate[:-1] > 0)
         if stays.sum() >= 3:  # fewer say nothing
             steps = np.diff(np.log(np.maximum(run.rate, 1e-300)))[stays]
-            found.append(float(np.sqrt((steps**2).mean() / 2)))  # the difference of two has twice the variance
+            found.append(
+                float(np.sqrt((steps**2).mean() / 2))
+            )  # the difference of two has twice the variance
     return of_runs(found)
 
 
@@ -191,7 +208,14 @@ def busy_climbs(runs: Sequence[Run]) -> Reading:
         if not np.isnan(cpu).all():
             ups = np.flatnonzero(np.diff(run.level) > 0)
             since = [0, *(ups[:-1] + 1)]
-            found.append(float(sum(_least_mean(cpu[begin : up + 1]) > BUSY for begin, up in zip(since, ups, strict=False))))
+            found.append(
+                float(
+                    sum(
+                        _least_mean(cpu[begin : up + 1]) > BUSY
+                        for begin, up in zip(since, ups, strict=False)
+                    )
+                )
+            )
     return of_runs(found)
 
 
@@ -209,7 +233,13 @@ def cpu(runs: Sequence[Run]) -> Reading:
 def submitted_over_sink(runs: Sequence[Run]) -> Reading:
     """Throughput over all operators over that at the sinks, whole runs."""
     sums = [run.rows[["throughput_submitted", "throughput_sink"]].sum() for run in runs]
-    return of_runs([each["throughput_submitted"] / each["throughput_sink"] for each in sums if each["throughput_sink"] > 0])
+    return of_runs(
+        [
+            each["throughput_submitted"] / each["throughput_sink"]
+            for each in sums
+            if each["throughput_sink"] > 0
+        ]
+    )
 
 
 MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {

@@ -36,10 +36,22 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--records", required=True, metavar="DIR", help="directory or URL of the records (*.jsonl)")
-    parser.add_argument("--tables", required=True, metavar="DIR", help="directory or URL that the tables go to")
-    parser.add_argument("--master", metavar="MASTER", help="where Spark runs (default: that of --config, else local[*])")
-    parser.add_argument("--config", metavar="FILE", help="take the Spark settings of this configuration, its section spark")
+    parser.add_argument(
+        "--records", required=True, metavar="DIR", help="directory or URL of the records (*.jsonl)"
+    )
+    parser.add_argument(
+        "--tables", required=True, metavar="DIR", help="directory or URL that the tables go to"
+    )
+    parser.add_argument(
+        "--master",
+        metavar="MASTER",
+        help="where Spark runs (default: that of --config, else local[*])",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="take the Spark settings of this configuration, its section spark",
+    )
     parser.add_argument(
         "--ahead",
         action="store_true",
@@ -69,18 +81,24 @@ def run(args: argparse.Namespace) -> int:
     resolve(settings, os.environ)  # report mistakes before Spark starts, which takes seconds
     check_records(args.records)
     summary = _with_others(args, settings) if args.ahead else _alone(args, settings)
-    apart = f"{summary.failed} failed, {summary.unsettled} unsettled, {summary.quarantined} quarantined"
+    apart = (
+        f"{summary.failed} failed, {summary.unsettled} unsettled, {summary.quarantined} quarantined"
+    )
     say(f"records   {summary.read} read, {apart}")
     for reason in summary.reasons:
         say(f"          {reason}")
     if summary.quarantined > len(summary.reasons) > 0:
-        say(f"          and {summary.quarantined - len(summary.reasons)} more, see the table quarantine")
+        say(
+            f"          and {summary.quarantined - len(summary.reasons)} more, see the table quarantine"
+        )
     say(f"tables    {', '.join(summary.tables)} in {args.tables}")
     say(f"time      {time.monotonic() - started:.1f} s")
     if summary.read == 0:
         raise UserError(f"--records {args.records!r} holds no line of records")
     if summary.read == summary.quarantined:
-        raise RunFailed(f"no usable record among {summary.read} in {args.records!r}; first: {summary.reasons[0]}")
+        raise RunFailed(
+            f"no usable record among {summary.read} in {args.records!r}; first: {summary.reasons[0]}"
+        )
     return 0
 
 
@@ -120,7 +138,9 @@ def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
                 return aggregate(spark, args.records, writer)
 
 
-def spark_settings(config: str | None, assignments: list[str], master: str | None) -> dict[str, str]:
+def spark_settings(
+    config: str | None, assignments: list[str], master: str | None
+) -> dict[str, str]:
     """Return the `spark.*` settings of the configuration file, then of the command line. Raises
     UserError unless each is KEY=VALUE.
     """
@@ -132,7 +152,9 @@ def spark_settings(config: str | None, assignments: list[str], master: str | Non
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key.startswith("spark."):
-            raise UserError(f"--set-spark must be KEY=VALUE with a key that starts with 'spark.', not {assignment!r}")
+            raise UserError(
+                f"--set-spark must be KEY=VALUE with a key that starts with 'spark.', not {assignment!r}"
+            )
         settings[key] = value
     if master is not None:
         settings["spark.master"] = master

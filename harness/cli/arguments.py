@@ -22,7 +22,9 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if re.fullmatch(r"[0-9]{1,19}", text) and low <= int(text) <= high:
             return int(text)
-        raise argparse.ArgumentTypeError(f"must be a whole number from {low} to {high}, not {shown(text)}")
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from {low} to {high}, not {shown(text)}"
+        )
 
     return parse
 
@@ -36,7 +38,9 @@ def seconds(low: float) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not low <= value <= MAX_DURATION_S:  # nan compares false
-            raise argparse.ArgumentTypeError(f"must be from {low:g} to {MAX_DURATION_S:g} seconds, not {shown(text)}")
+            raise argparse.ArgumentTypeError(
+                f"must be from {low:g} to {MAX_DURATION_S:g} seconds, not {shown(text)}"
+            )
         return value
 
     return parse
@@ -49,7 +53,9 @@ def warmup(text: str) -> float | str:
     try:
         return seconds(0.0)(text)
     except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"must be auto, or {str(error).removeprefix('must be ')}") from None
+        raise argparse.ArgumentTypeError(
+            f"must be auto, or {str(error).removeprefix('must be ')}"
+        ) from None
 
 
 def check_writable(option: str, path: str) -> None:
@@ -63,7 +69,9 @@ def check_writable(option: str, path: str) -> None:
         if not os.access(target if target.exists() else target.parent, os.W_OK):
             raise UserError(f"{option} {path!r}: no permission to write it")
     except (OSError, RuntimeError) as error:  # a name too long, a loop of links
-        raise UserError(f"{option} {shown(path)}: not the name of a file: {error.__class__.__name__}") from error
+        raise UserError(
+            f"{option} {shown(path)}: not the name of a file: {error.__class__.__name__}"
+        ) from error
 
 
 def shown(text: str, most: int = 40) -> str:

@@ -70,10 +70,27 @@ MAX_OTHERS_CPU_SHARE = 0.1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `calibrate`."""
-    parser.add_argument("--output", metavar="PATH", help="the machine profile to write (default: config/machines/local.yaml)")
-    parser.add_argument("--software", metavar="PATH", help="the software profile (default: config/software/millrace.yaml)")
-    parser.add_argument("--only", action="append", metavar="GROUP", help=f"one of: {', '.join(GROUPS)}; may be repeated")
-    parser.add_argument("--json", action="store_true", help="write what was found as JSON to stdout in place of the table")
+    parser.add_argument(
+        "--output",
+        metavar="PATH",
+        help="the machine profile to write (default: config/machines/local.yaml)",
+    )
+    parser.add_argument(
+        "--software",
+        metavar="PATH",
+        help="the software profile (default: config/software/millrace.yaml)",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="GROUP",
+        help=f"one of: {', '.join(GROUPS)}; may be repeated",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="write what was found as JSON to stdout in place of the table",
+    )
     # tests: one round that does almost nothing
     parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)
 
@@ -90,10 +107,16 @@ def run(args: argparse.Namespace) -> int:
     groups = _groups(args.only)
     machine_path = _target("--output", args.output, MACHINE)
     software_path = _target("--software", args.software, SOFTWARE)
-    machine_base = load_machine(next(path for path in (machine_path, MACHINE, TEMPLATE) if path.is_file()))
-    software_base = load_software(next(path for path in (software_path, SOFTWARE) if path.is_file()))
+    machine_base = load_machine(
+        next(path for path in (machine_path, MACHINE, TEMPLATE) if path.is_file())
+    )
+    software_base = load_software(
+        next(path for path in (software_path, SOFTWARE) if path.is_file())
+    )
     host = Host.here()
-    setting = Setting(host, QUICK_EFFORT if args.quick else 1.0, machine_base.named("os.idle_residency_us"))
+    setting = Setting(
+        host, QUICK_EFFORT if args.quick else 1.0, machine_base.named("os.idle_residency_us")
+    )
     before = Reading.now()
     try:
         with ProgressLine(len(groups)) as line:
@@ -102,23 +125,41 @@ def run(args: argparse.Namespace) -> int:
         raise RunFailed(f"the system refuses a probe: {error.strerror}") from error
     others = others_share(before, Reading.now())
     found = seen.constants
-    software = {path: one for path, one in found.items() if path.startswith(("cost.", "reference."))}
+    software = {
+        path: one for path, one in found.items() if path.startswith(("cost.", "reference."))
+    }
     machine = {path: one for path, one in found.items() if path not in software}
     files = {}
     if machine:
         files[machine_path] = _machine_file(machine_path.stem, machine_base, host, machine)
     if software:
-        files[software_path] = _software_file(software_path.stem, software_base, machine_base, software)
+        files[software_path] = _software_file(
+            software_path.stem, software_base, machine_base, software
+        )
     for path, data in files.items():
         write_whole(path, data)
     moved = _moved(host, machine_base, seen) if len(groups) < len(GROUPS) else None
-    kept = [path for path in load_machine(machine_path).constants if path not in machine] if machine else []
+    kept = (
+        [path for path in load_machine(machine_path).constants if path not in machine]
+        if machine
+        else []
+    )
     notices = [*_notices(host, seen, others, moved), *_of_another_cpu(machine_base, kept)]
     for notice in notices:
         print(f"millrace calibrate: {notice}", file=sys.stderr, flush=True)
     if args.json:
         states = {"visits": seen.visits, "left_out": seen.left_out}
-        say(json.dumps({"machine": _plain(machine), "software": _plain(software), **states, "notices": notices}, indent=2))
+        say(
+            json.dumps(
+                {
+                    "machine": _plain(machine),
+                    "software": _plain(software),
+                    **states,
+                    "notices": notices,
+                },
+                indent=2,
+            )
+        )
     else:
         say("\n".join([*_table(found), *(f"wrote {path}" for path in files)]))
     return 0
@@ -131,7 +172,9 @@ def _groups(only: list[str] | None) -> dict[str, Group]:
 
     for name in only or ():
         if name not in GROUPS:
-            raise UserError(f"--only must be one of {', '.join(GROUPS)}, not {name[:80]!r}{did_you_mean(name, GROUPS)}")
+            raise UserError(
+                f"--only must be one of {', '.join(GROUPS)}, not {name[:80]!r}{did_you_mean(name, GROUPS)}"
+            )
     known = {**probes.GROUPS, STEPS: software}
     return {name: known[name] for name in GROUPS if not only or name in only}
 
@@ -153,15 +196,21 @@ def _machine_file(name: str, base: Machine, host: Host, measured: Mapping[str, M
     from harness.machines.machine import load_machine
 
     model, source = _origin()
-    return checked(machine_profile(read(base.path), name, host, model, measured, source), name, load_machine)
+    return checked(
+        machine_profile(read(base.path), name, host, model, measured, source), name, load_machine
+    )
 
 
-def _software_file(name: str, base: Software, machine: Machine, measured: Mapping[str, Measured]) -> bytes:
+def _software_file(
+    name: str, base: Software, machine: Machine, measured: Mapping[str, Measured]
+) -> bytes:
     from harness.calibration.profile import checked, read, software_profile
     from harness.machines.software import load_software
 
     ipc = read(machine.path)["core"]["ipc"]
-    return checked(software_profile(read(base.path), name, ipc, measured, _origin()[1]), name, load_software)
+    return checked(
+        software_profile(read(base.path), name, ipc, measured, _origin()[1]), name, load_software
+    )
 
 
 def _origin() -> tuple[str, str]:
@@ -180,13 +229,19 @@ def _moved(host: Host, base: Machine, seen: Found) -> tuple[str, float, float] |
     from harness.calibration.state import alike, hand_off_constant
 
     constant = hand_off_constant(host)
-    if constant not in seen.constants or constant not in base.constants or base.constants[constant].tag != "measured":
+    if (
+        constant not in seen.constants
+        or constant not in base.constants
+        or base.constants[constant].tag != "measured"
+    ):
         return None
     before, now = base[constant], seen.constants[constant].value
     return None if alike(before, now) else (constant, before, now)
 
 
-def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, float] | None) -> Iterator[str]:
+def _notices(
+    host: Host, seen: Found, others: float, moved: tuple[str, float, float] | None
+) -> Iterator[str]:
     """Yield the notices that a reader needs to judge the numbers."""
     if len(host.cores) < 2:
         yield "one core may be used: what takes two (transfers, contention, waking another core) was left out"
@@ -224,11 +279,16 @@ def _of_another_cpu(base: Machine, kept: Sequence[str]) -> Iterator[str]:
 
 
 def _plain(found: Mapping[str, Measured]) -> dict[str, dict[str, float]]:
-    return {path: {"value": one.value, "low": one.low, "high": one.high} for path, one in found.items()}
+    return {
+        path: {"value": one.value, "low": one.low, "high": one.high} for path, one in found.items()
+    }
 
 
 def _table(found: Mapping[str, Measured]) -> list[str]:
     rows = [("constant", "median", "quartiles")]
-    rows += [(path, f"{one.value:.4g}", f"{one.low:.4g} .. {one.high:.4g}") for path, one in found.items()]
+    rows += [
+        (path, f"{one.value:.4g}", f"{one.low:.4g} .. {one.high:.4g}")
+        for path, one in found.items()
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [f"{path:<{widths[0]}}  {value:>{widths[1]}}  {span}" for path, value, span in rows]

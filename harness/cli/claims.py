@@ -34,11 +34,18 @@ KINDS = (".md", ".html", ".json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `claims`."""
-    parser.add_argument("claim", nargs="*", metavar="CLAIM-ID", help="claims to check (default: all)")
     parser.add_argument(
-        "--tables", default="results/tables", metavar="DIR", help="folder with the tables of experiments (default: %(default)s)"
+        "claim", nargs="*", metavar="CLAIM-ID", help="claims to check (default: all)"
     )
-    parser.add_argument("--paper", metavar="PAPER", help=f"claims of this paper only: {', '.join(PAPERS)}")
+    parser.add_argument(
+        "--tables",
+        default="results/tables",
+        metavar="DIR",
+        help="folder with the tables of experiments (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--paper", metavar="PAPER", help=f"claims of this paper only: {', '.join(PAPERS)}"
+    )
     parser.add_argument("--machine", metavar="NAME", help="results on this machine only")
     parser.add_argument(
         "-o",
@@ -50,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="list the claims and check nothing")
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 if a claim is not reproduced on a machine it is about"
+        "--strict",
+        action="store_true",
+        help="exit with 1 if a claim is not reproduced on a machine it is about",
     )
 
 
@@ -64,12 +73,18 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"--paper must be one of {', '.join(PAPERS)}, not {args.paper!r}{close}")
     for name in args.output:
         if name != "-" and Path(name).suffix not in KINDS:
-            raise UserError(f"-o must name a file ending in {', '.join(KINDS)}, or be -, not {name!r}")
+            raise UserError(
+                f"-o must name a file ending in {', '.join(KINDS)}, or be -, not {name!r}"
+            )
     claims = chosen(args.claim, args.paper)
     if args.list:
         from harness.claims.report import listing
 
-        for option, value in (("-o", args.output), ("--machine", args.machine), ("--strict", args.strict)):
+        for option, value in (
+            ("-o", args.output),
+            ("--machine", args.machine),
+            ("--strict", args.strict),
+        ):
             if value:
                 raise UserError(f"{option} is for claims that are checked; --list checks none")
         say(listing(claims))
@@ -79,14 +94,20 @@ def run(args: argparse.Namespace) -> int:
     from harness.claims.tables import read_tables
 
     tables = read_tables(Path(args.tables), experiments())
-    known = {venue.machine for venue in tables.venues()} | {name for claim in claims for name in claim.machines}
+    known = {venue.machine for venue in tables.venues()} | {
+        name for claim in claims for name in claim.machines
+    }
     if args.machine is not None and args.machine not in known:
-        raise UserError(f"--machine must be one of {', '.join(sorted(known))}, not {args.machine!r}")
+        raise UserError(
+            f"--machine must be one of {', '.join(sorted(known))}, not {args.machine!r}"
+        )
     results = evaluate(claims, tables, args.machine)
     if not results:
         raise UserError(f"--machine {args.machine}: none of these claims is checked on it alone")
     _write(results, args.output or ["-"])
-    failed = any(result.verdict is Verdict.NOT_REPRODUCED and not result.beside for result in results)
+    failed = any(
+        result.verdict is Verdict.NOT_REPRODUCED and not result.beside for result in results
+    )
     return 1 if args.strict and failed else 0
 
 

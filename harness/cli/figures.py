@@ -38,10 +38,27 @@ IN_RESULTS = ""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `figures`."""
-    parser.add_argument("target", nargs="*", metavar="TARGET", help="figures or files to make (default: all figures)")
-    parser.add_argument("--config", default="config/config.yaml", metavar="FILE", help="the profile (default: %(default)s)")
-    parser.add_argument("--cores", default="all", metavar="N", help="cores for jobs other than measuring (default: all)")
-    parser.add_argument("--dry-run", action="store_true", help="count what would be done, and say why")
+    parser.add_argument(
+        "target",
+        nargs="*",
+        metavar="TARGET",
+        help="figures or files to make (default: all figures)",
+    )
+    parser.add_argument(
+        "--config",
+        default="config/config.yaml",
+        metavar="FILE",
+        help="the profile (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--cores",
+        default="all",
+        metavar="N",
+        help="cores for jobs other than measuring (default: all)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="count what would be done, and say why"
+    )
     parser.add_argument(
         "--report",
         nargs="?",
@@ -66,11 +83,20 @@ def run(args: argparse.Namespace) -> int:
     missing = _missing(config, _made(config, targets))
     unusable = _unusable(config, _made(config, targets))
     wanted = [*_made(config, targets), *missing] if missing else targets
-    if args.cores != "all" and not (args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0):
+    if args.cores != "all" and not (
+        args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0
+    ):
         raise UserError(f"--cores must be a whole number of 1 or more, or all, not {args.cores!r}")
     if report is not None and Path(report).suffix not in (".html", ".zip"):
         raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
-    common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
+    common = [
+        "--snakefile",
+        str(ROOT / "Snakefile"),
+        "--configfile",
+        args.config,
+        "--cores",
+        args.cores,
+    ]
     # profiles/default explains the next two lines
     common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]
     common += ["--max-checksum-file-size", "32MB"]
@@ -133,7 +159,9 @@ def _claims_files(config: Config) -> list[str]:
 
 
 def _made(config: Config, targets: list[str]) -> list[str]:
-    return targets or [file for name in config.drawn for file in _figure_files(config, name)] + _claims_files(config)
+    return targets or [
+        file for name in config.drawn for file in _figure_files(config, name)
+    ] + _claims_files(config)
 
 
 def _missing(config: Config, targets: list[str]) -> list[str]:
@@ -147,7 +175,11 @@ def _missing(config: Config, targets: list[str]) -> list[str]:
         + [f"{config.tables(experiment.name)}/{table}.parquet" for table in TABLES]
         for experiment in _shown(config, targets)
     ]
-    needed += [[config.bench(name)] for name in config.benches if set(targets) & set(_figure_files(config, name))]
+    needed += [
+        [config.bench(name)]
+        for name in config.benches
+        if set(targets) & set(_figure_files(config, name))
+    ]
     return [file for files in needed for file in files if not Path(file).exists()]
 
 
@@ -157,7 +189,11 @@ def _shown(config: Config, targets: list[str]) -> list[Experiment]:
 
     claims = set(experiments()) if set(targets) & set(_claims_files(config)) else set()
     made = set(targets)
-    return [each for each in config.experiments if each.name in claims or made & set(_figure_files(config, each.name))]
+    return [
+        each
+        for each in config.experiments
+        if each.name in claims or made & set(_figure_files(config, each.name))
+    ]
 
 
 def _unusable(config: Config, targets: list[str]) -> list[str]:

@@ -110,7 +110,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REV|DIR|RESULTS",
         help="what is in question (default: the current directory); files if --base is files, and may be repeated then",
     )
-    sides.add_argument("--suite", metavar="FILE", help="what to measure (default: the project's config/gate/default.yaml)")
+    sides.add_argument(
+        "--suite",
+        metavar="FILE",
+        help="what to measure (default: the project's config/gate/default.yaml)",
+    )
     sides.add_argument(
         "--build",
         action="append",
@@ -118,7 +122,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="before -- COMMAND, which is then timed in place of a suite: how to build a tree; may be repeated (default: not)",
     )
     sides.add_argument(
-        "--allow-other-host", action="store_true", help="compare files of different hosts; a note says how they differ"
+        "--allow-other-host",
+        action="store_true",
+        help="compare files of different hosts; a note says how they differ",
     )
     sides.add_argument(
         "--allow-shared-code",
@@ -165,11 +171,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seed of the order of processes (default: drawn anew; reports tell it)",
     )
     outputs = parser.add_argument_group("reports (- is stdout, in place of the table)")
-    outputs.add_argument("--only-changed", action="store_true", help="tables without the cells that are ok")
-    outputs.add_argument("--json", metavar="PATH|-", help="all samples and decisions; pytest-benchmark can read it too")
-    outputs.add_argument("--markdown", metavar="PATH|-", help="for a comment; also goes to $GITHUB_STEP_SUMMARY if that is set")
+    outputs.add_argument(
+        "--only-changed", action="store_true", help="tables without the cells that are ok"
+    )
+    outputs.add_argument(
+        "--json",
+        metavar="PATH|-",
+        help="all samples and decisions; pytest-benchmark can read it too",
+    )
+    outputs.add_argument(
+        "--markdown",
+        metavar="PATH|-",
+        help="for a comment; also goes to $GITHUB_STEP_SUMMARY if that is set",
+    )
     outputs.add_argument("--csv", metavar="PATH|-", help="raw numbers, one row a cell")
-    outputs.add_argument("--junitxml", metavar="PATH|-", help="a test case a cell; a regression is a failure")
+    outputs.add_argument(
+        "--junitxml", metavar="PATH|-", help="a test case a cell; a regression is a failure"
+    )
 
 
 def factor(text: str) -> float:
@@ -186,9 +204,17 @@ def pairs(text: str) -> int | str:
     """Parse `auto` or an even number."""
     if text == "auto":
         return text
-    if text.isascii() and text.isdigit() and len(text) <= 9 and 2 <= int(text) <= MOST_PAIRS and int(text) % 2 == 0:
+    if (
+        text.isascii()
+        and text.isdigit()
+        and len(text) <= 9
+        and 2 <= int(text) <= MOST_PAIRS
+        and int(text) % 2 == 0
+    ):
         return int(text)
-    raise argparse.ArgumentTypeError(f"must be auto, or an even number from 2 to {MOST_PAIRS}, not {shown(text)}")
+    raise argparse.ArgumentTypeError(
+        f"must be auto, or an even number from 2 to {MOST_PAIRS}, not {shown(text)}"
+    )
 
 
 def _number(text: str, above: float, most: float, rule: str) -> float:
@@ -223,7 +249,10 @@ def _run(args: argparse.Namespace) -> int:
 
     check_outputs(args)
     inconclusive = POLICIES[args.inconclusive]
-    options: dict[str, Any] = {"inconclusive": args.inconclusive, "allow_other_host": args.allow_other_host}
+    options: dict[str, Any] = {
+        "inconclusive": args.inconclusive,
+        "allow_other_host": args.allow_other_host,
+    }
     try:
         comparison = _compare_files(args) if _are_files(args) else _measure(args, options)
     except Interrupted as stopped:
@@ -238,7 +267,9 @@ def _are_files(args: argparse.Namespace) -> bool:
     """True if both sides are files of results. Raises UserError for a mixture, NoBase for a base
     file that is missing."""
     sides = {"--base": args.base, "--head": args.head or ["."]}
-    kinds = {option: {_holds(Path.is_file, text) for text in texts} for option, texts in sides.items()}
+    kinds = {
+        option: {_holds(Path.is_file, text) for text in texts} for option, texts in sides.items()
+    }
     for option, texts in sides.items():
         for text in texts:
             if text.endswith(FILES) and not _holds(Path.exists, text):
@@ -249,10 +280,14 @@ def _are_files(args: argparse.Namespace) -> bool:
                 f"{option} must be files of results only, or one revision or directory, not both: {', '.join(texts)}"
             )
         if kinds[option] == {False} and len(texts) > 1:
-            raise UserError(f"{option} must be one revision or directory, not {len(texts)}: {', '.join(texts)}")
+            raise UserError(
+                f"{option} must be one revision or directory, not {len(texts)}: {', '.join(texts)}"
+            )
     if kinds["--base"] != kinds["--head"]:
         files, other = ("--base", "--head") if True in kinds["--base"] else ("--head", "--base")
-        raise UserError(f"{other} must be files of results too, since {files} is: not {shown(sides[other][0])}")
+        raise UserError(
+            f"{other} must be files of results too, since {files} is: not {shown(sides[other][0])}"
+        )
     return True in kinds["--base"]
 
 
@@ -268,9 +303,13 @@ def _holds(question: Callable[[Path], bool], text: str) -> bool:
 def _compare_files(args: argparse.Namespace) -> Comparison:
     from harness.gate.results.compare_files import compare_files
 
-    given = [option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, "auto")]
+    given = [
+        option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, "auto")
+    ]
     if given:
-        raise UserError(f"{given[0]} is for measuring, and files of results are measured already: leave it out")
+        raise UserError(
+            f"{given[0]} is for measuring, and files of results are measured already: leave it out"
+        )
     terms = {"factor": args.factor or FACTOR, "alpha": args.alpha or ALPHA}
     return compare_files(args.base, args.head, **terms, allow_other_host=args.allow_other_host)
 
@@ -280,10 +319,14 @@ def _suite(args: argparse.Namespace) -> Suite:
 
     if args.command is None:
         if args.build:
-            raise UserError("--build is for -- COMMAND: a suite says itself how to build (key build)")
+            raise UserError(
+                "--build is for -- COMMAND: a suite says itself how to build (key build)"
+            )
         return load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
     if args.suite:
-        raise UserError("--suite and -- COMMAND do not go together: a suite can time a command (key time)")
+        raise UserError(
+            "--suite and -- COMMAND do not go together: a suite can time a command (key time)"
+        )
     if not args.command or not args.command[0]:
         raise UserError("-- must be followed by a command")
     return suite_of_command(args.command, [_split(text) for text in args.build or ()])
@@ -293,7 +336,9 @@ def _split(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:  # a quotation that does not end
-        raise UserError(f"--build must be words as a shell would read them ({error}), not {shown(text)}") from error
+        raise UserError(
+            f"--build must be words as a shell would read them ({error}), not {shown(text)}"
+        ) from error
     if not words:
         raise UserError("--build must not be empty")
     return words

@@ -40,13 +40,27 @@ DEFAULT_FIGURES = ("figures/gate_trend.png", "figures/gate_trend.svg")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add a parser for each command; its function is `args.action`."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    adding = commands.add_parser("add", help="keep verdicts", description="Keep verdicts. One that is there already stays one.")
+    adding = commands.add_parser(
+        "add",
+        help="keep verdicts",
+        description="Keep verdicts. One that is there already stays one.",
+    )
     adding.set_defaults(action=add)
-    adding.add_argument("verdict", nargs="+", metavar="VERDICT.json", help="what `millrace gate --json FILE` wrote")
-    showing = commands.add_parser("show", help="a table of the cells", description="The cells: latest result, level, changes.")
+    adding.add_argument(
+        "verdict", nargs="+", metavar="VERDICT.json", help="what `millrace gate --json FILE` wrote"
+    )
+    showing = commands.add_parser(
+        "show", help="a table of the cells", description="The cells: latest result, level, changes."
+    )
     showing.set_defaults(action=show)
-    showing.add_argument("--json", metavar="PATH|-", help="as JSON: to PATH, or with - to stdout in place of the table")
-    plotting = commands.add_parser("plot", help="draw the trends", description="A panel a cell, a colour a host.")
+    showing.add_argument(
+        "--json",
+        metavar="PATH|-",
+        help="as JSON: to PATH, or with - to stdout in place of the table",
+    )
+    plotting = commands.add_parser(
+        "plot", help="draw the trends", description="A panel a cell, a colour a host."
+    )
     plotting.set_defaults(action=plot)
     plotting.add_argument(
         "-o",
@@ -57,13 +71,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for command in (adding, showing, plotting):
         command.add_argument(
-            "--history", default=DEFAULT_HISTORY, metavar="DIR", help="the folder of the history (default: %(default)s)"
+            "--history",
+            default=DEFAULT_HISTORY,
+            metavar="DIR",
+            help="the folder of the history (default: %(default)s)",
         )
     for command in (showing, plotting):
-        command.add_argument("--cell", action="append", metavar="NAME", help="this cell only; may be repeated")
-        command.add_argument("--host", metavar="TEXT", help="only hosts whose key, as `show` prints it, contains TEXT")
         command.add_argument(
-            "--join-hosts", action="store_true", help="one series a cell, whatever it was measured on; every line says so"
+            "--cell", action="append", metavar="NAME", help="this cell only; may be repeated"
+        )
+        command.add_argument(
+            "--host",
+            metavar="TEXT",
+            help="only hosts whose key, as `show` prints it, contains TEXT",
+        )
+        command.add_argument(
+            "--join-hosts",
+            action="store_true",
+            help="one series a cell, whatever it was measured on; every line says so",
         )
 
 
@@ -88,7 +113,11 @@ def add(args: argparse.Namespace) -> int:
     for path, comparison in zip(args.verdict, comparisons, strict=True):
         kept = store.add(comparison, Path(args.history))
         told = f"kept as {kept}" if kept else f"is in {args.history} already"
-        nameless = "" if host_key(comparison.head.host) != UNKNOWN else "; it tells no host: keep those of several hosts apart"
+        nameless = (
+            ""
+            if host_key(comparison.head.host) != UNKNOWN
+            else "; it tells no host: keep those of several hosts apart"
+        )
         say(f"{path}: {told}{nameless}")
     return 0
 
@@ -118,7 +147,9 @@ def plot(args: argparse.Namespace) -> int:
     paths = [Path(name) for name in args.output or DEFAULT_FIGURES]
     for path in paths:
         if path.suffix.removeprefix(".") not in KINDS:
-            raise UserError(f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not {str(path)!r}")
+            raise UserError(
+                f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not {str(path)!r}"
+            )
     found = _series(args)
     from harness.plots import gate_trend, style
 
@@ -148,4 +179,6 @@ def _series(args: argparse.Namespace) -> list[Series]:
 def _known(option: str, value: str, known: Iterable[str], is_known: bool) -> None:
     if not is_known:
         names = sorted(set(known))
-        raise UserError(f"{option} {value!r} is not in the history{did_you_mean(value, names)}; it has: {'; '.join(names)}")
+        raise UserError(
+            f"{option} {value!r} is not in the history{did_you_mean(value, names)}; it has: {'; '.join(names)}"
+        )

@@ -37,12 +37,19 @@ def check_outputs(args: argparse.Namespace) -> None:
             check_writable(option, path)
         place = path if path == "-" else str(Path(path).resolve())
         if place in taken:
-            raise UserError(f"{option} must name a place of its own: {path!r} is that of {taken[place]}")
+            raise UserError(
+                f"{option} must name a place of its own: {path!r} is that of {taken[place]}"
+            )
         taken[place] = option
 
 
 def write_outputs(
-    args: argparse.Namespace, comparison: Comparison, code: int, inconclusive: Exit, options: Mapping[str, Any], finished: bool
+    args: argparse.Namespace,
+    comparison: Comparison,
+    code: int,
+    inconclusive: Exit,
+    options: Mapping[str, Any],
+    finished: bool,
 ) -> bool:
     """Write all reports that were asked for. Return True if all could be written; problems are
     printed, and the other reports are written."""
@@ -68,7 +75,9 @@ def write_outputs(
 
 def wants_colour() -> bool:
     """True on a terminal with colours, unless NO_COLOR is set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 def _written(files: list[tuple[str, Callable[[], str]]]) -> Iterator[str]:
@@ -93,7 +102,9 @@ def _summarised(form: Callable[[], str]) -> Iterator[str]:
     path = os.environ.get(STEP_SUMMARY)
     if path:
         try:
-            with os.fdopen(open_for_writing(path, os.O_CREAT | os.O_APPEND), "a", encoding="utf-8") as file:
+            with os.fdopen(
+                open_for_writing(path, os.O_CREAT | os.O_APPEND), "a", encoding="utf-8"
+            ) as file:
                 file.write(form() + "\n")
         except OSError as error:
             yield f"cannot write {path} (${STEP_SUMMARY}): {error.strerror}"

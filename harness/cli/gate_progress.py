@@ -26,7 +26,12 @@ class GateProgress:
     def __enter__(self) -> GateProgress:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._overwrite("")
 
     def __call__(self, blocks: int, left_s: float, states: Mapping[str, Verdict]) -> None:
@@ -57,6 +62,8 @@ def _left(left_s: float) -> str:
 
 def _standing(states: Mapping[str, Verdict]) -> str:
     """Return `3 of 8 cells decided: 2 ok, 1 regressed`."""
-    counts = Counter(str(verdict) for verdict in states.values() if verdict is not Verdict.INCONCLUSIVE)
+    counts = Counter(
+        str(verdict) for verdict in states.values() if verdict is not Verdict.INCONCLUSIVE
+    )
     told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
     return f"{counts.total()} of {len(states)} cells decided{': ' + told if told else ''}"

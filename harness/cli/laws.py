@@ -118,14 +118,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_bench_options(benching, again=True)
-    benching.add_argument("--scenarios", metavar="FILE", help="your own (YAML or JSON) in place of the library")
+    benching.add_argument(
+        "--scenarios", metavar="FILE", help="your own (YAML or JSON) in place of the library"
+    )
     benching.add_argument(
         "--simulator",
         type=whole(1, MAX_EVERY),
         metavar="N",
         help="with --multilevel: N scenarios of the library, or as many as fit it, on the simulator in place of surfaces",
     )
-    listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
+    listing = commands.add_parser(
+        "list", help="every law with its settings", description="Every law with its settings."
+    )
     listing.set_defaults(action=list_laws)
     replaying = commands.add_parser(
         "replay",
@@ -139,10 +143,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     of = "replay_{}".format  # the same options before the command belong to the bench
     replaying.add_argument("--law", dest=of("law"), required=True, metavar="NAME", help=both)
     replaying.add_argument(
-        "--multilevel", dest=of("multilevel"), action="store_true", help="refuse a trace that is not multi-level"
+        "--multilevel",
+        dest=of("multilevel"),
+        action="store_true",
+        help="refuse a trace that is not multi-level",
     )
     replaying.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the law; may be repeated (see list)"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the law; may be repeated (see list)",
     )
     replaying.add_argument(
         "--json",
@@ -163,20 +174,56 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
     def add(option: str, default: object = None, **how: Any) -> None:
         parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
 
-    add("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
-    add("--multilevel", False, action="store_true", help="laws that place queues, too (docs/laws-bench.md)")
+    add(
+        "--law",
+        action="append",
+        metavar="NAME",
+        help="this law only; may be repeated (default: all)",
+    )
+    add(
+        "--multilevel",
+        False,
+        action="store_true",
+        help="laws that place queues, too (docs/laws-bench.md)",
+    )
     add(
         "--replicas",
         False,
         action="store_true",
         help="laws that choose replicas in place of those for threads (docs/laws-bench.md)",
     )
-    add("--paced", False, action="store_true", help="a paced source and a bound on latency, with the fewest threads")
-    add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
-    add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="one in N scenarios of the library (default: all)")
-    add("--held-out", False, action="store_true", help="only scenarios of kinds on which no number of our laws was chosen")
+    add(
+        "--paced",
+        False,
+        action="store_true",
+        help="a paced source and a bound on latency, with the fewest threads",
+    )
+    add(
+        "--jobs",
+        None,
+        type=whole(1, MAX_JOBS),
+        metavar="N",
+        help="processes (default: one for each CPU allowed)",
+    )
+    add(
+        "--every",
+        1,
+        type=whole(1, MAX_EVERY),
+        metavar="N",
+        help="one in N scenarios of the library (default: all)",
+    )
+    add(
+        "--held-out",
+        False,
+        action="store_true",
+        help="only scenarios of kinds on which no number of our laws was chosen",
+    )
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
-    add("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
+    add(
+        "--table",
+        metavar="PATH",
+        help="write a row a law and scenario to PATH (Parquet), for the figure",
+    )
     add(
         "--json",
         metavar="PATH|-",
@@ -191,7 +238,9 @@ def run(args: argparse.Namespace) -> int:
         _add_bench_options(plain)
         for option, default in vars(plain.parse_args([])).items():
             if option != "action" and getattr(args, option) != default:
-                raise UserError(f"--{option} before the command is for bench only: write options of a command behind it")
+                raise UserError(
+                    f"--{option} before the command is for bench only: write options of a command behind it"
+                )
     return args.action(args)
 
 
@@ -215,11 +264,19 @@ def bench(args: argparse.Namespace) -> int:
 
         chosen, options = _on_the_simulator(args, bench, chosen), {"rows_of": rows_of}
     with _countdown(len(laws) * len(chosen)) as line:
-        rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios"), args.jobs, **options)
+        rows = run_bench(
+            laws,
+            chosen,
+            lambda done, _: line.reached(done, "laws and scenarios"),
+            args.jobs,
+            **options,
+        )
     return _tell(args, rows)
 
 
-def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario]) -> list[Scenario]:
+def _on_the_simulator(
+    args: argparse.Namespace, bench: str, drawn: list[Scenario]
+) -> list[Scenario]:
     """Return as many of the scenarios as asked for that fit the simulator."""
     from harness.bench.queues.simulated import FIT, simulable
 
@@ -229,7 +286,9 @@ def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario
         raise UserError("--simulator takes scenarios of the library, not --scenarios")
     chosen = simulable(drawn, args.simulator)
     if not chosen:
-        raise UserError(f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} there is none")
+        raise UserError(
+            f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} there is none"
+        )
     if len(chosen) < args.simulator:
         notice = f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not {args.simulator}"
         print(f"millrace laws: {notice}", file=sys.stderr, flush=True)
@@ -241,7 +300,9 @@ def _bench_of(args: argparse.Namespace) -> str:
     benches = {"multilevel": "queues", "replicas": "replicas", "paced": "paced"}
     given = [option for option in benches if getattr(args, option)]
     if len(given) > 1:
-        raise UserError(f"{' and '.join(f'--{each}' for each in given)} are two benches: give one of them")
+        raise UserError(
+            f"{' and '.join(f'--{each}' for each in given)} are two benches: give one of them"
+        )
     return benches[given[0]] if given else "threads"
 
 
@@ -252,7 +313,11 @@ def _countdown(pairs: int) -> Countdown:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    outputs = {option: path for option in ("report", "table", "json") if (path := getattr(args, option)) not in (None, "-")}
+    outputs = {
+        option: path
+        for option in ("report", "table", "json")
+        if (path := getattr(args, option)) not in (None, "-")
+    }
     for option, path in outputs.items():
         check_writable(f"--{option}", path)
 
@@ -286,12 +351,16 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
 
     path = args.scenarios
     if args.every != 1:
-        raise UserError(f"--every is for the library, not for --scenarios, of which all are taken: {args.every}")
+        raise UserError(
+            f"--every is for the library, not for --scenarios, of which all are taken: {args.every}"
+        )
     text = _text_of(path)
     try:
         document = _json_or_none(text) or load_yaml(text)
     except (yaml.YAMLError, ValueError, UserError) as error:
-        raise UserError(f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
+        raise UserError(
+            f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}"
+        ) from None
     try:
         return own(bench, document)
     except UserError as error:
@@ -329,7 +398,10 @@ def law_as_text(law: type[Law], default: bool) -> str:
         if isinstance(setting.default, bool):
             default, allowed = str(setting.default).lower(), "true, false"
         else:
-            default, allowed = f"{setting.default:g}", f"{'>' if setting.above_low else ''}{setting.low:g} .. {setting.high:g}"
+            default, allowed = (
+                f"{setting.default:g}",
+                f"{'>' if setting.above_low else ''}{setting.low:g} .. {setting.high:g}",
+            )
         rows.append((setting.name, default, setting.unit or "-", allowed, setting.meaning))
     return "\n  ".join([title, *(_table(rows) if len(rows) > 1 else ["no settings"])])
 
@@ -346,7 +418,9 @@ def replay_trace(args: argparse.Namespace) -> int:
         law_class(law, Decides.QUEUES if args.replay_multilevel else Decides.THREADS)
     trace = parse_trace(_text_of(args.trace))
     if args.replay_multilevel and trace.decides is not Decides.QUEUES:
-        raise UserError("--multilevel: the trace must have the key 'ports', or be the record of a run of such a law")
+        raise UserError(
+            "--multilevel: the trace must have the key 'ports', or be the record of a run of such a law"
+        )
     decisions = replay(law, trace, settings)
     document = json.dumps(answer(law, decisions))
     if path == "-":
@@ -355,7 +429,9 @@ def replay_trace(args: argparse.Namespace) -> int:
     layout = trace.layout if trace.decides is Decides.QUEUES else None
     replicated = trace.decides is Decides.REPLICAS
     more = ("queues",) if layout else ("replicas",) if replicated else ()
-    rows = [("sample", "tuples/s", "level", *more, "state", *(("ports",) if layout else ()), "reason")]
+    rows = [
+        ("sample", "tuples/s", "level", *more, "state", *(("ports",) if layout else ()), "reason")
+    ]
     for i, (reading, decision) in enumerate(zip(trace.readings, decisions, strict=True)):
         count = (
             (str(len(decision.queued)),)
@@ -385,7 +461,10 @@ def _text_of(path: str) -> str:
 def _table(rows: list[tuple[str, ...]], right: int = 0) -> list[str]:
     """Return the lines of a table; its first `right` columns are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(_cell(row, i, widths[i], i < right) for i in range(len(row))).rstrip() for row in rows]
+    return [
+        "  ".join(_cell(row, i, widths[i], i < right) for i in range(len(row))).rstrip()
+        for row in rows
+    ]
 
 
 def _cell(row: tuple[str, ...], column: int, width: int, right: bool) -> str:

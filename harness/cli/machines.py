@@ -32,14 +32,27 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `machines`."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a machine, or a file with one; default: all, a line each")
-    parser.add_argument("--software", action="store_true", help="runtimes and what their steps cost, in place of machines")
-    parser.add_argument("--json", action="store_true", help="write JSON: an array, or with NAME an object")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="a machine, or a file with one; default: all, a line each",
+    )
+    parser.add_argument(
+        "--software",
+        action="store_true",
+        help="runtimes and what their steps cost, in place of machines",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="write JSON: an array, or with NAME an object"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the listing."""
-    load, names = (load_software, software_names()) if args.software else (load_machine, machine_names())
+    load, names = (
+        (load_software, software_names()) if args.software else (load_machine, machine_names())
+    )
     if args.name is not None:
         profile = load(args.name)
         say(_json(as_data(profile, constants=True)) if args.json else as_text(profile))
@@ -69,7 +82,10 @@ def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
                 )
             )
         else:
-            how = [str(_whole(profile[f"how.{key}"] or "by model")) for key in ("finds_work", "batch", "queue_capacity")]
+            how = [
+                str(_whole(profile[f"how.{key}"] or "by model"))
+                for key in ("finds_work", "batch", "queue_capacity")
+            ]
             rows.append((profile.name, *how, *tags, profile.title))
     return "\n".join(_aligned(rows))
 
@@ -78,18 +94,37 @@ def as_text(profile: Machine | Software) -> str:
     """Return one profile as text: its title and shape, then a table of its constants."""
     head = [f"{profile.name}: {profile.title}"]
     if isinstance(profile, Machine):
-        head.append(f"{_shape(profile)} (sockets × chips × cores × SMT): {profile.cpus} CPUs, {_clock(profile)}")
+        head.append(
+            f"{_shape(profile)} (sockets × chips × cores × SMT): {profile.cpus} CPUs, {_clock(profile)}"
+        )
     head.append(
         f"{', '.join(f'{count} {tag}' for tag, count in _tags(profile).items())}; {profile.path}, digest {profile.digest}"
     )
     if profile.get("notes"):
         head.append(profile["notes"])
-    plain = [(path, str(_whole(value)), _unit(profile, path)) for path, value in profile.plain.items() if "." in path]
+    plain = [
+        (path, str(_whole(value)), _unit(profile, path))
+        for path, value in profile.plain.items()
+        if "." in path
+    ]
     rows = [("constant", "value", "unit", "tag", "range", "source")]
     for path, constant in profile.constants.items():
-        span = "" if constant.low is None or constant.high is None else f"{constant.low:g} .. {constant.high:g}"
+        span = (
+            ""
+            if constant.low is None or constant.high is None
+            else f"{constant.low:g} .. {constant.high:g}"
+        )
         star = "*" if path in profile.sweep else ""
-        rows.append((f"{path}{star}", f"{constant.value:g}", _unit(profile, path), constant.tag, span, constant.source))
+        rows.append(
+            (
+                f"{path}{star}",
+                f"{constant.value:g}",
+                _unit(profile, path),
+                constant.tag,
+                span,
+                constant.source,
+            )
+        )
     return "\n".join([*head, "", *_aligned(plain), "", *_aligned(rows)])
 
 
@@ -123,14 +158,20 @@ def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
 
 
 def _shape(machine: Machine) -> str:
-    shape = f"{machine.sockets} × {machine.chips_per_socket} × {machine.cores_per_chip} × {machine.smt}"
+    shape = (
+        f"{machine.sockets} × {machine.chips_per_socket} × {machine.cores_per_chip} × {machine.smt}"
+    )
     return f"{shape}, {machine.disabled_cores} off" if machine.disabled_cores else shape
 
 
 def _clock(machine: Machine) -> str:
     """Return the range of clocks, from all cores busy to one."""
     clocks = machine.table("core.clock_ghz").values()
-    return f"{min(clocks):g} .. {max(clocks):g} GHz" if len(set(clocks)) > 1 else f"{max(clocks):g} GHz"
+    return (
+        f"{min(clocks):g} .. {max(clocks):g} GHz"
+        if len(set(clocks)) > 1
+        else f"{max(clocks):g} GHz"
+    )
 
 
 def _tags(profile: Profile) -> Counter[str]:
@@ -159,4 +200,7 @@ def _json(data: object) -> str:
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -49,25 +49,43 @@ OPTIONS: dict[str, Option] = {
     "elastic": Option("no", "", "", "a law changes the threads while tuples flow"),
     "policy": Option(DEFAULT_POLICY, "", "see below", "which co-routine goes on next"),
     "quantum": Option(f"{QUANTUM_MS:g}", "ms", "above 0", "after which one that runs is preempted"),
-    "replicas": Option("1", "replicas", f"1 .. {MAX_REPLICAS}", "of each operator that may have some"),
-    "queued": Option("all", "ports", "all, none, 7, 30%, names", "which scheduled ports have queues"),
+    "replicas": Option(
+        "1", "replicas", f"1 .. {MAX_REPLICAS}", "of each operator that may have some"
+    ),
+    "queued": Option(
+        "all", "ports", "all, none, 7, 30%, names", "which scheduled ports have queues"
+    ),
     "law": Option(DEFAULT_LAW, "", "millrace laws", "the control law; makes the threads elastic"),
     "law_set": Option("the law's own", "", "NAME=VALUE", "a setting of the law"),
-    "min_threads": Option("least of the graph", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
-    "max_threads": Option(f"one a usable CPU ({usable_cpus()})", "threads", f"1 .. {MAX_THREADS}", "its highest"),
+    "min_threads": Option(
+        "least of the graph", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"
+    ),
+    "max_threads": Option(
+        f"one a usable CPU ({usable_cpus()})", "threads", f"1 .. {MAX_THREADS}", "its highest"
+    ),
 }
 """Options by their names in `millrace run`."""
 
 OF_MODEL = {
-    ("multilevel", "threads"): {"default": "the least", "meaning": "scheduler threads to begin with"},
-    ("coroutine", "threads"): {"meaning": "threads that resume co-routines, if elastic to begin with"},
+    ("multilevel", "threads"): {
+        "default": "the least",
+        "meaning": "scheduler threads to begin with",
+    },
+    ("coroutine", "threads"): {
+        "meaning": "threads that resume co-routines, if elastic to begin with"
+    },
     ("coroutine", "elastic"): {"meaning": "a law changes threads and replicas while tuples flow"},
     ("coroutine", "replicas"): {"meaning": "of each that may have some, if elastic to begin with"},
     ("coroutine", "law"): {"meaning": "the control law; makes threads and replicas elastic"},
 }
 """Descriptions that differ for a model, by model and option."""
 
-OPTION_OF = {"quantum_ms": "quantum", "law_settings": "law_set", "minimum": "min_threads", "maximum": "max_threads"}
+OPTION_OF = {
+    "quantum_ms": "quantum",
+    "law_settings": "law_set",
+    "minimum": "min_threads",
+    "maximum": "max_threads",
+}
 """Option of a model's field that has another name."""
 
 
@@ -92,9 +110,14 @@ def as_text() -> str:
                 told = OPTIONS[option]._replace(**OF_MODEL.get((name, option), {}))
                 rows.append((f"--{option.replace('_', '-')}", *told))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         summary = (inspect.getdoc(model) or "").partition("\n")[0]
-        parts.append("\n  ".join([f"{name}: {summary}", *(lines if len(rows) > 1 else ["no options"])]))
+        parts.append(
+            "\n  ".join([f"{name}: {summary}", *(lines if len(rows) > 1 else ["no options"])])
+        )
     width = max(map(len, policies()))
     lines = [f"  {name.ljust(width)}  {meaning}" for name, meaning in policies().items()]
     lines.append(

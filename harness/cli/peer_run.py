@@ -36,7 +36,9 @@ def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
     peer = find_peer(args.peer)
     for option in OURS:
         if getattr(args, option) != getattr(defaults, option):
-            raise UserError(f"--{option.replace('_', '-')} applies to our own runtime, not to peer {peer.name}")
+            raise UserError(
+                f"--{option.replace('_', '-')} applies to our own runtime, not to peer {peer.name}"
+            )
     subject = find_subject(args.topology, parse_settings(args.set), args.seed)
     run = run_of(
         subject.topology,

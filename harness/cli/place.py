@@ -21,7 +21,10 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
     """
     told = "local, its threads" if default == LOCAL else "that of the experiment"
     parser.add_argument(
-        "--machine", default=default, metavar="NAME", help=f"where to run: local, or a simulated machine (default: {told})"
+        "--machine",
+        default=default,
+        metavar="NAME",
+        help=f"where to run: local, or a simulated machine (default: {told})",
     )
     parser.add_argument(
         "--cpus",
@@ -29,9 +32,14 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
         metavar="N",
         help="simulated machines only: use the first N CPUs; cores come first, then their further hardware threads",
     )
-    parser.add_argument("--simulated", action="store_true", help="simulate the machine, even if it is local")
     parser.add_argument(
-        "--software", default="", metavar="NAME", help=f"the runtime whose costs are simulated (default: {DEFAULT_SOFTWARE})"
+        "--simulated", action="store_true", help="simulate the machine, even if it is local"
+    )
+    parser.add_argument(
+        "--software",
+        default="",
+        metavar="NAME",
+        help=f"the runtime whose costs are simulated (default: {DEFAULT_SOFTWARE})",
     )
     parser.add_argument(
         "--set-constant",

@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from harness.plots import FIGURES
 
     parser.add_argument("figure", metavar="FIGURE", help=f"one of: {', '.join(FIGURES)}")
-    parser.add_argument("--tables", required=True, metavar="DIR", help="folder with the tables (NAME.parquet)")
+    parser.add_argument(
+        "--tables", required=True, metavar="DIR", help="folder with the tables (NAME.parquet)"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -46,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     paths = [Path(name) for name in args.output]
     for path in paths:
         if path.suffix.removeprefix(".") not in KINDS:
-            raise UserError(f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not {str(path)!r}")
+            raise UserError(
+                f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not {str(path)!r}"
+            )
     from harness.plots.draw import draw
 
     draw(args.figure, Path(args.tables), paths)

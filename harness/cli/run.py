@@ -129,7 +129,12 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     """Describe a run; `required`: whether it has to be said which topology. `run_asked` reads what was given."""
     add_topology_argument(parser, required)
     add_settings_argument(parser)
-    parser.add_argument("--model", default=DEFAULT_MODEL, choices=list(MODELS), help="threading model (default: %(default)s)")
+    parser.add_argument(
+        "--model",
+        default=DEFAULT_MODEL,
+        choices=list(MODELS),
+        help="threading model (default: %(default)s)",
+    )
     parser.add_argument(
         "--threads",
         type=whole(1, MAX_THREADS),
@@ -219,7 +224,11 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default: {DEFAULT_LAW})",
     )
     parser.add_argument(
-        "--law-set", action="append", default=[], metavar="NAME=VALUE", help="set a setting of the law; may be repeated"
+        "--law-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a setting of the law; may be repeated",
     )
     parser.add_argument(
         "--period",
@@ -229,7 +238,10 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
         "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
         f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {QUANTA} quanta)",
     )
-    for end, default in (("min", "the least that the graph allows"), ("max", "one for each CPU that can be kept busy")):
+    for end, default in (
+        ("min", "the least that the graph allows"),
+        ("max", "one for each CPU that can be kept busy"),
+    ):
         parser.add_argument(
             f"--{end}-threads",
             type=whole(1, MAX_THREADS),
@@ -252,7 +264,9 @@ def run(args: argparse.Namespace) -> int:
     records: list[dict[str, Any]] = []
     try:
         with ProgressLine(args.repeats, args.log) as line:
-            for record in run_block({asked.arm: asked}, args.repeats, args.seed, line.show, line.notify):
+            for record in run_block(
+                {asked.arm: asked}, args.repeats, args.seed, line.show, line.notify
+            ):
                 records.append(record)
                 line.clear()
                 told = (
@@ -278,7 +292,9 @@ def _keep(path: str | None, records: Sequence[dict[str, Any]]) -> None:
         from harness.measurement.records import write_records
 
         write_records(path, records)
-    lines = conclusion(records) + ([] if path is None else [f"wrote {len(records)} record(s) to {path}"])
+    lines = conclusion(records) + (
+        [] if path is None else [f"wrote {len(records)} record(s) to {path}"]
+    )
     if lines:
         say("\n".join(lines))
 
@@ -321,7 +337,12 @@ def run_asked(args: argparse.Namespace) -> Run:
     graph = subject.graph or build_subject(run)[0]
     if args.max_threads is None and getattr(run.model, "maximum", None) is not None:
         # the CPUs of a described machine, which may be too few for the graph
-        run = replace(run, model=replace(run.model, maximum=max(run.model.maximum, least_threads(graph, run.model))))
+        run = replace(
+            run,
+            model=replace(
+                run.model, maximum=max(run.model.maximum, least_threads(graph, run.model))
+            ),
+        )
     check_run(run, graph)
     if subject.graph is not None:  # the graph of a file may raise the level
         run = replace(run, model=with_level(graph, run.model))
@@ -342,14 +363,19 @@ def _check_once(run: Run, repeats: int) -> None:
     for parameter in TOPOLOGIES[run.topology].takes:
         value = run.parameters.get(parameter.name, parameter.default)
         if value in parameter.once:
-            raise UserError(f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not {repeats}")
+            raise UserError(
+                f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not {repeats}"
+            )
 
 
 def _tell_raised(graph: Graph, run: Run, args: argparse.Namespace) -> None:
     """Say that a pool has more threads than were asked for, and why."""
     model = run.model
     pool = pool_of(graph, model)
-    levels = (("--threads", args.threads, pool.threads), ("--min-threads", args.min_threads, pool.minimum))
+    levels = (
+        ("--threads", args.threads, pool.threads),
+        ("--min-threads", args.min_threads, pool.minimum),
+    )
     for option, asked, level in levels:
         if asked is not None and asked < level:
             tell(f"millrace: {option} {asked} becomes {level}: {why_raised(graph, model, level)}")
@@ -376,9 +402,14 @@ def _check_period(graph: Graph, model: Model, period_s: float) -> None:
     """Raise UserError for a period of laws where there are none. The law of a load balance has its own, but how long all may
     take to settle is counted in this one.
     """
-    balances = any(operator.kind is ELASTIC_LOAD_BALANCE and operator.elastic for operator in graph.operators.values())
+    balances = any(
+        operator.kind is ELASTIC_LOAD_BALANCE and operator.elastic
+        for operator in graph.operators.values()
+    )
     if not balances and not pool_of(graph, model).elastic:
-        raise UserError(f"period applies where a law is at work only; nothing is elastic here under {model.name}: {period_s:g}")
+        raise UserError(
+            f"period applies where a law is at work only; nothing is elastic here under {model.name}: {period_s:g}"
+        )
 
 
 def _check_lengths(args: argparse.Namespace, place: Place) -> None:
@@ -390,12 +421,18 @@ def _check_lengths(args: argparse.Namespace, place: Place) -> None:
     for name, shortest in least.items():
         given = getattr(args, name)
         if given is not None and given < shortest:
-            raise UserError(f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not '{given:g}'")
+            raise UserError(
+                f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not '{given:g}'"
+            )
 
 
 def raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:
     """Raise RunFailed, with the reason, if one of the runs failed."""
-    wrong = [number for number, record in enumerate(records, start=1) if not record["correct"] or record["error"] is not None]
+    wrong = [
+        number
+        for number, record in enumerate(records, start=1)
+        if not record["correct"] or record["error"] is not None
+    ]
     if wrong:
         reason = (records[wrong[0] - 1]["error"] or "not correct").splitlines()[0]
         raise RunFailed(f"{len(wrong)} of {len(records)} run(s) failed; run {wrong[0]}: {reason}")

@@ -40,9 +40,14 @@ def row(records: Sequence[dict[str, Any]]) -> str:
     """The line of the last of the runs so far."""
     record = records[-1]
     latency = record["latency_ns"]
-    rates = (_quantity(record[name]) for name in ("sink_tuples_per_s", "submitted_tuples_per_s", "ns_per_hop"))
+    rates = (
+        _quantity(record[name])
+        for name in ("sink_tuples_per_s", "submitted_tuples_per_s", "ns_per_hop")
+    )
     verdicts = ("yes" if record["settled"] else "NO", "yes" if record["correct"] else "NO")
-    return _aligned((str(len(records)), *rates, _time(latency["p50"]), _time(latency["p99"]), *verdicts))
+    return _aligned(
+        (str(len(records)), *rates, _time(latency["p50"]), _time(latency["p99"]), *verdicts)
+    )
 
 
 def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
@@ -69,7 +74,9 @@ def _threads(record: dict[str, Any]) -> str:
     if not total:
         return "did not start"
     queues = f", queues of {record['queue_capacity']} tuples" if record["queue_capacity"] else ""
-    when = " at the end" if record["elastic"] is not None else ""  # a law changed their number while the run went on
+    when = (
+        " at the end" if record["elastic"] is not None else ""
+    )  # a law changed their number while the run went on
     own = count(pool, "scheduler thread") if pool else "those of sources included"
     if pool and (total > pool or record["model"] != Coroutine.name):
         own += f", {count(total - pool, 'operator thread')}"
@@ -82,14 +89,18 @@ def _simulation_lines(record: dict[str, Any]) -> list[str]:
     if told is None:
         return []
     replaced = "".join(f", {path} {value:g}" for path, value in told["constants"].items())
-    return [f"SIMULATED on {record['machine']} with the costs of {told['software']}{replaced}, in virtual time"]
+    return [
+        f"SIMULATED on {record['machine']} with the costs of {told['software']}{replaced}, in virtual time"
+    ]
 
 
 def _effort_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     """Return the lines about the effort of simulating runs."""
     told = [record["simulation"] for record in records if record["simulation"] is not None]
     return (
-        [f"simulated {sum(each['events'] for each in told):,} events in {sum(each['wall_s'] for each in told):.1f} s"]
+        [
+            f"simulated {sum(each['events'] for each in told):,} events in {sum(each['wall_s'] for each in told):.1f} s"
+        ]
         if told
         else []
     )
@@ -124,9 +135,15 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
         if terms is not None and terms["settled_level"] is not None:
             moves = f"{count(terms['changes'], 'change')} of level while measured"
             places = terms.get("places")
-            queues = "" if places is None else f", {count(terms['settled_queued'], 'queue')} at {len(places)} ports"
+            queues = (
+                ""
+                if places is None
+                else f", {count(terms['settled_queued'], 'queue')} at {len(places)} ports"
+            )
             where = f"{count(terms['settled_level'], 'scheduler thread')}{queues}{_replicas(terms)}"
-            lines.append(f"run {number}: after {terms['adaptation_s']:.3g} s the law {_found(record)}: {where}, {moves}")
+            lines.append(
+                f"run {number}: after {terms['adaptation_s']:.3g} s the law {_found(record)}: {where}, {moves}"
+            )
     return lines
 
 
@@ -135,11 +152,21 @@ def _found(record: dict[str, Any]) -> str:
     terms = record["elastic"]
     if terms["settled"]:
         return "kept its level"
-    if terms["minimum"] == terms["maximum"] and not terms.get("places") and not terms.get("replicable"):
+    if (
+        terms["minimum"] == terms["maximum"]
+        and not terms.get("places")
+        and not terms.get("replicable")
+    ):
         return "had one level only"
-    periods = [sample for sample in record["adaptation"] or record["samples"] if sample["law_state"] is not None]
+    periods = [
+        sample
+        for sample in record["adaptation"] or record["samples"]
+        if sample["law_state"] is not None
+    ]
     if len(periods) < SETTLED_PERIODS:
-        return f"had {count(len(periods), 'period')} only, and settles in {SETTLED_PERIODS} at least"
+        return (
+            f"had {count(len(periods), 'period')} only, and settles in {SETTLED_PERIODS} at least"
+        )
     if any(_moved(before, after) for before, after in pairwise(periods[-SETTLED_PERIODS - 1 :])):
         return "was still moving"
     states = [sample["law_state"] for sample in periods]
@@ -166,7 +193,9 @@ def _replicas(terms: dict[str, Any]) -> str:
     each = f"{terms['settled_replicas']:.3g} replica{'' if terms['settled_replicas'] == 1 else 's'}"
     operators = terms["replicable"]
     return (
-        f", {each} of {operators[0]}" if len(operators) == 1 else f", {each} of each of {len(operators)} operators, on average"
+        f", {each} of {operators[0]}"
+        if len(operators) == 1
+        else f", {each} of each of {len(operators)} operators, on average"
     )
 
 
@@ -192,13 +221,19 @@ def _host_lines(records: Sequence[dict[str, Any]]) -> list[str]:
 def _mean_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     if len(records) < 2:
         return []
-    correct = [record for record in records if record["correct"] and record["sink_tuples_per_s"] is not None]
+    correct = [
+        record
+        for record in records
+        if record["correct"] and record["sink_tuples_per_s"] is not None
+    ]
     if len(correct) < 2:
         return [f"mean: an interval needs two correct runs; here: {len(correct)}"]
     from harness.measurement.interval import mean_interval
 
     mean, low, high = mean_interval([record["sink_tuples_per_s"] for record in correct])
-    ends = f" ({100 * (low / mean - 1):+.1f} %, {100 * (high / mean - 1):+.1f} %)" if mean > 0 else ""
+    ends = (
+        f" ({100 * (low / mean - 1):+.1f} %, {100 * (high / mean - 1):+.1f} %)" if mean > 0 else ""
+    )
     interval = f"95 % interval {_quantity(low)} .. {_quantity(high)}{ends}"
     settled = sum(record["settled"] for record in correct)
     return [

@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `show`."""
     add_topology_argument(parser)
     add_settings_argument(parser)
-    parser.add_argument("--model", choices=list(MODELS), help="threading model (default: draw the graph alone)")
+    parser.add_argument(
+        "--model", choices=list(MODELS), help="threading model (default: draw the graph alone)"
+    )
     parser.add_argument(
         "--threads",
         type=int,
@@ -46,8 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"tuples a queue holds, of all models but manual: 1 to {MAX_QUEUE_CAPACITY}",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of what is placed at random (default: 0)")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=f"file to write, ending in .{', .'.join(KINDS)}")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of what is placed at random (default: 0)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help=f"file to write, ending in .{', .'.join(KINDS)}",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

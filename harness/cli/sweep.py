@@ -52,17 +52,38 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `sweep`."""
-    parser.add_argument("experiment", nargs="*", metavar="EXPERIMENT", help="experiments of the profile (default: all of them)")
-    parser.add_argument("--config", default="config/config.yaml", metavar="FILE", help="the profile (default: %(default)s)")
-    parser.add_argument("--cell", metavar="CELL", help="measure this block only, even if it was measured before")
+    parser.add_argument(
+        "experiment",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help="experiments of the profile (default: all of them)",
+    )
+    parser.add_argument(
+        "--config",
+        default="config/config.yaml",
+        metavar="FILE",
+        help="the profile (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--cell", metavar="CELL", help="measure this block only, even if it was measured before"
+    )
     add_place_arguments(parser, default=None)
     parser.add_argument(
         "--over",
         choices=["machine.sweep"],
         help="vary what the profiles of machine and software list as their sweep, of simulated blocks",
     )
-    parser.add_argument("-o", "--output", metavar="PATH", help="file of the block (with --cell) or folder of all (without)")
-    parser.add_argument("--dry-run", action="store_true", help="list the blocks, the number of runs and the estimated time")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="file of the block (with --cell) or folder of all (without)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="list the blocks, the number of runs and the estimated time",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,9 +105,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         blocks = [experiments[0].block(args.cell)]
     if args.over is not None and not any(block.variants for block in blocks):
-        raise UserError("--over machine.sweep needs a simulated block; --machine names a machine to simulate")
+        raise UserError(
+            "--over machine.sweep needs a simulated block; --machine names a machine to simulate"
+        )
     if args.set_constant and args.output is None:
-        raise UserError("--set-constant needs -o: what the workflow works with has the constants of the profiles")
+        raise UserError(
+            "--set-constant needs -o: what the workflow works with has the constants of the profiles"
+        )
     constants = [parse_constants(block.place, args.set_constant) for block in blocks]
     plan = [(block, _file(config, block, args)) for block in blocks]
     if args.dry_run:
@@ -129,7 +154,9 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
         arms = ", ".join(arm.name for arm in block.arms)
         state = f"about {clock(block.estimated_s)}" if block in due else "measured"
         variants = f" and {len(block.variants)} variants" if block.variants else ""
-        say(f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); {state}")
+        say(
+            f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); {state}"
+        )
     runs = sum(block.runs for block, _ in plan)
     say(
         f"{len(plan)} blocks, {runs} runs; to measure: {len(due)} blocks, {sum(block.runs for block in due)} runs, "
@@ -152,7 +179,9 @@ def _missing(plan: list[tuple[Block, Path]]) -> Iterator[tuple[Block, Path]]:
         print(f"{skipped} of {len(plan)} blocks are there already", file=sys.stderr)
 
 
-def _measure(block: Block, path: Path, constants: Mapping[str, float], progress: SweepProgress) -> None:
+def _measure(
+    block: Block, path: Path, constants: Mapping[str, float], progress: SweepProgress
+) -> None:
     from harness.measurement.block import block_order, run_block
     from harness.measurement.records import write_records
     from harness.measurement.unfinished import Unfinished
@@ -165,7 +194,13 @@ def _measure(block: Block, path: Path, constants: Mapping[str, float], progress:
         print(f"{path}: goes on behind {len(finished)} of {len(order)} runs", file=sys.stderr)
     records = []
     for record in run_block(
-        asked, block.repeats, block.order_seed, progress.phase, progress.note, block.variants, finished=finished
+        asked,
+        block.repeats,
+        block.order_seed,
+        progress.phase,
+        progress.note,
+        block.variants,
+        finished=finished,
     ):
         if len(records) >= len(finished):
             unfinished.add(record)

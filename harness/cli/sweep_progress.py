@@ -40,14 +40,21 @@ class SweepProgress:
         self._total = max(self._total, self._done)  # a block with variants may need more seeds
         self._left_s = max(self._left_s - block.estimated_s / block.runs, 0.0)
         constants = (record.get("simulation") or {}).get("constants", {})
-        which = " ".join(f"{path}={value:g}" for path, value in constants.items()) or f"#{record['repeat'] + 1}"
+        which = (
+            " ".join(f"{path}={value:g}" for path, value in constants.items())
+            or f"#{record['repeat'] + 1}"
+        )
         name = f"{block.name} {record['arm']} {which}"
         if record["error"] is not None or not record["correct"]:
             self.note(f"{name}: run failed: {(record['error'] or 'wrong result').splitlines()[0]}")
         elif self._is_terminal:
             self._last = f" (last: {record['arm']} {_rate(record)})"
         else:
-            print(f"{self._head()} {name}: {_rate(record)}, {self._remaining()} left", file=sys.stderr, flush=True)
+            print(
+                f"{self._head()} {name}: {_rate(record)}, {self._remaining()} left",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def close(self) -> None:
         """Clear the line."""
@@ -66,7 +73,9 @@ class SweepProgress:
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some terminals do not say
+            width = (
+                os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            )  # some terminals do not say
             print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
 
 

@@ -22,7 +22,9 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `topologies`."""
-    parser.add_argument("--json", action="store_true", help="write JSON: an array with one object a topology")
+    parser.add_argument(
+        "--json", action="store_true", help="write JSON: an array with one object a topology"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,9 +66,23 @@ def as_text() -> str:
         rows = [("parameter", "default", "unit", "range", "meaning")]
         for parameter in topology.takes:
             numbers = [] if parameter.low is None else [f"{parameter.low} .. {parameter.high}"]
-            values = ", ".join([*numbers, *parameter.words, *["a file"] * parameter.path, *["a URL"] * parameter.url])
-            rows.append((parameter.name, str(parameter.default), parameter.unit, values, parameter.meaning))
+            values = ", ".join(
+                [
+                    *numbers,
+                    *parameter.words,
+                    *["a file"] * parameter.path,
+                    *["a URL"] * parameter.url,
+                ]
+            )
+            rows.append(
+                (parameter.name, str(parameter.default), parameter.unit, values, parameter.meaning)
+            )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        parts.append("\n  ".join([f"{topology.name}: {topology.summary} ({topology.source})", *lines]))
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        parts.append(
+            "\n  ".join([f"{topology.name}: {topology.summary} ({topology.source})", *lines])
+        )
     return "\n\n".join(parts)

@@ -73,7 +73,13 @@ FIGURE_KINDS = (".png", ".svg", ".pdf")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `validate`."""
     add = parser.add_argument
-    add("--cells", action="append", default=[], metavar="FILTER", help="NAME=VALUE[,...]: only cases that fit; may be repeated")
+    add(
+        "--cells",
+        action="append",
+        default=[],
+        metavar="FILTER",
+        help="NAME=VALUE[,...]: only cases that fit; may be repeated",
+    )
     add(
         "--repeats",
         type=whole(1, MAX_REPEATS),
@@ -102,11 +108,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds to wait for the state that the profile describes, in all (default: %(default)g)",
     )
-    add("--resume", action="store_true", help="keep the measured runs that are there already, and measure the others")
-    add("--measured", metavar="RECORDS", help="take the measured runs from this file of records, and measure nothing")
-    add("--only-predicted", action="store_true", help="measure nothing; without --measured there is nothing to compare with")
-    add("--output", default=DEFAULT_OUTPUT, metavar="FILE", help="the table, as Parquet (default: %(default)s)")
-    add("--figure", metavar="FILE", help=f"draw predicted against measured ({', '.join(FIGURE_KINDS)})")
+    add(
+        "--resume",
+        action="store_true",
+        help="keep the measured runs that are there already, and measure the others",
+    )
+    add(
+        "--measured",
+        metavar="RECORDS",
+        help="take the measured runs from this file of records, and measure nothing",
+    )
+    add(
+        "--only-predicted",
+        action="store_true",
+        help="measure nothing; without --measured there is nothing to compare with",
+    )
+    add(
+        "--output",
+        default=DEFAULT_OUTPUT,
+        metavar="FILE",
+        help="the table, as Parquet (default: %(default)s)",
+    )
+    add(
+        "--figure",
+        metavar="FILE",
+        help=f"draw predicted against measured ({', '.join(FIGURE_KINDS)})",
+    )
     add("--markdown", metavar="FILE", help="write the report")
     add("--strict", action="store_true", help="exit with 1 if a target is missed")
 
@@ -125,13 +152,22 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     state = State(find_place(LOCAL, simulated=True).described(), args.patience)
     stem = Path(args.output).with_suffix("")
-    log, forecasts = (stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted"))
-    specs = rounds(chosen, 0 if args.only_predicted or args.measured else args.repeats, args.duration, args.seed)
+    log, forecasts = (
+        stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted")
+    )
+    specs = rounds(
+        chosen,
+        0 if args.only_predicted or args.measured else args.repeats,
+        args.duration,
+        args.seed,
+    )
     before = read_measured(log, "--resume") if args.resume and log.exists() else []
     records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs)
     due = left(specs, records)
     foreseen = PREDICTIONS * len(chosen)
-    with Countdown("validate", PREDICT_S * foreseen + MEASURE_S * len(due), foreseen + len(due)) as line:
+    with Countdown(
+        "validate", PREDICT_S * foreseen + MEASURE_S * len(due), foreseen + len(due)
+    ) as line:
         if args.resume:
             line.note(f"{len(records)} of {len(specs)} measured runs are there already")
         elif specs and log.exists():
@@ -151,7 +187,9 @@ def run(args: argparse.Namespace) -> int:
                 "profile has it, which is of another machine or state: calibrate first"
             )
         if state.repeated:
-            line.note(f"{state.repeated} run(s) were made again, as the machine changed its state meanwhile")
+            line.note(
+                f"{state.repeated} run(s) were made again, as the machine changed its state meanwhile"
+            )
     comparisons = compare(chosen, records, predicted, state.expected_ns)
     text = report(comparisons, constants)
     _write(args, as_frame(comparisons, records, predicted), text)
@@ -177,9 +215,13 @@ def _check(args: argparse.Namespace) -> None:
     """Raise UserError for options that do not go together and outputs that cannot be written."""
     if args.resume and (args.measured or args.only_predicted):
         other = "--measured" if args.measured else "--only-predicted"
-        raise UserError(f"--resume goes on measuring, and with {other} nothing is measured: leave one of them out")
+        raise UserError(
+            f"--resume goes on measuring, and with {other} nothing is measured: leave one of them out"
+        )
     if args.figure and Path(args.figure).suffix not in FIGURE_KINDS:
-        raise UserError(f"--figure must name a file ending in {', '.join(FIGURE_KINDS)}, not {args.figure!r}")
+        raise UserError(
+            f"--figure must name a file ending in {', '.join(FIGURE_KINDS)}, not {args.figure!r}"
+        )
     for option in ("output", "figure", "markdown"):
         if getattr(args, option) is not None:
             check_writable(f"--{option}", getattr(args, option))
@@ -190,13 +232,19 @@ def _given(path: Path, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     from harness.validation.session import read_measured
 
     wanted = {(case.cell, case.arm) for case in chosen}
-    records = [record for record in read_measured(path, "--measured") if (record["cell"], record["arm"]) in wanted]
+    records = [
+        record
+        for record in read_measured(path, "--measured")
+        if (record["cell"], record["arm"]) in wanted
+    ]
     if not records:
         raise UserError(f"--measured: {path} holds no measured run of the cases asked for")
     return records
 
 
-def _predict(chosen: Sequence[Case], constants: Mapping[str, float], path: Path, line: Countdown) -> list[dict[str, Any]]:
+def _predict(
+    chosen: Sequence[Case], constants: Mapping[str, float], path: Path, line: Countdown
+) -> list[dict[str, Any]]:
     from harness.measurement.records import write_records
     from harness.validation.cases import PREDICTIONS
     from harness.validation.session import predict

@@ -58,9 +58,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_arguments(parser, required=False)
     parser.add_argument("--html", metavar="FILE", help="write the page that plays the run again")
     parser.add_argument("--record", metavar="FILE", help="write the run's record, one line of JSON")
-    parser.add_argument("--replay", metavar="RECORDS", help="no run: show the one of a file of records")
     parser.add_argument(
-        "--line", type=whole(1, MAX_LINE), metavar="N", help="with --replay: the line of its record (default: the only one)"
+        "--replay", metavar="RECORDS", help="no run: show the one of a file of records"
+    )
+    parser.add_argument(
+        "--line",
+        type=whole(1, MAX_LINE),
+        metavar="N",
+        help="with --replay: the line of its record (default: the only one)",
     )
 
 
@@ -152,7 +157,9 @@ def _replay(args: argparse.Namespace) -> int:
     add_arguments(plain)
     for option, default in vars(plain.parse_args([])).items():
         if option not in OF_A_REPLAY and getattr(args, option) != default:
-            raise UserError(f"--{option.replace('_', '-')} is for a run; with --replay the record says what was run")
+            raise UserError(
+                f"--{option.replace('_', '-')} is for a run; with --replay the record says what was run"
+            )
     record = _record(args.replay, args.line)
     from harness.watch import lines
     from harness.watch.story import story_of_record
@@ -173,11 +180,17 @@ def _record(path: str, number: int | None) -> dict[str, Any]:
 
     records, problems = read_records(path, number)
     if problems:
-        raise UserError(f"--replay {path}: line {problems[0].line} holds no record: {problems[0].reason}")
+        raise UserError(
+            f"--replay {path}: line {problems[0].line} holds no record: {problems[0].reason}"
+        )
     if not records:
-        raise UserError(f"--replay {path}: no record" + ("" if number is None else f" in line {number}"))
+        raise UserError(
+            f"--replay {path}: no record" + ("" if number is None else f" in line {number}")
+        )
     if len(records) > 1:
-        raise UserError(f"--replay {path}: {len(records)} records; name the line of one with --line")
+        raise UserError(
+            f"--replay {path}: {len(records)} records; name the line of one with --line"
+        )
     return records[0]
 
 
@@ -193,12 +206,18 @@ def _graph(record: Mapping[str, Any], word: str | None) -> Graph:
     if word is not None and is_graph_file(word):
         loaded = load_graph_file(word, record["parameters"], record["seed"])
         if "digest=" in record["cell"] and f"digest={loaded.digest}" not in record["cell"]:
-            raise UserError(f"{word} is not the file that the record was made of, or has changed since")
+            raise UserError(
+                f"{word} is not the file that the record was made of, or has changed since"
+            )
         return loaded.graph
     if word is not None:
         raise UserError(f"with --replay TOPOLOGY may be the record's graph file only, not {word!r}")
-    if "digest=" in record["cell"] or name not in topologies.TOPOLOGIES:  # a file's graph may have a topology's name
-        raise UserError(f"graph {name!r} of the record is no topology: name its file before --replay")
+    if (
+        "digest=" in record["cell"] or name not in topologies.TOPOLOGIES
+    ):  # a file's graph may have a topology's name
+        raise UserError(
+            f"graph {name!r} of the record is no topology: name its file before --replay"
+        )
     return topologies.build(name, record["parameters"], record["seed"])[0]
 
 

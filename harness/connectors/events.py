@@ -41,7 +41,13 @@ class EventReader:
 
     def begin(self) -> None:
         """Begin a new connection: drop the incomplete event of the last one."""
-        self._begun, self._data, self._size, self._ended_with_return, self._id = b"", [], 0, False, self.last_id
+        self._begun, self._data, self._size, self._ended_with_return, self._id = (
+            b"",
+            [],
+            0,
+            False,
+            self.last_id,
+        )
         self._first = True
 
     def cut(self, piece: bytes) -> Iterator[bytes]:
@@ -53,7 +59,9 @@ class EventReader:
         if self._ended_with_return:
             piece = piece.removeprefix(b"\n")
         self._ended_with_return = piece.endswith(b"\r")
-        *lines, self._begun = (self._begun + piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).split(b"\n")
+        *lines, self._begun = (
+            self._begun + piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        ).split(b"\n")
         for line in lines:
             if line:
                 self._take(line)
@@ -85,7 +93,13 @@ class EventReader:
 class EventSource(Received):
     """The events of a stream at `url`."""
 
-    def __init__(self, url: str, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
+    def __init__(
+        self,
+        url: str,
+        schema: Schema,
+        parse: Callable[[bytes], Values] | None = None,
+        outputs: int = 1,
+    ) -> None:
         super().__init__(schema, parse, outputs)
         if not url.startswith(("http://", "https://")):
             raise UserError(f"url must begin with http:// or https://, not {url!r:.60}")
@@ -109,13 +123,19 @@ class EventSource(Received):
         )
         reader, failed = EventReader(), 0
         while not self.stopping.is_set():
-            headers = {"Accept": EVENT_STREAM, "Cache-Control": "no-cache", "User-Agent": "millrace"}
+            headers = {
+                "Accept": EVENT_STREAM,
+                "Cache-Control": "no-cache",
+                "User-Agent": "millrace",
+            }
             if reader.last_id:
                 headers["Last-Event-ID"] = reader.last_id
             reader.begin()
             problem = "the server has closed the connection"
             try:
-                with pool.request("GET", self.url, headers=headers, preload_content=False) as self._response:
+                with pool.request(
+                    "GET", self.url, headers=headers, preload_content=False
+                ) as self._response:
                     if self._is_over(self._response):
                         return
                     self.connections += 1
@@ -149,10 +169,14 @@ class EventSource(Received):
         if response.status >= 500 and self.connections > 0:
             raise OSError(f"the server answered {response.status}")
         if response.status != 200:
-            raise RunFailed(f"{self.url}: must be a stream of events; the server answered {response.status}")
+            raise RunFailed(
+                f"{self.url}: must be a stream of events; the server answered {response.status}"
+            )
         kind = response.headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() != EVENT_STREAM:
-            raise RunFailed(f"{self.url}: must be a stream of events ({EVENT_STREAM}), not {kind[:60] or 'without a type'}")
+            raise RunFailed(
+                f"{self.url}: must be a stream of events ({EVENT_STREAM}), not {kind[:60] or 'without a type'}"
+            )
         return False
 
 
@@ -189,7 +213,9 @@ class EventSink(Published[tuple[int, str]]):
                     with sink.subscribed(lambda piece: piece[0] > seen) as pieces:
                         self.wfile.write(b": begins\n\n")
                         for at_hand in pieces:
-                            events = "".join(f"id: {number}\ndata: {text}\n\n" for number, text in at_hand)
+                            events = "".join(
+                                f"id: {number}\ndata: {text}\n\n" for number, text in at_hand
+                            )
                             self.wfile.write(events.encode())
                 except OSError:
                     return
@@ -200,10 +226,14 @@ class EventSink(Published[tuple[int, str]]):
         try:
             self._server = ThreadingHTTPServer(self.address, Handler)
         except OSError as problem:
-            raise RunFailed(f"http://{self.address[0]}:{self.address[1]}: {in_words(problem)}") from None
+            raise RunFailed(
+                f"http://{self.address[0]}:{self.address[1]}: {in_words(problem)}"
+            ) from None
         self._server.daemon_threads, self._server.block_on_close = True, False
         self.address = self._server.server_address[:2]
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="serves", daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), name="serves", daemon=True
+        ).start()
 
     def close(self) -> None:
         """Send the waiting tuples, and stop serving."""

@@ -50,7 +50,13 @@ class StandardInput(_Descriptor):
 class FileSource(_Descriptor):
     """Source of the lines of a file, or of a named pipe."""
 
-    def __init__(self, path: str, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
+    def __init__(
+        self,
+        path: str,
+        schema: Schema,
+        parse: Callable[[bytes], Values] | None = None,
+        outputs: int = 1,
+    ) -> None:
         super().__init__(schema, parse, outputs)
         self.path = path
         self._descriptor = -1

@@ -13,7 +13,10 @@ from harness.graph.schema import Schema
 
 def to_json(schema: Schema, values: Mapping[str, Any]) -> str:
     """Return the tuple as one line."""
-    written = {each.name: values[each.name].hex() if each.kind == "bytes" else values[each.name] for each in schema.attributes}
+    written = {
+        each.name: values[each.name].hex() if each.kind == "bytes" else values[each.name]
+        for each in schema.attributes
+    }
     return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -62,7 +62,9 @@ class Published(Generic[Piece]):
             self._news.notify_all()
 
     @contextmanager
-    def subscribed(self, after: Callable[[Piece], bool] = lambda piece: True) -> Iterator[Iterator[list[Piece]]]:
+    def subscribed(
+        self, after: Callable[[Piece], bool] = lambda piece: True
+    ) -> Iterator[Iterator[list[Piece]]]:
         """Yield an iterator over lists of available pieces until the run ends: first kept pieces
         for which `after` holds, then new ones.
         """

@@ -34,7 +34,9 @@ class Received(ABC):
     `schema`.
     """
 
-    def __init__(self, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
+    def __init__(
+        self, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1
+    ) -> None:
         self.schema = schema
         self.parse = parse or (lambda record: from_json(schema, record))
         self.outputs = outputs
@@ -61,7 +63,9 @@ class Received(ABC):
 
     def open(self) -> None:
         """Begin to receive: a run calls this when it starts."""
-        self._thread = threading.Thread(target=self._receive, name=f"receives {self.schema.name}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._receive, name=f"receives {self.schema.name}", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
@@ -143,5 +147,9 @@ def in_words(problem: BaseException) -> str:
     while problem.__cause__ is not None and not isinstance(problem, OSError):
         problem = problem.__cause__
     number = getattr(problem, "errno", None) or 0
-    words = os.strerror(number) if number > 0 else getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+    words = (
+        os.strerror(number)
+        if number > 0
+        else getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+    )
     return " ".join(words.split())

@@ -22,7 +22,12 @@ class TcpSource(Received):
     """Source of the lines that `host` sends on `port`, until it closes the connection."""
 
     def __init__(
-        self, host: str, port: int, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1
+        self,
+        host: str,
+        port: int,
+        schema: Schema,
+        parse: Callable[[bytes], Values] | None = None,
+        outputs: int = 1,
     ) -> None:
         super().__init__(schema, parse, outputs)
         self.host, self.port = host, port
@@ -61,9 +66,13 @@ class TcpSink(Published):
         try:
             self._listener = socket.create_server(self.address)
         except OSError as problem:
-            raise RunFailed(f"tcp://{self.address[0]}:{self.address[1]}: {in_words(problem)}") from None
+            raise RunFailed(
+                f"tcp://{self.address[0]}:{self.address[1]}: {in_words(problem)}"
+            ) from None
         self.address = self._listener.getsockname()[:2]
-        threading.Thread(target=self._accept, args=(self._listener,), name="accepts", daemon=True).start()
+        threading.Thread(
+            target=self._accept, args=(self._listener,), name="accepts", daemon=True
+        ).start()
 
     def close(self) -> None:
         """Send the waiting tuples, close all connections, and stop listening."""
@@ -78,7 +87,9 @@ class TcpSink(Published):
                 connection, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(connection,), name="sends", daemon=True).start()
+            threading.Thread(
+                target=self._serve, args=(connection,), name="sends", daemon=True
+            ).start()
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(CONNECT_S)  # a client that takes nothing for so long is dropped

@@ -25,7 +25,13 @@ PACE_S = 0.1
 class WebSocketSource(Received):
     """Source of the messages that come from `url`, until the other end closes."""
 
-    def __init__(self, url: str, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
+    def __init__(
+        self,
+        url: str,
+        schema: Schema,
+        parse: Callable[[bytes], Values] | None = None,
+        outputs: int = 1,
+    ) -> None:
         super().__init__(schema, parse, outputs)
         if not url.startswith(("ws://", "wss://")):
             raise UserError(f"url must begin with ws:// or wss://, not {url!r:.60}")
@@ -41,12 +47,18 @@ class WebSocketSource(Received):
 
         try:
             with connect(
-                self.url, open_timeout=CONNECT_S, close_timeout=ENDING_S, max_size=MOST_RECORD, proxy=None
+                self.url,
+                open_timeout=CONNECT_S,
+                close_timeout=ENDING_S,
+                max_size=MOST_RECORD,
+                proxy=None,
             ) as connection:
                 self._connection = connection
                 while not self.stopping.is_set():
                     message = connection.recv()
-                    yield from (message.encode() if isinstance(message, str) else message).splitlines()
+                    yield from (
+                        message.encode() if isinstance(message, str) else message
+                    ).splitlines()
         except ConnectionClosedOK:
             return
         except WebSocketException as problem:
@@ -105,7 +117,9 @@ class WebSocketSink(Published[str]):
         if "websocket" in request.headers.get("Upgrade", "").lower():
             return None
         if not self.page:
-            return connection.respond(HTTPStatus.NOT_FOUND, "There is no page here, but a web socket.\n")
+            return connection.respond(
+                HTTPStatus.NOT_FOUND, "There is no page here, but a web socket.\n"
+            )
         response = connection.respond(HTTPStatus.OK, self.page)
         del response.headers["Content-Type"]
         response.headers["Content-Type"] = "text/html; charset=utf-8"

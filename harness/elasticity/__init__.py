@@ -87,7 +87,11 @@ A name means the first law of that name. Under coroutine `millrace` is the law o
 threads. `utilisation` has no law of replicas, so it is the law of threads.
 """
 
-_TASKS = {Decides.THREADS: "choose threads", Decides.QUEUES: "place queues", Decides.REPLICAS: "choose replicas"}
+_TASKS = {
+    Decides.THREADS: "choose threads",
+    Decides.QUEUES: "place queues",
+    Decides.REPLICAS: "choose replicas",
+}
 
 
 def law_class(name: str, decides: Decides = Decides.THREADS) -> type[Law]:
@@ -122,7 +126,11 @@ def _no_law(name: str, kinds: tuple[Decides, ...]) -> UserError:
     """Return the error for a name that is no law of these kinds."""
     laws = dict.fromkeys(each for kind in kinds for each in LAWS[kind])
     known = any(name in each for each in LAWS.values())
-    what = f"does not {' or '.join(_TASKS[kind] for kind in kinds)}; laws that do are" if known else "is unknown; laws are"
+    what = (
+        f"does not {' or '.join(_TASKS[kind] for kind in kinds)}; laws that do are"
+        if known
+        else "is unknown; laws are"
+    )
     return UserError(f"law {name!r} {what}: {', '.join(laws)}")
 
 

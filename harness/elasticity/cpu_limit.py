@@ -75,7 +75,9 @@ def crowded(limit: float, system_cpu: float | None, others_cpu: float | None) ->
     """
     if system_cpu is None and others_cpu is None:
         return False
-    return (system_cpu is None or system_cpu > limit) and (others_cpu is None or others_cpu > 1.0 - limit)
+    return (system_cpu is None or system_cpu > limit) and (
+        others_cpu is None or others_cpu > 1.0 - limit
+    )
 
 
 class LeaveToOthers:

@@ -77,8 +77,12 @@ class Reading:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.throughput) and self.throughput >= 0.0):
-            raise UserError(f"throughput must be a number of tuples/s from 0, not {self.throughput!r}")
-        if not (math.isfinite(self.time_s) and math.isfinite(self.elapsed_s) and self.elapsed_s > 0.0):
+            raise UserError(
+                f"throughput must be a number of tuples/s from 0, not {self.throughput!r}"
+            )
+        if not (
+            math.isfinite(self.time_s) and math.isfinite(self.elapsed_s) and self.elapsed_s > 0.0
+        ):
             raise UserError(f"elapsed_s must be more than 0 seconds, not {self.elapsed_s!r}")
         if self.arrived is not None and not (math.isfinite(self.arrived) and self.arrived >= 0.0):
             raise UserError(f"arrived must be a ratio from 0, not {self.arrived!r}")
@@ -125,12 +129,22 @@ class Bounds:
     def __post_init__(self) -> None:
         for name in ("minimum", "maximum", "start"):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_THREADS:
-                raise UserError(f"{name} level must be from 1 to {MAX_THREADS} threads, not {_shown(value)}")
+            if (
+                not isinstance(value, int)
+                or isinstance(value, bool)
+                or not 1 <= value <= MAX_THREADS
+            ):
+                raise UserError(
+                    f"{name} level must be from 1 to {MAX_THREADS} threads, not {_shown(value)}"
+                )
         if self.minimum > self.maximum:
-            raise UserError(f"minimum level must be at most the maximum level {self.maximum}, not {self.minimum}")
+            raise UserError(
+                f"minimum level must be at most the maximum level {self.maximum}, not {self.minimum}"
+            )
         if not self.minimum <= self.start <= self.maximum:
-            raise UserError(f"start level must be from {self.minimum} to {self.maximum} threads, not {self.start}")
+            raise UserError(
+                f"start level must be from {self.minimum} to {self.maximum} threads, not {self.start}"
+            )
 
     def clamp(self, level: int) -> int:
         """Return the nearest level within the bounds."""
@@ -165,7 +179,9 @@ class Setting:
             return known
         kind = type(self.default)
         try:
-            plain = not isinstance(value, bool) and not (isinstance(value, str) and ("_" in value or not value.isascii()))
+            plain = not isinstance(value, bool) and not (
+                isinstance(value, str) and ("_" in value or not value.isascii())
+            )
             number = kind(value) if plain else math.nan  # type: ignore[arg-type]
             if isinstance(value, float) and kind is int and value != number:
                 number = math.nan
@@ -173,9 +189,14 @@ class Setting:
             number = math.nan
         # nan compares false
         if not self.low <= number <= self.high or (self.above_low and number == self.low):
-            low = f"more than {self.low:g} and at most" if self.above_low else f"from {self.low:g} to"
+            low = (
+                f"more than {self.low:g} and at most" if self.above_low else f"from {self.low:g} to"
+            )
             what = "a whole number " if kind is int else ""
-            raise UserError(f"{self.name} must be {what}{low} {self.high:g} {self.unit}".rstrip() + f", not {_shown(value)}")
+            raise UserError(
+                f"{self.name} must be {what}{low} {self.high:g} {self.unit}".rstrip()
+                + f", not {_shown(value)}"
+            )
         return number
 
 
@@ -217,7 +238,9 @@ class Law(ABC):
         graph and it is unknown.
         """
         if layout is None and "layout" in self.NEEDS:
-            raise UserError(f"law {self.name} must know the graph: it decides about {self.decides.value} by its operators")
+            raise UserError(
+                f"law {self.name} must know the graph: it decides about {self.decides.value} by its operators"
+            )
         self.bounds = bounds
         self.layout = layout or NO_LAYOUT
         self.set = self.parsed(settings or {})
@@ -237,7 +260,9 @@ class Law(ABC):
         Raise UserError if the clock stands still or goes back.
         """
         if reading.time_s <= self._time_s:
-            raise UserError(f"time_s must grow from reading to reading: {reading.time_s!r} follows {self._time_s!r}")
+            raise UserError(
+                f"time_s must grow from reading to reading: {reading.time_s!r} follows {self._time_s!r}"
+            )
         self._time_s = reading.time_s
         self.cpu.see(reading.elapsed_s, reading.system_cpu, reading.others_cpu)
         return self.decide(reading)
@@ -262,4 +287,6 @@ class Law(ABC):
             if name not in known:
                 listing = f"its settings are: {', '.join(known)}" if known else "it has none"
                 raise UserError(f"law {cls.name} has no setting {name!r}; {listing}")
-        return {name: setting.parse(given.get(name, setting.default)) for name, setting in known.items()}
+        return {
+            name: setting.parse(given.get(name, setting.default)) for name, setting in known.items()
+        }

@@ -67,7 +67,9 @@ class Layout:
         return len(self.tuples)
 
 
-def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, batch: int = 0) -> Layout:
+def layout_of(
+    graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, batch: int = 0
+) -> Layout:
     """Return what a law may know of a graph before it runs. Ports that are threaded or annotated
     manual are no places.
 
@@ -91,7 +93,17 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
             threaded = queues[target].kind is Queue.THREADED
             dealt = operators[index].outputs > 1
             port = index_of_port[target]
-            links.append(Link(index, index_of[target.operator], share, place_of.get(target), threaded, dealt, port))
+            links.append(
+                Link(
+                    index,
+                    index_of[target.operator],
+                    share,
+                    place_of.get(target),
+                    threaded,
+                    dealt,
+                    port,
+                )
+            )
             tuples[index_of[target.operator]] += share
     return Layout(
         ports=ports,
@@ -114,5 +126,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
 def _flop(operator: Operator) -> float:
     """Return the work of an operator a tuple; for a cycle of bursts, the mean over the cycle."""
     if operator.costs:
-        return sum(tuples * cost for tuples, cost in operator.costs) / sum(tuples for tuples, _ in operator.costs)
+        return sum(tuples * cost for tuples, cost in operator.costs) / sum(
+            tuples for tuples, _ in operator.costs
+        )
     return float(operator.cost)

@@ -47,13 +47,21 @@ def of_tuples(
             continue
         accounted = processed[index] + left_at[index]
         if arriving[index] != accounted:
-            problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-        if operator.counts_output and operator.preserves and processed[index] != held_by[index] + emitted[index]:
+            problems.append(
+                f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}"
+            )
+        if (
+            operator.counts_output
+            and operator.preserves
+            and processed[index] != held_by[index] + emitted[index]
+        ):
             problems.append(f"{operator.kind} {operator.name!r} did not pass on what it got")
         if operator.kind is BARRIER:
             joined = emitted[index] * operator.inputs
             if processed[index] != joined + held_by[index] + discarded[index]:
-                problems.append(f"barrier {operator.name!r} did not send one tuple for one of each input")
+                problems.append(
+                    f"barrier {operator.name!r} did not send one tuple for one of each input"
+                )
     return problems
 
 
@@ -88,11 +96,19 @@ def of_windows(
             marks[index] = splits[index]  # from every branch, passed on once
         elif not operator.kind.ends_windows:
             marks[index] = arriving[index]
-        inside = marks[index] if operator.kind is SPLIT else splits.get(index) if operator.kind is not MERGE else None
+        inside = (
+            marks[index]
+            if operator.kind is SPLIT
+            else splits.get(index)
+            if operator.kind is not MERGE
+            else None
+        )
         for target in leaving[index]:
             arriving[target] += marks[index]
             if inside is not None:
                 splits[target] = inside
         if operator.kind.ends_windows and got[index] != arriving[index]:
-            problems.append(f"operator {operator.name!r} was sent {arriving[index]} window punctuations and got {got[index]}")
+            problems.append(
+                f"operator {operator.name!r} was sent {arriving[index]} window punctuations and got {got[index]}"
+            )
     return problems

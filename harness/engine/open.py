@@ -56,8 +56,12 @@ def open_engine(
     if not isinstance(graph, Graph):
         raise UserError(f"graph must be a harness.graph.Graph, not {type(graph).__name__}")
     if not isinstance(model, Model):
-        raise UserError(f"model must be one of {', '.join(MODELS)} of harness.models, not {model!r}")
-    if tuples is not None and (not isinstance(tuples, int) or isinstance(tuples, bool) or not 0 <= tuples <= MAX_TUPLES):
+        raise UserError(
+            f"model must be one of {', '.join(MODELS)} of harness.models, not {model!r}"
+        )
+    if tuples is not None and (
+        not isinstance(tuples, int) or isinstance(tuples, bool) or not 0 <= tuples <= MAX_TUPLES
+    ):
         raise UserError(f"tuples must be from 0 to {MAX_TUPLES}, not {tuples!r}")
     if not 0.0 < profile_window_s < math.inf:
         raise UserError(f"profile_window_s must be above 0 and finite, not {profile_window_s!r}")
@@ -70,20 +74,34 @@ def open_engine(
 
         check_threads(graph, model, allow_threads)
         by_law = getattr(model, "elastic", False) if changes_replicas is None else changes_replicas
-        return _with_replicas(RuntimeEngine(graph, model, tuples, profile, profile_window_s, by_law), graph, model)
+        return _with_replicas(
+            RuntimeEngine(graph, model, tuples, profile, profile_window_s, by_law), graph, model
+        )
     from harness.machines.machine import load_machine
     from harness.machines.software import load_software
     from harness.simulator.engine import SimulatorEngine
 
     costs = load_software(software)
     of_machine, of_software = costs.split(constants or {})
-    described, costs = load_machine(machine).with_constants(of_machine), costs.with_constants(of_software)
+    described, costs = (
+        load_machine(machine).with_constants(of_machine),
+        costs.with_constants(of_software),
+    )
     most = max(described.cpus, least_threads(graph, model))
-    for option, levels in (("threads", getattr(model, "threads", None)), ("maximum", getattr(model, "maximum", None))):
+    for option, levels in (
+        ("threads", getattr(model, "threads", None)),
+        ("maximum", getattr(model, "maximum", None)),
+    ):
         if levels is not None and levels > most:
-            why = f"the CPUs of machine {machine!r}" if most == described.cpus else f"which graph {graph.name!r} needs at least"
+            why = (
+                f"the CPUs of machine {machine!r}"
+                if most == described.cpus
+                else f"which graph {graph.name!r} needs at least"
+            )
             raise UserError(f"{option} must be at most {most}, {why}, not {levels}")
-    engine = SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants, profiled=profiled)
+    engine = SimulatorEngine(
+        graph, model, described, costs, tuples, profile, seed, replaced=constants, profiled=profiled
+    )
     return _with_replicas(engine, graph, model)
 
 

@@ -40,7 +40,8 @@ class Profiled:
         from harness.machines.machine import load_machine
 
         here, there = (
-            max(each.table("core.clock_ghz").values()) * each["core.ipc"] for each in (load_machine("local"), machine)
+            max(each.table("core.clock_ghz").values()) * each["core.ipc"]
+            for each in (load_machine("local"), machine)
         )
         return replace(self, cost_ns=tuple(cost * here / there for cost in self.cost_ns))
 
@@ -52,7 +53,11 @@ class Profiled:
             for stride, sends in zip(outputs, all_sends, strict=True)
         ]
         total = sum(weight for _, weight in weights)
-        return max(32, round(sum(stride * weight for stride, weight in weights) / total / 8) * 8) if total > 0 else 64
+        return (
+            max(32, round(sum(stride * weight for stride, weight in weights) / total / 8) * 8)
+            if total > 0
+            else 64
+        )
 
     @property
     def digest(self) -> str:
@@ -63,6 +68,14 @@ class Profiled:
         """Return the entry for a run's record: the CPU, the digest, and the time of a source's
         tuple in all operators [ns].
         """
-        sources = [count for count, sends in zip(self.tuples, self.sends, strict=True) if count and sum(sends) > 0]
+        sources = [
+            count
+            for count, sends in zip(self.tuples, self.sends, strict=True)
+            if count and sum(sends) > 0
+        ]
         spent = sum(cost * count for cost, count in zip(self.cost_ns, self.tuples, strict=True))
-        return {"cpu": self.cpu, "digest": self.digest, "tuple_ns": spent / sources[0] if sources else 0.0}
+        return {
+            "cpu": self.cpu,
+            "digest": self.digest,
+            "tuple_ns": spent / sources[0] if sources else 0.0,
+        }

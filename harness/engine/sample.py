@@ -96,5 +96,9 @@ class Totals:
     def correct(self) -> bool:
         """No tuple lost, doubled, reordered or harmed, and no thread or operator failed."""
         return (
-            self.order_violations == 0 and self.checksum_ok and not self.conservation and not self.stuck and self.error is None
+            self.order_violations == 0
+            and self.checksum_ok
+            and not self.conservation
+            and not self.stuck
+            and self.error is None
         )

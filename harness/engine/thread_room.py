@@ -37,12 +37,18 @@ keeps of it, and the first pages of its own stack (an estimate)."""
 
 def threads_of(graph: Graph, model: Model) -> int:
     """Threads that a run begins with: of sources and of threaded ports, and of the pool."""
-    sources = sum(operator.is_source for operator in graph.operators.values()) if model.name != Coroutine.name else 0
+    sources = (
+        sum(operator.is_source for operator in graph.operators.values())
+        if model.name != Coroutine.name
+        else 0
+    )
     threaded = sum(queue.kind is Queue.THREADED for queue in port_queues(graph, model))
     return sources + threaded + pool_of(graph, model).threads
 
 
-def check_threads(graph: Graph, model: Model, allowed: int | None = None, root: Path = ROOT) -> None:
+def check_threads(
+    graph: Graph, model: Model, allowed: int | None = None, root: Path = ROOT
+) -> None:
     """Raise UserError for a graph that needs more threads under a model than are `allowed` (None:
     MOST_THREADS), or than this host has room for.
     """
@@ -71,7 +77,10 @@ def _rooms(root: Path) -> Iterator[tuple[int, str]]:
     limit = _number(read_text(root / "proc/sys/vm/max_map_count"))
     if limit is not None:
         used = len((read_text(root / "proc/self/maps") or "").splitlines())
-        yield (limit - used) // MAPPINGS, f"vm.max_map_count is {limit:,}, and a thread takes {MAPPINGS} mappings of memory"
+        yield (
+            (limit - used) // MAPPINGS,
+            f"vm.max_map_count is {limit:,}, and a thread takes {MAPPINGS} mappings of memory",
+        )
     room = pids_room(root)
     if room is not None:
         yield room, "pids.max of its cgroup"
@@ -79,14 +88,19 @@ def _rooms(root: Path) -> Iterator[tuple[int, str]]:
     if limit != resource.RLIM_INFINITY and os.geteuid() != 0:  # which does not hold for root
         yield limit - _threads_of_user(root), f"ulimit -u is {limit:,}"
     memory = memory_room(root)
-    yield memory.bytes // THREAD_BYTES, f"{memory.reason}, and a thread takes {THREAD_BYTES >> 10} KiB"
+    yield (
+        memory.bytes // THREAD_BYTES,
+        f"{memory.reason}, and a thread takes {THREAD_BYTES >> 10} KiB",
+    )
 
 
 def _threads_of_user(root: Path) -> int:
     """Threads of all processes of this user."""
     threads, user = 0, str(os.getuid())
     for status in root.glob("proc/[0-9]*/status"):
-        fields = dict(line.split(":", 1) for line in (read_text(status) or "").splitlines() if ":" in line)
+        fields = dict(
+            line.split(":", 1) for line in (read_text(status) or "").splitlines() if ":" in line
+        )
         if fields.get("Uid", "").split()[:1] == [user]:
             threads += _number(fields.get("Threads", "").strip()) or 0
     return threads

@@ -63,7 +63,11 @@ class Config:
     @property
     def left_out(self) -> Sequence[str]:
         """A line for each peer that an experiment names and that is not built here."""
-        return [f"{experiment.name}: left out: {why}" for experiment in self.experiments for why in experiment.left_out]
+        return [
+            f"{experiment.name}: left out: {why}"
+            for experiment in self.experiments
+            for why in experiment.left_out
+        ]
 
     @property
     def drawn(self) -> Sequence[str]:
@@ -117,7 +121,9 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
     benches = values.get("benches", [])
     for index, name in enumerate(benches):
         if name not in BENCHES:
-            raise wrong(path, ("benches", index), f"must be one of {', '.join(BENCHES)}", name, BENCHES)
+            raise wrong(
+                path, ("benches", index), f"must be one of {', '.join(BENCHES)}", name, BENCHES
+            )
     experiments = []
     for index, name in enumerate(values["experiments"]):
         file = path.parent / "experiments" / f"{name}.yaml"
@@ -135,7 +141,8 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
         bench_every=dict.fromkeys(BENCHES, 1) | values.get("bench_every", {}),
         results=values["results"],
         figures=values["figures"],
-        spark={"spark.master": "local[*]"} | {key: _spark_text(value) for key, value in values.get("spark", {}).items()},
+        spark={"spark.master": "local[*]"}
+        | {key: _spark_text(value) for key, value in values.get("spark", {}).items()},
         machine=machine,
         **measuring(values),
     )
@@ -147,7 +154,9 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(whole, 60)
     if minutes == 0:
         return f"{rest} s"
-    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+    return (
+        f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+    )
 
 
 def _spark_text(value: object) -> str:

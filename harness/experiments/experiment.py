@@ -90,7 +90,9 @@ class Block:
     period_s: float = PERIOD_S
     variants: Sequence[Mapping[str, float]] = ()
     allow_threads: int | None = None  # of a run; as `Run` has it
-    events: int | None = None  # simulated: windows of arms that are not elastic are as long as so many events take
+    events: int | None = (
+        None  # simulated: windows of arms that are not elastic are as long as so many events take
+    )
 
     @property
     def stem(self) -> str:
@@ -110,11 +112,15 @@ class Block:
     @property
     def estimated_s(self) -> float:
         """About how long the block takes [s]; runs that settle late take longer."""
-        return (self.repeats + len(self.variants)) * sum(self._estimated_s(arm) for arm in self.arms)
+        return (self.repeats + len(self.variants)) * sum(
+            self._estimated_s(arm) for arm in self.arms
+        )
 
     def _estimated_s(self, arm: Arm) -> float:
         if self.place.simulated and self.events is not None and not arm.elastic:
-            return SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND  # twice as many to warm up, at most
+            return (
+                SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND
+            )  # twice as many to warm up, at most
         adaptation_s = self._adaptation_s(arm) if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
         overhead_s = (
@@ -129,13 +135,17 @@ class Block:
     def _adaptation_s(self, arm: Arm) -> float:
         """Return about how long a run adapts [s]: a pool of many virtual threads for half of its limit."""
         about_s = ADAPTATION_ESTIMATE * self.period_s
-        return max(about_s, self._run(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
+        return (
+            max(about_s, self._run(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
+        )
 
     def _seconds_a_second(self, arm: Arm) -> float:
         """Return how many seconds a second of a run takes: virtual ones take longer with more busy threads."""
         if not self.place.simulated:
             return 1.0
-        return VIRTUAL_SECOND_S * max(0.05, min(1.0, (arm.threads or self.place.cpus) / VIRTUAL_CPUS))
+        return VIRTUAL_SECOND_S * max(
+            0.05, min(1.0, (arm.threads or self.place.cpus) / VIRTUAL_CPUS)
+        )
 
     def window_s(self, arm: Arm) -> float:
         """Length of an arm's measured window [s]."""
@@ -162,7 +172,9 @@ class Block:
         """Further settings of a simulated block's records; "" for a measured block."""
         if not self.place.simulated:
             return ""
-        variants = " ".join(f"{path}={value:g}" for variant in self.variants for path, value in variant.items())
+        variants = " ".join(
+            f"{path}={value:g}" for variant in self.variants for path, value in variant.items()
+        )
         events = "" if self.events is None else f"; events {self.events}"
         profiles = f"software {self.place.software}; profiles {' '.join(self.place.digests)}"
         return f"{events}; simulated; {profiles}; variants {variants}"
@@ -200,7 +212,9 @@ class Experiment:
     source: str
     path: Path
     _blocks: Sequence[Block]
-    left_out: Sequence[str] = ()  # peers that it names and that are not built here, each with the reason
+    left_out: Sequence[
+        str
+    ] = ()  # peers that it names and that are not built here, each with the reason
 
     @property
     def cells(self) -> Sequence[Cell]:
@@ -221,4 +235,6 @@ class Experiment:
         for block in self._blocks:
             if block.stem == stem:
                 return block
-        raise UserError(f"{self.path}: no cell is named {stem!r}{did_you_mean(stem, (each.stem for each in self._blocks))}")
+        raise UserError(
+            f"{self.path}: no cell is named {stem!r}{did_you_mean(stem, (each.stem for each in self._blocks))}"
+        )

@@ -30,7 +30,9 @@ VIRTUAL_LEAST = dict.fromkeys(REAL_LEAST, 1e-6)
 """Shortest window and period of simulated runs [s]."""
 
 
-def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None, sensitivity: bool) -> Experiment:
+def read_experiment(
+    path: Path, profile: Mapping[str, Any], place: Place | None, sensitivity: bool
+) -> Experiment:
     """The experiment in a file, in the size of a profile (its values). With `place` it is measured there and nowhere else; with
     `sensitivity` all that is simulated varies its machine's constants.
 
@@ -39,20 +41,32 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
     values, name = read_checked(path, "experiment"), profile["profile"]
     sizes = values["sizes"]
     if name not in sizes:
-        raise UserError(f"{path}: sizes: has no size for the profile {name!r}; sizes are: {', '.join(sizes)}")
+        raise UserError(
+            f"{path}: sizes: has no size for the profile {name!r}; sizes are: {', '.join(sizes)}"
+        )
     size = sizes[name]
     blocks: dict[str, Block] = {}
     left_out: dict[str, str] = {}
     for spot, here, entry in _places(path, ("sizes", name), size, profile, place):
-        settled = {**profile, **{key: each[key] for each in (size, entry) for key in OVERRIDES if key in each}}
+        settled = {
+            **profile,
+            **{key: each[key] for each in (size, entry) for key in OVERRIDES if key in each},
+        }
         for key, least in (VIRTUAL_LEAST if here.simulated else REAL_LEAST).items():
             if settled.get(key, least) < least:
-                raise wrong(path, (*_said_at(spot, size, entry, key), key), f"must be {least:g} or more", settled[key])
+                raise wrong(
+                    path,
+                    (*_said_at(spot, size, entry, key), key),
+                    f"must be {least:g} or more",
+                    settled[key],
+                )
         shared = measuring(settled) | {
             "events": _whole(settled.get("events")),
             "experiment": path.stem,
             "place": here,
-            "variants": _variants(here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))),
+            "variants": _variants(
+                here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))
+            ),
         }
         capacity = shared.pop("queue_capacity")
         arms: dict[Spot, tuple[Arm, ...]] = {}
@@ -65,7 +79,14 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
             if block.stem in blocks:
                 raise wrong(path, spot, "must not repeat a machine", here.label or here.machine)
             blocks[block.stem] = block
-    return Experiment(path.stem, values["title"], values["source"], path, tuple(blocks.values()), tuple(left_out.values()))
+    return Experiment(
+        path.stem,
+        values["title"],
+        values["source"],
+        path,
+        tuple(blocks.values()),
+        tuple(left_out.values()),
+    )
 
 
 def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +103,11 @@ def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _places(
-    path: Path, where: Spot, size: Mapping[str, Any], profile: Mapping[str, Any], wanted: Place | None
+    path: Path,
+    where: Spot,
+    size: Mapping[str, Any],
+    profile: Mapping[str, Any],
+    wanted: Place | None,
 ) -> Iterator[tuple[Spot, Place, Mapping[str, Any]]]:
     """Yield the places where the cells of a size are measured: the spot in the file, the place, and its own settings."""
     entries = size.get("machines")
@@ -94,7 +119,12 @@ def _places(
         asked = values.get("cpus")
         for cpus in asked if isinstance(asked, list) else [asked]:
             try:
-                here = find_place(values["machine"], values.get("simulated", False), values.get("software", ""), _whole(cpus))
+                here = find_place(
+                    values["machine"],
+                    values.get("simulated", False),
+                    values.get("software", ""),
+                    _whole(cpus),
+                )
             except UserError as error:
                 raise UserError(f"{path}: {dotted(spot)}: {error}") from error
             found.append((spot, here, values))
@@ -130,7 +160,9 @@ def _cells(
     for name in others:
         if not any(name in sweep.get("parameters", {}) for sweep in sweeps):
             known = {each for sweep in sweeps for each in sweep.get("parameters", {})}
-            raise wrong(path, (*spot, "parameters"), "must name parameters of the sweeps", name, known)
+            raise wrong(
+                path, (*spot, "parameters"), "must name parameters of the sweeps", name, known
+            )
     shared = (*(spot if "arms" in entry else spot[:2]), "arms"), entry.get("arms", size["arms"])
     seen: set[str] = set()
     for index, sweep in enumerate(sweeps):
@@ -140,7 +172,11 @@ def _cells(
             if cell.name in seen:
                 raise wrong(path, (*where, index), "must not repeat a cell", cell.name)
             seen.add(cell.name)
-            yield cell, graph, ((*where, index, "arms"), sweep["arms"]) if "arms" in sweep else shared
+            yield (
+                cell,
+                graph,
+                ((*where, index, "arms"), sweep["arms"]) if "arms" in sweep else shared,
+            )
 
 
 def _cells_of(
@@ -148,11 +184,16 @@ def _cells_of(
 ) -> Iterator[tuple[Cell, Graph | None]]:
     from harness.measurement.subject import find_subject
 
-    swept = {key: values if isinstance(values, list) else [values] for key, values in parameters.items()}
+    swept = {
+        key: values if isinstance(values, list) else [values] for key, values in parameters.items()
+    }
     try:
         for values in product(*swept.values()):
             subject = find_subject(topology, dict(zip(swept, values, strict=True)), seed)
-            yield Cell(subject.cell, subject.topology, subject.given, subject.file, subject.digest), subject.graph
+            yield (
+                Cell(subject.cell, subject.topology, subject.given, subject.file, subject.digest),
+                subject.graph,
+            )
     except UserError as error:
         raise UserError(f"{path}: {dotted(where)}: {error}") from error
 
@@ -181,7 +222,12 @@ def _arms(
     for index, values in enumerate(entries):
         least = (VIRTUAL_LEAST if place.simulated else REAL_LEAST)["duration_s"]
         if values.get("duration_s", least) < least:
-            raise wrong(path, (*where, index, "duration_s"), f"must be {least:g} or more", values["duration_s"])
+            raise wrong(
+                path,
+                (*where, index, "duration_s"),
+                f"must be {least:g} or more",
+                values["duration_s"],
+            )
         if "peer" in values:
             made = _peers_of(path, (*where, index), values, place, capacity, left_out)
         else:
@@ -194,12 +240,22 @@ def _arms(
 
 
 def _peers_of(
-    path: Path, where: Spot, entry: Mapping[str, Any], place: Place, capacity: int | None, left_out: dict[str, str]
+    path: Path,
+    where: Spot,
+    entry: Mapping[str, Any],
+    place: Place,
+    capacity: int | None,
+    left_out: dict[str, str],
 ) -> Iterator[Arm]:
     from harness.peers import all_peers
 
     if place.simulated:
-        raise wrong(path, (*where, "peer"), "must be measured: only our own runtime is simulated", entry["peer"])
+        raise wrong(
+            path,
+            (*where, "peer"),
+            "must be measured: only our own runtime is simulated",
+            entry["peer"],
+        )
     for name in entry["peer"] if isinstance(entry["peer"], list) else [entry["peer"]]:
         known = all_peers()
         if name not in known:
@@ -210,12 +266,18 @@ def _peers_of(
             left_out[name] = str(error)
 
 
-def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, capacity: int | None) -> Iterator[Arm]:
+def _arms_of(
+    path: Path, where: Spot, entry: Mapping[str, Any], place: Place, capacity: int | None
+) -> Iterator[Arm]:
     model = entry["model"]
     if model not in MODELS:
         raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
     asked = entry.get("threads")
-    levels = [level for each in (asked if isinstance(asked, list) else [asked]) for level in _levels(each, place)]
+    levels = [
+        level
+        for each in (asked if isinstance(asked, list) else [asked])
+        for level in _levels(each, place)
+    ]
     chosen = entry.get("queued")
     has_queues = "queue_capacity" in {option.name for option in fields(MODELS[model])}
     options = {
@@ -229,7 +291,10 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, ca
         if entry.get("maximum") == "machine"
         else _whole(entry.get("maximum")),
     }
-    several = [each if isinstance(each, list) else [each] for each in (chosen, entry.get("policy"), entry.get("replicas"))]
+    several = [
+        each if isinstance(each, list) else [each]
+        for each in (chosen, entry.get("policy"), entry.get("replicas"))
+    ]
     for threads, queued, options["policy"], replicas in product(dict.fromkeys(levels), *several):
         options["queued"] = None if queued is None else str(queued)
         options["replicas"] = _whole(replicas)
@@ -238,7 +303,9 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, ca
             check_law(made)
         except UserError as error:
             others = (value for option, value in options.items() if option != "queue_capacity")
-            raise UserError(f"{path}: {dotted(where if any(others) else (*where, 'threads'))}: {error}") from error
+            raise UserError(
+                f"{path}: {dotted(where if any(others) else (*where, 'threads'))}: {error}"
+            ) from error
         yield Arm(entry.get("name", arm_name(made)), made, entry.get("duration_s"))
 
 

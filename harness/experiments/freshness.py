@@ -36,7 +36,10 @@ def of_block(block: Block) -> frozenset[Path]:
     if place.simulated:
         modules.add(SIMULATOR)
         names |= {place.machine.partition(":")[0], place.software}
-        if any(path.is_relative_to(APPLICATIONS) for path in closure("harness.measurement.subject", names=frozenset(names))):
+        if any(
+            path.is_relative_to(APPLICATIONS)
+            for path in closure("harness.measurement.subject", names=frozenset(names))
+        ):
             modules |= {PROFILING, RUNTIME}  # real threads tell what typed operators cost
     for arm in block.arms:
         if isinstance(arm.model, PeerModel):
@@ -84,4 +87,6 @@ def of_figure(name: str) -> frozenset[Path]:
 
 def of_claims() -> frozenset[Path]:
     """Files that the report of the papers' claims depends on, besides the tables."""
-    return closure(*(f"harness.claims.{module}" for module in ("evaluate", "page", "report", "tables")))
+    return closure(
+        *(f"harness.claims.{module}" for module in ("evaluate", "page", "report", "tables"))
+    )

@@ -48,7 +48,9 @@ def expensive_bursts(rows: pd.DataFrame) -> Iterator[Burst]:
     for number in range(int(arrived[-1] // cycle) + 1):
         begin, end = ((number + share) * cycle for share in EXPENSIVE)
         if begin < arrived[-1]:
-            yield Burst(float(np.interp(begin, arrived, times)), float(np.interp(end, arrived, times)))
+            yield Burst(
+                float(np.interp(begin, arrived, times)), float(np.interp(end, arrived, times))
+            )
 
 
 def silences(rows: pd.DataFrame) -> Iterator[Burst]:

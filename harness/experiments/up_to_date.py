@@ -44,8 +44,16 @@ def _is_as_asked(block: Block, records: list[dict[str, Any]]) -> bool:
     wanted = {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
     return (
         (runs >= wanted if varied else runs == wanted)
-        and varied >= {(arm.name, tuple(sorted(variant.items()))) for arm in block.arms for variant in block.variants}
-        and all(record.get("asked") == asked.get(record["arm"]) and _is_simulated_as_in(block, record) for record in records)
+        and varied
+        >= {
+            (arm.name, tuple(sorted(variant.items())))
+            for arm in block.arms
+            for variant in block.variants
+        }
+        and all(
+            record.get("asked") == asked.get(record["arm"]) and _is_simulated_as_in(block, record)
+            for record in records
+        )
     )
 
 

@@ -49,7 +49,9 @@ def read_checked(path: Path, schema: str, *, numbered: bool = False) -> dict[str
         found = "nothing" if values is None else type(values).__name__
         raise UserError(f"{path}: must hold keys and values, as in KEY: VALUE; found {found}")
     rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
-    problems = sorted(jsonschema.Draft202012Validator(rules).iter_errors(values), key=_most_telling_first)
+    problems = sorted(
+        jsonschema.Draft202012Validator(rules).iter_errors(values), key=_most_telling_first
+    )
     if problems:
         raise _explain(path, problems[0])
     for place, number in _fractions(values, ()):
@@ -58,16 +60,22 @@ def read_checked(path: Path, schema: str, *, numbered: bool = False) -> dict[str
     return values
 
 
-def wrong(path: Path, place: Place, rule: str, value: object, known: Iterable[str] = ()) -> UserError:
+def wrong(
+    path: Path, place: Place, rule: str, value: object, known: Iterable[str] = ()
+) -> UserError:
     """Return the error for a value that breaks a rule; `known`: values that the user may have
     meant.
     """
-    return UserError(f"{path}: {dotted(place)}: {rule}, not {_shown(value)}{did_you_mean(value, known)}")
+    return UserError(
+        f"{path}: {dotted(place)}: {rule}, not {_shown(value)}{did_you_mean(value, known)}"
+    )
 
 
 def dotted(place: Place) -> str:
     """Return a place for people: `sizes.quick.sweeps[0]`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(
+        "."
+    )
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
@@ -84,7 +92,9 @@ def load_yaml(text: str, numbered: bool = False) -> Any:
 
     depth = 0
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > MAX_DEPTH:  # libyaml would overflow the stack on it
             raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
     try:
@@ -122,9 +132,13 @@ def _loader(numbered: bool) -> type:
                     key.tag = "tag:yaml.org,2002:str"
                 if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
                     shown = key.value if isinstance(key, yaml.ScalarNode) else key.id
-                    raise yaml.constructor.ConstructorError(None, None, f"key {shown!r} is no text", key.start_mark)
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"key {shown!r} is no text", key.start_mark
+                    )
                 if key.value in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is given twice", key.start_mark)
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"key {key.value!r} is given twice", key.start_mark
+                    )
                 seen.add(key.value)
             return super().construct_mapping(node, deep)
 
@@ -154,7 +168,9 @@ def _explain(path: Path, error: ValidationError) -> UserError:
             return wrong(path, place, f"must be {error.schema['rule']}", value)
         case "type":
             kinds = [rule] if isinstance(rule, str) else rule
-            return wrong(path, place, f"must be {' or '.join(TYPES[kind] for kind in kinds)}", value)
+            return wrong(
+                path, place, f"must be {' or '.join(TYPES[kind] for kind in kinds)}", value
+            )
         case "minimum":
             return wrong(path, place, f"must be {rule} or more", value)
         case "maximum":

@@ -87,7 +87,11 @@ def closure(*modules: str, names: frozenset[str] = frozenset()) -> frozenset[Pat
     todo = list(seen)
     while todo:
         source = _source(todo.pop())
-        found = {path for finder in source.finders for path in _named(*FOUND_BY_NAME[finder], source.strings | names)}
+        found = {
+            path
+            for finder in source.finders
+            for path in _named(*FOUND_BY_NAME[finder], source.strings | names)
+        }
         files |= source.files | found
         further = source.imports | {_module_of(path) for path in found if path.suffix == ".py"}
         further -= seen | source.asked
@@ -156,7 +160,11 @@ def _imported(module: str, names: Collection[str] = ()) -> Iterator[str]:
     """Yield the modules that `import module` executes, or `from module import names`."""
     inside = [f"{module}.{name}" for name in names]
     found = [each for each in inside if _path(each)]
-    declared = [each for each in inside if not _path(each) and ROOT.joinpath(*each.split(".")).with_suffix(".pxd").is_file()]
+    declared = [
+        each
+        for each in inside
+        if not _path(each) and ROOT.joinpath(*each.split(".")).with_suffix(".pxd").is_file()
+    ]
     if _path(module) and (not inside or len(found) + len(declared) < len(inside)):
         yield module
     yield from found
@@ -178,7 +186,11 @@ def _executed(tree: ast.Module) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         yield node
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        if (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        ):
             todo += node.orelse
         else:
             todo += ast.iter_child_nodes(node)
@@ -202,7 +214,9 @@ def _python(path: Path) -> Source:
                 imports.update(_imported(module, names))
                 words.update(f"{module}.{name}" for name in names)
             case ast.Call(func=ast.Name(id=function)) if function in SCHEMA_READERS:
-                schemas.update(str(each.value) for each in node.args if isinstance(each, ast.Constant))
+                schemas.update(
+                    str(each.value) for each in node.args if isinstance(each, ast.Constant)
+                )
     schemas.update(text.removesuffix(SCHEMAS[1]) for text in strings if text.endswith(SCHEMAS[1]))
     for text in strings:
         if "." in text and (source := _path(text)) and source.name != "__init__.py":
@@ -237,7 +251,9 @@ def _files(folder: str, ending: str) -> list[tuple[str, Path]]:
 
 # -- Cython and C++ ------------------------------------------------------------------------------
 
-IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?(c?import)[ \t]+(\([^)]*\)|[^\n#]*)", re.M)
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?(c?import)[ \t]+(\([^)]*\)|[^\n#]*)", re.M
+)
 EXTERN = re.compile(r'^[ \t]*(?:cdef extern from|include) "([^"]+)"', re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 
@@ -246,7 +262,10 @@ def _cython(path: Path) -> Source:
     """Return a Cython module: its imports, and all files that it is compiled from."""
     declared = _declarations(path)
     own = [_imports(text) for text in (path, path.with_suffix(".pxd"))]
-    folders = (path.parent / "native", *(ROOT / each for each in MORE_HEADERS.get(path.parent.name, HEADERS)))
+    folders = (
+        path.parent / "native",
+        *(ROOT / each for each in MORE_HEADERS.get(path.parent.name, HEADERS)),
+    )
     headers: set[Path] = set()
     todo = [(name, source.parent) for source in declared for name in _matches(EXTERN, source)]
     while todo:
@@ -258,7 +277,12 @@ def _cython(path: Path) -> Source:
     built = path.parent.glob(f"{path.stem}.*so")
     return Source(
         files=frozenset((ROOT / "setup.py", *declared, *headers, *built)),
-        imports=frozenset(each for imports in own for _, module, names in imports for each in _imported(module, names)),
+        imports=frozenset(
+            each
+            for imports in own
+            for _, module, names in imports
+            for each in _imported(module, names)
+        ),
     )
 
 
@@ -271,7 +295,9 @@ def _declarations(path: Path) -> set[Path]:
         if source not in found and source.is_file():
             found.add(source)
             for kind, module, names in _imports(source):
-                places = [module, *(f"{module}.{name}" for name in names)] if kind == "cimport" else []
+                places = (
+                    [module, *(f"{module}.{name}" for name in names)] if kind == "cimport" else []
+                )
                 todo += [ROOT.joinpath(*place.split(".")).with_suffix(".pxd") for place in places]
     return found
 

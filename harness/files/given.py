@@ -39,7 +39,9 @@ def read_given(path: str | os.PathLike[str], most_bytes: int | None = None) -> b
         where = "" if Path(path).is_absolute() else f" in {Path.cwd()}"
         raise UserError(f"{path}: cannot be read: {error.strerror}{where}") from error
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise UserError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     if most_bytes is not None and len(data) > most_bytes:
         raise UserError(f"{path}: must have at most {most_bytes} bytes, not {state.st_size}")
     return data
@@ -64,7 +66,9 @@ def text_of(data: bytes, name: object) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(f"{name}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise UserError(
+            f"{name}: must be UTF-8 text ({error.reason} at byte {error.start})"
+        ) from error
 
 
 def is_table(path: Path) -> bool:

@@ -20,7 +20,9 @@ def open_lock(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
 
 
-def take_lock(handle: int, waiting: Callable[[], None] | None = None, *, shared: bool = False) -> None:
+def take_lock(
+    handle: int, waiting: Callable[[], None] | None = None, *, shared: bool = False
+) -> None:
     """Hold the lock alone, or shared with others, in place of the way in which this handle holds it
     already.
 

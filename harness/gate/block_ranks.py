@@ -51,8 +51,12 @@ class Blocks:
 
     def __init__(self, blocks: Sequence[Block], by_difference: bool = False) -> None:
         self.n = len(blocks)
-        self._base: NDArray[np.float64] = np.array([block.base for block in blocks], dtype=np.float64)
-        self._head: NDArray[np.float64] = np.array([block.head for block in blocks], dtype=np.float64)
+        self._base: NDArray[np.float64] = np.array(
+            [block.base for block in blocks], dtype=np.float64
+        )
+        self._head: NDArray[np.float64] = np.array(
+            [block.head for block in blocks], dtype=np.float64
+        )
         self._middle = float(np.median((self._head - self._base).mean(axis=1)))
         largest = max(float(np.abs(side).max()) for side in (self._base, self._head))
         self._unit = (largest or 1.0) if by_difference else 1.0

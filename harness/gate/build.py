@@ -20,7 +20,13 @@ class BuildFailed(RunFailed):
     """A build command failed. The message quotes the log's last lines and names the log."""
 
 
-def build(commands: Sequence[Sequence[str]], directory: Path, log: Path, notify: Callable[[str], None], name: str) -> None:
+def build(
+    commands: Sequence[Sequence[str]],
+    directory: Path,
+    log: Path,
+    notify: Callable[[str], None],
+    name: str,
+) -> None:
     """Run the commands in a tree, one after the other. Raises BuildFailed at the first that fails.
     `name` is for messages."""
     if not commands:
@@ -35,11 +41,19 @@ def build(commands: Sequence[Sequence[str]], directory: Path, log: Path, notify:
             except OSError as error:
                 raise BuildFailed(f"does not build: {shown}: {error.strerror}") from error
             if ended.timed_out or ended.code != 0:
-                how = f"took longer than {TIMEOUT_S:g} s" if ended.timed_out else f"ended with exit code {ended.code}"
+                how = (
+                    f"took longer than {TIMEOUT_S:g} s"
+                    if ended.timed_out
+                    else f"ended with exit code {ended.code}"
+                )
                 raise BuildFailed(f"does not build: {shown} {how}: {_last_lines(log)} (log: {log})")
 
 
 def _last_lines(log: Path) -> str:
-    lines = [" ".join(line.split()) for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    lines = [
+        " ".join(line.split())
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
+        if line.strip()
+    ]
     text = " | ".join(lines[-QUOTED_LINES:])
     return f"…{text[-QUOTED:]}" if len(text) > QUOTED else text or "it printed nothing"

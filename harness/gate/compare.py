@@ -20,7 +20,15 @@ from datetime import UTC, datetime
 from harness.gate.cell import Cell
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
-from harness.gate.notes import Fitness, built_notes, control_notes, crash_notes, mean_notes, same_commit, side_notes
+from harness.gate.notes import (
+    Fitness,
+    built_notes,
+    control_notes,
+    crash_notes,
+    mean_notes,
+    same_commit,
+    side_notes,
+)
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -86,7 +94,16 @@ class _Call:
     clock: Callable[[], float]
     take: Take
 
-    def __init__(self, base: Tree, head: Tree, suite: Suite, factor: float, alpha: float, pairs: int | None, seed: int) -> None:
+    def __init__(
+        self,
+        base: Tree,
+        head: Tree,
+        suite: Suite,
+        factor: float,
+        alpha: float,
+        pairs: int | None,
+        seed: int,
+    ) -> None:
         looks = declare(len(suite.cells), alpha, pairs)
         self.suite, self.factor, self.alpha, self.seed = suite, factor, alpha, seed
         self.family = Family(suite.cells, factor, alpha, looks)
@@ -98,8 +115,14 @@ class _Call:
         self.fitness = Fitness()
         self.notes = [*side_notes(self.sides.items()), *base.notes, *head.notes]
         if base.directory == head.directory:
-            self.notes.append("base and head are the same directory: there is no difference to be found")
-        elif base.side.commit and base.side.commit == head.side.commit and not (base.side.dirty or head.side.dirty):
+            self.notes.append(
+                "base and head are the same directory: there is no difference to be found"
+            )
+        elif (
+            base.side.commit
+            and base.side.commit == head.side.commit
+            and not (base.side.dirty or head.side.dirty)
+        ):
             self.notes.append(same_commit(base.side.commit))
         self.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin_s: float | None = None
@@ -130,11 +153,21 @@ class _Call:
         progress(self._blocks(), max(0.0, end_s - self.clock()), self.standing())
 
     def _unfinished(self, time_budget_s: float) -> str:
-        open_cells = [name for name, verdict in self.standing().items() if verdict is Verdict.INCONCLUSIVE]
+        open_cells = [
+            name for name, verdict in self.standing().items() if verdict is Verdict.INCONCLUSIVE
+        ]
         first = self.family.looks.first
-        unseen = sum(result.decision.blocks < first for result in self.family.results() if result.cell.name in open_cells)
+        unseen = sum(
+            result.decision.blocks < first
+            for result in self.family.results()
+            if result.cell.name in open_cells
+        )
         told = f"the time budget of {time_budget_s:g} s ended before {len(open_cells)} cell(s) were decided"
-        return f"{told}; {unseen} of them had fewer than {first} blocks, which can decide nothing" if unseen else told
+        return (
+            f"{told}; {unseen} of them had fewer than {first} blocks, which can decide nothing"
+            if unseen
+            else told
+        )
 
     def standing(self) -> dict[str, Verdict]:
         """Return the verdict on each cell so far; an open cell is inconclusive, measured or not."""
@@ -143,7 +176,13 @@ class _Call:
             for cell in series.program.cells:
                 proven = self.family.verdict(cell.name)
                 judged = self._judged(series, cell, proven)
-                standing[cell.name] = judged[0] if judged else Verdict.INCONCLUSIVE if proven is Verdict.UNMEASURED else proven
+                standing[cell.name] = (
+                    judged[0]
+                    if judged
+                    else Verdict.INCONCLUSIVE
+                    if proven is Verdict.UNMEASURED
+                    else proven
+                )
         return standing
 
     def comparison(self) -> Comparison:
@@ -179,11 +218,20 @@ class _Call:
         while it works."""
         leaning = set(self.family.leaning())
         chosen = [series for series in self.series if self._is_open(series)]
-        suspects = [series for series in chosen if any(cell.name in leaning for cell in series.program.cells)]
+        suspects = [
+            series
+            for series in chosen
+            if any(cell.name in leaning for cell in series.program.cells)
+        ]
         if suspects:
-            chosen += suspects * (BLOCKS_PER_SUSPECT * (len(chosen) - len(suspects)) // len(suspects) - 1)
+            chosen += suspects * (
+                BLOCKS_PER_SUSPECT * (len(chosen) - len(suspects)) // len(suspects) - 1
+            )
         if self._controlled(self.control_series):
-            owed = sum(series.blocks for series in self.series) - len(self.series) * self.control_series.blocks
+            owed = (
+                sum(series.blocks for series in self.series)
+                - len(self.series) * self.control_series.blocks
+            )
             chosen += [self.control_series] * (1 + owed // len(self.series))
         self._draw.shuffle(chosen)
         return chosen
@@ -225,16 +273,24 @@ class _Call:
         judged = self._judged(series, result.cell, result.verdict)
         if judged is None:
             untried = result.verdict is Verdict.UNMEASURED
-            return replace(result, reason="there was no time for a block of it") if untried else result
+            return (
+                replace(result, reason="there was no time for a block of it") if untried else result
+            )
         base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
         return CellResult(
-            result.cell, Decision(judged[0], *UNKNOWN_RATIO, min(len(base), len(head)) // 2), base, head, judged[1]
+            result.cell,
+            Decision(judged[0], *UNKNOWN_RATIO, min(len(base), len(head)) // 2),
+            base,
+            head,
+            judged[1],
         )
 
     def _judged(self, series: Series, cell: Cell, proven: Verdict) -> tuple[Verdict, str] | None:
         """Return the verdict and reason for a cell that a side gives no number for. None if head is
         proven slower, because a later failure of a side does not undo that proof."""
-        judged = series.judged(cell, self.suite.new_is_information, self.suite.removed_is_information)
+        judged = series.judged(
+            cell, self.suite.new_is_information, self.suite.removed_is_information
+        )
         if judged is not None and proven is Verdict.REGRESSED and judged[0] is not Verdict.WRONG:
             return None
         return judged
@@ -247,6 +303,8 @@ class _Call:
     def _control_result(self) -> CellResult:
         result, series = self.control.result(), self.control_series
         reasons = [
-            series.trouble[arm, self.suite.control].reason for arm in ARMS if (arm, self.suite.control) in series.trouble
+            series.trouble[arm, self.suite.control].reason
+            for arm in ARMS
+            if (arm, self.suite.control) in series.trouble
         ]
         return replace(result, reason=reasons[0]) if reasons else result

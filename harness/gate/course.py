@@ -30,7 +30,9 @@ class Row:
         self.base: list[float] = []
         self.head: list[float] = []
         by_difference = cell.metric.may_be_zero
-        self.evidence = Evidence(looks, lambda: slack(self.base, self.head, by_difference), by_difference)
+        self.evidence = Evidence(
+            looks, lambda: slack(self.base, self.head, by_difference), by_difference
+        )
 
     def take_in(self, base_pair: Pair, head_pair: Pair) -> bool:
         """Add one block: the values of its two pairs. Return True if the evidence may have changed.
@@ -44,7 +46,11 @@ class Row:
 
     def agrees(self) -> bool:
         """True if each side has given one value in all of its processes."""
-        return all(max(side) - min(side) <= ROUNDING_ERROR * max(side) for side in (self.base, self.head) if side)
+        return all(
+            max(side) - min(side) <= ROUNDING_ERROR * max(side)
+            for side in (self.base, self.head)
+            if side
+        )
 
     def estimate(self) -> float:
         """Return the estimate of the shift, on the metric's scale: exact if neither side scatters,
@@ -82,7 +88,9 @@ class Course(Row):
 
     def add(self, base_pair: Pair, head_pair: Pair) -> bool:
         """Add one block, the values of its two pairs. Return True if the p-values have changed."""
-        if self.decided or not (self.take_in(base_pair, head_pair) or self.cell.metric.deterministic):
+        if self.decided or not (
+            self.take_in(base_pair, head_pair) or self.cell.metric.deterministic
+        ):
             return False
         better, worse = self._limits()
         if self.cell.metric.deterministic:
@@ -92,13 +100,17 @@ class Course(Row):
                 "ok": shift <= worse + ROUNDING_ERROR,
                 "improved": shift < better - ROUNDING_ERROR,
             }
-            self.p = {name: 0.0 if holds and self.agrees() else 1.0 for name, holds in proven.items()}
+            self.p = {
+                name: 0.0 if holds and self.agrees() else 1.0 for name, holds in proven.items()
+            }
             return True
         self.leans = self.evidence.leans(worse)
         self.p["regressed"] = self.evidence.p_greater(worse)
         self.p["ok"] = self.evidence.p_less(worse)
         self.p["improved"] = self.evidence.p_less(better, faster=True)
-        if self.cell.metric.may_be_zero and min(*self.base, *self.head) == max(*self.base, *self.head):
+        if self.cell.metric.may_be_zero and min(*self.base, *self.head) == max(
+            *self.base, *self.head
+        ):
             # equal counts are truly equal: a count is not rounded, as a clock is
             self.p["ok"] = min(self.p["ok"], self.evidence.least_p())
         return True
@@ -107,7 +119,9 @@ class Course(Row):
         """True if more blocks may decide the cell."""
         if self.cell.metric.deterministic and self.evidence.blocks:
             return False
-        return self.decided is None and self.evidence.looks.next(len(self.evidence.blocks)) is not None
+        return (
+            self.decided is None and self.evidence.looks.next(len(self.evidence.blocks)) is not None
+        )
 
     def verdict(self) -> Verdict:
         """Return the verdict for the present p-values and levels. If regressed and ok are both
@@ -127,7 +141,10 @@ class Course(Row):
 
     def close_if_decided(self) -> None:
         """Make the decision if the present verdict is one."""
-        if self.decided is None and self.verdict() not in (Verdict.UNMEASURED, Verdict.INCONCLUSIVE):
+        if self.decided is None and self.verdict() not in (
+            Verdict.UNMEASURED,
+            Verdict.INCONCLUSIVE,
+        ):
             self.decided = self.decision()
 
     def decision(self) -> Decision:
@@ -145,7 +162,9 @@ class Course(Row):
 
     def result(self) -> CellResult:
         """Return the cell's result with all values that count."""
-        return CellResult(self.cell, self.decision(), tuple(self.base), tuple(self.head), self._reason())
+        return CellResult(
+            self.cell, self.decision(), tuple(self.base), tuple(self.head), self._reason()
+        )
 
     def _limits(self) -> tuple[float, float]:
         return limits(self.cell.metric, self.factor, middle_of(self.base))
@@ -163,7 +182,8 @@ class Course(Row):
             return "most values of head are base's too, digit for digit: results of the same processes prove nothing"
         if len({*self.base, *self.head}) == 1:
             return (
-                f"all processes gave {self.base[0]:.6g} {metric.unit}".rstrip() + ": a clock that is too coarse does that; "
+                f"all processes gave {self.base[0]:.6g} {metric.unit}".rstrip()
+                + ": a clock that is too coarse does that; "
                 "if the metric is exact, say deterministic: true"
             )
         _, worse = self._limits()
@@ -172,11 +192,16 @@ class Course(Row):
         if self.evidence.steps_hide(worse, self.level["ok"]):
             found = step([*self.base, *self.head])
             return (
-                f"its values come in steps of about {found:.3g} {metric.unit}".rstrip() + f", the least is "
+                f"its values come in steps of about {found:.3g} {metric.unit}".rstrip()
+                + f", the least is "
                 f"{min(*self.base, *self.head):.6g}: a slowdown of less than a step may not show, so it cannot be called ok"
             )
         return ""
 
     def _differing(self) -> str:
-        name, side = next((name, side) for name, side in (("base", self.base), ("head", self.head)) if len(set(side)) > 1)
+        name, side = next(
+            (name, side)
+            for name, side in (("base", self.base), ("head", self.head))
+            if len(set(side)) > 1
+        )
         return f"{name} gave {min(side):.6g} and {max(side):.6g}"

@@ -38,7 +38,9 @@ class Family:
         `sequential.declare` for this number of cells."""
         self.alpha = alpha
         self.looks = looks
-        self._courses = {cell.name: Course(cell, factor, looks, alpha / len(cells)) for cell in cells}
+        self._courses = {
+            cell.name: Course(cell, factor, looks, alpha / len(cells)) for cell in cells
+        }
 
     def add(self, cell_name: str, base_pair: Pair, head_pair: Pair) -> None:
         """Add one block of a cell: the values of its two pairs, in the metric's unit.
@@ -116,14 +118,18 @@ class Control(Row):
         """Return the control's result: ok if both bounds are within the factor, else inconclusive;
         regressed or improved if it failed."""
         low, high = self._bounds()
-        better, worse = limits(self.cell.metric, self.factor, middle_of(self.base)) if self.base else (0.0, 0.0)
+        better, worse = (
+            limits(self.cell.metric, self.factor, middle_of(self.base)) if self.base else (0.0, 0.0)
+        )
         if not self.evidence.blocks:
             verdict = Verdict.UNMEASURED
         elif self.failed:
             verdict = Verdict.REGRESSED if low > 0 else Verdict.IMPROVED
         else:
             verdict = Verdict.OK if better < low and high < worse else Verdict.INCONCLUSIVE
-        return CellResult(self.cell, self.told(verdict, low, high), tuple(self.base), tuple(self.head))
+        return CellResult(
+            self.cell, self.told(verdict, low, high), tuple(self.base), tuple(self.head)
+        )
 
     def _bounds(self) -> tuple[float, float]:
         if self.cell.metric.deterministic and self.evidence.blocks and not self.failed:

@@ -12,7 +12,16 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-BUILDING = ("CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MILLRACE_CFLAGS", "MILLRACE_SANITIZE")
+BUILDING = (
+    "CC",
+    "CXX",
+    "CPPFLAGS",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "MILLRACE_CFLAGS",
+    "MILLRACE_SANITIZE",
+)
 """Variables that decide how a tree is built, besides its sources: a tree built with other values is
 another tree."""
 
@@ -52,5 +61,7 @@ def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     if "VIRTUAL_ENV" in os.environ and "PATH" in kept:
         commands = Path(os.environ["VIRTUAL_ENV"], "bin")
-        kept["PATH"] = os.pathsep.join(each for each in kept["PATH"].split(os.pathsep) if Path(each) != commands)
+        kept["PATH"] = os.pathsep.join(
+            each for each in kept["PATH"].split(os.pathsep) if Path(each) != commands
+        )
     return kept | {"PYTHONHASHSEED": HASH_SEED} | dict(more or {})

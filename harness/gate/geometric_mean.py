@@ -48,9 +48,13 @@ def geometric_mean(comparison: Comparison) -> GeometricMean | None:
     if len(rows) < 2:
         return None
     walsh = Walsh(np.mean(rows, axis=0))
-    low, high = (walsh.low(TAIL), walsh.high(TAIL)) if comparison.interleaved else (-math.inf, math.inf)
+    low, high = (
+        (walsh.low(TAIL), walsh.high(TAIL)) if comparison.interleaved else (-math.inf, math.inf)
+    )
     return GeometricMean(
-        *(as_ratio(RATIO, shift, 1.0) for shift in (walsh.estimate(), low, high)), len(rows), FIRST_LOOK_BLOCKS
+        *(as_ratio(RATIO, shift, 1.0) for shift in (walsh.estimate(), low, high)),
+        len(rows),
+        FIRST_LOOK_BLOCKS,
     )
 
 

@@ -49,7 +49,9 @@ def host_key(host: Mapping[str, Any]) -> str:
     told = facts(host)
     if all(value is None for value in told.values()):
         return UNKNOWN
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:DIGEST]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[
+        :DIGEST
+    ]
     count = told["cpus_allowed"]
     cpus = "unknown CPUs" if count is None else f"{count} CPU{'s' if count != 1 else ''}"
     return f"{told['cpu_model'] or 'unknown CPU'}, {cpus}, {digest}"
@@ -63,7 +65,11 @@ def differences(head: Mapping[str, Any], base: Mapping[str, Any]) -> list[str]:
     because it may differ.
     """
     mine, other = facts(head), facts(base)
-    return [f"{name} {_text(mine[name])}, base had {_text(other[name])}" for name in FACTS if mine[name] != other[name]]
+    return [
+        f"{name} {_text(mine[name])}, base had {_text(other[name])}"
+        for name in FACTS
+        if mine[name] != other[name]
+    ]
 
 
 def contradictions(head: Mapping[str, Any], base: Mapping[str, Any]) -> list[str]:

@@ -52,7 +52,9 @@ class Loaded:
         kinds = {"own": self.own, "other": self.other, "elsewhere": self.elsewhere}
         counts = {kind: len(files) for kind, files in kinds.items()}
         files = {
-            kind: sorted(found, key=_last_installed)[:MAX_LISTED_FILES] for kind, found in kinds.items() if kind != "elsewhere"
+            kind: sorted(found, key=_last_installed)[:MAX_LISTED_FILES]
+            for kind, found in kinds.items()
+            if kind != "elsewhere"
         }
         return {"root": str(self.root), "counts": counts, "files": files}
 
@@ -110,9 +112,13 @@ def rehearsed(
     shared = list(problems(loaded))
     if shared and not allowed:
         why = "base and head would be the same code (an editable install, a .pth file, or an absolute path?)"
-        raise UserError(f"{why}: {'; '.join(shared)}; give each tree an environment of its own, or --allow-shared-code")
+        raise UserError(
+            f"{why}: {'; '.join(shared)}; give each tree an environment of its own, or --allow-shared-code"
+        )
     base = replace(trees["base"], notes=(*trees["base"].notes, *shared, *notes(loaded)))
-    return {"base": base, "head": trees["head"]}, {role: side.told() for role, side in loaded.items()}
+    return {"base": base, "head": trees["head"]}, {
+        role: side.told() for role, side in loaded.items()
+    }
 
 
 def _run(tree: Tree, program: Program) -> tuple[set[Path], bool]:
@@ -121,7 +127,12 @@ def _run(tree: Tree, program: Program) -> tuple[set[Path], bool]:
         take(
             tree,
             program,
-            {"PYTHONPATH": PROBE_FOLDER, PATHS_VARIABLE: str(python), "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(linked)},
+            {
+                "PYTHONPATH": PROBE_FOLDER,
+                PATHS_VARIABLE: str(python),
+                "LD_DEBUG": "files",
+                "LD_DEBUG_OUTPUT": str(linked),
+            },
         )
         modules = [file.read_bytes() for file in Path(room).glob("python.*")]
         objects = [file.read_bytes() for file in Path(room).glob("linked.*")]
@@ -154,7 +165,9 @@ def _is_named(path: Path, program: Program) -> bool:
     """True if the program's words name the file, or a script in a folder above it, by an absolute
     path: then it is shared on purpose."""
     scripts = [Path(os.path.realpath(word)) for word in program.argv if Path(word).is_absolute()]
-    return any(path == script or (script.is_file() and script.parent in path.parents) for script in scripts)
+    return any(
+        path == script or (script.is_file() and script.parent in path.parents) for script in scripts
+    )
 
 
 def _sorted(paths: set[Path], mine: Path, theirs: Path, by_python: bool) -> Loaded:
@@ -178,7 +191,9 @@ def _sorted(paths: set[Path], mine: Path, theirs: Path, by_python: bool) -> Load
             elsewhere.add(str(path))
             if _is_module_of(path, mine):
                 installed.add(str(path))
-    return Loaded(mine, *map(frozenset, (own, other, elsewhere, foreign, installed)), by_python=by_python)
+    return Loaded(
+        mine, *map(frozenset, (own, other, elsewhere, foreign, installed)), by_python=by_python
+    )
 
 
 def _is_module_of(path: Path, tree: Path) -> bool:

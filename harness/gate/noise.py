@@ -26,7 +26,9 @@ def quiet(draw: np.random.Generator, shape: Shape) -> NDArray[np.float64]:
     return draw.normal(0.0, QUIET, shape)
 
 
-def drift(draw: np.random.Generator, shape: Shape, sd: float = 0.05, memory: float = 0.98) -> NDArray[np.float64]:
+def drift(
+    draw: np.random.Generator, shape: Shape, sd: float = 0.05, memory: float = 0.98
+) -> NDArray[np.float64]:
     """Noise of `quiet`, and a host whose speed wanders: a first-order autoregression with standard
     deviation `sd`, which keeps the share `memory` from process to process."""
     steps = draw.normal(0.0, sd, shape)
@@ -37,7 +39,11 @@ def drift(draw: np.random.Generator, shape: Shape, sd: float = 0.05, memory: flo
 
 
 def bursts(
-    draw: np.random.Generator, shape: Shape, chance: float = 0.02, length: float = 10.0, cost: float = 0.2
+    draw: np.random.Generator,
+    shape: Shape,
+    chance: float = 0.02,
+    length: float = 10.0,
+    cost: float = 0.2,
 ) -> NDArray[np.float64]:
     """Noise of `quiet`, and others that take CPUs now and then: a burst begins with `chance` at
     each process, and lasts `length` processes on average.
@@ -51,13 +57,17 @@ def bursts(
     return busy * np.log1p(draw.exponential(cost, shape)) + quiet(draw, shape)
 
 
-def bimodal(draw: np.random.Generator, shape: Shape, chance: float = 0.3, cost: float = 0.08) -> NDArray[np.float64]:
+def bimodal(
+    draw: np.random.Generator, shape: Shape, chance: float = 0.3, cost: float = 0.08
+) -> NDArray[np.float64]:
     """Noise of `quiet`, and some processes that are slower by `cost` throughout, as the loader's
     placement of code or the choice of CPUs may cause."""
     return (draw.random(shape) < chance) * np.log1p(cost) + quiet(draw, shape)
 
 
-def heavy_tailed(draw: np.random.Generator, shape: Shape, scale: float = 0.01) -> NDArray[np.float64]:
+def heavy_tailed(
+    draw: np.random.Generator, shape: Shape, scale: float = 0.01
+) -> NDArray[np.float64]:
     """Noise of Student's t with 2 degrees of freedom, which has no variance: a mean never
     settles."""
     return scale * draw.standard_t(2, shape)

@@ -78,7 +78,9 @@ def crash_notes(program: str, control: bool, crashes: Mapping[str, list[str]]) -
     side."""
     for side, errors in crashes.items():
         if errors:
-            where = f"base of {program}, compared with itself," if control else f"{side} of {program}"
+            where = (
+                f"base of {program}, compared with itself," if control else f"{side} of {program}"
+            )
             count = f"{len(errors)} process{'es' if len(errors) > 1 else ''}"
             yield f"{where} gave no answer in {count}, which ran again: {errors[0]}"
 
@@ -96,7 +98,9 @@ def mean_notes(results: Iterable[CellResult], factor: float) -> Iterator[str]:
             continue
         # dividing by the largest value keeps sums below the largest float
         most = max(*result.base, *result.head)
-        before, after = (sum(value / most for value in side) / len(side) for side in (result.base, result.head))
+        before, after = (
+            sum(value / most for value in side) / len(side) for side in (result.base, result.head)
+        )
         if not metric.lower_is_better:
             before, after = after, before
         if (after > limit * before) is not (result.verdict is Verdict.REGRESSED) and before > 0.0:

@@ -60,9 +60,14 @@ def on_scale(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[B
     metric = cell.metric
     for value in (*base, *head):
         if comparable(value, metric) is None:
-            raise UserError(f"cell {cell.name}: {metric.name} must be {rule(metric)} to be compared, not {value}")
+            raise UserError(
+                f"cell {cell.name}: {metric.name} must be {rule(metric)} to be compared, not {value}"
+            )
     sign = 1.0 if metric.lower_is_better else -1.0
     place = float if metric.may_be_zero else math.log
     before, after = ([sign * place(value) for value in side] for side in (base, head))
     pairs = list(zip(before, after, strict=True))
-    return [Block(*zip(*pairs[i : i + PAIRS], strict=True)) for i in range(0, len(pairs) - PAIRS + 1, PAIRS)]
+    return [
+        Block(*zip(*pairs[i : i + PAIRS], strict=True))
+        for i in range(0, len(pairs) - PAIRS + 1, PAIRS)
+    ]

@@ -33,7 +33,9 @@ def shortfalls(n: int, level: float, trials: int = TRIALS, seed: int = 1) -> np.
     inf where n blocks give no bound.
     """
     rows = np.random.default_rng(seed).standard_normal((trials, n, 4)).tolist()
-    return np.array([-Blocks([Block((a, b), (c, d)) for a, b, c, d in row]).low(level) for row in rows])
+    return np.array(
+        [-Blocks([Block((a, b), (c, d)) for a, b, c, d in row]).low(level) for row in rows]
+    )
 
 
 def found(factor: float, scatter: float, shortfall: float) -> float:
@@ -51,7 +53,11 @@ def rows(looks: Looks) -> Iterator[list[str]]:
             return
         short = shortfalls(n, ALPHA / CELLS / looks.weight(k))
         mean, bad = float(short.mean()), float(np.quantile(short, CERTAINTY))
-        yield [str(n), f"{mean:.2f}", *(f"±{mean * sd:.1%}, {found(FACTOR, sd, bad) - 1:.1%}" for sd in SCATTERS)]
+        yield [
+            str(n),
+            f"{mean:.2f}",
+            *(f"±{mean * sd:.1%}, {found(FACTOR, sd, bad) - 1:.1%}" for sd in SCATTERS),
+        ]
 
 
 def table() -> str:

@@ -11,7 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree
 
-KINDS = {"failure": "its test failed", "error": "its test failed", "skipped": "its test was skipped"}
+KINDS = {
+    "failure": "its test failed",
+    "error": "its test failed",
+    "skipped": "its test was skipped",
+}
 
 
 def troubles(junit: Path, names: Iterable[str]) -> dict[str, str]:
@@ -44,4 +48,6 @@ def _place(name: str) -> tuple[str, str]:
     before, bracket, parameters = name.partition("[")
     file, *names = before.split("::")
     *classes, own = names or [""]
-    return ".".join([file.removesuffix(".py").replace("/", "."), *classes]), own + bracket + parameters
+    return ".".join(
+        [file.removesuffix(".py").replace("/", "."), *classes]
+    ), own + bracket + parameters

@@ -23,7 +23,9 @@ short samples tell more than a few long ones."""
 SHORTEST_S = 0.05
 
 
-def run_in(entry: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: float = DURATION_S) -> Run:
+def run_in(
+    entry: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: float = DURATION_S
+) -> Run:
     """Return the run that an entry asks for. `warmup` and `duration_s` [s] are the suite's, for
     real runs that set none themselves.
 
@@ -36,7 +38,9 @@ def run_in(entry: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s:
     subject = find_subject(given.pop("topology"), parameters, given["seed"])
     model = given.pop("model")
     real = given["machine"] == LOCAL and not given.get("simulated", False)
-    elastic = model == Multilevel.name or any(given.get(word) for word in ("elastic", "law", "law_settings"))
+    elastic = model == Multilevel.name or any(
+        given.get(word) for word in ("elastic", "law", "law_settings")
+    )
     if real:
         given.setdefault("duration_s", duration_s)
     given.setdefault("warmup", warmup if real and not elastic else "auto")

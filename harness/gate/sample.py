@@ -68,7 +68,9 @@ class TimedOut(NoAnswer):
     timed_out = True
 
 
-def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = None, pair: int = 0) -> Sample:
+def take(
+    tree: Tree, program: Program, environment: Mapping[str, str] | None = None, pair: int = 0
+) -> Sample:
     """Run a program in a tree. `environment`: variables besides those of `clean_environment`;
     `pair`: the value of `{pair}`.
 
@@ -82,7 +84,9 @@ def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = N
         argv = [_filled(word, words) for word in program.argv]
         try:
             stdin = _filled(program.stdin, {PAIR: str(pair)})
-            ended = run_session(argv, tree.directory, clean_environment(environment), program.timeout_s, stdin)
+            ended = run_session(
+                argv, tree.directory, clean_environment(environment), program.timeout_s, stdin
+            )
             _require_ended(program, ended, answer)
             document = _document(program, ended, answer) if program.answers != WALL else {}
         except OSError as error:
@@ -94,7 +98,11 @@ def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = N
                 found = {"values": {cell.name: ended.seconds for cell in program.cells}}
             elif program.answers == BENCHMARKS:
                 keys = {cell.key for cell in program.cells}
-                found = of_benchmarks(document, program.cells, troubles(answer.with_name(answer.name + OUTCOMES), keys))
+                found = of_benchmarks(
+                    document,
+                    program.cells,
+                    troubles(answer.with_name(answer.name + OUTCOMES), keys),
+                )
             else:
                 found = of_record(document, program.cells)
     found["host"] = found.get("host") or this_host()
@@ -125,7 +133,9 @@ def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, A
     values, missing = _numbers({cell: _field(record, cell.metric.name) for cell in cells})
     error = record.get("error")
     reason = _one_line(str(error)) if error else None
-    if record.get("correct") is False and _is_wrong(record, has_numbers=bool(values), failed=reason is not None):
+    if record.get("correct") is False and _is_wrong(
+        record, has_numbers=bool(values), failed=reason is not None
+    ):
         return found | {"wrong": reason or "the program says that its results are not correct"}
     if reason is not None:
         return found | {"error": reason}
@@ -155,7 +165,9 @@ def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> boo
 
 
 def of_benchmarks(
-    document: Mapping[str, Any], cells: tuple[Cell, ...], failed: Mapping[str, str] = MappingProxyType({})
+    document: Mapping[str, Any],
+    cells: tuple[Cell, ...],
+    failed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the fields of `Sample` from pytest-benchmark's JSON: each benchmark's statistics of
     this process are one number.
@@ -163,7 +175,11 @@ def of_benchmarks(
     `failed`: the reason why a test has no result, by its full name, even if there are times of it.
     """
     listed = document.get("benchmarks")
-    benchmarks = {each.get("fullname"): each for each in listed if isinstance(each, dict)} if isinstance(listed, list) else {}
+    benchmarks = (
+        {each.get("fullname"): each for each in listed if isinstance(each, dict)}
+        if isinstance(listed, list)
+        else {}
+    )
     benchmarks = {name: each for name, each in benchmarks.items() if name not in failed}
     found = {cell: _field(benchmarks.get(cell.key), f"stats.{cell.metric.name}") for cell in cells}
     values, missing = _numbers(found)
@@ -174,7 +190,9 @@ def of_benchmarks(
     }
     info = document.get("machine_info")
     host = _tellable(host_of(info)) if isinstance(info, dict) else {}
-    unknown = frozenset(cell.name for cell in cells if cell.key not in benchmarks and cell.key not in failed)
+    unknown = frozenset(
+        cell.name for cell in cells if cell.key not in benchmarks and cell.key not in failed
+    )
     return {"values": values, "missing": missing | absent, "absent": unknown, "host": host}
 
 
@@ -203,7 +221,9 @@ def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise NoAnswer(f"no JSON but {text[:60]!r}{because}" if text.strip() else f"no output{because}") from error
+        raise NoAnswer(
+            f"no JSON but {text[:60]!r}{because}" if text.strip() else f"no output{because}"
+        ) from error
     if not isinstance(document, dict):
         raise NoAnswer(f"no JSON object but {text[:60]!r}{because}")
     return document
@@ -211,7 +231,9 @@ def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
 
 def _because(program: Program, ended: Ended) -> str:
     """Return the last line that a process printed, in brackets. pytest prints it on stdout."""
-    last = _last_line(ended.words) or ("" if program.answers == RECORD else _last_line(ended.output))
+    last = _last_line(ended.words) or (
+        "" if program.answers == RECORD else _last_line(ended.output)
+    )
     return f" ({last})" if last else ""
 
 
@@ -226,7 +248,9 @@ def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, 
             missing[cell.name] = f"the answer has no {cell.metric.name}"
         elif number is None:
             hint = ": may_be_zero says of a metric that it may be" if value == 0 else ""
-            missing[cell.name] = f"{cell.metric.name} must be {rule(cell.metric)}, not {json.dumps(value)[:60]}{hint}"
+            missing[cell.name] = (
+                f"{cell.metric.name} must be {rule(cell.metric)}, not {json.dumps(value)[:60]}{hint}"
+            )
         else:
             values[cell.name] = number
     return values, missing

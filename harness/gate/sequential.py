@@ -73,7 +73,11 @@ class Looks:
 
     def weight(self, k: int) -> float:
         """Return the reciprocal of the share of the whole level that look k >= 1 spends."""
-        return 1.0 if math.isinf(self.growth) else (k + LOOK_DELAY) * (k + LOOK_DELAY + 1.0) / (LOOK_DELAY + 1.0)
+        return (
+            1.0
+            if math.isinf(self.growth)
+            else (k + LOOK_DELAY) * (k + LOOK_DELAY + 1.0) / (LOOK_DELAY + 1.0)
+        )
 
 
 def fewest_blocks(level: float) -> int:
@@ -95,10 +99,14 @@ def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
     """
     strictest = alpha / max(cells, 2)
     if pairs is None:
-        return Looks(max(FIRST_LOOK_BLOCKS, fewest_blocks(strictest / Looks(FIRST_LOOK_BLOCKS).weight(1))))
+        return Looks(
+            max(FIRST_LOOK_BLOCKS, fewest_blocks(strictest / Looks(FIRST_LOOK_BLOCKS).weight(1)))
+        )
     least = 2 * fewest_blocks(strictest)
     if pairs % 2 or pairs < least:
-        raise UserError(f"--pairs must be even and at least {least} to decide {cells} cells at alpha {alpha:g}, not {pairs}")
+        raise UserError(
+            f"--pairs must be even and at least {least} to decide {cells} cells at alpha {alpha:g}, not {pairs}"
+        )
     return Looks.fixed(pairs // 2)
 
 
@@ -119,7 +127,9 @@ class _Seen:
 
     def p_less(self, shift: float, faster: bool) -> float:
         moved = self.moved(faster)
-        return self.weight * self.blocks.p_less(shift - moved) if math.isfinite(moved) else self.weight
+        return (
+            self.weight * self.blocks.p_less(shift - moved) if math.isfinite(moved) else self.weight
+        )
 
     def moved(self, faster: bool) -> float:
         """Return the distance by which the upper bound is moved: to prove that head is faster, or
@@ -131,7 +141,9 @@ class Evidence:
     """Evidence of a growing row of blocks at the looks so far. `slack` returns the distances by
     which bounds are moved, given the values so far; it is called at looks only."""
 
-    def __init__(self, looks: Looks, slack: Callable[[], Slack] = lambda: EXACT, by_difference: bool = False) -> None:
+    def __init__(
+        self, looks: Looks, slack: Callable[[], Slack] = lambda: EXACT, by_difference: bool = False
+    ) -> None:
         self.looks = looks
         self.blocks: list[Block] = []
         self._slack, self._by_difference = slack, by_difference
@@ -182,7 +194,9 @@ class Evidence:
         if not self._seen or self.p_less(shift) <= level:
             return False
         last = self._seen[-1]
-        return last.slack.same >= shift or (last.slack.same > 0.0 and last.weight * last.blocks.p_less(shift) <= level)
+        return last.slack.same >= shift or (
+            last.slack.same > 0.0 and last.weight * last.blocks.p_less(shift) <= level
+        )
 
     def least_p(self) -> float:
         """Return the least p-value that the last look could have had, if all its blocks agreed; 1

@@ -86,9 +86,15 @@ class Series:
 
     def sound(self) -> list[Cell]:
         """Return the cells of which both sides still give numbers."""
-        return [cell for cell in self.program.cells if not any((arm, cell.name) in self.trouble for arm in ARMS)]
+        return [
+            cell
+            for cell in self.program.cells
+            if not any((arm, cell.name) in self.trouble for arm in ARMS)
+        ]
 
-    def judged(self, cell: Cell, new: bool = False, removed: bool = False) -> tuple[Verdict, str] | None:
+    def judged(
+        self, cell: Cell, new: bool = False, removed: bool = False
+    ) -> tuple[Verdict, str] | None:
         """Return the verdict on a cell that is not sound, with the reason; None if it is sound.
 
         `new`: a cell without a number in base is information, not an error. `removed`: likewise a
@@ -100,12 +106,17 @@ class Series:
         if head is not None and base is not None:
             return Verdict.UNMEASURED, f"base: {base.reason}; head: {head.reason}"
         if head is not None:
-            return Verdict.REMOVED if removed and head.absent else Verdict.FAILED, f"head: {head.reason}"
+            return (
+                Verdict.REMOVED if removed and head.absent else Verdict.FAILED,
+                f"head: {head.reason}",
+            )
         if base is not None:
             return Verdict.NEW if new else Verdict.FIXED, f"base: {base.reason}"
         return None
 
-    def block(self, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sequence[Pairs]:
+    def block(
+        self, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]
+    ) -> Sequence[Pairs]:
         """Run four processes, or fewer if a side fails. Return the values of the sound cells.
 
         A process that gave no answer is started again (at most `repeats` on each side), unless it
@@ -123,7 +134,14 @@ class Series:
         self.blocks += 1
         return [Pairs(cell, *(_two(seen[arm], cell) for arm in ARMS)) for cell in self.sound()]
 
-    def _sample(self, arm: Arm, position: int, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sample:
+    def _sample(
+        self,
+        arm: Arm,
+        position: int,
+        draw: random.Random,
+        take: Take,
+        keep: Callable[[SampleRow], None],
+    ) -> Sample:
         """Run one process, and another one in its place if it gave no answer and may be
         repeated."""
         tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks
@@ -148,7 +166,9 @@ class Series:
                 self.values.setdefault((arm, cell.name), []).append(sample.values[cell.name])
             else:
                 reason_of_cell = sample.missing.get(cell.name, "the answer has no such number")
-                self.trouble[arm, cell.name] = Trouble(False, reason_of_cell, cell.name in sample.absent)
+                self.trouble[arm, cell.name] = Trouble(
+                    False, reason_of_cell, cell.name in sample.absent
+                )
 
     def _failed(self, arm: str) -> bool:
         """True if a side gives no number of any cell any more."""
@@ -156,7 +176,11 @@ class Series:
 
     def _known(self, arm: str) -> bool:
         """True if a side has a result, good or bad, of any cell."""
-        return any((arm, cell.name) in each for each in (self.values, self.trouble) for cell in self.program.cells)
+        return any(
+            (arm, cell.name) in each
+            for each in (self.values, self.trouble)
+            for cell in self.program.cells
+        )
 
 
 def _two(samples: Sequence[Sample], cell: Cell) -> tuple[float, float]:

@@ -60,11 +60,19 @@ def run_session(
     cannot be started. Anything that interrupts the waiting also ends the process and all that it
     has started.
     """
-    with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as words:
+    with (
+        tempfile.TemporaryFile() as question,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as words,
+    ):
         question.write(stdin.encode())
         question.seek(0)
         files = (question.fileno(), (log or output).fileno(), (log or words).fileno())
-        request = {"argv": list(argv), "directory": str(directory), "environment": dict(environment)}
+        request = {
+            "argv": list(argv),
+            "directory": str(directory),
+            "environment": dict(environment),
+        }
         timed_out = threading.Event()
         supervisor = _idle() or _Supervisor()
         try:

@@ -61,15 +61,18 @@ def slack(base: Sequence[float], head: Sequence[float], by_difference: bool) -> 
         return Slack(min(differs, most), min(same, most))
     differs, least = differs or smallest(head), min(together)
     with np.errstate(over="ignore"):
-        return Slack(float(np.log1p(max(ROUNDING_ERROR, differs / least))), float(np.log1p(np.divide(same, least))))
+        return Slack(
+            float(np.log1p(max(ROUNDING_ERROR, differs / least))),
+            float(np.log1p(np.divide(same, least))),
+        )
 
 
 def are_copies(base: Sequence[float], head: Sequence[float]) -> bool:
     """True if most values of head are also base's, though no side has one twice: two measurements
     do not agree like that."""
-    return all(len(set(side)) == len(side) > 1 for side in (base, head)) and len({*base} & {*head}) > MAX_CHANCE_SHARE * len(
-        head
-    )
+    return all(len(set(side)) == len(side) > 1 for side in (base, head)) and len(
+        {*base} & {*head}
+    ) > MAX_CHANCE_SHARE * len(head)
 
 
 def smallest(values: Sequence[float]) -> float:

@@ -29,7 +29,14 @@ LONGEST_NAME = 200  # characters; the same limit as in the schema
 
 MEASURE = ("{python}", "-m", "harness.measurement.child")
 PYTEST = (
-    *("{python}", "-m", "pytest", "--benchmark-only", "--benchmark-json={answer}", f"--junitxml={{answer}}{OUTCOMES}"),
+    *(
+        "{python}",
+        "-m",
+        "pytest",
+        "--benchmark-only",
+        "--benchmark-json={answer}",
+        f"--junitxml={{answer}}{OUTCOMES}",
+    ),
     *("--maxfail=0", "-q", "-p", "no:cacheprovider"),
 )
 """All tests run, whatever the tree's settings say about stopping at a failure."""
@@ -86,15 +93,26 @@ def load_suite(path: Path) -> Suite:
     values = read_checked(path, "gate-suite")
     warmup, duration_s = values.get("warmup", WARMUP_S), float(values.get("duration_s", DURATION_S))
     programs = tuple(
-        _program(path, ("programs", index), entry, warmup, duration_s) for index, entry in enumerate(values["programs"])
+        _program(path, ("programs", index), entry, warmup, duration_s)
+        for index, entry in enumerate(values["programs"])
     )
     _check_names(path, programs)
     cells = [cell.name for program in programs for cell in program.cells]
     control = values.get("control", cells[0])
     if control not in cells:
-        raise wrong(path, ("control",), f"must be a cell of the suite, one of {', '.join(cells)}", control, cells)
+        raise wrong(
+            path,
+            ("control",),
+            f"must be a cell of the suite, one of {', '.join(cells)}",
+            control,
+            cells,
+        )
     runs = any("run" in entry for entry in values["programs"])
-    build = [_words(path, ("build", index), each) for index, each in enumerate(values["build"])] if "build" in values else None
+    build = (
+        [_words(path, ("build", index), each) for index, each in enumerate(values["build"])]
+        if "build" in values
+        else None
+    )
     return Suite(
         name=path.stem,
         programs=programs,
@@ -113,16 +131,22 @@ def suite_of_command(words: Sequence[str], build: Sequence[Sequence[str]]) -> Su
     """Return a suite of one program, which is timed; `build` as in a suite."""
     name = shlex.join(words)
     name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-    program = Program(name, tuple(words), (Cell(name, Metric(WALL_S, "s")),), WALL, timeout_s=TIMED_TIMEOUT_S)
+    program = Program(
+        name, tuple(words), (Cell(name, Metric(WALL_S, "s")),), WALL, timeout_s=TIMED_TIMEOUT_S
+    )
     return Suite("command", (program,), name, tuple(tuple(command) for command in build))
 
 
-def _program(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float) -> Program:
+def _program(
+    path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float
+) -> Program:
     kinds = [kind for kind in ("run", "command", "time", "pytest") if kind in entry]
     if len(kinds) != 1:
         raise wrong(path, where, "must have one of run, command, time and pytest", kinds)
     if ("benchmarks" in entry) != (kinds == ["pytest"]):
-        raise UserError(f"{path}: {dotted((*where, 'benchmarks'))}: must be given for pytest, and for nothing else")
+        raise UserError(
+            f"{path}: {dotted((*where, 'benchmarks'))}: must be given for pytest, and for nothing else"
+        )
     if kinds == ["run"]:
         return _run(path, where, entry, warmup, duration_s)
     words = _words(path, (*where, kinds[0]), entry[kinds[0]])
@@ -133,14 +157,21 @@ def _program(path: Path, where: Place, entry: Mapping[str, Any], warmup: float |
         for place, metric in enumerate(entry.get("metrics", ())):
             if metric["name"] != WALL_S:
                 raise wrong(
-                    path, (*where, "metrics", place, "name"), f"must be {WALL_S} of a program that is timed", metric["name"]
+                    path,
+                    (*where, "metrics", place, "name"),
+                    f"must be {WALL_S} of a program that is timed",
+                    metric["name"],
                 )
         return Program(name, words, _cells(entry, name, WALL_S), WALL, timeout_s=timeout_s)
-    cells = tuple(cell for each in entry["benchmarks"] for cell in _cells(entry, each, "median", key=each))
+    cells = tuple(
+        cell for each in entry["benchmarks"] for cell in _cells(entry, each, "median", key=each)
+    )
     return Program(name, PYTEST + words, cells, BENCHMARKS, timeout_s=timeout_s)
 
 
-def _run(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float) -> Program:
+def _run(
+    path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float
+) -> Program:
     try:
         run = run_in(entry["run"], warmup, duration_s)
         name = entry.get("name", name_of(run))
@@ -148,14 +179,18 @@ def _run(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str
         raise UserError(f"{path}: {dotted((*where, 'run'))}: {error}") from error
     limit_s = TIMEOUT_S if run.simulated or run.timeout_s is None else max(TIMEOUT_S, run.timeout_s)
     cells = _cells(entry, name, "simulation.wall_s" if run.simulated else "ns_per_hop")
-    return Program(name, MEASURE, cells, RECORD, question(run), float(entry.get("timeout_s", limit_s)))
+    return Program(
+        name, MEASURE, cells, RECORD, question(run), float(entry.get("timeout_s", limit_s))
+    )
 
 
 def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> tuple[Cell, ...]:
     """Return a cell for each metric. Its name is that of the program or benchmark, and of the
     metric too if there are several."""
     common = {name: entry[name] for name in ("factor",) if name in entry}
-    metrics = [_metric(common | values, bool(key)) for values in entry.get("metrics", [{"name": default}])]
+    metrics = [
+        _metric(common | values, bool(key)) for values in entry.get("metrics", [{"name": default}])
+    ]
     if len(metrics) == 1:
         return (Cell(name, metrics[0], key),)
     return tuple(Cell(f"{name}:{metric.name}", metric, key) for metric in metrics)
@@ -171,7 +206,14 @@ def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:
     floor, factor = float(values.get("floor", 0.0)), values.get("factor")
     flags = {flag: values.get(flag, False) for flag in ("may_be_zero", "deterministic")}
     unit = values.get("unit", default)
-    return Metric(name, unit, better == "lower", floor, **flags, factor=None if factor is None else float(factor))
+    return Metric(
+        name,
+        unit,
+        better == "lower",
+        floor,
+        **flags,
+        factor=None if factor is None else float(factor),
+    )
 
 
 def _unit(name: str) -> str:
@@ -190,7 +232,9 @@ def _words(path: Path, where: Place, command: str | Sequence[str]) -> tuple[str,
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:  # a quotation that does not end
-        raise wrong(path, where, f"must be words as a shell would read them ({error})", command) from error
+        raise wrong(
+            path, where, f"must be words as a shell would read them ({error})", command
+        ) from error
     if not words:
         raise wrong(path, where, "must not be empty", command)
     return words
@@ -210,4 +254,6 @@ def _names(programs: Iterable[Program]) -> Iterator[tuple[Place, str]]:
     name."""
     for index, program in enumerate(programs):
         yield ("programs", index), program.name
-        yield from ((("programs", index), cell.name) for cell in program.cells if cell.name != program.name)
+        yield from (
+            (("programs", index), cell.name) for cell in program.cells if cell.name != program.name
+        )

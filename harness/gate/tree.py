@@ -39,7 +39,9 @@ class Tree:
     notes: tuple[str, ...] = ()
 
 
-def prepare(words: Mapping[Role, str], suite: Suite, repository: Path, notify: Callable[[str], None]) -> dict[Role, Tree]:
+def prepare(
+    words: Mapping[Role, str], suite: Suite, repository: Path, notify: Callable[[str], None]
+) -> dict[Role, Tree]:
     """Return the built trees that words mean, by role. `repository`: the directory in which the
     call is made; a revision is measured in the same directory within its tree. `notify` receives
     messages: the builds, and the reasons for waiting.
@@ -74,7 +76,13 @@ def check(text: str, repository: Path, role: Role) -> None:
 
 
 def _built(
-    text: str, directory: Path | None, commit: str | None, suite: Suite, repository: Path, cache: TreeCache, role: Role
+    text: str,
+    directory: Path | None,
+    commit: str | None,
+    suite: Suite,
+    repository: Path,
+    cache: TreeCache,
+    role: Role,
 ) -> Tree:
     """Return the tree of a directory or of a commit, under the lock of the cache. Raises RunFailed,
     including BuildFailed."""
@@ -85,8 +93,14 @@ def _built(
         assert commit is not None
         prefix = git(repository, "rev-parse", "--show-prefix")
         side = Side(text, commit)
-        directory = cache.tree(repository, commit, prefix, suite.build, f"{role} {text} ({commit[:12]})")
-    notes = () if side.commit is None else tuple(f"{role} {text!r}: {lack}" for lack in checkout.missing(directory))
+        directory = cache.tree(
+            repository, commit, prefix, suite.build, f"{role} {text} ({commit[:12]})"
+        )
+    notes = (
+        ()
+        if side.commit is None
+        else tuple(f"{role} {text!r}: {lack}" for lack in checkout.missing(directory))
+    )
     return Tree(directory, _python(suite, directory), side, notes)
 
 
@@ -103,14 +117,18 @@ def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | N
     except GitRefused as refusal:
         reason = "" if refusal.silent else str(refusal)
     if is_directory and commit is not None:
-        raise UserError(f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, {commit[:12]}")
+        raise UserError(
+            f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, {commit[:12]}"
+        )
     if is_directory:
         return directory.resolve(), None
     if commit is not None:
         return None, commit
     rule = f"--{role} must be a directory or a revision of this repository, not {text!r}"
     if NO_REPOSITORY in reason:
-        raise error(f"{rule}: {repository} is in no git repository, so that only a directory can be meant")
+        raise error(
+            f"{rule}: {repository} is in no git repository, so that only a directory can be meant"
+        )
     if reason:
         raise error(f"{rule}: {reason}")
     remote = _remote(text, repository)
@@ -125,7 +143,10 @@ def _remote(text: str, repository: Path) -> str | None:
     """Return the remote branch with this name; None if there is none. A checkout in CI knows it,
     but makes no local branch."""
     branches = asked(repository, "for-each-ref", "--format=%(refname:short)", "refs/remotes") or ""
-    return next((branch for branch in branches.splitlines() if text and branch.partition("/")[2] == text), None)
+    return next(
+        (branch for branch in branches.splitlines() if text and branch.partition("/")[2] == text),
+        None,
+    )
 
 
 def _is_directory(path: Path) -> bool:
@@ -156,8 +177,18 @@ def _side_in_place(text: str, directory: Path, role: Role, notify: Callable[[str
             notify(f"no commit of {role} {text}: {refusal}")
         return Side(text, None)
     is_ignored = asked(directory, "check-ignore", "--quiet", ".") is not None
-    commit = None if is_ignored else asked(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return Side(text, commit, dirty=bool(commit and asked(directory, "status", "--porcelain", "--untracked-files=normal")))
+    commit = (
+        None
+        if is_ignored
+        else asked(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    )
+    return Side(
+        text,
+        commit,
+        dirty=bool(
+            commit and asked(directory, "status", "--porcelain", "--untracked-files=normal")
+        ),
+    )
 
 
 def _python(suite: Suite, directory: Path) -> str:
@@ -166,6 +197,11 @@ def _python(suite: Suite, directory: Path) -> str:
     python = str(directory / suite.python) if "/" in suite.python else suite.python
     # the PATH that its samples get
     found = shutil.which(python, path=clean_environment().get("PATH"))
-    if any("{python}" in word for program in suite.programs for word in program.argv) and found is None:
-        raise RunFailed(f"there is no interpreter {suite.python} (key python of the suite {suite.name})")
+    if (
+        any("{python}" in word for program in suite.programs for word in program.argv)
+        and found is None
+    ):
+        raise RunFailed(
+            f"there is no interpreter {suite.python} (key python of the suite {suite.name})"
+        )
     return python

@@ -58,12 +58,24 @@ class TreeCache:
         except OSError as error:
             raise RunFailed(f"cannot write {self.room}: {error.strerror}") from error
         try:
-            take_lock(handle, lambda: self.notify(f"waiting until another call has built its trees ({self.room})"))
+            take_lock(
+                handle,
+                lambda: self.notify(
+                    f"waiting until another call has built its trees ({self.room})"
+                ),
+            )
             yield
         finally:
             os.close(handle)
 
-    def tree(self, repository: Path, commit: str, prefix: str, commands: Sequence[Sequence[str]], name: str) -> Path:
+    def tree(
+        self,
+        repository: Path,
+        commit: str,
+        prefix: str,
+        commands: Sequence[Sequence[str]],
+        name: str,
+    ) -> Path:
         """Return the directory `prefix` of the built tree of a commit, which stays until this
         process ends. `name` is for messages.
 
@@ -71,7 +83,12 @@ class TreeCache:
         """
         root, marker = self.trees / commit, self.trees / f"{commit}.built"
         settings = {name: os.environ[name] for name in BUILDING if name in os.environ}
-        how = {"commands": [list(command) for command in commands], "root": str(root), "prefix": prefix, "settings": settings}
+        how = {
+            "commands": [list(command) for command in commands],
+            "root": str(root),
+            "prefix": prefix,
+            "settings": settings,
+        }
         built = json.dumps(how)
         try:
             self._sweep(repository)
@@ -79,7 +96,10 @@ class TreeCache:
                 os.utime(marker)  # marks it as the last used
                 _share(self.trees / f"{commit}.lock")
                 return root / prefix
-            take_lock(_handle(self.trees / f"{commit}.lock"), lambda: self.notify(f"waiting for calls that use {root}"))
+            take_lock(
+                _handle(self.trees / f"{commit}.lock"),
+                lambda: self.notify(f"waiting for calls that use {root}"),
+            )
             self._remove(repository, commit)
             self._make(repository, commit, prefix, commands, name)
             write_whole(marker, built.encode())
@@ -89,7 +109,14 @@ class TreeCache:
             raise RunFailed(f"cannot make the tree {root}: {error.strerror}") from error
         return root / prefix
 
-    def _make(self, repository: Path, commit: str, prefix: str, commands: Sequence[Sequence[str]], name: str) -> None:
+    def _make(
+        self,
+        repository: Path,
+        commit: str,
+        prefix: str,
+        commands: Sequence[Sequence[str]],
+        name: str,
+    ) -> None:
         root = self.trees / commit
         # Forced twice: if the making of a tree was killed, git still lists it as locked. Hooks of
         # the user must not run in our trees.
@@ -110,7 +137,9 @@ class TreeCache:
 
     def _evict(self, repository: Path) -> None:
         """Remove all but the trees used last, unless a process uses them."""
-        markers = sorted(self.trees.glob("*.built"), key=lambda marker: marker.stat().st_mtime_ns, reverse=True)
+        markers = sorted(
+            self.trees.glob("*.built"), key=lambda marker: marker.stat().st_mtime_ns, reverse=True
+        )
         for marker in markers[MAX_TREES:]:
             lock = self.trees / f"{marker.stem}.lock"
             if str(lock) in _HELD:

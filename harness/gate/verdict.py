@@ -140,7 +140,10 @@ def exit_code(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE) ->
     order: Iterable[tuple[bool, Exit]] = (
         (Verdict.WRONG in verdicts, Exit.WRONG_RESULTS),
         (Verdict.REGRESSED in verdicts, Exit.REGRESSED),
-        (not verdicts or bool(verdicts & {Verdict.FAILED, Verdict.UNMEASURED}), Exit.NOTHING_MEASURED),
+        (
+            not verdicts or bool(verdicts & {Verdict.FAILED, Verdict.UNMEASURED}),
+            Exit.NOTHING_MEASURED,
+        ),
         (nothing or Verdict.FIXED in verdicts, Exit.NO_BASE),
         (comparison.control_failed, Exit.HOST_UNSTABLE),
         (Verdict.INCONCLUSIVE in verdicts, inconclusive),

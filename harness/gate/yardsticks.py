@@ -44,4 +44,8 @@ def welch(base: Sequence[float], head: Sequence[float]) -> bool:
     return bool(stats.ttest_ind(base, head, equal_var=False).pvalue < ALPHA)
 
 
-YARDSTICKS: Mapping[str, Yardstick] = {"mean:5%": mean_5_percent, "Mann-Whitney 0.05": mann_whitney, "Welch 0.05": welch}
+YARDSTICKS: Mapping[str, Yardstick] = {
+    "mean:5%": mean_5_percent,
+    "Mann-Whitney 0.05": mann_whitney,
+    "Welch 0.05": welch,
+}

@@ -38,7 +38,9 @@ Outlets = tuple[PortId, ...]
 place of one.
 """
 
-_ORDERED_REGION: ContextVar[str] = ContextVar("name of the ordered region that is being built", default="")
+_ORDERED_REGION: ContextVar[str] = ContextVar(
+    "name of the ordered region that is being built", default=""
+)
 
 
 def threading(
@@ -56,7 +58,9 @@ def threading(
     def annotate(composite: Composite) -> Composite:
         _check_composite("threading", composite)
         if hasattr(composite, "threading_annotation"):
-            raise GraphError(f"threading: composite {composite.__name__!r} has two @threading annotations")
+            raise GraphError(
+                f"threading: composite {composite.__name__!r} has two @threading annotations"
+            )
 
         @functools.wraps(composite)
         def annotated(*words: Any, **named: Any) -> Any:
@@ -79,7 +83,9 @@ def in_force(annotation: Threading) -> Iterator[None]:
         IN_FORCE.reset(token)
 
 
-def parallel(width: int, partition_by: int | None = None, ordered: bool = True) -> Callable[[Composite], Composite]:
+def parallel(
+    width: int, partition_by: int | None = None, ordered: bool = True
+) -> Callable[[Composite], Composite]:
     """Annotate a composite `f(graph, inlet, …) -> Operator | PortId`: it is built `width` times
     behind a split.
 
@@ -98,12 +104,21 @@ def parallel(width: int, partition_by: int | None = None, ordered: bool = True) 
         _check_composite("parallel", composite)
 
         @functools.wraps(composite)
-        def region(graph: Graph, inlet: Place | Outlets, *words: Any, **named: Any) -> Operator | Outlets:
+        def region(
+            graph: Graph, inlet: Place | Outlets, *words: Any, **named: Any
+        ) -> Operator | Outlets:
             if not isinstance(graph, Graph):
-                raise GraphError(f"parallel {composite.__name__!r}: takes the graph first, not {type(graph).__name__}")
+                raise GraphError(
+                    f"parallel {composite.__name__!r}: takes the graph first, not {type(graph).__name__}"
+                )
             name = graph.free_name(composite.__name__, ".split")
             split, outlet = replicate(
-                graph, name, lambda port: composite(graph, port, *words, **named), width, partition_by, ordered
+                graph,
+                name,
+                lambda port: composite(graph, port, *words, **named),
+                width,
+                partition_by,
+                ordered,
             )
             graph.connect(inlet, split)
             return outlet
@@ -115,17 +130,27 @@ def parallel(width: int, partition_by: int | None = None, ordered: bool = True) 
 
 def check_region(what: str, width: object, partition_by: object, ordered: object) -> None:
     """Raise GraphError for arguments of `parallel` that are out of range."""
-    for name, value, high in (("width", width, MAX_WIDTH), ("partition_by", partition_by, MAX_KEYS)):
+    for name, value, high in (
+        ("width", width, MAX_WIDTH),
+        ("partition_by", partition_by, MAX_KEYS),
+    ):
         if name == "partition_by" and value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= high:
-            raise GraphError(f"{what}: {name} must be a whole number from 1 to {high}, not {value!r}")
+            raise GraphError(
+                f"{what}: {name} must be a whole number from 1 to {high}, not {value!r}"
+            )
     if not isinstance(ordered, bool):
         raise GraphError(f"{what}: ordered must be True or False, not {ordered!r}")
 
 
 def replicate(
-    graph: Graph, name: str, build: Callable[[PortId], Any], width: int, partition_by: int | None, ordered: bool
+    graph: Graph,
+    name: str,
+    build: Callable[[PortId], Any],
+    width: int,
+    partition_by: int | None,
+    ordered: bool,
 ) -> tuple[Operator, Operator | Outlets]:
     """Add a region: `build` adds a replica that is fed from the given port, and returns where its
     tuples leave it.
@@ -163,10 +188,18 @@ def replicate(
 def _check_composite(what: str, composite: object) -> None:
     """Raise GraphError for what is no function, or one that would not be over when it returns."""
     if not isinstance(composite, FunctionType):
-        shown = f"the operator {composite.name!r}" if isinstance(composite, Operator) else type(composite).__name__
-        raise GraphError(f"{what}: annotates a composite, which is a function that adds operators to a graph, not {shown}")
+        shown = (
+            f"the operator {composite.name!r}"
+            if isinstance(composite, Operator)
+            else type(composite).__name__
+        )
+        raise GraphError(
+            f"{what}: annotates a composite, which is a function that adds operators to a graph, not {shown}"
+        )
     if inspect.isgeneratorfunction(composite) or inspect.iscoroutinefunction(composite):
-        raise GraphError(f"{what}: composite {composite.__name__!r} must be a plain function, neither a generator nor async")
+        raise GraphError(
+            f"{what}: composite {composite.__name__!r} must be a plain function, neither a generator nor async"
+        )
 
 
 def _outlets(graph: Graph, what: str, returned: object) -> list[PortId]:
@@ -175,11 +208,15 @@ def _outlets(graph: Graph, what: str, returned: object) -> list[PortId]:
         return [port for each in returned for port in _outlets(graph, what, each)]
     if not isinstance(returned, Operator | PortId):
         shown = "nothing" if returned is None else f"{type(returned).__name__}"
-        raise GraphError(f"{what}: the composite must return the operator or port that its tuples leave by, not {shown}")
+        raise GraphError(
+            f"{what}: the composite must return the operator or port that its tuples leave by, not {shown}"
+        )
     try:
         return [graph.output_port(returned)]
     except GraphError as error:
-        raise GraphError(f"{what}: what the composite returns is no output port: {error}") from error
+        raise GraphError(
+            f"{what}: what the composite returns is no output port: {error}"
+        ) from error
 
 
 def _check_preserves(graph: Graph, what: str, before: int) -> None:

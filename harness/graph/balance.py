@@ -15,7 +15,9 @@ MAX_PERIOD_S = 86_400.0  # a day
 def threaded_split(name: str, outputs: int, buffer_size: int) -> Operator:
     """The operator, its buffers not included. Raises GraphError for a value out of range."""
     _check_buffers(f"of threaded_split {name!r}", outputs, buffer_size)
-    return Operator(name, THREADED_SPLIT, 1, outputs, buffer_size=buffer_size, initial_active_ports=outputs)
+    return Operator(
+        name, THREADED_SPLIT, 1, outputs, buffer_size=buffer_size, initial_active_ports=outputs
+    )
 
 
 def elastic_load_balance(
@@ -50,8 +52,12 @@ def elastic_load_balance(
         buffer_size=buffer_size,
         initial_active_ports=initial_active_ports,
         elastic=elastic,
-        congestion_tolerance=real(f"congestion_tolerance {of}", congestion_tolerance, 0.0, 1.0, "of the buffers"),
-        throughput_tolerance=real(f"throughput_tolerance {of}", throughput_tolerance, 0.0, 1.0, "of the throughput"),
+        congestion_tolerance=real(
+            f"congestion_tolerance {of}", congestion_tolerance, 0.0, 1.0, "of the buffers"
+        ),
+        throughput_tolerance=real(
+            f"throughput_tolerance {of}", throughput_tolerance, 0.0, 1.0, "of the throughput"
+        ),
         measure_period=float(measure_period),
         rapid_scaling=rapid_scaling,
     )

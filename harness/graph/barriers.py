@@ -45,12 +45,18 @@ def barrier_problems(graph: OperatorGraph) -> Iterator[str]:
     for name in graph.topological_order():
         operator = graph.operators[name]
         inputs = [
-            _together([leaving[source.operator][source.port] for source in streams[operator.input(port)]])
+            _together(
+                [leaving[source.operator][source.port] for source in streams[operator.input(port)]]
+            )
             for port in range(operator.inputs)
         ]
         if operator.kind is BARRIER:
             yield from _disagreeing(operator, inputs)
-        senders = [source.operator for port in range(operator.inputs) for source in streams[operator.input(port)]]
+        senders = [
+            source.operator
+            for port in range(operator.inputs)
+            for source in streams[operator.input(port)]
+        ]
         came = next((before_split[sender] for sender in senders if sender in before_split), None)
         leaving[name] = _sent(operator, inputs, came)
         if operator.kind is SPLIT:
@@ -72,7 +78,9 @@ def _disagreeing(barrier: Operator, inputs: list[Arriving]) -> Iterator[str]:
                 return
 
 
-def _sent(operator: Operator, inputs: list[Arriving], before_split: Arriving | None) -> list[Arriving]:
+def _sent(
+    operator: Operator, inputs: list[Arriving], before_split: Arriving | None
+) -> list[Arriving]:
     """Return the tuples that leave each output port."""
     if operator.is_source:
         return [Arriving({operator.name: Fraction(1)}, frozenset((operator.name,)))]
@@ -86,7 +94,10 @@ def _sent(operator: Operator, inputs: list[Arriving], before_split: Arriving | N
         return [Arriving({(operator.name, port): Fraction(1)}, arriving.sources) for port in ports]
     if operator.outputs <= 1:
         return [arriving] * operator.outputs
-    share = Arriving({origin: tuples / operator.outputs for origin, tuples in arriving.tuples.items()}, arriving.sources)
+    share = Arriving(
+        {origin: tuples / operator.outputs for origin, tuples in arriving.tuples.items()},
+        arriving.sources,
+    )
     return [share] * operator.outputs
 
 

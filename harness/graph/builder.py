@@ -66,7 +66,11 @@ class Graph(OperatorGraph):
     """
 
     def source(
-        self, name: str, rate: float | None = None, rates: Sequence[tuple[float, float | None]] = (), window: int = 0
+        self,
+        name: str,
+        rate: float | None = None,
+        rates: Sequence[tuple[float, float | None]] = (),
+        window: int = 0,
     ) -> Operator:
         """Add a source with one output port.
 
@@ -84,7 +88,14 @@ class Graph(OperatorGraph):
                 real(f"rates[{place}] {of}: length", seconds, MIN_BURST_S, MAX_BURST_S, "seconds"),
                 tuples_per_s
                 if tuples_per_s is None
-                else real(f"rates[{place}] {of}", tuples_per_s, MIN_RATE, MAX_RATE, "tuples/s, or 0 for silence", or_zero=True),
+                else real(
+                    f"rates[{place}] {of}",
+                    tuples_per_s,
+                    MIN_RATE,
+                    MAX_RATE,
+                    "tuples/s, or 0 for silence",
+                    or_zero=True,
+                ),
             )
             for place, (seconds, tuples_per_s) in pairs(f"rates {of}", rates, "(seconds, tuples/s)")
         )
@@ -122,21 +133,31 @@ class Graph(OperatorGraph):
         for place, (tuples, flop) in bursts:
             whole(f"costs[{place}] {of}: length", tuples, 1, MAX_TUPLES, "tuples")
             whole(f"costs[{place}] {of}", flop, 0, MAX_COST, "FLOP")
-        given = [word for word, value in (("cost", cost), ("busy_us", busy_us), ("costs", bursts)) if value]
+        given = [
+            word
+            for word, value in (("cost", cost), ("busy_us", busy_us), ("costs", bursts))
+            if value
+        ]
         if len(given) > 1:
             raise GraphError(f"operator {name!r}: {' and '.join(given)} exclude each other")
         costs = tuple((tuples, flop) for _, (tuples, flop) in bursts)
         selectivity = real(f"selectivity {of}", selectivity, 0.0, 1.0, "of the tuples")
         whole(f"keys {of}", keys, 0, MAX_KEYS, "keys")
         options = {"busy_us": busy_us, "costs": costs, "selectivity": selectivity, "keys": keys}
-        return self._add(Operator(name, WORK, inputs, outputs, cost, preserves=selectivity == 1.0, **options))
+        return self._add(
+            Operator(name, WORK, inputs, outputs, cost, preserves=selectivity == 1.0, **options)
+        )
 
     def filter(self, name: str, selectivity: float) -> Operator:
         """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of
         their sequence numbers.
         """
-        selectivity = real(f"selectivity of filter {name!r}", selectivity, 0.0, 1.0, "of the tuples")
-        return self._add(Operator(name, FILTER, 1, 1, preserves=selectivity == 1.0, selectivity=selectivity))
+        selectivity = real(
+            f"selectivity of filter {name!r}", selectivity, 0.0, 1.0, "of the tuples"
+        )
+        return self._add(
+            Operator(name, FILTER, 1, 1, preserves=selectivity == 1.0, selectivity=selectivity)
+        )
 
     def split(self, name: str, outputs: int, keys: int = 0) -> Operator:
         """Add a splitter with `outputs` output ports: round-robin, or by a tuple's key if there are
@@ -158,7 +179,9 @@ class Graph(OperatorGraph):
         no further. Window punctuation ends here.
         """
         whole(f"inputs of barrier {name!r}", inputs, 2, MAX_BARRIER, "ports")
-        return self._add(Operator(name, BARRIER, inputs, 1, preserves=False, selectivity=1.0 / inputs))
+        return self._add(
+            Operator(name, BARRIER, inputs, 1, preserves=False, selectivity=1.0 / inputs)
+        )
 
     def threaded_split(self, name: str, outputs: int, buffer_size: int) -> Operator:
         """Add an operator that shares tuples out among `outputs` threads, one an output port: SPL's
@@ -189,7 +212,14 @@ class Graph(OperatorGraph):
         are (ElasticLoadBalance). The threads of the other ports sleep. It begins with
         `initial_active_ports`; None: with 1 if `elastic`, else with all.
         """
-        settings = (congestion_tolerance, throughput_tolerance, measure_period, rapid_scaling, elastic, initial_active_ports)
+        settings = (
+            congestion_tolerance,
+            throughput_tolerance,
+            measure_period,
+            rapid_scaling,
+            elastic,
+            initial_active_ports,
+        )
         return self._balance(elastic_load_balance(name, outputs, buffer_size, *settings))
 
     def python(
@@ -270,7 +300,9 @@ class Graph(OperatorGraph):
             )
         )
 
-    def loop(self, name: str, function: object, inputs: int = 1, outputs: int = 1, state: object = None) -> Operator:
+    def loop(
+        self, name: str, function: object, inputs: int = 1, outputs: int = 1, state: object = None
+    ) -> Operator:
         """Add an operator with a loop of its own, which the coroutine model runs (C-Stream §2.3).
 
         `function`: `async def function(context)`, or compiled and then called with `state`; it is
@@ -290,7 +322,10 @@ class Graph(OperatorGraph):
         """Add a loop operator as `loop` does, for tuples of the schemas `takes` and `gives`, one a
         port.
         """
-        several = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
+        several = (
+            schemas_of(f"takes of operator {name!r}", takes),
+            schemas_of(f"gives of operator {name!r}", gives),
+        )
         return self._loop(name, function, len(several[0]), len(several[1]), state, several)
 
     def _loop(
@@ -309,15 +344,35 @@ class Graph(OperatorGraph):
             except GraphError as problem:
                 raise GraphError(f"operator {name!r}: {problem}") from None
         elif not iscoroutinefunction(function):
-            raise GraphError(f"operator {name!r}: function must be an async function or compiled, not {function!r:.60}")
+            raise GraphError(
+                f"operator {name!r}: function must be an async function or compiled, not {function!r:.60}"
+            )
         elif state is not None:
-            raise GraphError(f"operator {name!r}: state is for compiled functions; an async function has its own")
+            raise GraphError(
+                f"operator {name!r}: state is for compiled functions; an async function has its own"
+            )
         typed = None if schemas is None else Typed(*schemas, function if native is None else native)
         called = function if native is None else None
-        return self._add(Operator(name, LOOP, inputs, outputs, function=called, preserves=False, native=native, typed=typed))
+        return self._add(
+            Operator(
+                name,
+                LOOP,
+                inputs,
+                outputs,
+                function=called,
+                preserves=False,
+                native=native,
+                typed=typed,
+            )
+        )
 
     def typed_source(
-        self, name: str, function: object, gives: Schema | Sequence[Schema], state: object = None, cost: int | None = None
+        self,
+        name: str,
+        function: object,
+        gives: Schema | Sequence[Schema],
+        state: object = None,
+        cost: int | None = None,
     ) -> Operator:
         """Add a source whose tuples have attributes: one output port for each schema in `gives`.
 
@@ -371,12 +426,17 @@ class Graph(OperatorGraph):
         state: object,
         cost: int | None,
     ) -> Operator:
-        inputs, outputs = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
+        inputs, outputs = (
+            schemas_of(f"takes of operator {name!r}", takes),
+            schemas_of(f"gives of operator {name!r}", gives),
+        )
         typed = typed_of(name, kind is SOURCE, inputs, outputs, function, finish, state)
         if cost is None:
             cost = COMPILED_FLOP if typed.compiled else PYTHON_FLOP
         whole(f"cost of operator {name!r}", cost, 0, MAX_COST, "FLOP")
-        return self._add(Operator(name, kind, len(inputs), len(outputs), cost, preserves=False, typed=typed))
+        return self._add(
+            Operator(name, kind, len(inputs), len(outputs), cost, preserves=False, typed=typed)
+        )
 
     def sink(self, name: str, inputs: int = 1) -> Operator:
         """Add a sink."""
@@ -390,19 +450,27 @@ class Graph(OperatorGraph):
         controls.
         """
         if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
-            raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {named_or_shown(operator)}")
+            raise GraphError(
+                f"graph {self.name!r}: control takes an operator of the graph, not {named_or_shown(operator)}"
+            )
         if operator.typed is not None and operator.kind is LOOP:
             raise GraphError(
                 f"operator {operator.name!r}: a typed loop cannot have a control port, whose tuples have no schema"
             )
         if not operator.kind.controllable:
-            raise GraphError(f"operator {operator.name!r}: a {operator.kind} cannot have a control port")
+            raise GraphError(
+                f"operator {operator.name!r}: a {operator.kind} cannot have a control port"
+            )
         name = f"{operator.name}.control"
         if name in self.operators and self.operators[name].kind is CONTROL:
             raise GraphError(f"operator {operator.name!r} has a control port already")
-        return self.put(Operator(name, CONTROL, 1, 0, controls=operator.name, threading=operator.threading)).input(0)
+        return self.put(
+            Operator(name, CONTROL, 1, 0, controls=operator.name, threading=operator.threading)
+        ).input(0)
 
-    def threaded_port(self, port: Operator | PortId, capacity: int = DEFAULT_THREADED_CAPACITY) -> None:
+    def threaded_port(
+        self, port: Operator | PortId, capacity: int = DEFAULT_THREADED_CAPACITY
+    ) -> None:
         """Put a queue of `capacity` tuples with a thread of its own before an input port, under
         every model.
 
@@ -427,7 +495,9 @@ class Graph(OperatorGraph):
         added = self._add(operator)
         ports = [self.output_port(added.output(index)) for index in range(added.outputs)]
         for port in ports:
-            self.put(Operator(port.operator, BUFFER, 1, 1, buffers=added.name, threading=added.threading))
+            self.put(
+                Operator(port.operator, BUFFER, 1, 1, buffers=added.name, threading=added.threading)
+            )
         self.threaded |= dict.fromkeys(ports, added.buffer_size)
         self.streams += [Stream(added.output(index), port) for index, port in enumerate(ports)]
         return added
@@ -444,4 +514,6 @@ class Graph(OperatorGraph):
         first = list(islice(problems, 8))
         if first:
             more = sum(1 for _ in problems)
-            raise GraphError(f"graph {self.name!r}: " + "; ".join(first + [f"and {more} more"] * bool(more)))
+            raise GraphError(
+                f"graph {self.name!r}: " + "; ".join(first + [f"and {more} more"] * bool(more))
+            )

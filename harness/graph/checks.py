@@ -33,7 +33,11 @@ def problems_of(graph: OperatorGraph) -> Iterator[str]:
         yield from (f"output port {outer_port(graph, port)} feeds nothing" for port in unused)
     fed = {stream.target for stream in graph.streams}
     if len(fed) < sum(operator.inputs for operator in graph.operators.values()):
-        yield from (f"input port {port} is fed by nothing" for port in graph.input_ports() if port not in fed)
+        yield from (
+            f"input port {port} is fed by nothing"
+            for port in graph.input_ports()
+            if port not in fed
+        )
     if len(set(graph.streams)) < len(graph.streams):
         seen: set[Stream] = set()
         for stream in graph.streams:
@@ -59,10 +63,17 @@ def problems_of(graph: OperatorGraph) -> Iterator[str]:
 def _schema_problems(graph: OperatorGraph) -> Iterator[str]:
     """Yield each stream whose schema is not the one that its target port takes."""
     for source, target in graph.streams:
-        given, taken = graph.operators[source.operator].typed, graph.operators[target.operator].typed
+        given, taken = (
+            graph.operators[source.operator].typed,
+            graph.operators[target.operator].typed,
+        )
         if given.gives[source.port] != taken.takes[target.port]:
             name, wanted = given.gives[source.port].name, taken.takes[target.port].name
-            found = f"{name}, but the port takes {wanted}" if name != wanted else f"another {name} than the port takes"
+            found = (
+                f"{name}, but the port takes {wanted}"
+                if name != wanted
+                else f"another {name} than the port takes"
+            )
             yield f"stream {source} -> {target} has tuples of {found}"
 
 
@@ -98,7 +109,10 @@ def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
         if len(splits) > 1:
             yield f"merge {merge!r}: more than one split feeds it ({', '.join(sorted(splits))})"
         for split in sorted(splits):
-            for name in (split, *_reach(downstream, split, stop=lambda name: kind[name] in (MERGE, SINK))):
+            for name in (
+                split,
+                *_reach(downstream, split, stop=lambda name: kind[name] in (MERGE, SINK)),
+            ):
                 if name == merge:
                     continue
                 if kind[name] in (MERGE, SINK):

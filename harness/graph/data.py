@@ -35,7 +35,9 @@ class OperatorGraph:
     def _content(self) -> tuple[object, ...]:
         return self.name, self.payload, list(self.operators.values()), self.streams, self.threaded
 
-    def connect(self, source: Operator | PortId | tuple[PortId, ...], target: Operator | PortId) -> None:
+    def connect(
+        self, source: Operator | PortId | tuple[PortId, ...], target: Operator | PortId
+    ) -> None:
         """Add a stream from an output port, or one from each of several, to an input port; an
         operator means its port 0.
 
@@ -43,9 +45,13 @@ class OperatorGraph:
         """
         port = self.input_port(target)
         several = isinstance(source, tuple) and not isinstance(source, PortId)
-        self.streams += [Stream(self.output_port(each), port) for each in (source if several else (source,))]
+        self.streams += [
+            Stream(self.output_port(each), port) for each in (source if several else (source,))
+        ]
 
-    def chain(self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId) -> Operator:
+    def chain(
+        self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId
+    ) -> Operator:
         """Connect each place to the one behind it: `chain(source, filter, barrier.input(1))`.
         Returns the last one's operator.
 
@@ -68,7 +74,9 @@ class OperatorGraph:
         port = self._port(place, "inputs", "input")
         owner = self.operators[port.operator].buffers
         if owner:
-            raise GraphError(f"operator {port.operator!r} is a buffer of {owner!r}, which alone may feed it and says how")
+            raise GraphError(
+                f"operator {port.operator!r} is a buffer of {owner!r}, which alone may feed it and says how"
+            )
         return port
 
     def output_port(self, place: Operator | PortId) -> PortId:
@@ -143,29 +151,53 @@ class OperatorGraph:
         """The graph by numbers. Raises GraphError, naming a cycle, if there is one."""
         numbered = number(self.operators, self.streams)
         if len(numbered.order) < len(self.operators):
-            raise GraphError(f"graph {self.name!r}: {describe_cycle(cycle_of(list(self.operators), numbered))}")
+            raise GraphError(
+                f"graph {self.name!r}: {describe_cycle(cycle_of(list(self.operators), numbered))}"
+            )
         return numbered
 
     def _port(self, place: Operator | PortId, count: str, side: str) -> PortId:
         """The port meant. Raises GraphError if it does not exist."""
         if not isinstance(place, PortId | Operator):
-            raise GraphError(f"graph {self.name!r}: a port is given by its operator or its PortId, not {named_or_shown(place)}")
+            raise GraphError(
+                f"graph {self.name!r}: a port is given by its operator or its PortId, not {named_or_shown(place)}"
+            )
         port = place if isinstance(place, PortId) else PortId(place.name, 0)
         operator = self.operators.get(port.operator)
         if operator is None:
             raise GraphError(f"graph {self.name!r}: no operator is named {port.operator!r}")
         ports = getattr(operator, count)
         if not isinstance(port.port, int) or not 0 <= port.port < ports:
-            raise GraphError(f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist")
+            raise GraphError(
+                f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist"
+            )
         return port
 
     def put(self, operator: Operator) -> Operator:
-        if not isinstance(operator.name, str) or not operator.name or not operator.name.isprintable():
-            raise GraphError(f"graph {self.name!r}: an operator's name must be non-empty printable text, not {operator.name!r}")
+        if (
+            not isinstance(operator.name, str)
+            or not operator.name
+            or not operator.name.isprintable()
+        ):
+            raise GraphError(
+                f"graph {self.name!r}: an operator's name must be non-empty printable text, not {operator.name!r}"
+            )
         if operator.name in self.operators:
             raise GraphError(f"graph {self.name!r}: two operators are named {operator.name!r}")
-        whole(f"inputs of operator {operator.name!r}", operator.inputs, operator.kind.least_inputs, MAX_PORTS, "ports")
-        whole(f"outputs of operator {operator.name!r}", operator.outputs, operator.kind.least_outputs, MAX_PORTS, "ports")
+        whole(
+            f"inputs of operator {operator.name!r}",
+            operator.inputs,
+            operator.kind.least_inputs,
+            MAX_PORTS,
+            "ports",
+        )
+        whole(
+            f"outputs of operator {operator.name!r}",
+            operator.outputs,
+            operator.kind.least_outputs,
+            MAX_PORTS,
+            "ports",
+        )
         if len(self.operators) >= MAX_OPERATORS:
             raise GraphError(f"graph {self.name!r}: must have at most {MAX_OPERATORS} operators")
         object.__setattr__(operator, "graph", self)  # it is frozen from now on

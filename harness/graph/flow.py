@@ -44,10 +44,17 @@ def flow_of(graph: OperatorGraph) -> Flow:
     """
     operators = list(graph.operators.values())
     numbered = graph.numbered()
-    ends, behind = _copies(graph, operators, numbered, [1 if operator.typed is None else None for operator in operators])
+    ends, behind = _copies(
+        graph,
+        operators,
+        numbered,
+        [1 if operator.typed is None else None for operator in operators],
+    )
     at_sinks = ends
     if not all(operator.preserves and operator.kind is not CONTROL for operator in operators):
-        at_end = [int(operator.kind is SINK) if operator.preserves else None for operator in operators]
+        at_end = [
+            int(operator.kind is SINK) if operator.preserves else None for operator in operators
+        ]
         at_sinks, _ = _copies(graph, operators, numbered, at_end)
     of_sources = {at_sinks[index] for index, operator in enumerate(operators) if operator.is_source}
     names = list(graph.operators)
@@ -102,7 +109,11 @@ def _copies(
             for stream in streams:
                 port = graph.streams[stream].source.port
                 so_far, more = per_port[port], copies[targets[stream]]
-                per_port[port] = None if so_far is None or more is None or so_far + more > MAX_COPIES else so_far + more
+                per_port[port] = (
+                    None
+                    if so_far is None or more is None or so_far + more > MAX_COPIES
+                    else so_far + more
+                )
             copies[index] = per_port[0] if per_port.count(per_port[0]) == outputs else None
         if operators[index].kind is BARRIER and at_end[index] is not None:
             behind[index], copies[index] = copies[index], 1

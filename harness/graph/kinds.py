@@ -65,15 +65,37 @@ def kind_called(name: str) -> Kind:
 SOURCE = Kind("source", parameters={"rate": None, "rates": (), "window": 0}, least_inputs=0)
 WORK = Kind(
     "work",
-    parameters={"cost": 0, "costs": (), "busy_us": 0.0, "selectivity": 1.0, "inputs": 1, "outputs": 1, "keys": 0},
+    parameters={
+        "cost": 0,
+        "costs": (),
+        "busy_us": 0.0,
+        "selectivity": 1.0,
+        "inputs": 1,
+        "outputs": 1,
+        "keys": 0,
+    },
     hop=True,
     stateless=True,
     controllable=True,
 )
-FILTER = Kind("filter", parameters={"selectivity": REQUIRED}, hop=True, counts_output=True, stateless=True, controllable=True)
+FILTER = Kind(
+    "filter",
+    parameters={"selectivity": REQUIRED},
+    hop=True,
+    counts_output=True,
+    stateless=True,
+    controllable=True,
+)
 SPLIT = Kind("split", parameters={"outputs": REQUIRED, "keys": 0}, on_submitter=True)
 MERGE = Kind("merge", hop=True, counts_output=True)
-BARRIER = Kind("barrier", parameters={"inputs": 2}, hop=True, counts_output=True, changes_values=True, ends_windows=True)
+BARRIER = Kind(
+    "barrier",
+    parameters={"inputs": 2},
+    hop=True,
+    counts_output=True,
+    changes_values=True,
+    ends_windows=True,
+)
 THREADED_SPLIT = Kind(
     "threaded_split",
     parameters={"outputs": REQUIRED, "buffer_size": REQUIRED},
@@ -113,7 +135,9 @@ PYTHON = Kind(
     simulated=False,
 )
 NATIVE = replace(PYTHON, name="native", flop=100)
-TYPED = Kind("typed", in_files=False, hop=True, counts_output=True, chooses_output=True, simulated=False)
+TYPED = Kind(
+    "typed", in_files=False, hop=True, counts_output=True, chooses_output=True, simulated=False
+)
 LOOP = Kind(
     "loop",
     parameters={"function": REQUIRED, "inputs": 1, "outputs": 1},
@@ -132,7 +156,17 @@ CONTROL = Kind("control", least_outputs=0, submits=False, ends_windows=True)
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        *(SOURCE, WORK, FILTER, SPLIT, MERGE, BARRIER, THREADED_SPLIT, ELASTIC_LOAD_BALANCE, BUFFER),
+        *(
+            SOURCE,
+            WORK,
+            FILTER,
+            SPLIT,
+            MERGE,
+            BARRIER,
+            THREADED_SPLIT,
+            ELASTIC_LOAD_BALANCE,
+            BUFFER,
+        ),
         *(PYTHON, NATIVE, TYPED, LOOP, SINK, CONTROL),
     )
 }

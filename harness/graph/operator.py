@@ -28,7 +28,9 @@ class PortId(NamedTuple):
         GraphError.
         """
         if not isinstance(target, Operator):
-            raise GraphError(f"{self} >> {shown(target)}: of two ports, no operator tells the graph; write graph.chain(...)")
+            raise GraphError(
+                f"{self} >> {shown(target)}: of two ports, no operator tells the graph; write graph.chain(...)"
+            )
         return target.owner().chain(self, target)
 
 
@@ -55,12 +57,18 @@ class Threading:
     def __post_init__(self) -> None:
         models = ("manual", "dedicated", "dynamic")
         if self.model == "automatic":
-            raise GraphError("threading: model 'automatic' is none of ours: name manual, dedicated or dynamic")
+            raise GraphError(
+                "threading: model 'automatic' is none of ours: name manual, dedicated or dynamic"
+            )
         if self.model not in models:
-            raise GraphError(f"threading: model must be one of {', '.join(models)}, not {self.model!r}")
+            raise GraphError(
+                f"threading: model must be one of {', '.join(models)}, not {self.model!r}"
+            )
         for option, value in (("threads", self.threads), ("elastic", self.elastic)):
             if value is not None and self.model != "dynamic":
-                raise GraphError(f"threading: {option} applies to the model dynamic only, not to {self.model}")
+                raise GraphError(
+                    f"threading: {option} applies to the model dynamic only, not to {self.model}"
+                )
         if self.threads is not None:
             whole("threading: threads", self.threads, 1, MAX_THREADS, "threads")
         if self.elastic is not None and not isinstance(self.elastic, bool):
@@ -79,7 +87,9 @@ replica's number.
 class Chaining(Protocol):
     """The part of a graph that its operators use: it connects them."""
 
-    def chain(self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId) -> Operator: ...
+    def chain(
+        self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId
+    ) -> Operator: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +156,11 @@ class Operator:
     @property
     def chooses_output(self) -> bool:
         """True if the output port of a tuple depends on the tuple, or on which buffer has room."""
-        return self.kind.chooses_output or self.typed is not None or (self.kind is SPLIT and self.keys > 0)
+        return (
+            self.kind.chooses_output
+            or self.typed is not None
+            or (self.kind is SPLIT and self.keys > 0)
+        )
 
     @property
     def is_sink(self) -> bool:

@@ -53,7 +53,9 @@ class Attribute(NamedTuple):
     @property
     def end(self) -> int:
         """Offset of its end [bytes]; a string is a struct of a length and a text, as in C."""
-        return self.offset + (4 + (self.bound + 3) // 4 * 4 if self.kind == "string" else self.bound)
+        return self.offset + (
+            4 + (self.bound + 3) // 4 * 4 if self.kind == "string" else self.bound
+        )
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,17 @@ class Schema:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "types", tuple(dict(types).items()))
         if not isinstance(name, str) or not name.isidentifier():
-            raise UserError(f"a schema's name must be a word of letters, digits and _, not {name!r:.60}")
+            raise UserError(
+                f"a schema's name must be a word of letters, digits and _, not {name!r:.60}"
+            )
         if not 1 <= len(self.types) <= MAX_ATTRIBUTES:
-            raise UserError(f"schema {name}: must have from 1 to {MAX_ATTRIBUTES} attributes, not {len(self.types)}")
+            raise UserError(
+                f"schema {name}: must have from 1 to {MAX_ATTRIBUTES} attributes, not {len(self.types)}"
+            )
         if self.size > MAX_CONTENT:
-            raise UserError(f"schema {name}: a tuple must have at most {MAX_CONTENT} bytes, not {self.size}")
+            raise UserError(
+                f"schema {name}: a tuple must have at most {MAX_CONTENT} bytes, not {self.size}"
+            )
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -81,11 +89,15 @@ class Schema:
         found, offset = [], 0
         for name, kind in self.types:
             if not isinstance(name, str) or not name.isidentifier():
-                raise UserError(f"schema {self.name}: an attribute's name must be a word, not {name!r:.60}")
+                raise UserError(
+                    f"schema {self.name}: an attribute's name must be a word, not {name!r:.60}"
+                )
             sized = _SIZED.fullmatch(kind) if isinstance(kind, str) else None
             if sized is None and kind not in _NUMBERS:
                 known = ", ".join((*_NUMBERS, "bytes[N]", "string[N]"))
-                raise UserError(f"schema {self.name}: type of {name} must be one of {known}, not {kind!r:.60}")
+                raise UserError(
+                    f"schema {self.name}: type of {name} must be one of {known}, not {kind!r:.60}"
+                )
             bound = int(sized[2]) if sized else struct.calcsize(_NUMBERS[kind][0])
             if bound == 0:
                 raise UserError(f"schema {self.name}: {name} must hold at least 1 byte, not {kind}")
@@ -143,7 +155,9 @@ class Schema:
                 lines.append(f"  uint8_t {name}[{bound}];")
             else:
                 lines.append(f"  {_NUMBERS[kind][1]} {name};")
-        return "\n".join([f"struct {self.name} {{", *lines, f"}} __attribute__((aligned({ALIGNMENT})));"])
+        return "\n".join(
+            [f"struct {self.name} {{", *lines, f"}} __attribute__((aligned({ALIGNMENT})));"]
+        )
 
     @cached_property
     def _packing(self) -> struct.Struct:
@@ -165,7 +179,9 @@ class Schema:
         """
         if len(values) != len(self.types):
             wanted = [name for name, _ in self.types]
-            raise ValueError(f"a tuple of {self.name} must have {', '.join(wanted)}, not {', '.join(map(str, values))}")
+            raise ValueError(
+                f"a tuple of {self.name} must have {', '.join(wanted)}, not {', '.join(map(str, values))}"
+            )
         words: list[Any] = []
         for attribute in self.attributes:
             try:
@@ -175,23 +191,33 @@ class Schema:
             if attribute.kind == "string":
                 value = value.encode() if isinstance(value, str) else value
                 if not isinstance(value, (bytes, bytearray)):
-                    raise ValueError(f"{self.name}.{attribute.name} must be text, not {value!r:.40}")
+                    raise ValueError(
+                        f"{self.name}.{attribute.name} must be text, not {value!r:.40}"
+                    )
                 if len(value) > attribute.bound:
                     raise ValueError(
                         f"{self.name}.{attribute.name} must have at most {attribute.bound} bytes, not {len(value)}"
                     )
                 words.append(len(value))
-            elif attribute.kind == "bytes" and not (isinstance(value, (bytes, bytearray)) and len(value) == attribute.bound):
+            elif attribute.kind == "bytes" and not (
+                isinstance(value, (bytes, bytearray)) and len(value) == attribute.bound
+            ):
                 given = len(value) if isinstance(value, (bytes, bytearray)) else f"{value!r:.40}"
-                raise ValueError(f"{self.name}.{attribute.name} must have {attribute.bound} bytes, not {given}")
+                raise ValueError(
+                    f"{self.name}.{attribute.name} must have {attribute.bound} bytes, not {given}"
+                )
             elif attribute.kind == "boolean" and value not in (0, 1):
-                raise ValueError(f"{self.name}.{attribute.name} must be true or false, not {value!r:.40}")
+                raise ValueError(
+                    f"{self.name}.{attribute.name} must be true or false, not {value!r:.40}"
+                )
             words.append(value)
         try:
             return self._packing.pack(*words)
         # OverflowError: a number too large for a float
         except (struct.error, OverflowError) as problem:
-            raise ValueError(f"a tuple of {self.name} cannot be made of {dict(values)!r:.80}: {problem}") from None
+            raise ValueError(
+                f"a tuple of {self.name} cannot be made of {dict(values)!r:.80}: {problem}"
+            ) from None
 
     def unpack(self, content: bytes) -> dict[str, Any]:
         """Return the values in a tuple's content; bytes of a string that are not UTF-8 become

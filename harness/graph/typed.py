@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.graph.functions.compiled import NativeFunction, ProcessFunction, StepFunction, is_compiled
+from harness.graph.functions.compiled import (
+    NativeFunction,
+    ProcessFunction,
+    StepFunction,
+    is_compiled,
+)
 from harness.graph.schema import Schema
 from harness.graph.values import GraphError
 
@@ -78,7 +83,9 @@ def typed_of(
             made = (StepFunction if source else ProcessFunction).of(function, state)
             if finish is not None and not is_compiled(finish):
                 raise GraphError("finish must be compiled, as function is")
-            return Typed(takes, gives, made, None if finish is None else StepFunction.of(finish, state))
+            return Typed(
+                takes, gives, made, None if finish is None else StepFunction.of(finish, state)
+            )
         for what, each in (("function", function), ("finish", finish)):
             if each is not None and (not callable(each) or is_compiled(each)):
                 raise GraphError(f"{what} must be callable, not {each!r:.60}")

@@ -31,12 +31,20 @@ class GraphError(UserError):
 
 def whole(what: str, value: object, low: int, high: int, unit: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise GraphError(f"{what} must be a whole number from {low} to {high} {unit}, not {shown(value)}")
+        raise GraphError(
+            f"{what} must be a whole number from {low} to {high} {unit}, not {shown(value)}"
+        )
 
 
-def real(what: str, value: object, low: float, high: float, unit: str, or_zero: bool = False) -> float:
+def real(
+    what: str, value: object, low: float, high: float, unit: str, or_zero: bool = False
+) -> float:
     """Return the number as a float. Raises GraphError if it is no number, NaN, or out of range."""
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and (low <= value <= high or (or_zero and value == 0))
+    fits = (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and (low <= value <= high or (or_zero and value == 0))
+    )
     if not fits:
         raise GraphError(f"{what} must be from {low:g} to {high:g} {unit}, not {shown(value)}")
     return float(value)
@@ -54,7 +62,9 @@ def promise(name: str, stateless: object, keys: object) -> None:
 def pairs(what: str, bursts: object, pair: str) -> Iterator[tuple[int, tuple[object, object]]]:
     """Yield the bursts with their numbers. Raises GraphError if they are not pairs, or too many."""
     if not isinstance(bursts, list | tuple) or len(bursts) > MAX_BURSTS:
-        raise GraphError(f"{what} must be a list of at most {MAX_BURSTS} pairs {pair}, not {shown(bursts)}")
+        raise GraphError(
+            f"{what} must be a list of at most {MAX_BURSTS} pairs {pair}, not {shown(bursts)}"
+        )
     for place, burst in enumerate(bursts):
         if not isinstance(burst, list | tuple) or len(burst) != 2:
             raise GraphError(f"{what} must be pairs {pair}, not {shown(burst)}")

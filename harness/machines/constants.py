@@ -87,7 +87,11 @@ class Profile:
         """The numbers of a table, such as `atomic.contended`, ascending. Raises KeyError if there
         is none.
         """
-        steps = {where.removeprefix(f"{path}."): each.value for where, each in self.constants.items() if _inside(where, path)}
+        steps = {
+            where.removeprefix(f"{path}."): each.value
+            for where, each in self.constants.items()
+            if _inside(where, path)
+        }
         if not steps or not all(step.isdecimal() for step in steps):
             raise KeyError(path)
         return {int(step): steps[step] for step in sorted(steps, key=int)}
@@ -96,7 +100,11 @@ class Profile:
         """The numbers below a path by their names, such as `os.idle_exit_us`; none, if there are
         none.
         """
-        return {where.removeprefix(f"{path}."): each.value for where, each in self.constants.items() if _inside(where, path)}
+        return {
+            where.removeprefix(f"{path}."): each.value
+            for where, each in self.constants.items()
+            if _inside(where, path)
+        }
 
     def with_constants(self, replaced: Mapping[str, float]) -> Self:
         """Return a copy of the profile with other numbers, by path; they may lie outside the
@@ -112,7 +120,10 @@ class Profile:
                     f"constants: {path!r} is no constant of the profile {self.name!r}{did_you_mean(path, constants)}"
                 )
             constants[path] = dataclasses.replace(
-                constants[path], value=above_0(path, value), tag="given", source="given for this run"
+                constants[path],
+                value=above_0(path, value),
+                tag="given",
+                source="given for this run",
             )
         return dataclasses.replace(self, constants=constants)
 
@@ -121,7 +132,12 @@ def above_0(path: str, value: object) -> float:
     """Return a number that a run puts at a path. Raises UserError if it is no number, not finite or
     not above 0.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or value <= 0
+    ):
         raise UserError(f"constants: {path} must be a number above 0, not {value!r}")
     return float(value)
 
@@ -133,10 +149,16 @@ def unit_and_meaning(schema: str, path: str) -> tuple[str, str]:
     rules = _rules(schema)
     node, unit, meaning = rules, "", []
     for step in path.split("."):
-        inner = node["properties"].get(step) if "properties" in node else node["additionalProperties"]
+        inner = (
+            node["properties"].get(step) if "properties" in node else node["additionalProperties"]
+        )
         unit = inner.get("unit", unit)
         meaning += [inner["description"]] if "description" in inner else []
-        node = {**rules["$defs"][inner["$ref"].rpartition("/")[2]], **inner} if "$ref" in inner else inner
+        node = (
+            {**rules["$defs"][inner["$ref"].rpartition("/")[2]], **inner}
+            if "$ref" in inner
+            else inner
+        )
     return unit, ": ".join(meaning[1:] or meaning)
 
 
@@ -152,7 +174,9 @@ def find_profile(kind: str, folder: Path, name_or_path: str | Path) -> Path:
     names = profile_names(folder)
     if text != TEMPLATE and text not in names:
         shown = repr(text if len(text) <= 80 else f"{text[:77]}...")
-        raise UserError(f"{kind} {shown} is unknown{did_you_mean(text[:80], names)}; known are: {', '.join(names)}")
+        raise UserError(
+            f"{kind} {shown} is unknown{did_you_mean(text[:80], names)}; known are: {', '.join(names)}"
+        )
     return folder / f"{text}.yaml"
 
 
@@ -207,21 +231,32 @@ def _constant(path: Path, place: Place, leaf: dict[str, Any]) -> Constant:
     value, span = float(leaf["value"]), leaf.get("range")
     if span is None:
         if leaf["tag"] == "estimate":
-            raise UserError(f"{path}: {dotted((*place, 'range'))}: missing key: an estimate says between what the value may be")
+            raise UserError(
+                f"{path}: {dotted((*place, 'range'))}: missing key: an estimate says between what the value may be"
+            )
         return Constant(value, leaf["tag"], None, None, leaf["source"])
     low, high = map(float, span)
     if low > high:
         raise wrong(path, (*place, "range"), "must be [low, high] with low below high", span)
     if not low <= value <= high:
-        raise wrong(path, (*place, "value"), f"must be within its own range, {low:g} to {high:g}", leaf["value"])
+        raise wrong(
+            path,
+            (*place, "value"),
+            f"must be within its own range, {low:g} to {high:g}",
+            leaf["value"],
+        )
     return Constant(value, leaf["tag"], low, high, leaf["source"])
 
 
-def _sweep(file: Path, constants: Mapping[str, Constant], paths: list[str]) -> Iterator[tuple[str, tuple[float, float]]]:
+def _sweep(
+    file: Path, constants: Mapping[str, Constant], paths: list[str]
+) -> Iterator[tuple[str, tuple[float, float]]]:
     for index, path in enumerate(paths):
         place: Place = ("sweep", index)
         if path not in constants:
-            raise wrong(file, place, "must be the path of a constant, as in atomic.fence", path, constants)
+            raise wrong(
+                file, place, "must be the path of a constant, as in atomic.fence", path, constants
+            )
         constant = constants[path]
         if constant.low is None or constant.high is None:
             raise wrong(file, place, "must be a constant with a range", path)

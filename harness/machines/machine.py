@@ -20,7 +20,14 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.files.checked_yaml import wrong
-from harness.machines.constants import ROOT, Profile, above_0, find_profile, profile_names, read_profile
+from harness.machines.constants import (
+    ROOT,
+    Profile,
+    above_0,
+    find_profile,
+    profile_names,
+    read_profile,
+)
 
 MACHINES = ROOT / "config" / "machines"
 
@@ -76,7 +83,9 @@ class Machine(Profile):
         Raises UserError as for any profile, and for a shared cache that is smaller than a core's
         own.
         """
-        machine = super().with_constants({path: value for path, value in replaced.items() if path != SHARED_CACHE})
+        machine = super().with_constants(
+            {path: value for path, value in replaced.items() if path != SHARED_CACHE}
+        )
         if SHARED_CACHE not in replaced:
             return machine
         size = above_0(SHARED_CACHE, replaced[SHARED_CACHE])
@@ -98,11 +107,18 @@ class Machine(Profile):
         if cpus == self.cpus:
             return self
         if not 1 <= cpus <= self.cpus or (cpus > self.cores and cpus % self.cores):
-            more = f", or {self.cores} times a whole number up to {self.smt}" if self.smt > 1 else ""
-            raise UserError(f"cpus must be from 1 to {self.cores}, the cores of machine {self.name!r}{more}, not {cpus}")
+            more = (
+                f", or {self.cores} times a whole number up to {self.smt}" if self.smt > 1 else ""
+            )
+            raise UserError(
+                f"cpus must be from 1 to {self.cores}, the cores of machine {self.name!r}{more}, not {cpus}"
+            )
         cores = min(cpus, self.cores)
         chips = -(-cores // self.cores_per_chip)
-        sockets, chips_per_socket = -(-chips // self.chips_per_socket), min(chips, self.chips_per_socket)
+        sockets, chips_per_socket = (
+            -(-chips // self.chips_per_socket),
+            min(chips, self.chips_per_socket),
+        )
         return replace(
             self,
             name=f"{self.name}:{cpus}",
@@ -158,7 +174,9 @@ def _check_topology(machine: Machine) -> None:
         rule = f"must be below {machine.cores + machine.disabled_cores}, the number of cores"
         raise wrong(machine.path, ("topology", "disabled_cores"), rule, machine.disabled_cores)
     if machine.cpus > MAX_CPUS:
-        raise wrong(machine.path, ("topology",), f"must make at most {MAX_CPUS} logical CPUs", machine.cpus)
+        raise wrong(
+            machine.path, ("topology",), f"must make at most {MAX_CPUS} logical CPUs", machine.cpus
+        )
 
 
 def _check_distances(machine: Machine) -> None:
@@ -167,7 +185,11 @@ def _check_distances(machine: Machine) -> None:
     """
     needed: dict[str, str] = {}
     if machine.chips_per_socket > 1:
-        module = "transfer.load.same_module", "transfer.rmw.same_module", "copy.bandwidth.modified_same_module"
+        module = (
+            "transfer.load.same_module",
+            "transfer.rmw.same_module",
+            "copy.bandwidth.modified_same_module",
+        )
         needed |= dict.fromkeys(module, f"{machine.chips_per_socket} chips a socket")
     if machine.sockets > 1:
         between = "transfer.load.other_socket", "transfer.rmw.other_socket"
@@ -184,17 +206,37 @@ def _check_tables(machine: Machine, values: Mapping[str, Any]) -> None:
     """
     for room, key in (*OTHER_TABLES, *SMT_TABLES):
         if "1" not in values[room][key]:
-            raise wrong(machine.path, (room, key), "must begin with 1", [int(step) for step in values[room][key]])
+            raise wrong(
+                machine.path,
+                (room, key),
+                "must begin with 1",
+                [int(step) for step in values[room][key]],
+            )
     for room, key in SMT_TABLES:
         table = machine.table(f"{room}.{key}")
         if not table.keys() >= set(range(1, machine.smt + 1)):
-            raise wrong(machine.path, (room, key), f"must have each of 1 to {machine.smt} hardware threads", list(table))
+            raise wrong(
+                machine.path,
+                (room, key),
+                f"must have each of 1 to {machine.smt} hardware threads",
+                list(table),
+            )
         if table[1] != 1:
-            raise wrong(machine.path, (room, key, "1", "value"), "must be 1, as all others are relative to it", table[1])
+            raise wrong(
+                machine.path,
+                (room, key, "1", "value"),
+                "must be 1, as all others are relative to it",
+                table[1],
+            )
     cores = machine.chips_per_socket * machine.cores_per_chip
     most = max(machine.table("core.clock_ghz"))
     if most > cores:
-        raise wrong(machine.path, ("core", "clock_ghz"), f"must be of 1 to {cores} busy cores, those of a socket", most)
+        raise wrong(
+            machine.path,
+            ("core", "clock_ghz"),
+            f"must be of 1 to {cores} busy cores, those of a socket",
+            most,
+        )
 
 
 def _check_caches(machine: Machine, cache: Mapping[str, Any]) -> None:
@@ -209,7 +251,10 @@ def _check_caches(machine: Machine, cache: Mapping[str, Any]) -> None:
 
 def _check_idle(machine: Machine, system: Mapping[str, Any]) -> None:
     """Each idle state has an exit time and a residency."""
-    for one, other in (("idle_exit_us", "idle_residency_us"), ("idle_residency_us", "idle_exit_us")):
+    for one, other in (
+        ("idle_exit_us", "idle_residency_us"),
+        ("idle_residency_us", "idle_exit_us"),
+    ):
         for state in system[one]:
             if state not in system[other]:
                 raise UserError(f"{machine.path}: os.{other}.{state}: missing key: os.{one} has it")

@@ -42,7 +42,11 @@ class Place:
         if not self.simulated:
             return ""
         name, cpus = split_cpus(self.machine)
-        parts = [name, *(["simulated"] if name == LOCAL else []), *([f"{cpus}-cpus"] if cpus else [])]
+        parts = [
+            name,
+            *(["simulated"] if name == LOCAL else []),
+            *([f"{cpus}-cpus"] if cpus else []),
+        ]
         return "+".join([*parts, *([self.software] if self.software != DEFAULT_SOFTWARE else [])])
 
     @property
@@ -88,21 +92,27 @@ class Place:
         """
         for name, level in (("threads", threads), ("maximum", maximum)):
             if self.simulated and level is not None and level > self.cpus:
-                raise UserError(f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}")
+                raise UserError(
+                    f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}"
+                )
 
     def check_constants(self, constants: Mapping[str, float]) -> None:
         """Raise UserError for constants that neither machine nor software has, or cannot have
         so.
         """
         if constants and not self.simulated:
-            raise UserError(f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}")
+            raise UserError(
+                f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}"
+            )
         if constants:
             of_machine, of_software = self.costs().split(constants)
             self.described().with_constants(of_machine)
             self.costs().with_constants(of_software)
 
 
-def find_place(machine: str = LOCAL, simulated: bool = False, software: str = "", cpus: int | None = None) -> Place:
+def find_place(
+    machine: str = LOCAL, simulated: bool = False, software: str = "", cpus: int | None = None
+) -> Place:
     """Return the place that these words name; `cpus`: use this many CPUs of a simulated machine, as
     `xeon:16` does.
 
@@ -112,16 +122,24 @@ def find_place(machine: str = LOCAL, simulated: bool = False, software: str = ""
     simulated = simulated or machine != LOCAL
     if not simulated:
         if software:
-            raise UserError(f"software applies to simulated machines only, not to real threads: {software!r}")
+            raise UserError(
+                f"software applies to simulated machines only, not to real threads: {software!r}"
+            )
         if cpus is not None:
-            raise UserError(f"cpus applies to simulated machines only, not to real threads, which taskset restricts: {cpus}")
+            raise UserError(
+                f"cpus applies to simulated machines only, not to real threads, which taskset restricts: {cpus}"
+            )
         return Place()
     name, said = split_cpus(machine)
     known = machines()
     if name not in known:
-        raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(known)}{did_you_mean(machine, known)}")
+        raise UserError(
+            f"machine {machine!r} is unknown; machines are: {', '.join(known)}{did_you_mean(machine, known)}"
+        )
     if None not in (said, cpus):
-        raise UserError(f"machine {machine!r} says already how many CPUs it has, so that cpus must not say it too: {cpus}")
+        raise UserError(
+            f"machine {machine!r} says already how many CPUs it has, so that cpus must not say it too: {cpus}"
+        )
     asked = cpus if said is None else said
     place = Place(name if asked is None else f"{name}:{asked}", True, software or DEFAULT_SOFTWARE)
     place.costs()

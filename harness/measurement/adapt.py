@@ -18,7 +18,9 @@ SHORTEST_REST_S = 0.01
 Announce = Callable[[str], None]
 
 
-def watch(engine: Engine, controller: Controller, phase: str, announce: Announce, most_s: float = math.inf) -> Sample:
+def watch(
+    engine: Engine, controller: Controller, phase: str, announce: Announce, most_s: float = math.inf
+) -> Sample:
     """Let one sample's time pass, `most_s` at most, and the laws act on it. Raises ControlFailed."""
     sample = engine.sample(min(controller.sample_s, most_s))
     if not engine.finished():
@@ -28,7 +30,12 @@ def watch(engine: Engine, controller: Controller, phase: str, announce: Announce
 
 
 def adapt(
-    engine: Engine, controller: Controller, run: Run, copies: int | None, announce: Announce, seen: list[Sample]
+    engine: Engine,
+    controller: Controller,
+    run: Run,
+    copies: int | None,
+    announce: Announce,
+    seen: list[Sample],
 ) -> bool | None:
     """Let the laws find their levels; `seen` gets the samples. Returns whether the run has settled.
 
@@ -63,14 +70,22 @@ def period_line(sample: Sample, step: Step) -> str:
     """A sample and what was decided after it, for people: `12.00 s, 4 threads, 101 queues, 1.23 M tuples/s, climbing: up`."""
     parts = [f"{sample.time_s:.2f} s"]
     if sample.threads_requested:
-        active = "" if sample.threads_active == sample.threads_requested else f" ({sample.threads_active} active)"
+        active = (
+            ""
+            if sample.threads_active == sample.threads_requested
+            else f" ({sample.threads_active} active)"
+        )
         many = "" if sample.threads_requested == 1 else "s"
         parts.append(f"{sample.threads_requested} thread{many}{active}")
     rate = sample.submitted_tuples / sample.elapsed_s if sample.elapsed_s > 0 else 0.0
     parts += [f"{sample.queued_ports} queues", f"{short(rate)} tuples/s"]
     if step.state is not None:
         parts.append(f"{step.state}: {step.reason}")
-    changed = [f"{sign}{len(ports)}" for sign, ports in (("+", step.switched_on), ("-", step.switched_off)) if ports]
+    changed = [
+        f"{sign}{len(ports)}"
+        for sign, ports in (("+", step.switched_on), ("-", step.switched_off))
+        if ports
+    ]
     if changed:
         parts.append(f"queues {' '.join(changed)}")
     if step.replicas:

@@ -24,7 +24,11 @@ Number = TypeVar("Number", int, float)
 
 
 def blank_record(
-    run: Run, parameters: Mapping[str, str | int], threads: int | None, host: Mapping[str, Any], error: str | None = None
+    run: Run,
+    parameters: Mapping[str, str | int],
+    threads: int | None,
+    host: Mapping[str, Any],
+    error: str | None = None,
 ) -> dict[str, Any]:
     """The record of a run that did nothing: a failed one if `error` says why.
 
@@ -87,18 +91,24 @@ def blank_record(
     }
 
 
-def fill_record(record: dict[str, Any], run: Run, seen: Observation, graph: Graph, bounds_ns: Sequence[int]) -> None:
+def fill_record(
+    record: dict[str, Any], run: Run, seen: Observation, graph: Graph, bounds_ns: Sequence[int]
+) -> None:
     """Enter what was seen of a run that did start. `bounds_ns`: upper bounds of the latency buckets."""
     assert seen.totals is not None
     totals, samples = seen.totals, seen.samples
     hops, names = graph.flow().hops, list(graph.operators)
     bounded = run.tuples is not None
     before = seen.before if seen.controller else ()  # nobody asks how a warm-up went
-    elapsed_s = samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
+    elapsed_s = (
+        samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
+    )
     received = totals.received if bounded else sum(sample.sink_tuples for sample in samples)
     rate = received / elapsed_s if elapsed_s > 0 else None
     histogram = (
-        totals.latency_counts if bounded or seen.ended else add_histograms([sample.latency_counts for sample in samples])
+        totals.latency_counts
+        if bounded or seen.ended
+        else add_histograms([sample.latency_counts for sample in samples])
     )
     record |= {
         "duration_s": elapsed_s,
@@ -106,7 +116,9 @@ def fill_record(record: dict[str, Any], run: Run, seen: Observation, graph: Grap
         "settled": seen.settled,
         "ended": seen.ended,
         "sink_tuples_per_s": rate,
-        "submitted_tuples_per_s": _rate(sum(sample.submitted_tuples for sample in samples), elapsed_s),
+        "submitted_tuples_per_s": _rate(
+            sum(sample.submitted_tuples for sample in samples), elapsed_s
+        ),
         "ns_per_hop": 1e9 / (rate * hops) if rate and hops else None,
         "hops": hops,
         "latency_ns": latency_summary(histogram, bounds_ns, totals.latency_max_ns),
@@ -121,7 +133,9 @@ def fill_record(record: dict[str, Any], run: Run, seen: Observation, graph: Grap
     }
 
 
-def enter_simulation(record: dict[str, Any], simulation: Mapping[str, Any], passed_tuples_per_s: float | None = None) -> None:
+def enter_simulation(
+    record: dict[str, Any], simulation: Mapping[str, Any], passed_tuples_per_s: float | None = None
+) -> None:
     """Enter what the engine says of a simulated run; one that hit its bound on events has failed, whatever it measured.
 
     `passed_tuples_per_s`: as from `passed`.
@@ -141,7 +155,11 @@ def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
     elapsed_s = sum((sample.elapsed_s for sample in samples), 0.0)
     if not flow.hops or elapsed_s <= 0.0 or not all(sample.processed for sample in samples):
         return None
-    return sum(sample.processed[place] for sample in samples for place in flow.hopping) / flow.hops / elapsed_s
+    return (
+        sum(sample.processed[place] for sample in samples for place in flow.hopping)
+        / flow.hops
+        / elapsed_s
+    )
 
 
 def _simulation(run: Run) -> dict[str, Any]:
@@ -181,7 +199,9 @@ def _elastic(seen: Observation) -> dict[str, Any] | None:
     levels = [sample.threads_requested for sample in seen.samples]
     queued = [sample.queued_ports for sample in seen.samples]
     able = seen.controller.pool.law.layout.replicable if terms["replicable"] else ()
-    replicas = [sum(sample.replicas[index] for index in able) / len(able) for sample in seen.samples if able]
+    replicas = [
+        sum(sample.replicas[index] for index in able) / len(able) for sample in seen.samples if able
+    ]
     return terms | {
         "settled_level": _middle(levels),
         "settled_queued": _middle(queued),
@@ -203,7 +223,10 @@ def _step(sample: Sample, seen: Observation) -> Step:
 
 def read_of(step: Step) -> dict[str, Any] | None:
     """Return the other values that a law used, as a record has them; None if it used none."""
-    plain = {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in step.read.items()}
+    plain = {
+        name: list(value) if isinstance(value, (tuple, list)) else value
+        for name, value in step.read.items()
+    }
     return plain or None
 
 
@@ -232,7 +255,9 @@ def sample_entry(sample: Sample, step: Step, names: Sequence[str]) -> dict[str, 
         "law_read": read_of(step),
         "switched_on": list(step.switched_on),
         "switched_off": list(step.switched_off),
-        "replicas": {names[index]: count for index, count in enumerate(sample.replicas) if count > 1},
+        "replicas": {
+            names[index]: count for index, count in enumerate(sample.replicas) if count > 1
+        },
         "replicas_changed": dict(step.replicas),
         "operator_cost": rounded(sample.operator_cost),
         "balancers": [

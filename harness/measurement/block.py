@@ -19,7 +19,13 @@ from typing import Any
 from harness.measurement.lock import measuring_lock, say_on_stderr
 from harness.measurement.run import measure, run_in_fresh_process
 from harness.measurement.spec import Run
-from harness.measurement.variant import SEEDS, as_variant, is_unreached, mark_reached, one_seed_decides
+from harness.measurement.variant import (
+    SEEDS,
+    as_variant,
+    is_unreached,
+    mark_reached,
+    one_seed_decides,
+)
 
 Progress = Callable[[int, int, str], None]
 """Receives the runs done, the runs in all, and the phase (`dynamic-2: measuring`), on another thread."""
@@ -32,7 +38,9 @@ Varied = tuple[tuple[str, float], ...]
 """Constants of a variant in order, as a key."""
 
 
-def block_order(runs_by_arm: Mapping[str, Run], repeats: int, seed: int, variants: Sequence[Constants] = ()) -> list[Run]:
+def block_order(
+    runs_by_arm: Mapping[str, Run], repeats: int, seed: int, variants: Sequence[Constants] = ()
+) -> list[Run]:
     """The runs of a block in their order: for each repeat, a permutation of the arms drawn from `seed`; then the variants, with
     the chances of the first repeat.
     """
@@ -42,10 +50,14 @@ def block_order(runs_by_arm: Mapping[str, Run], repeats: int, seed: int, variant
         arms = list(runs_by_arm)
         draw.shuffle(arms)
         order += [
-            replace(runs_by_arm[arm], arm=arm, repeat=repeat, order_in_block=len(order) + i) for i, arm in enumerate(arms)
+            replace(runs_by_arm[arm], arm=arm, repeat=repeat, order_in_block=len(order) + i)
+            for i, arm in enumerate(arms)
         ]
     for constants in variants:
-        varied = [replace(run, arm=arm, constants={**run.constants, **constants}) for arm, run in runs_by_arm.items()]
+        varied = [
+            replace(run, arm=arm, constants={**run.constants, **constants})
+            for arm, run in runs_by_arm.items()
+        ]
         order += [replace(run, order_in_block=len(order) + i) for i, run in enumerate(varied)]
     return order
 
@@ -67,7 +79,9 @@ def run_block(
     tell = progress or (lambda done, total, text: None)
     order = block_order(runs_by_arm, repeats, seed, variants)
     nominal: dict[tuple[str, int], dict[str, Any]] = {}  # by arm and repeat
-    varied: dict[str, dict[Varied, dict[str, Any]]] = defaultdict(dict)  # by arm, of the first repeat
+    varied: dict[str, dict[Varied, dict[str, Any]]] = defaultdict(
+        dict
+    )  # by arm, of the first repeat
 
     def record_of(run: Run, done: int) -> dict[str, Any]:
         own = runs_by_arm[run.arm]
@@ -91,7 +105,11 @@ def run_block(
     with nullcontext() if all(run.simulated for run in order) else measuring_lock(notify):
         for done, run in enumerate(order):
             yield record_of(run, done)
-        doubtful = {arm: run for arm, run in runs_by_arm.items() if variants and _needs_seeds(nominal[arm, 0], varied[arm])}
+        doubtful = {
+            arm: run
+            for arm, run in runs_by_arm.items()
+            if variants and _needs_seeds(nominal[arm, 0], varied[arm])
+        }
         more = further_seeds(doubtful, repeats, variants, len(order))
         order += more
         for done, run in enumerate(more, len(order) - len(more)):
@@ -107,14 +125,18 @@ def _needs_seeds(nominal: Mapping[str, Any], varied: Mapping[Varied, Mapping[str
     return any(one_seed_decides(nominal, records) for records in ends.values())
 
 
-def further_seeds(runs_by_arm: Mapping[str, Run], repeats: int, variants: Sequence[Constants], done: int) -> list[Run]:
+def further_seeds(
+    runs_by_arm: Mapping[str, Run], repeats: int, variants: Sequence[Constants], done: int
+) -> list[Run]:
     """The runs of arms with further seeds, up to `SEEDS`: nominal ones that are not there yet, and all variants."""
     more: list[Run] = []
     for arm, run in runs_by_arm.items():
         for repeat in range(1, max(SEEDS, repeats)):
             each = replace(run, arm=arm, repeat=repeat)
             more += [each] if repeat >= repeats else []
-            more += [replace(each, constants={**run.constants, **constants}) for constants in variants]
+            more += [
+                replace(each, constants={**run.constants, **constants}) for constants in variants
+            ]
     return [replace(run, order_in_block=done + place) for place, run in enumerate(more)]
 
 

@@ -57,9 +57,13 @@ class Step:
     state: str | None = None  # of the pool's law
     reason: str | None = None
     throughput: float | None = None  # that it went by [tuples/s submitted]
-    elapsed_s: float | None = None  # over which it is [s]: the period, but for the time in which the law was thinking
+    elapsed_s: float | None = (
+        None  # over which it is [s]: the period, but for the time in which the law was thinking
+    )
     arrived: float | None = None  # tuples at the sinks over those submitted, of the whole period
-    read: Mapping[str, Any] = field(default_factory=dict)  # what else the law went by: fields of its reading that it needs
+    read: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what else the law went by: fields of its reading that it needs
     balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
     switched_on: Sequence[str] = ()  # ports that got their queue, `operator[port]`
     switched_off: Sequence[str] = ()  # and that lost it
@@ -85,7 +89,11 @@ class Controller:
         self._graph = graph
         law = pool_law(graph, model, cpus, engine.queue_capacity, engine.batch)
         self.period_s = period_s
-        self.pool = None if law is None else Loop(law, period_s, graph.flow().copies if is_paced(graph) else None)
+        self.pool = (
+            None
+            if law is None
+            else Loop(law, period_s, graph.flow().copies if is_paced(graph) else None)
+        )
         self.balancers = {
             operator.name: Loop(balancer_law(operator), operator.measure_period)
             for operator in graph.operators.values()
@@ -96,7 +104,10 @@ class Controller:
         self._steps: dict[float, Step] = {}
         self._unsuspendable = 0
         self._active: int | None = None
-        self._thinking: tuple[float, int] = (0.0, 0)  # seconds since the last sample until the laws had stepped, and tuples
+        self._thinking: tuple[float, int] = (
+            0.0,
+            0,
+        )  # seconds since the last sample until the laws had stepped, and tuples
 
     def _loops(self) -> list[Loop]:
         return ([self.pool] if self.pool else []) + list(self.balancers.values())
@@ -114,7 +125,9 @@ class Controller:
     @property
     def settled(self) -> bool:
         """True if every law has kept its level for `SETTLED_PERIODS`, and none says that it may still search."""
-        return self.kept >= SETTLED_PERIODS and all(loop.state not in UNSETTLED for loop in self._loops())
+        return self.kept >= SETTLED_PERIODS and all(
+            loop.state not in UNSETTLED for loop in self._loops()
+        )
 
     def see(self, sample: Sample) -> Step:
         """Take the next sample; where it ends a period, let the law step and do what it decides. Raises ControlFailed.
@@ -125,11 +138,23 @@ class Controller:
         changes: dict[str, Any] = {}
         if self.pool is not None:
             thought_s, tuples = self._thinking
-            shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
-            self.pool.collect(max(0.0, sample.elapsed_s - thought_s), max(0, sample.submitted_tuples - tuples), shares)
+            shares = {
+                "system_cpu": sample.system_cpu,
+                "others_cpu": sample.others_cpu,
+                "utilisation": sample.utilisation,
+            }
+            self.pool.collect(
+                max(0.0, sample.elapsed_s - thought_s),
+                max(0, sample.submitted_tuples - tuples),
+                shares,
+            )
             self.pool.count(sample)
             if self.pool.is_due(self.sample_s):
-                throughput, elapsed_s, arrived = self.pool.throughput, self.pool.elapsed_s, self.pool.arrived
+                throughput, elapsed_s, arrived = (
+                    self.pool.throughput,
+                    self.pool.elapsed_s,
+                    self.pool.arrived,
+                )
                 state, reason, changes = self._step_pool(self.pool, sample)
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
@@ -141,7 +166,9 @@ class Controller:
                 if decision.threads != balance.active:
                     self._engine.set_active_ports(name, decision.threads)
         self._thinking = (0.0, 0) if state is None else self._engine.since_sample()
-        step = self._steps[sample.time_s] = Step(state, reason, throughput, elapsed_s, arrived, balancers=reasons, **changes)
+        step = self._steps[sample.time_s] = Step(
+            state, reason, throughput, elapsed_s, arrived, balancers=reasons, **changes
+        )
         return step
 
     def step_after(self, sample: Sample) -> Step:
@@ -153,7 +180,11 @@ class Controller:
         if self.pool is None:
             return None
         law = self.pool.law
-        bounds = {"minimum": law.bounds.minimum, "maximum": law.bounds.maximum, "start": law.bounds.start}
+        bounds = {
+            "minimum": law.bounds.minimum,
+            "maximum": law.bounds.maximum,
+            "start": law.bounds.start,
+        }
         places = [str(port) for port in law.layout.ports] if law.decides is Decides.QUEUES else None
         names, able = list(self._graph.operators), law.layout.replicable
         replicable = [names[index] for index in able] if law.decides is Decides.REPLICAS else None
@@ -168,12 +199,21 @@ class Controller:
             return "waiting", f"put off: {hindrance}", {}
         before, replicas = pool.queued, sample.replicas
         target = target_rate(self._graph, sample.time_s - pool.whole_s, sample.time_s)
-        decision = pool.step(sample.time_s, costs=rounded(sample.operator_cost), replicas=sample.replicas, target=target)
+        decision = pool.step(
+            sample.time_s,
+            costs=rounded(sample.operator_cost),
+            replicas=sample.replicas,
+            target=target,
+        )
         if decision.threads != sample.threads_requested:
             self._engine.set_threads(decision.threads)
         on, off = self._switch(before, pool.queued)
         changed = self._replicate(replicas, decision.replicas)
-        return decision.state, decision.reason, {"read": pool.read, "switched_on": on, "switched_off": off, "replicas": changed}
+        return (
+            decision.state,
+            decision.reason,
+            {"read": pool.read, "switched_on": on, "switched_off": off, "replicas": changed},
+        )
 
     def _switch(self, before: frozenset[int], after: frozenset[int]) -> tuple[Names, Names]:
         """Switch queues; returns the ports that got theirs, and that lost it. On comes first."""
@@ -192,7 +232,11 @@ class Controller:
         if after is None or tuple(before) == tuple(after):
             return {}
         names = list(self._graph.operators)
-        changed = {names[i]: count for i, count in enumerate(after) if i >= len(before) or before[i] != count}
+        changed = {
+            names[i]: count
+            for i, count in enumerate(after)
+            if i >= len(before) or before[i] != count
+        }
         for name, count in changed.items():
             self._engine.set_replicas(name, count)
         return changed
@@ -234,10 +278,14 @@ class Loop:
         self._tuples = 0
         self.whole_s = 0.0  # its length, be it that the law was thinking in it
         self._sent = self._submitted = self._at_sinks = 0
-        self._sums: dict[str, list[float]] = {}  # over the period, of what a sample has for each operator or port
+        self._sums: dict[
+            str, list[float]
+        ] = {}  # over the period, of what a sample has for each operator or port
         self._latencies: list[int] = []
         self._shares: dict[str, float | None] = {}
-        self._last_shares: Mapping[str, float | None] = {}  # of the last stretch alone, as its sample has them
+        self._last_shares: Mapping[
+            str, float | None
+        ] = {}  # of the last stretch alone, as its sample has them
 
     def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
         """Add a stretch of time: its length, the tuples submitted in it, and shares, of which the period has the mean."""
@@ -258,7 +306,11 @@ class Loop:
         self._at_sinks += sample.sink_tuples
         full_s = [share * sample.elapsed_s for share in sample.queue_full]
         useful_s = sample.useful_s or pool_time_s(sample, self.law.layout.sources)
-        for name, values in (("useful_s", useful_s), ("tuples", sample.processed), ("full", full_s)):
+        for name, values in (
+            ("useful_s", useful_s),
+            ("tuples", sample.processed),
+            ("full", full_s),
+        ):
             self._sums[name] = _added(self._sums.get(name, ()), values)
         self._latencies = _added(self._latencies, sample.latency_counts)
 
@@ -279,14 +331,30 @@ class Loop:
     def step(self, time_s: float, **more: Any) -> Decision:
         """End the period: what the law decides. `more`: fields of its reading. Raises ControlFailed whatever the law raises."""
         try:
-            goes_by = self.law.NEEDS if more.get("target") is None else self.law.NEEDS | self.law.USES
-            seen = {"queued": self.queued, "arrived": self.arrived, **self._shares, **self._counted(goes_by), **more}
-            decision = self.law.step(Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen))
-            means = {name: mean for name, mean in self._shares.items() if mean != self._last_shares[name]}
-            self.read = means | {name: seen[name] for name in RECORDED if name in goes_by and name in seen}
+            goes_by = (
+                self.law.NEEDS if more.get("target") is None else self.law.NEEDS | self.law.USES
+            )
+            seen = {
+                "queued": self.queued,
+                "arrived": self.arrived,
+                **self._shares,
+                **self._counted(goes_by),
+                **more,
+            }
+            decision = self.law.step(
+                Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen)
+            )
+            means = {
+                name: mean for name, mean in self._shares.items() if mean != self._last_shares[name]
+            }
+            self.read = means | {
+                name: seen[name] for name in RECORDED if name in goes_by and name in seen
+            }
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
-                raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")
+                raise UserError(
+                    f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}"
+                )
             queued = self.queued if decision.queued is None else self._places(decision.queued)
         except UserError as error:
             raise ControlFailed(f"law {self.law.name}: {error}") from error
@@ -299,18 +367,27 @@ class Loop:
             self.kept = 0
         elif decision.state not in NOT_COUNTED:
             self.kept += 1
-        self.level, self.queued, self._replicas, self.state = decision.threads, queued, replicas, decision.state
+        self.level, self.queued, self._replicas, self.state = (
+            decision.threads,
+            queued,
+            replicas,
+            decision.state,
+        )
         return decision
 
     def _counted(self, needed: frozenset[str]) -> dict[str, Any]:
         """Return the counts of operators, ports and sinks that a law needs; empty for other laws."""
-        counted: dict[str, Any] = {name: tuple(sums) for name, sums in self._sums.items() if name in needed and sums}
+        counted: dict[str, Any] = {
+            name: tuple(sums) for name, sums in self._sums.items() if name in needed and sums
+        }
         if "full" in counted:
             counted["full"] = tuple(min(1.0, full_s / self.whole_s) for full_s in counted["full"])
         if "latency_s" in needed:
             counted["latency_s"] = mean_latency_s(self._latencies)
         if "done" in needed:
-            counted["done"] = (self._at_sinks / self._copies if self._copies else self._sent) / self.whole_s
+            counted["done"] = (
+                self._at_sinks / self._copies if self._copies else self._sent
+            ) / self.whole_s
         return counted
 
     def _places(self, queued: frozenset[int]) -> frozenset[int]:
@@ -346,7 +423,9 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
     total = sum(counts)
     if total == 0:
         return None
-    from harness.runtime.protocol import latency_bounds_ns  # compiled; imported late, as in `open_engine`
+    from harness.runtime.protocol import (
+        latency_bounds_ns,
+    )  # compiled; imported late, as in `open_engine`
 
     middles, low = [], 0
     for bound in latency_bounds_ns():
@@ -358,12 +437,20 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
 
 def is_paced(graph: Graph) -> bool:
     """Return True if each source has a rate, at least at times."""
-    return all(source.rates or source.rate is not None for source in graph.operators.values() if source.is_source)
+    return all(
+        source.rates or source.rate is not None
+        for source in graph.operators.values()
+        if source.is_source
+    )
 
 
 def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:
     """Tuples/s that the sources were to send together between two moments since the start; None if one sends all it can."""
-    wanted = [_wanted(operator, begin_s, end_s) for operator in graph.operators.values() if operator.is_source]
+    wanted = [
+        _wanted(operator, begin_s, end_s)
+        for operator in graph.operators.values()
+        if operator.is_source
+    ]
     known = [tuples for tuples in wanted if tuples is not None]
     return sum(known) / (end_s - begin_s) if len(known) == len(wanted) and end_s > begin_s else None
 
@@ -390,7 +477,9 @@ def rounded(shares: Sequence[float]) -> list[float]:
     return [round(share, 6) for share in shares]
 
 
-def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity: int = 0, batch: int = 0) -> Law | None:
+def pool_law(
+    graph: Graph, model: Model, cpus: int | None = None, queue_capacity: int = 0, batch: int = 0
+) -> Law | None:
     """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be.
 
     `queue_capacity` and `batch` as in `layout_of`.
@@ -421,7 +510,10 @@ def check_law(model: Model) -> None:
 
 def balancer_law(operator: Operator) -> Law:
     """The law of an `elastic_load_balance` operator: its levels are output ports."""
-    settings = {name: getattr(operator, name) for name in ("congestion_tolerance", "throughput_tolerance", "rapid_scaling")}
+    settings = {
+        name: getattr(operator, name)
+        for name in ("congestion_tolerance", "throughput_tolerance", "rapid_scaling")
+    }
     bounds = Bounds(1, operator.outputs, operator.initial_active_ports)
     return elasticity.make_law(BALANCER, bounds, settings=settings)
 
@@ -430,7 +522,11 @@ def _law(model: Model, bounds: Bounds, layout: Layout | None) -> Law:
     """The model's law, or the default one where an annotation makes the pool of another model elastic."""
     settings = dict(getattr(model, "law_settings", ()))
     return elasticity.make_law(
-        getattr(model, "law", DEFAULT_LAW), bounds, settings=settings, layout=layout, decides=decides_under(model)
+        getattr(model, "law", DEFAULT_LAW),
+        bounds,
+        settings=settings,
+        layout=layout,
+        decides=decides_under(model),
     )
 
 

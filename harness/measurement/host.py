@@ -22,7 +22,11 @@ MIN_THROTTLED_US = 1
 
 
 def describe(
-    disturbance: Disturbance | None = None, *, calibrate: bool = False, simulates: bool = False, root: Path = ROOT
+    disturbance: Disturbance | None = None,
+    *,
+    calibrate: bool = False,
+    simulates: bool = False,
+    root: Path = ROOT,
 ) -> dict[str, Any]:
     """The `host` object of a record. `calibrate` measures ns per FLOP, which takes up to 20 ms of CPU.
 
@@ -89,7 +93,10 @@ def cpu_model(root: Path = ROOT) -> str:
 def governor(root: Path = ROOT) -> str | None:
     """The frequency governor of the CPUs allowed; several are joined by commas; None if there is none to see."""
     cpus = root / "sys/devices/system/cpu"
-    texts = (read_text(cpus / f"cpu{number}/cpufreq/scaling_governor") for number in allowed_cpu_numbers())
+    texts = (
+        read_text(cpus / f"cpu{number}/cpufreq/scaling_governor")
+        for number in allowed_cpu_numbers()
+    )
     return ",".join(sorted({text for text in texts if text})) or None
 
 
@@ -97,14 +104,18 @@ def huge_pages(root: Path = ROOT) -> str | None:
     """Return the system's rule for huge pages: `always`, `madvise` (on request, as queues do) or `never`.
 
     None if the system does not say."""
-    chosen = re.search(r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or "")
+    chosen = re.search(
+        r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or ""
+    )
     return chosen[1] if chosen else None
 
 
 def _runtime(calibrate: bool) -> tuple[str, str, float | None]:
     """Compiler and flags of the compiled engine, and ns per FLOP on this host if asked for."""
     try:
-        from harness.runtime import protocol  # not needed to describe a host whose run failed for the lack of it
+        from harness.runtime import (
+            protocol,
+        )  # not needed to describe a host whose run failed for the lack of it
     except ImportError:
         return "unknown", "", None
     build = protocol.build_info()

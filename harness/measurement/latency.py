@@ -16,7 +16,9 @@ def add_histograms(histograms: Sequence[Sequence[int]]) -> list[int]:
     return [sum(column) for column in zip(*histograms, strict=True)]
 
 
-def latency_summary(counts: Sequence[int], bounds_ns: Sequence[int], longest_ns: int) -> dict[str, int | None]:
+def latency_summary(
+    counts: Sequence[int], bounds_ns: Sequence[int], longest_ns: int
+) -> dict[str, int | None]:
     """p50, p90, p99 and max [ns] and the count of a histogram; None where nothing was counted.
 
     `bounds_ns`: upper bound of each bucket [ns]; `longest_ns`: the longest latency of the run, 0 if unknown.
@@ -25,7 +27,11 @@ def latency_summary(counts: Sequence[int], bounds_ns: Sequence[int], longest_ns:
     summary: dict[str, int | None] = {}
     for percent in (*PERCENTILES, 100):
         name = "max" if percent == 100 else f"p{percent}"
-        summary[name] = _percentile(counts, bounds_ns, longest_ns, -(-total * percent // 100)) if total else None
+        summary[name] = (
+            _percentile(counts, bounds_ns, longest_ns, -(-total * percent // 100))
+            if total
+            else None
+        )
     return {**summary, "count": total}
 
 

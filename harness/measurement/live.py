@@ -18,7 +18,13 @@ class Told:
     step is announced with it. Nothing waits in between.
     """
 
-    def __init__(self, engine: Engine, controller: Controller, names: Sequence[str], announce: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        controller: Controller,
+        names: Sequence[str],
+        announce: Callable[[str], None],
+    ) -> None:
         """`names`: of the operators."""
         self._engine = engine
         self._controller = controller
@@ -54,7 +60,9 @@ class Told:
     def _tell(self) -> None:
         sample, self._sample = self._sample, None
         if sample is not None:
-            self._announce(json.dumps(sample_entry(sample, self._controller.step_after(sample), self._names)))
+            self._announce(
+                json.dumps(sample_entry(sample, self._controller.step_after(sample), self._names))
+            )
 
 
 def told(line: str) -> dict[str, Any] | None:

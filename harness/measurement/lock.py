@@ -42,7 +42,9 @@ def say_on_stderr(notice: str) -> None:
 
 
 @contextmanager
-def measuring_lock(notify: Callable[[str], None] = say_on_stderr, path: Path | None = None) -> Iterator[None]:
+def measuring_lock(
+    notify: Callable[[str], None] = say_on_stderr, path: Path | None = None
+) -> Iterator[None]:
     """Hold the lock; if another process has it, say so once through `notify` and wait.
 
     If the file of all users cannot be opened, that is said and the user's own is taken. Raises RunFailed if neither can, or
@@ -76,7 +78,9 @@ def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
         except BaseException:
             os.close(handle)
             raise
-        os.close(handle)  # it was removed while we waited, as temporary files are: whoever came since has another one
+        os.close(
+            handle
+        )  # it was removed while we waited, as temporary files are: whoever came since has another one
 
 
 def _tell(notify: Callable[[str], None], path: Path, handle: int) -> None:

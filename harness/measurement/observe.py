@@ -18,9 +18,7 @@ HALVES = 2  # samples of the shortest window: else nothing says whether it was s
 MIN_PERIOD_S = 0.05  # of real threads, but for such a window
 MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
 WARM_UP_WINDOWS = 20  # of a run that is measured by events, at most: twice the events of the measured window in all
-SETTLING_EVENTS = (
-    1_000_000  # for which a simulated elastic run may settle before its law looks: real ones fill their queues within a period
-)
+SETTLING_EVENTS = 1_000_000  # for which a simulated elastic run may settle before its law looks: real ones fill their queues within a period
 STOP_S = 2.0  # for draining, and again for threads to stop
 STALL_S = 120.0  # a bounded run in which no tuple moves for so long is given up: far longer than any operator may compute
 
@@ -30,10 +28,16 @@ class Observation:
     """Observation of one run. `samples` are those of the measured window alone."""
 
     samples: Sequence[Sample] = ()
-    before: list[Sample] = field(default_factory=list)  # of warming up, or of adapting where something is elastic
-    ended: bool = False  # whether its sources ended before its time was over: the window is then all of it
+    before: list[Sample] = field(
+        default_factory=list
+    )  # of warming up, or of adapting where something is elastic
+    ended: bool = (
+        False  # whether its sources ended before its time was over: the window is then all of it
+    )
     controller: Controller | None = None  # None: nothing is
-    level_settled: bool = False  # whether its laws had settled when the window began, or a bounded run ended
+    level_settled: bool = (
+        False  # whether its laws had settled when the window began, or a bounded run ended
+    )
     settled: bool = False
     error: str | None = None  # why the run was cut short, besides what `totals` says
     disturbance: Disturbance = field(default_factory=Disturbance)
@@ -62,7 +66,12 @@ def observe(
     engine.start()
     try:
         if run.tuples is not None:
-            seen = _bounded(engine, controller, announce, MIN_VIRTUAL_PERIOD_S if run.simulated else MIN_PERIOD_S)
+            seen = _bounded(
+                engine,
+                controller,
+                announce,
+                MIN_VIRTUAL_PERIOD_S if run.simulated else MIN_PERIOD_S,
+            )
         elif controller is None:
             seen = _timed(engine, run, copies, announce)
         else:
@@ -82,7 +91,9 @@ def observe(
     return seen
 
 
-def _timed(engine: Engine, run: Run, copies: int | None, announce: Callable[[str], None]) -> Observation:
+def _timed(
+    engine: Engine, run: Run, copies: int | None, announce: Callable[[str], None]
+) -> Observation:
     if run.events is not None:
         return _by_events(engine, run.events, copies, announce)
     announce("warming up")
@@ -97,13 +108,21 @@ def _timed(engine: Engine, run: Run, copies: int | None, announce: Callable[[str
     while measured_s < run.duration_s - period_s / 2 and not engine.finished():
         samples.append(engine.sample(period_s))
         measured_s += samples[-1].elapsed_s
-    since = before if measured_s >= SHORTEST_S else began  # too short for ticks: with its warm-up it may be long enough
+    since = (
+        before if measured_s >= SHORTEST_S else began
+    )  # too short for ticks: with its warm-up it may be long enough
     seen = Observation(samples, warm_up, disturbance=_disturbance(since))
-    seen.settled = settled_within(samples, copies) if settled is None else settled and stayed_settled(samples, copies)
+    seen.settled = (
+        settled_within(samples, copies)
+        if settled is None
+        else settled and stayed_settled(samples, copies)
+    )
     return seen
 
 
-def _by_events(engine: Engine, events: int, copies: int | None, announce: Callable[[str], None]) -> Observation:
+def _by_events(
+    engine: Engine, events: int, copies: int | None, announce: Callable[[str], None]
+) -> Observation:
     """A simulated run whose time scale nobody knows beforehand: windows last as long as so many events take."""
     announce("warming up")
     warm_up = _warm_up_by_events(engine, copies, 2 * events)
@@ -119,13 +138,19 @@ def _warm_up_by_events(engine: Engine, copies: int | None, events: int) -> WarmU
     """Let a simulated run become stationary, for so many events at most."""
     warm_up = WarmUp(copies, float("inf"))
     for _ in range(WARM_UP_WINDOWS):
-        if engine.finished() or warm_up.step(engine.sample_events(max(1, events // WARM_UP_WINDOWS))):
+        if engine.finished() or warm_up.step(
+            engine.sample_events(max(1, events // WARM_UP_WINDOWS))
+        ):
             break
     return warm_up
 
 
 def _elastic(
-    engine: Engine, controller: Controller, run: Run, copies: int | None, announce: Callable[[str], None]
+    engine: Engine,
+    controller: Controller,
+    run: Run,
+    copies: int | None,
+    announce: Callable[[str], None],
 ) -> Observation:
     """Adapts, then measures; the laws go on all the time."""
     samples: list[Sample] = []
@@ -133,7 +158,9 @@ def _elastic(
     window_s = run.duration_s if controller.pool is None else run.elastic_window_s
     since = Reading.now()
     measured_s = 0.0
-    if run.simulated and not engine.phased:  # else a part of the first phase would pass before anybody looks
+    if (
+        run.simulated and not engine.phased
+    ):  # else a part of the first phase would pass before anybody looks
         announce("warming up")
         _warm_up_by_events(engine, copies, SETTLING_EVENTS)
         engine.begin_here()
@@ -143,13 +170,19 @@ def _elastic(
         seen.level_settled = controller.settled
         announce("measuring")
         since = since if engine.finished() else Reading.now()
-        while (not samples or measured_s < window_s - controller.sample_s / 2) and not engine.finished():
+        while (
+            not samples or measured_s < window_s - controller.sample_s / 2
+        ) and not engine.finished():
             samples.append(watch(engine, controller, "measuring", announce))
             measured_s += samples[-1].elapsed_s
     except ControlFailed as error:
         seen.error = str(error)
     else:
-        seen.settled = settled_within(samples, copies) if settled is None else settled and stayed_settled(samples, copies)
+        seen.settled = (
+            settled_within(samples, copies)
+            if settled is None
+            else settled and stayed_settled(samples, copies)
+        )
     seen.disturbance = _disturbance(since)
     return seen
 
@@ -177,7 +210,12 @@ def _warm_up(engine: Engine, run: Run, copies: int | None) -> tuple[list[Sample]
     return warm_up.samples, warm_up.settled
 
 
-def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[str], None], shortest_s: float) -> Observation:
+def _bounded(
+    engine: Engine,
+    controller: Controller | None,
+    announce: Callable[[str], None],
+    shortest_s: float,
+) -> Observation:
     """The measured window is the whole run; its samples grow with it, so that a long run has few, unless laws want them."""
     announce("measuring")
     samples: list[Sample] = []
@@ -191,7 +229,9 @@ def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[
         except ControlFailed as failure:
             error = str(failure)
             break
-        moved = any((sample.source_tuples, sample.sink_tuples, sample.submitted_tuples)) or any(sample.processed)
+        moved = any((sample.source_tuples, sample.sink_tuples, sample.submitted_tuples)) or any(
+            sample.processed
+        )
         if moved or not over or not samples:
             samples.append(sample)
             elapsed_s = sample.time_s
@@ -211,7 +251,9 @@ def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[
     )
 
 
-def _next(engine: Engine, controller: Controller | None, period_s: float, announce: Callable[[str], None]) -> Sample:
+def _next(
+    engine: Engine, controller: Controller | None, period_s: float, announce: Callable[[str], None]
+) -> Sample:
     if controller is None:
         return engine.sample(period_s)
     return watch(engine, controller, "measuring", announce)

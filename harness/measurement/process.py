@@ -20,7 +20,12 @@ from typing import Any, TextIO
 from harness.machines.host.descendants import end_descendants
 from harness.measurement.spec import Run
 
-CHILD = (sys.executable, "-P", "-m", "harness.measurement.child")  # -P: not whatever is called harness where the user is
+CHILD = (
+    sys.executable,
+    "-P",
+    "-m",
+    "harness.measurement.child",
+)  # -P: not whatever is called harness where the user is
 MAX_STDERR = 4000  # characters of a failed child's last words that its record keeps
 
 
@@ -58,7 +63,9 @@ def run_in_fresh_process(
                 start_new_session=True,
             )
         except OSError as error:
-            return failed_record(run, f"the measuring process could not be started: {error.strerror}")
+            return failed_record(
+                run, f"the measuring process could not be started: {error.strerror}"
+            )
         finally:
             os.close(theirs)
             if given >= 0:
@@ -78,19 +85,29 @@ def run_in_fresh_process(
                 _end_session(child.pid)
         listener.join()
     if timed_out:
-        return failed_record(run, f"the measuring process was killed after {limit_s:g} s without an answer", words)
+        return failed_record(
+            run, f"the measuring process was killed after {limit_s:g} s without an answer", words
+        )
     if child.returncode < 0:
-        return failed_record(run, f"the measuring process was killed by {_signal_name(-child.returncode)}", words)
+        return failed_record(
+            run, f"the measuring process was killed by {_signal_name(-child.returncode)}", words
+        )
     if child.returncode > 0:
-        return failed_record(run, f"the measuring process ended with exit code {child.returncode}", words)
+        return failed_record(
+            run, f"the measuring process ended with exit code {child.returncode}", words
+        )
     record = _parse(output)
     if record is None:
-        return failed_record(run, f"the measuring process answered no record but {output[:60]!r}", words)
+        return failed_record(
+            run, f"the measuring process answered no record but {output[:60]!r}", words
+        )
     record["commit"] = _commit()
     try:
         validate_record(record)
     except RecordError as error:
-        return failed_record(run, f"the measuring process answered a record that breaks its schema: {error}", words)
+        return failed_record(
+            run, f"the measuring process answered a record that breaks its schema: {error}", words
+        )
     if words:
         print(words.decode(errors="replace"), end="", file=sys.stderr)
     return record

@@ -49,11 +49,16 @@ def profile(graph: Graph) -> Profiled:
     finally:
         totals = engine.stop(drain=False, timeout_s=5.0)
     if over or not totals.correct:
-        raise RunFailed(f"{graph.name} cannot be profiled: {totals.error or 'its input ends within seconds'}")
+        raise RunFailed(
+            f"{graph.name} cannot be profiled: {totals.error or 'its input ends within seconds'}"
+        )
     counts = [sum(of) for of in zip(*(sample.processed for sample in samples), strict=True)]
     rounds = [_costs_ns(sample, _alike(graph)) for sample in samples]
     costs = [sum(sorted(of)[1:-1]) / (LOOKS - 2) for of in zip(*rounds, strict=True)]
-    spent = sorted(sum(map(mul, of, each.processed)) / sum(each.processed) for of, each in zip(rounds, samples, strict=True))
+    spent = sorted(
+        sum(map(mul, of, each.processed)) / sum(each.processed)
+        for of, each in zip(rounds, samples, strict=True)
+    )
     whole = (
         spent[LOOKS // 2] * sum(counts) / sum(map(mul, costs, counts))
     )  # what a tuple takes in all is known better than its parts
@@ -84,7 +89,9 @@ def _alike(graph: Graph) -> list[list[int]]:
     """Operators that do the same for parts of the tuples: their names differ in numbers only, and their streams not at all."""
     found: dict[object, list[int]] = {}
     for place, operator in enumerate(graph.operators.values()):
-        found.setdefault((re.sub("[0-9]+", "", operator.name), operator.typed.takes, operator.typed.gives), []).append(place)
+        found.setdefault(
+            (re.sub("[0-9]+", "", operator.name), operator.typed.takes, operator.typed.gives), []
+        ).append(place)
     return list(found.values())
 
 
@@ -95,7 +102,11 @@ def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profi
     """
     import topologies
 
-    values = {name: value for name, value in topologies.find(topology).values(parameters).items() if name != "placement"}
+    values = {
+        name: value
+        for name, value in topologies.find(topology).values(parameters).items()
+        if name != "placement"
+    }
     asked = [cpu_model(), topology, sorted(values.items()), seed, _code(topology)]
     key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
     kept = ROOM / f"{topology}-{key}.json"
@@ -116,7 +127,12 @@ def _code(topology: str) -> str:
 def _read(path: Path) -> Profiled | None:
     try:
         kept = json.loads(path.read_text("utf-8"))
-        return Profiled(kept["cpu"], tuple(kept["cost_ns"]), tuple(map(tuple, kept["sends"])), tuple(kept["tuples"]))
+        return Profiled(
+            kept["cpu"],
+            tuple(kept["cost_ns"]),
+            tuple(map(tuple, kept["sends"])),
+            tuple(kept["tuples"]),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -53,7 +53,9 @@ def record_line(record: dict[str, Any]) -> str:
     try:
         return json.dumps(record, allow_nan=False)
     except ValueError as error:
-        raise RecordError(f"record {record['run_id']} holds a number that JSON cannot: {error}") from error
+        raise RecordError(
+            f"record {record['run_id']} holds a number that JSON cannot: {error}"
+        ) from error
 
 
 def write_records(path: str | os.PathLike[str], records: Sequence[dict[str, Any]]) -> None:
@@ -61,7 +63,9 @@ def write_records(path: str | os.PathLike[str], records: Sequence[dict[str, Any]
     write_whole(path, "".join(record_line(record) + "\n" for record in records).encode())
 
 
-def read_records(path: str | os.PathLike[str], only: int | None = None) -> tuple[list[dict[str, Any]], list[Problem]]:
+def read_records(
+    path: str | os.PathLike[str], only: int | None = None
+) -> tuple[list[dict[str, Any]], list[Problem]]:
     """The good records of a file, and the lines that hold none, each with the reason. Empty lines are passed over.
 
     `only`: the one line, from 1, that is of interest. Raises UserError as `read_given`.
@@ -82,7 +86,9 @@ def read_records(path: str | os.PathLike[str], only: int | None = None) -> tuple
     return records, problems
 
 
-def read_written_records(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], Problem | None]:
+def read_written_records(
+    path: str | os.PathLike[str],
+) -> tuple[list[dict[str, Any]], Problem | None]:
     """The records of a file that `write_records` wrote, and the first line that cannot be one of them.
 
     Such a file was checked against the schema when it was written. That takes many times as long as

@@ -28,7 +28,11 @@ def _git(root: Path, *words: str) -> str | None:
 
     try:
         done = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(root), *words], capture_output=True, text=True, timeout=10, check=True
+            ["git", "--no-optional-locks", "-C", str(root), *words],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None

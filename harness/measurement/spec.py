@@ -14,7 +14,16 @@ from typing import Any
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.machine import LOCAL
 from harness.machines.place import Place, find_place
-from harness.models import DEFAULT_LAW, DEFAULT_POLICY, MODELS, QUANTUM_MS, Coroutine, Model, Multilevel, model_on
+from harness.models import (
+    DEFAULT_LAW,
+    DEFAULT_POLICY,
+    MODELS,
+    QUANTUM_MS,
+    Coroutine,
+    Model,
+    Multilevel,
+    model_on,
+)
 from harness.models.policy import find_policy
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
@@ -72,8 +81,12 @@ class Run:
     period_s: float = PERIOD_S  # between two steps of a law
     warmup: float | str = "auto"  # seconds, or "auto": until stationary
     tuples: int | None = None  # that each source sends
-    events: int | None = None  # simulated: the window is as long as so many events take, in place of `duration_s`
-    constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
+    events: int | None = (
+        None  # simulated: the window is as long as so many events take, in place of `duration_s`
+    )
+    constants: Mapping[str, float] = field(
+        default_factory=dict
+    )  # of the machine, in place of its own: the run is a variant
     seed: int = 0
     repeat: int = 0  # 0-based
     order_in_block: int = 0  # position in the block's randomised order
@@ -105,9 +118,16 @@ class Run:
         model = self.model
         if not isinstance(model, Multilevel):
             return model
-        if not any(setting.name == "seed" for setting in law_class(model.law, Decides.QUEUES).SETTINGS):
+        if not any(
+            setting.name == "seed" for setting in law_class(model.law, Decides.QUEUES).SETTINGS
+        ):
             return model
-        return replace(model, law_settings=tuple({"seed": self.seed + self.repeat, **dict(model.law_settings)}.items()))
+        return replace(
+            model,
+            law_settings=tuple(
+                {"seed": self.seed + self.repeat, **dict(model.law_settings)}.items()
+            ),
+        )
 
     @property
     def simulation_seed(self) -> int:
@@ -124,18 +144,30 @@ class Run:
 
         The lengths of a simulated run are always there, since their defaults are others than those of a real one.
         """
-        where = {"machine": self.place.machine, "simulated": self.place.simulated, "software": self.place.software}
+        where = {
+            "machine": self.place.machine,
+            "simulated": self.place.simulated,
+            "software": self.place.software,
+        }
         unless = {"machine": LOCAL, "simulated": False, "software": ""}
         asked = {name: value for name, value in where.items() if value != unless[name]}
-        always = {"topology", "parameters", "duration_s"} | ({"period_s"} if self.simulated else set())
+        always = {"topology", "parameters", "duration_s"} | (
+            {"period_s"} if self.simulated else set()
+        )
         for each in fields(self):
             value = getattr(self, each.name)
-            if each.name in ("model", "place") or (each.name not in always and value == _default(each)):
+            if each.name in ("model", "place") or (
+                each.name not in always and value == _default(each)
+            ):
                 continue
             asked[each.name] = dict(value) if isinstance(value, Mapping) else value
         if isinstance(self.model, PeerModel):
             asked |= {"model": self.model.name, "peer": self.model.label}
-            return asked if self.model.queue_capacity is None else asked | {"queue_capacity": self.model.queue_capacity}
+            return (
+                asked
+                if self.model.queue_capacity is None
+                else asked | {"queue_capacity": self.model.queue_capacity}
+            )
         asked["model"] = self.model.name
         for each in fields(self.model):
             value = getattr(self.model, each.name)
@@ -157,7 +189,11 @@ class Run:
         """Seconds after which an automatic warm-up gives up; for a fixed one, its length."""
         if self.simulated and self.warmup == "auto":
             return 10 * self.duration_s
-        return min(max(10 * self.duration_s, 3.0), 60.0) if self.warmup == "auto" else float(self.warmup)
+        return (
+            min(max(10 * self.duration_s, 3.0), 60.0)
+            if self.warmup == "auto"
+            else float(self.warmup)
+        )
 
     @property
     def adaptation_limit_s(self) -> float:
@@ -165,7 +201,9 @@ class Run:
         if self.warmup != "auto":
             return float(self.warmup)
         places = isinstance(self.model, Multilevel)
-        periods, most_s = (PLACING_PERIODS, 2 * ADAPTATION_S) if places else (ADAPTATION_PERIODS, ADAPTATION_S)
+        periods, most_s = (
+            (PLACING_PERIODS, 2 * ADAPTATION_S) if places else (ADAPTATION_PERIODS, ADAPTATION_S)
+        )
         return min(max(periods * self.period_s, 10 * self.duration_s), most_s)
 
     @property
@@ -183,7 +221,11 @@ class Run:
             return None
         if self.simulated:
             return SIMULATION_TIMEOUT_S
-        return max(self.warmup_limit_s, self.adaptation_limit_s) + self.elastic_window_s + START_AND_STOP_S
+        return (
+            max(self.warmup_limit_s, self.adaptation_limit_s)
+            + self.elastic_window_s
+            + START_AND_STOP_S
+        )
 
 
 def _default(each: Field[Any]) -> object:
@@ -216,12 +258,20 @@ def run_of(
     """
     place = find_place(machine, simulated, software, cpus)
     options = {name: given.pop(name) for name in MODEL_OPTIONS & given.keys()}
-    executes = PeerModel(model, peer, options.get("queue_capacity")) if peer else model_on(place, model, options)
+    executes = (
+        PeerModel(model, peer, options.get("queue_capacity"))
+        if peer
+        else model_on(place, model, options)
+    )
     if duration_s is None:
         duration_s = VIRTUAL_DURATION_S if place.simulated else DURATION_S
     if period_s is None:
-        period_s = virtual_period_s(model, options.get("quantum_ms")) if place.simulated else PERIOD_S
-    return Run(topology, parameters, executes, place, duration_s=duration_s, period_s=period_s, **given)
+        period_s = (
+            virtual_period_s(model, options.get("quantum_ms")) if place.simulated else PERIOD_S
+        )
+    return Run(
+        topology, parameters, executes, place, duration_s=duration_s, period_s=period_s, **given
+    )
 
 
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
@@ -249,13 +299,19 @@ def arm_name(model: Model | PeerModel) -> str:
     if isinstance(model, Multilevel):
         return model.name + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
     queued = getattr(model, "queued", "all")
-    where = "" if queued == "all" else f"-queued-{re.sub('[^A-Za-z0-9_.,-]', '-', queued.replace('%', 'pct'))}"
+    where = (
+        ""
+        if queued == "all"
+        else f"-queued-{re.sub('[^A-Za-z0-9_.,-]', '-', queued.replace('%', 'pct'))}"
+    )
     if isinstance(model, Coroutine):
         policy = Path(find_policy(model.policy).name).name  # of a user's file, without its folder
         where = "" if policy == DEFAULT_POLICY else f"-{re.sub('[^A-Za-z0-9_.,-]', '-', policy)}"
         where += "" if model.quantum_ms == QUANTUM_MS else f"-{model.quantum_ms:g}ms"
         where += "" if model.replicas == 1 else f"-replicas-{model.replicas}"
     if getattr(model, "elastic", False):
-        return f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "") + where
+        return (
+            f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "") + where
+        )
     level = level_of(model)
     return model.name + ("" if level is None else f"-{level}") + where

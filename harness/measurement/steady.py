@@ -32,22 +32,32 @@ class Window:
         return cls(*(sum(column) for column in zip(*rows, strict=True))) if rows else cls(0.0, 0, 0)
 
 
-def stationary(first: Window, second: Window, copies: int | None, tolerance: float = TOLERANCE) -> bool:
+def stationary(
+    first: Window, second: Window, copies: int | None, tolerance: float = TOLERANCE
+) -> bool:
     """Return True if the run was stationary over two windows in a row.
 
     `copies`: tuples at the sinks for each tuple sent, None if that depends on the tuple; sources are then not looked at.
     """
-    if min(first.elapsed_s, second.elapsed_s) <= 0.0 or min(first.sink_tuples, second.sink_tuples) == 0:
+    if (
+        min(first.elapsed_s, second.elapsed_s) <= 0.0
+        or min(first.sink_tuples, second.sink_tuples) == 0
+    ):
         return False
     quantum = 1 if copies is None else copies
     pairs = [(first.sink_tuples / first.elapsed_s, second.sink_tuples / second.elapsed_s)]
     if copies is not None:
-        pairs += [(w.source_tuples * copies / w.elapsed_s, w.sink_tuples / w.elapsed_s) for w in (first, second)]
+        pairs += [
+            (w.source_tuples * copies / w.elapsed_s, w.sink_tuples / w.elapsed_s)
+            for w in (first, second)
+        ]
     slack = quantum / min(first.elapsed_s, second.elapsed_s)
     return all(abs(a - b) <= max(tolerance * max(a, b), slack) for a, b in pairs)
 
 
-def settled_within(samples: Sequence[Sample], copies: int | None, tolerance: float = TOLERANCE) -> bool:
+def settled_within(
+    samples: Sequence[Sample], copies: int | None, tolerance: float = TOLERANCE
+) -> bool:
     """Return True if the two halves of a measured window agree: for a run whose warm-up was not watched."""
     middle = len(samples) // 2
     return stationary(Window.of(samples[:middle]), Window.of(samples[middle:]), copies, tolerance)

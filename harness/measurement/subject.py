@@ -49,7 +49,9 @@ def build_subject(run: Run) -> tuple[Graph, dict[str, Value]]:
     """The graph of a run, and all its parameters. Raises UserError if it cannot be made, or its file has changed since."""
     if not run.graph_file:
         return topologies.build(run.topology, run.parameters, run.seed)
-    from harness.graph.files.file import load_graph_file  # not for those without a file: a measuring process must start fast
+    from harness.graph.files.file import (
+        load_graph_file,
+    )  # not for those without a file: a measuring process must start fast
 
     loaded = load_graph_file(run.graph_file, run.parameters, run.seed)
     if run.digest and loaded.digest != run.digest:
@@ -59,4 +61,8 @@ def build_subject(run: Run) -> tuple[Graph, dict[str, Value]]:
 
 def parameters_of(run: Run) -> dict[str, Value]:
     """The parameters of a run whose graph was not built: for a file, those given."""
-    return dict(run.parameters) if run.graph_file else topologies.find(run.topology).values(run.parameters)
+    return (
+        dict(run.parameters)
+        if run.graph_file
+        else topologies.find(run.topology).values(run.parameters)
+    )

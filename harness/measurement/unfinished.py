@@ -63,7 +63,10 @@ class Unfinished:
     def _read(self) -> list[dict[str, Any]]:
         try:
             data = self._path.read_bytes()
-            if self._block.exists() and self._block.stat().st_mtime_ns >= self._path.stat().st_mtime_ns:
+            if (
+                self._block.exists()
+                and self._block.stat().st_mtime_ns >= self._path.stat().st_mtime_ns
+            ):
                 return []  # it was interrupted between the end of its last run and its own
         except OSError:
             return []
@@ -72,13 +75,19 @@ class Unfinished:
             return []
         records: list[dict[str, Any]] = []
         end = len(head) + 1
-        for line, run in zip(lines[:-1], self._order, strict=False):  # behind the last end of a line is none
+        for line, run in zip(
+            lines[:-1], self._order, strict=False
+        ):  # behind the last end of a line is none
             try:
                 record = json.loads(line)
                 validate_record(record)
             except (ValueError, RecordError):
                 break
-            if [record[name] for name in ("arm", "repeat", "order_in_block")] != [run.arm, run.repeat, run.order_in_block]:
+            if [record[name] for name in ("arm", "repeat", "order_in_block")] != [
+                run.arm,
+                run.repeat,
+                run.order_in_block,
+            ]:
                 break
             records.append(record)
             end += len(line) + 1
@@ -102,4 +111,6 @@ def _digest(runs: Sequence[str], digests: Sequence[str]) -> str:
         for path in sorted(CHECKOUT.joinpath(folder).rglob("*"))
         if path.suffix in (".py", ".so")
     ]
-    return hashlib.sha256(json.dumps([runs, list(digests), platform.node(), commit(), program]).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([runs, list(digests), platform.node(), commit(), program]).encode()
+    ).hexdigest()

@@ -32,9 +32,16 @@ def is_unreached(variant: Run, nominal: Run, record: Mapping[str, Any]) -> bool:
 
     `record`: of the nominal run with the variant's chances, which are those of the first repeat.
     """
-    replaced = [path for path, value in variant.constants.items() if nominal.constants.get(path) != value]
+    replaced = [
+        path for path, value in variant.constants.items() if nominal.constants.get(path) != value
+    ]
     contenders = (record.get("simulation") or {}).get("contenders")
-    if not variant.simulated or not replaced or contenders is None or variant.repeat != nominal.repeat:
+    if (
+        not variant.simulated
+        or not replaced
+        or contenders is None
+        or variant.repeat != nominal.repeat
+    ):
         return False
     if not all(path.startswith(f"{CONTENDED}.") for path in replaced):
         return False
@@ -46,20 +53,35 @@ def is_unreached(variant: Run, nominal: Run, record: Mapping[str, Any]) -> bool:
 def as_variant(record: Mapping[str, Any], variant: Run) -> dict[str, Any]:
     """The record of the nominal run as that of a variant which comes out the same."""
     simulation = record["simulation"] | {"constants": dict(variant.constants), "reached": False}
-    return {**record, "run_id": os.urandom(16).hex(), "order_in_block": variant.order_in_block, "simulation": simulation}
+    return {
+        **record,
+        "run_id": os.urandom(16).hex(),
+        "order_in_block": variant.order_in_block,
+        "simulation": simulation,
+    }
 
 
 def mark_reached(record: dict[str, Any], nominal: Mapping[str, Any]) -> None:
     """Write into a variant's record whether it came out otherwise than the nominal run with the same chances."""
-    if record.get("simulation") is not None and record["error"] is None and nominal["error"] is None:
+    if (
+        record.get("simulation") is not None
+        and record["error"] is None
+        and nominal["error"] is None
+    ):
         record["simulation"]["reached"] = _outcome(record) != _outcome(nominal)
 
 
 def _outcome(record: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return values that two simulations share only if all their events were at the same times."""
     simulation = record["simulation"]
-    told = tuple(record[key] for key in ("sink_tuples_per_s", "submitted_tuples_per_s", "cpu_seconds", "latency_ns"))
-    return (*told, *(simulation.get(key) for key in ("events", "virtual_s", "passed_tuples_per_s", "load")))
+    told = tuple(
+        record[key]
+        for key in ("sink_tuples_per_s", "submitted_tuples_per_s", "cpu_seconds", "latency_ns")
+    )
+    return (
+        *told,
+        *(simulation.get(key) for key in ("events", "virtual_s", "passed_tuples_per_s", "load")),
+    )
 
 
 def one_seed_decides(nominal: Mapping[str, Any], ends: Sequence[Mapping[str, Any]]) -> bool:

@@ -77,7 +77,10 @@ def paths_of(operators, order, incoming):
             continue  # a control port
         elif operators[index].kind is BARRIER:
             ports = sorted({stream[3] for stream in streams})
-            at_inputs[index] = [_joined([stream for stream in streams if stream[3] == port], behind, steps) for port in ports]
+            at_inputs[index] = [
+                _joined([stream for stream in streams if stream[3] == port], behind, steps)
+                for port in ports
+            ]
             paths[index] = at_inputs[index][0]
         else:
             paths[index] = _joined(streams, behind, steps)

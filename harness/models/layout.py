@@ -153,7 +153,9 @@ class Layout:
     @cached_property
     def outgoing(self) -> list[list[list[int]]]:
         """The ways out of each operator, by output port."""
-        outgoing: list[list[list[int]]] = [[[] for _ in range(operator.outputs)] for operator in self.operators]
+        outgoing: list[list[list[int]]] = [
+            [[] for _ in range(operator.outputs)] for operator in self.operators
+        ]
         for index, way in enumerate(self.ways):
             outgoing[way.source][way.output].append(index)
         return outgoing
@@ -167,7 +169,9 @@ class Layout:
         for index in reversed(self.order):
             for output, ways in enumerate(self.outgoing[index]):
                 for way in map(self.ways.__getitem__, ways):
-                    behind = room[way.target] if way.queue is None else [self.queues[way.queue].capacity]
+                    behind = (
+                        room[way.target] if way.queue is None else [self.queues[way.queue].capacity]
+                    )
                     room[index][output] = min([room[index][output], *behind])
         return room
 
@@ -205,7 +209,11 @@ class Layout:
         if not self.policy:
             return []
         behind = {queue.operator for queue in self.queues if queue.kind is Queue.RESUMED}
-        return [index for index, operator in enumerate(self.operators) if operator.is_source or index in behind]
+        return [
+            index
+            for index, operator in enumerate(self.operators)
+            if operator.is_source or index in behind
+        ]
 
     @cached_property
     def replicas(self) -> dict[int, int]:
@@ -226,7 +234,9 @@ class Layout:
             raise UserError(f"set_replicas: operator {operator!r} {why}")
         most = self.replicas.get(index, 1)
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
-            raise UserError(f"set_replicas: replicas of {operator!r} must be from 1 to {most}, not {number!r}")
+            raise UserError(
+                f"set_replicas: replicas of {operator!r} must be from 1 to {most}, not {number!r}"
+            )
         return index
 
     @cached_property
@@ -281,7 +291,9 @@ class Layout:
         return f"scheduler thread {index - self.first_scheduler}"
 
 
-def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[], float]) -> Layout:
+def layout_of(
+    graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[], float]
+) -> Layout:
     """Return the layout of a checked graph under a model.
 
     `pool_threads`: threads of the pool to begin with (`harness.models.pool_of`); `flop_ns` returns
@@ -297,22 +309,35 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
     order = list(graph.numbered().order)
     queues = port_queues(graph, model)
     queued = [queue.kind is not Queue.CALLED for queue in queues]
-    streams = [(number[source[0]], source[1], number[target[0]], port_number[target]) for source, target in graph.streams]
+    streams = [
+        (number[source[0]], source[1], number[target[0]], port_number[target])
+        for source, target in graph.streams
+    ]
     incoming: list[list[Stream]] = [[] for _ in operators]
-    outgoing: list[list[list[Stream]]] = [[[] for _ in range(operator.outputs)] for operator in operators]
+    outgoing: list[list[list[Stream]]] = [
+        [[] for _ in range(operator.outputs)] for operator in operators
+    ]
     for stream in streams:
         incoming[stream[2]].append(stream)
         outgoing[stream[0]][stream[1]].append(stream)
-    queue_of_port, capacities, capacity, chosen = _sizes(queues, input_ports, graph.threaded, operators, stride)
-    context, locked = contexts_of(order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues])
+    queue_of_port, capacities, capacity, chosen = _sizes(
+        queues, input_ports, graph.threaded, operators, stride
+    )
+    context, locked = contexts_of(
+        order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues]
+    )
     paths, steps, barrier_paths = paths_of(operators, order, incoming)
     flow = graph.flow()
     if graph.typed_graph:
-        steps = {stream: place for streams_in in incoming for place, stream in enumerate(streams_in)}
+        steps = {
+            stream: place for streams_in in incoming for place, stream in enumerate(streams_in)
+        }
     # In the context of a source, a co-routine or a threaded port one thread alone sends, so it may
     # put wake-ups off.
     lazy = [
-        kind in ("source", "co-routine") or (kind == "port" and queues[which].kind is Queue.THREADED) for kind, which in context
+        kind in ("source", "co-routine")
+        or (kind == "port" and queues[which].kind is Queue.THREADED)
+        for kind, which in context
     ]
     calls, longest = depths_of(order, outgoing, queued)
     return Layout(
@@ -328,7 +353,9 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
             for of_port in ports
             for stream in of_port
         ),
-        queues=_places(queues, capacities, incoming, context, begins_queued(graph, model), input_ports, strides),
+        queues=_places(
+            queues, capacities, incoming, context, begins_queued(graph, model), input_ports, strides
+        ),
         queue_of_port=tuple(queue_of_port),
         capacity=capacity,
         capacity_chosen=chosen,
@@ -356,26 +383,36 @@ def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ..
     if not graph.typed_graph:
         plain = slot_stride(graph.payload)
         return tuple((plain,) * operator.outputs for operator in operators)
-    return tuple(tuple(slot_stride(schema.size) for schema in operator.typed.gives) for operator in operators)
+    return tuple(
+        tuple(slot_stride(schema.size) for schema in operator.typed.gives) for operator in operators
+    )
 
 
 def _least(graph: Graph, model: Model) -> int:
     least = least_threads(graph, model)
     if least > MAX_THREADS:
         blocking = [
-            (operator.inputs, operator.name) for operator in graph.operators.values() if operator.kind.calls_user_function
+            (operator.inputs, operator.name)
+            for operator in graph.operators.values()
+            if operator.kind.calls_user_function
         ]
         inputs, name = max(blocking, default=(0, ""))
         if inputs < MAX_THREADS:
             rule = f"a thread for each of the {least - 1 - inputs} input ports of barriers and of what leads to them"
-            raise UserError(f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most")
+            raise UserError(
+                f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most"
+            )
         rule = f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled (it may block a thread at each)"
         raise UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
     return least
 
 
 def _sizes(
-    queues: Sequence[PortQueue], ports: Sequence[PortId], by_hand: Container[PortId], operators: Sequence[Operator], stride: int
+    queues: Sequence[PortQueue],
+    ports: Sequence[PortId],
+    by_hand: Container[PortId],
+    operators: Sequence[Operator],
+    stride: int,
 ) -> tuple[list[int | None], list[int], int, bool]:
     """Return, by input port, its queue; by queue, its capacity; the capacity to report; and True if
     most slots are of queues whose capacity the user has not given.
@@ -406,12 +443,21 @@ def _sizes(
     if threaded:
         of_threaded = min(threaded_capacity(stride), most)
     if scheduled:
-        of_scheduled = min(scheduled_capacity(scheduled, stride, all(map(_is_cheap, operators))), most)
+        of_scheduled = min(
+            scheduled_capacity(scheduled, stride, all(map(_is_cheap, operators))), most
+        )
     capacities = [
-        0 if queue.kind is Queue.CALLED else queue.capacity or (of_threaded if queue.kind is Queue.THREADED else of_scheduled)
+        0
+        if queue.kind is Queue.CALLED
+        else queue.capacity or (of_threaded if queue.kind is Queue.THREADED else of_scheduled)
         for queue in queues
     ]
-    return queue_of_port, capacities, of_scheduled or of_threaded, threaded * of_threaded + scheduled * of_scheduled > given
+    return (
+        queue_of_port,
+        capacities,
+        of_scheduled or of_threaded,
+        threaded * of_threaded + scheduled * of_scheduled > given,
+    )
 
 
 def _places(
@@ -436,11 +482,15 @@ def _places(
             shared = any(context[feeder] != context[feeders[0]] for feeder in feeders)
             kind = queues[port].kind
             begins = kind is not Queue.SCHEDULED or ports[port] in on
-            places[port] = QueuePlace(port, operator, kind, capacities[port], shared, begins, len(feeders), stride[port])
+            places[port] = QueuePlace(
+                port, operator, kind, capacities[port], shared, begins, len(feeders), stride[port]
+            )
     return tuple(places[port] for port in sorted(places))
 
 
-def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequence[Sequence[Stream]]) -> tuple[bool, ...]:
+def _changed(
+    operators: Sequence[Operator], order: Sequence[int], incoming: Sequence[Sequence[Stream]]
+) -> tuple[bool, ...]:
     """Return, by operator, True if the values that it gets may differ from those of the source."""
     changes = [operator.kind.changes_values and not operator.preserves for operator in operators]
     changed = [False] * len(operators)
@@ -463,7 +513,9 @@ def _regions(
             split, between = region_of(index, operators, incoming, queued)
             marks = sum(capacities[port] for port in between) + MAX_BATCH * (len(between) + 2)
             ahead = min(marks, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
-            regions.append(Region(split, index, tuple(queue_of_port[port] for port in between), ahead, marks))
+            regions.append(
+                Region(split, index, tuple(queue_of_port[port] for port in between), ahead, marks)
+            )
     return tuple(regions)
 
 
@@ -475,7 +527,9 @@ def incoming_of(layout: Layout, index: int) -> list[tuple[int, int, int]]:
     """Return the streams into a typed operator, by their number: source operator, output port, and
     input port.
     """
-    ways = sorted((layout.ways[way] for way in layout.incoming[index]), key=lambda way: way.path_step)
+    ways = sorted(
+        (layout.ways[way] for way in layout.incoming[index]), key=lambda way: way.path_step
+    )
     # every port is fed, and an operator's lie side by side
     first = min((way.port for way in ways), default=0)
     return [(way.source, way.output, way.port - first) for way in ways]
@@ -497,7 +551,11 @@ def _flop_of(operators: Sequence[Operator], flop_ns: Callable[[], float]) -> tup
         elif operator.kind is LOOP:
             flop.append((PYTHON if operator.native is None else NATIVE).flop)
         else:  # of bursts, the highest, for a guess of what a batch takes
-            flop.append(max((cost for _, cost in operator.costs), default=operator.cost) if operator.costs else operator.cost)
+            flop.append(
+                max((cost for _, cost in operator.costs), default=operator.cost)
+                if operator.costs
+                else operator.cost
+            )
     return tuple(flop)
 
 
@@ -506,7 +564,10 @@ def paces_of(operator: Operator) -> list[tuple[int, float]]:
     between tuples [ns], 0 if it sends as fast as it can, below 0 if it is silent.
     """
     rates = operator.rates or (((0.0, operator.rate),) if operator.rate is not None else ())
-    return [(int(seconds * 1e9), 0.0 if rate is None else -1.0 if rate == 0 else 1e9 / rate) for seconds, rate in rates]
+    return [
+        (int(seconds * 1e9), 0.0 if rate is None else -1.0 if rate == 0 else 1e9 / rate)
+        for seconds, rate in rates
+    ]
 
 
 def ends_of(operator: Operator) -> list[tuple[int, int]]:
@@ -520,7 +581,9 @@ def ends_of(operator: Operator) -> list[tuple[int, int]]:
     return ends
 
 
-def _barriers(incoming: Sequence[Sequence[Stream]], paths: dict[int, list[int | None]]) -> tuple[BarrierPlace, ...]:
+def _barriers(
+    incoming: Sequence[Sequence[Stream]], paths: dict[int, list[int | None]]
+) -> tuple[BarrierPlace, ...]:
     """Return the room of each barrier; `paths`: by barrier, the number of paths that lead to each
     of its inputs.
     """
@@ -547,7 +610,9 @@ def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
     """
     if operator.selectivity >= 1.0 or not operator.kind.stateless:
         return None
-    return 0 if operator.kind is FILTER else (index + 1) * GOLDEN % 2**64, int(operator.selectivity * 2.0**64)
+    return 0 if operator.kind is FILTER else (index + 1) * GOLDEN % 2**64, int(
+        operator.selectivity * 2.0**64
+    )
 
 
 def slots_of(region: Region) -> int:

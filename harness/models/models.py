@@ -148,15 +148,23 @@ class Coroutine:
             check_whole("threads", self.threads, MAX_THREADS, "")
         find_policy(self.policy)
         quantum = self.quantum_ms
-        if not isinstance(quantum, (int, float)) or isinstance(quantum, bool) or not 0.0 < quantum <= LONGEST_QUANTUM_MS:
-            raise UserError(f"quantum must be above 0 and at most {LONGEST_QUANTUM_MS:,.0f} ms, not {quantum!r}")
+        if (
+            not isinstance(quantum, (int, float))
+            or isinstance(quantum, bool)
+            or not 0.0 < quantum <= LONGEST_QUANTUM_MS
+        ):
+            raise UserError(
+                f"quantum must be above 0 and at most {LONGEST_QUANTUM_MS:,.0f} ms, not {quantum!r}"
+            )
         check_whole("replicas", self.replicas, MAX_REPLICAS, "")
         _check_elastic(self)
 
 
 Model = Manual | Dedicated | Dynamic | Multilevel | Coroutine
 
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Manual, Dedicated, Dynamic, Multilevel, Coroutine)}
+MODELS: dict[str, type[Model]] = {
+    model.name: model for model in (Manual, Dedicated, Dynamic, Multilevel, Coroutine)
+}
 
 
 def model_on(place: Place, name: str, options: Mapping[str, Any]) -> Model:
@@ -169,7 +177,9 @@ def model_on(place: Place, name: str, options: Mapping[str, Any]) -> Model:
     threads, maximum = given.get("threads"), given.get("maximum")
     place.check_levels(threads, maximum)
     if name in (Dynamic.name, Multilevel.name, Coroutine.name):
-        chosen_by_law = name == Multilevel.name or any(given.get(word) for word in ("elastic", "law", "law_settings"))
+        chosen_by_law = name == Multilevel.name or any(
+            given.get(word) for word in ("elastic", "law", "law_settings")
+        )
         if not chosen_by_law:
             given["threads"] = threads or place.cpus
         elif place.simulated:
@@ -203,7 +213,9 @@ def make_model(
     options = {
         "threads": threads,
         "queue_capacity": queue_capacity,
-        "elastic": (elastic or bool(law) or bool(law_settings) or None) if name != Multilevel.name else None,
+        "elastic": (elastic or bool(law) or bool(law_settings) or None)
+        if name != Multilevel.name
+        else None,
         "law": law or None,
         "law_settings": tuple(law_settings.items()) if law_settings else None,
         "minimum": minimum,
@@ -215,7 +227,11 @@ def make_model(
     }
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
-        owners = [model.name for model in MODELS.values() if option in {field.name for field in fields(model)}]
+        owners = [
+            model.name
+            for model in MODELS.values()
+            if option in {field.name for field in fields(model)}
+        ]
         if name in owners:
             continue
         listed = " and ".join([", ".join(owners[:-1]), owners[-1]] if len(owners) > 1 else owners)
@@ -234,7 +250,9 @@ def _check_levels(threads: int | None, minimum: int | None, maximum: int | None)
     if threads is None or low <= threads <= high:
         return
     why = "" if maximum else ", as there are CPUs for if no maximum is given"
-    raise UserError(f"threads must be from {low} to {high}, the levels of the law{why}, not {threads}")
+    raise UserError(
+        f"threads must be from {low} to {high}, the levels of the law{why}, not {threads}"
+    )
 
 
 def _check_elastic(model: Dynamic | Coroutine) -> None:
@@ -245,4 +263,6 @@ def _check_elastic(model: Dynamic | Coroutine) -> None:
     for option in ("law", "law_settings", "minimum", "maximum"):
         value = getattr(model, option)
         if value != getattr(type(model), option):
-            raise UserError(f"{option} applies to an elastic pool only, not to one of a fixed level: {value!r}")
+            raise UserError(
+                f"{option} applies to an elastic pool only, not to one of a fixed level: {value!r}"
+            )

@@ -53,14 +53,18 @@ def find_policy(given: object) -> Policy:
     if isinstance(given, str) and ":" not in given:
         known = policies()
         if given not in known:
-            raise UserError(f"policy must be one of {', '.join(known)}, or FILE.py:NAME or FILE.so:SYMBOL, not {given!r:.80}")
+            raise UserError(
+                f"policy must be one of {', '.join(known)}, or FILE.py:NAME or FILE.so:SYMBOL, not {given!r:.80}"
+            )
         return Policy(given)
     try:
         if isinstance(given, str):
             return Policy(given, _function(_load(given)))
         return Policy(_name_of(given), _function(given))
     except UserError as problem:
-        raise UserError(f"policy {given if isinstance(given, str) else _name_of(given)!r}: {problem}") from None
+        raise UserError(
+            f"policy {given if isinstance(given, str) else _name_of(given)!r}: {problem}"
+        ) from None
 
 
 def _load(reference: str) -> object:
@@ -80,7 +84,9 @@ def _function(given: object) -> PolicyFunction | Callable[[Any], float]:
         except GraphError as problem:
             raise UserError(str(problem)) from None
     if not callable(given):
-        raise UserError(f"must be a function of a ready operator that returns its score, not {given!r:.60}")
+        raise UserError(
+            f"must be a function of a ready operator that returns its score, not {given!r:.60}"
+        )
     return given
 
 
@@ -88,4 +94,7 @@ def _name_of(given: object) -> str:
     """Return a function's name for messages: one of ctypes or in a capsule does not know its
     name.
     """
-    return str(getattr(given, "__name__", None) or ("compiled" if is_compiled(given) else type(given).__name__))
+    return str(
+        getattr(given, "__name__", None)
+        or ("compiled" if is_compiled(given) else type(given).__name__)
+    )

@@ -38,9 +38,15 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     neither asks for a number it is that of the CPUs: `cpus`, of the machine it runs on, or None for
     those of this process. Raises UserError for a maximum that is too low for the graph.
     """
-    if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)) and not isinstance(model, Coroutine):
+    if not any(
+        queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)
+    ) and not isinstance(model, Coroutine):
         return Pool(0, False)
-    wishes: set[Threading] = {operator.threading for operator in graph.operators.values() if operator.threading is not None}
+    wishes: set[Threading] = {
+        operator.threading
+        for operator in graph.operators.values()
+        if operator.threading is not None
+    }
     wishes = {wish for wish in wishes if wish.model == Dynamic.name}
     asked = [wish.threads for wish in wishes if wish.threads is not None]
     opinions = {wish.elastic for wish in wishes if wish.elastic is not None}
@@ -71,7 +77,11 @@ def least_threads(graph: Graph, model: Model) -> int:
     for what they should bring. At a barrier all threads may wait that execute what leads there: one
     more for each of these ports. Co-routines that wait hold no thread.
     """
-    return 1 + _most_users(graph) + (0 if isinstance(model, Coroutine) else _ports_before_barriers(graph))
+    return (
+        1
+        + _most_users(graph)
+        + (0 if isinstance(model, Coroutine) else _ports_before_barriers(graph))
+    )
 
 
 def why_least(graph: Graph, model: Model) -> str:
@@ -93,7 +103,14 @@ def why_raised(graph: Graph, model: Model, level: int) -> str:
 
 def _most_users(graph: Graph) -> int:
     """The most input ports of a user's operator, which may block a thread at each."""
-    return max((operator.inputs for operator in graph.operators.values() if operator.kind.calls_user_function), default=0)
+    return max(
+        (
+            operator.inputs
+            for operator in graph.operators.values()
+            if operator.kind.calls_user_function
+        ),
+        default=0,
+    )
 
 
 def _ports_before_barriers(graph: Graph) -> int:
@@ -110,13 +127,21 @@ def _ports_before_barriers(graph: Graph) -> int:
             if name not in waiting:
                 waiting.add(name)
                 frontier.append(name)
-    return sum(graph.operators[name].inputs for name in waiting if not graph.operators[name].kind.on_submitter)
+    return sum(
+        graph.operators[name].inputs
+        for name in waiting
+        if not graph.operators[name].kind.on_submitter
+    )
 
 
 def with_level(graph: Graph, model: Model) -> Model:
     """Return a model with a fixed number of threads as the graph gets it: the number is never lower
     than the model's own.
     """
-    if not isinstance(model, (Dynamic, Coroutine)) or getattr(model, "elastic", False) or model.threads is None:
+    if (
+        not isinstance(model, (Dynamic, Coroutine))
+        or getattr(model, "elastic", False)
+        or model.threads is None
+    ):
         return model
     return replace(model, threads=max(model.threads, pool_of(graph, model).threads))

@@ -55,7 +55,12 @@ def scheduled_capacity(queues: int, stride: int, cheap: bool) -> int:
     `stride`: of a slot [bytes]; `cheap`: True if all operators cost less than `COPY_FLOP`.
     """
     alone = -(-QUEUE_BYTES // (stride * LEAST_QUEUE_CAPACITY)) * LEAST_QUEUE_CAPACITY
-    together = (QUEUE_CACHE if cheap else QUEUE_MEMORY) // (queues * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
+    together = (
+        (QUEUE_CACHE if cheap else QUEUE_MEMORY)
+        // (queues * stride)
+        // LEAST_QUEUE_CAPACITY
+        * LEAST_QUEUE_CAPACITY
+    )
     return max(LEAST_QUEUE_CAPACITY, min(DEFAULT_QUEUE_CAPACITY, alone, together))
 
 
@@ -75,12 +80,17 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     """
     if isinstance(model, Coroutine):
         return _queues_of_coroutines(graph, model)
-    own = next((operator.name for operator in graph.operators.values() if operator.kind is LOOP), None)
+    own = next(
+        (operator.name for operator in graph.operators.values() if operator.kind is LOOP), None
+    )
     if own is not None:
-        raise UserError(f"operator {own!r} has a loop of its own, which needs the coroutine model, not {model.name}")
+        raise UserError(
+            f"operator {own!r} has a loop of its own, which needs the coroutine model, not {model.name}"
+        )
     capacity = getattr(model, "queue_capacity", None)
     by_model = {
-        name: _CALLED if kind.queue is Queue.CALLED else PortQueue(kind.queue, capacity) for name, kind in MODELS.items()
+        name: _CALLED if kind.queue is Queue.CALLED else PortQueue(kind.queue, capacity)
+        for name, kind in MODELS.items()
     }
     default = by_model[model.name]
     queues: list[PortQueue] = []
@@ -88,7 +98,9 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
         if operator.kind.on_submitter:
             queues.append(_CALLED)
         elif operator.inputs:
-            queues += [by_model[operator.threading.model] if operator.threading else default] * operator.inputs
+            queues += [
+                by_model[operator.threading.model] if operator.threading else default
+            ] * operator.inputs
     if graph.threaded:
         for place, port in enumerate(graph.input_ports()):
             if port in graph.threaded:
@@ -107,8 +119,14 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     model asks for a pool, and here the pool is the threads that resume co-routines.
     """
     for operator in graph.operators.values():
-        if operator.typed is not None and operator.typed.compiled and operator.typed.function.is_python:
-            rule = "must not be a ctypes callback under the coroutine model: give the callable itself"
+        if (
+            operator.typed is not None
+            and operator.typed.compiled
+            and operator.typed.function.is_python
+        ):
+            rule = (
+                "must not be a ctypes callback under the coroutine model: give the callable itself"
+            )
             raise UserError(f"operator {operator.name!r}: function {rule}")
     fed: dict[str, int] = {}
     for _, (name, _) in graph.streams:
@@ -117,12 +135,22 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     queues: list[PortQueue] = []
     for operator in graph.operators.values():
         wish = operator.threading.model if operator.threading else ""
-        threaded = operator.name in by_hand or wish == Dedicated.name or (operator.reentrant and operator.inputs > 1)
+        threaded = (
+            operator.name in by_hand
+            or wish == Dedicated.name
+            or (operator.reentrant and operator.inputs > 1)
+        )
         if operator.kind is LOOP and (threaded or wish == Manual.name):
             rule = "it is a co-routine, so neither its ports can be threaded nor its annotation say manual or dedicated"
             raise UserError(f"operator {operator.name!r} has a loop of its own: {rule}")
         called = operator.kind.on_submitter or wish == Manual.name
-        kind = Queue.THREADED if threaded else Queue.CALLED if called and fed.get(operator.name) == 1 else Queue.RESUMED
+        kind = (
+            Queue.THREADED
+            if threaded
+            else Queue.CALLED
+            if called and fed.get(operator.name) == 1
+            else Queue.RESUMED
+        )
         for number in range(operator.inputs):
             port = PortId(operator.name, number)
             capacity = graph.threaded.get(port, model.queue_capacity)

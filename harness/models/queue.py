@@ -75,8 +75,15 @@ class Chosen:
             for name in self.names:
                 meant = [port for port in ports if name in (port.operator, str(port))]
                 if not meant:
-                    raise UserError(f"queued must name scheduled input ports of the graph, not {name!r}")
+                    raise UserError(
+                        f"queued must name scheduled input ports of the graph, not {name!r}"
+                    )
                 chosen.update(meant)
             return frozenset(chosen)
-        count = min(self.count if self.count is not None else round((self.share or 0.0) * len(ports)), len(ports))
-        return frozenset(ports[(2 * number + 1) * len(ports) // (2 * count)] for number in range(count))
+        count = min(
+            self.count if self.count is not None else round((self.share or 0.0) * len(ports)),
+            len(ports),
+        )
+        return frozenset(
+            ports[(2 * number + 1) * len(ports) // (2 * count)] for number in range(count)
+        )

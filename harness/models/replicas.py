@@ -40,13 +40,17 @@ def why_single(graph: Graph, model: Model) -> list[str]:
     if not isinstance(model, Coroutine):
         return []
     queues = dict(zip(graph.input_ports(), port_queues(graph, model), strict=True))
-    feeds_calls = {source.operator for source, target in graph.streams if queues[target].kind is Queue.CALLED}
+    feeds_calls = {
+        source.operator for source, target in graph.streams if queues[target].kind is Queue.CALLED
+    }
     marked = any(operator.window for operator in graph.operators.values())
     in_order = _between_split_and_merge(graph) if marked else frozenset()
     why = []
     for operator in graph.operators.values():
         text = _of_operator(operator)
-        if not text and (queues[operator.input(0)].kind is not Queue.RESUMED or operator.name in feeds_calls):
+        if not text and (
+            queues[operator.input(0)].kind is not Queue.RESUMED or operator.name in feeds_calls
+        ):
             text = NOT_EXECUTED
         if not text and operator.name in in_order:
             text = IN_ORDER
@@ -61,7 +65,11 @@ def most_replicas(able: int) -> int:
 
 def replicable(graph: Graph, model: Model) -> dict[str, int]:
     """The operators that may have replicas, in the graph's order, and how many."""
-    able = [name for name, why in zip(graph.operators, why_single(graph, model), strict=False) if not why]
+    able = [
+        name
+        for name, why in zip(graph.operators, why_single(graph, model), strict=False)
+        if not why
+    ]
     most = most_replicas(len(able))
     return dict.fromkeys(able, most) if most > 1 else {}
 
@@ -99,7 +107,12 @@ def _listed(graph: Graph, reasons: Mapping[str, str]) -> str:
             named.setdefault(why, []).append(name)
     if not named:
         return "none has one input and one output port"
-    order = sorted(named, key=lambda why: next(place for place, start in enumerate(BY_REMEDY) if why.startswith(start)))
+    order = sorted(
+        named,
+        key=lambda why: next(
+            place for place, start in enumerate(BY_REMEDY) if why.startswith(start)
+        ),
+    )
     return "; ".join(
         f"operator {named[why][0]!r}{f' (and {len(named[why]) - 1} more)' if len(named[why]) > 1 else ''} {why}"
         for why in order
@@ -110,7 +123,9 @@ def _of_operator(operator: Operator) -> str:
     """Return the reason that lies in the operator itself."""
     if operator.inputs != 1 or operator.outputs != 1:
         return f"has {operator.inputs} input and {operator.outputs} output ports: replicas need one of each"
-    if operator.typed is not None or not (operator.kind.stateless or operator.kind.calls_user_function):
+    if operator.typed is not None or not (
+        operator.kind.stateless or operator.kind.calls_user_function
+    ):
         return f"is a {operator.kind}, which keeps something from tuple to tuple"
     declared = operator.kind.stateless or operator.stateless or operator.keys > 0
     return "" if declared else UNDECLARED

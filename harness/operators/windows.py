@@ -32,7 +32,18 @@ MOST_PANES = 2**16
 MOST_STATE = 2**20
 """Most bytes of the state of an aggregate."""
 
-WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "time", "boolean")
+WHOLE = (
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "time",
+    "boolean",
+)
 NUMBERS = (*WHOLE, "float32", "float64")
 
 
@@ -80,7 +91,9 @@ def _window(length: int, step: int | None, on: str | None, lateness: int, unit: 
 
 def _whole(what: str, value: object, least: int, most: int, unit: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise GraphError(f"{what} must be a whole number from {least:,} to {most:,} {unit}, not {value!r:.60}")
+        raise GraphError(
+            f"{what} must be a whole number from {least:,} to {most:,} {unit}, not {value!r:.60}"
+        )
 
 
 # -- aggregates ------------------------------------------------------------------------------------
@@ -155,7 +168,11 @@ class Fold:
         self.state_bytes = state_bytes
         self.functions = tuple(
             None if given is None and kind is CombineFunction else kind.of(given)
-            for kind, given in ((AddFunction, add), (CombineFunction, combine), (ResultFunction, result))
+            for kind, given in (
+                (AddFunction, add),
+                (CombineFunction, combine),
+                (ResultFunction, result),
+            )
         )
 
 
@@ -200,7 +217,9 @@ def aggregate(
     key = _key(name, takes, by)
     panes = window.length // math.gcd(window.length, window.step)
     if panes > MOST_PANES:
-        raise GraphError(f"operator {name!r}: a window must have at most {MOST_PANES:,} panes, not {panes:,}")
+        raise GraphError(
+            f"operator {name!r}: a window must have at most {MOST_PANES:,} panes, not {panes:,}"
+        )
     if isinstance(values, Fold):
         if gives is None:
             raise GraphError(f"operator {name!r}: gives must be the schema of what the fold makes")
@@ -213,10 +232,13 @@ def aggregate(
             made = windowed.fold_by_time(key, *folded, *_time_of(name, takes, window))
         return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
     if gives is not None:
-        raise GraphError(f"operator {name!r}: gives is for a fold; the schema of values follows from them")
+        raise GraphError(
+            f"operator {name!r}: gives is for a fold; the schema of values follows from them"
+        )
     gives = schema_of(name, takes, window, by, values)
     columns = [
-        (value.does, *_source(takes, value), gives[out].offset, value.precision) for out, value in _columns(window, by, values)
+        (value.does, *_source(takes, value), gives[out].offset, value.precision)
+        for out, value in _columns(window, by, values)
     ]
     if window.on is None:
         made = windowed.columns_by_count(key, columns, gives.size, window.length, window.step)
@@ -225,7 +247,9 @@ def aggregate(
     return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
 
 
-def schema_of(name: str, takes: Schema, window: Window, by: str | Sequence[str], values: Mapping[str, Value]) -> Schema:
+def schema_of(
+    name: str, takes: Schema, window: Window, by: str | Sequence[str], values: Mapping[str, Value]
+) -> Schema:
     """Return the output schema of an aggregate. Raises GraphError for an aggregate that its
     attribute does not allow.
     """
@@ -238,7 +262,9 @@ def schema_of(name: str, takes: Schema, window: Window, by: str | Sequence[str],
     return Schema(_word(name), types)
 
 
-def _columns(window: Window, by: str | Sequence[str], values: Mapping[str, Value]) -> list[tuple[str, Value]]:
+def _columns(
+    window: Window, by: str | Sequence[str], values: Mapping[str, Value]
+) -> list[tuple[str, Value]]:
     keys = [(each, first(each)) for each in _names(by)]
     return [("begin", Value("begin")), ("end", Value("end")), *keys, *values.items()]
 
@@ -254,7 +280,9 @@ def _type(name: str, takes: Schema, window: Window, value: Value) -> str:
     if value.does in ("first", "last"):
         return attribute.type
     if attribute.kind not in NUMBERS:
-        raise GraphError(f"operator {name!r}: {value.does} must be of a number, not of {attribute.name} ({attribute.type})")
+        raise GraphError(
+            f"operator {name!r}: {value.does} must be of a number, not of {attribute.name} ({attribute.type})"
+        )
     if value.does == "mean" or attribute.kind.startswith("float"):
         return "float64"
     return "uint64" if attribute.kind.startswith("u") or attribute.kind == "boolean" else "int64"
@@ -317,7 +345,9 @@ def join(
         raise GraphError(f"operator {name!r}: takes must be two schemas, not {len(takes)}")
     for pair in by:
         if isinstance(pair, str) or len(pair) != 2:
-            raise GraphError(f"operator {name!r}: by must be pairs of attributes, one of each side, not {pair!r:.60}")
+            raise GraphError(
+                f"operator {name!r}: by must be pairs of attributes, one of each side, not {pair!r:.60}"
+            )
         one, other = pair
         kinds = _attribute(name, takes[0], one).kind, _attribute(name, takes[1], other).kind
         sizes = takes[0][one].bound, takes[1][other].bound
@@ -326,19 +356,32 @@ def join(
                 f"operator {name!r}: {one} and {other} must have one type, not {takes[0][one].type} and {takes[1][other].type}"
             )
     sides = [
-        (_key(name, schema, [pair[side] for pair in by]), _time(name, schema, times[side]), schema.size)
+        (
+            _key(name, schema, [pair[side] for pair in by]),
+            _time(name, schema, times[side]),
+            schema.size,
+        )
         for side, schema in enumerate(takes)
     ]
     for out, value in values.items():
         _check(name, str(out), value, From, "an attribute of a side, such as left('host')")
     gives = Schema(
-        _word(name), {out: _attribute(name, takes[value.port], value.attribute).type for out, value in values.items()}
+        _word(name),
+        {
+            out: _attribute(name, takes[value.port], value.attribute).type
+            for out, value in values.items()
+        },
     )
     copies = []
     for out, value in values.items():
         attribute = takes[value.port][value.attribute]
         copies.append(
-            (value.port, attribute.offset, gives[out].offset, attribute.bound + (4 if attribute.kind == "string" else 0))
+            (
+                value.port,
+                attribute.offset,
+                gives[out].offset,
+                attribute.bound + (4 if attribute.kind == "string" else 0),
+            )
         )
     made = windowed.join(*sides, copies, gives.size, within, lateness)
     return graph.typed(name, made.process, list(takes), gives, cost=cost)
@@ -400,7 +443,9 @@ def frequencies(
     _whole(f"operator {name!r}: depth", depth, 1, 64, "rows")
     offset, length = _tumbling(name, takes, window)
     if "frequency" in dict(takes.types):
-        raise GraphError(f"operator {name!r}: {takes.name} must not have an attribute frequency, which is added")
+        raise GraphError(
+            f"operator {name!r}: {takes.name} must not have an attribute frequency, which is added"
+        )
     gives = Schema(_word(name), dict(takes.types) | {"frequency": "uint64"})
     made = windowed.frequencies(_key(name, takes, by), takes.size, width, depth, offset, length)
     return graph.typed(name, made.process, takes, gives, cost=cost)
@@ -421,7 +466,9 @@ def _names(by: str | Sequence[str]) -> tuple[str, ...]:
 def _attribute(name: str, schema: Schema, attribute: str) -> Attribute:
     _check(name, "takes", schema, Schema, "a Schema")
     if attribute not in dict(schema.types):
-        raise GraphError(f"operator {name!r}: {schema.name} must have an attribute {attribute!r:.60}")
+        raise GraphError(
+            f"operator {name!r}: {schema.name} must have an attribute {attribute!r:.60}"
+        )
     return schema[attribute]
 
 

@@ -38,7 +38,9 @@ def find_peer(name: str) -> Peer:
             if peer.name == name:
                 return peer
     known = all_peers()
-    raise UserError(f"peer {name!r} is unknown{did_you_mean(name, known)}; peers are: {', '.join(known)}")
+    raise UserError(
+        f"peer {name!r} is unknown{did_you_mean(name, known)}; peers are: {', '.join(known)}"
+    )
 
 
 def _peers_in(folder: str) -> tuple[Peer, ...]:

@@ -25,7 +25,9 @@ def build(peers: Sequence[Peer]) -> int:
         names = ", ".join(peer.name for peer in named)
         lacking = named[0].missing
         if lacking is not None:
-            print(f"{names}: {lacking.command}: not found; apt install {lacking.package}", flush=True)
+            print(
+                f"{names}: {lacking.command}: not found; apt install {lacking.package}", flush=True
+            )
             continue
         try:
             print(f"{names}: {named[0].make()}", flush=True)

@@ -34,7 +34,9 @@ class Counts:
         counts = [0] * buckets
         for bucket, count in zip(pairs[::2], pairs[1::2], strict=len(pairs) % 2 == 0):
             if bucket >= buckets:
-                raise RunFailed(f"peer {name}: latency must be in buckets below {buckets}, not {bucket}")
+                raise RunFailed(
+                    f"peer {name}: latency must be in buckets below {buckets}, not {bucket}"
+                )
             counts[bucket] = count
         return cls(
             ns=_number(name, told, "ns"),
@@ -47,7 +49,9 @@ class Counts:
 
     def check_after(self, name: str, before: Counts) -> None:
         """Raise RunFailed if a counter is less than in `before`."""
-        if self.ns < before.ns or any(now < then for now, then in zip(self.executed, before.executed, strict=True)):
+        if self.ns < before.ns or any(
+            now < then for now, then in zip(self.executed, before.executed, strict=True)
+        ):
             raise RunFailed(f"peer {name}: a counter went back")
 
 
@@ -68,8 +72,12 @@ class Ending:
     def read(cls, name: str, told: Mapping[str, Any], operators: int) -> Ending:
         """Parse a line of a program."""
         flop = told.get("ns_per_flop")
-        if flop is not None and (isinstance(flop, bool) or not isinstance(flop, (int, float)) or not 0 < flop < 1e6):
-            raise RunFailed(f"peer {name}: ns_per_flop must be a time in ns, not {str(flop)[:40]!r}")
+        if flop is not None and (
+            isinstance(flop, bool) or not isinstance(flop, (int, float)) or not 0 < flop < 1e6
+        ):
+            raise RunFailed(
+                f"peer {name}: ns_per_flop must be a time in ns, not {str(flop)[:40]!r}"
+            )
         return cls(
             drained=told.get("drained") is True,
             left=_numbers(name, told, "left", operators),
@@ -89,7 +97,9 @@ def _number(name: str, told: Mapping[str, Any], key: str) -> int:
 
 def _numbers(name: str, told: Mapping[str, Any], key: str, length: int | None) -> list[int]:
     values = told.get(key)
-    if not isinstance(values, list) or not all(type(value) is int and value >= 0 for value in values):
+    if not isinstance(values, list) or not all(
+        type(value) is int and value >= 0 for value in values
+    ):
         raise RunFailed(f"peer {name}: {key} must be a list of counts, not {str(values)[:40]!r}")
     if length is not None and len(values) != length:
         raise RunFailed(f"peer {name}: {key} must have {length} counts, not {len(values)}")

@@ -39,7 +39,14 @@ class PeerEngine:
     minimum_threads = 1
     batch = 1
 
-    def __init__(self, graph: Graph, peer: Peer, command: Sequence[str], tuples: int | None, capacity: int | None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        peer: Peer,
+        command: Sequence[str],
+        tuples: int | None,
+        capacity: int | None,
+    ) -> None:
         """Prepare the run. Raises UserError for a graph that peers do not run."""
         self.queue_capacity = capacity or DEFAULT_QUEUE_CAPACITY
         self.threads = 0  # until it has started
@@ -66,7 +73,10 @@ class PeerEngine:
             self.threads = _told(ready, "threads", 0)
             self.queue_capacity = _told(ready, "capacity", self.queue_capacity)
             self._process = psutil.Process(self._program.pid)
-            self._counts = replace(Counts.none(len(self._plan.places), self._buckets), switches=_switches(self._process.pid))
+            self._counts = replace(
+                Counts.none(len(self._plan.places), self._buckets),
+                switches=_switches(self._process.pid),
+            )
             self._read_cpu()
             self._readings.append(self._cpu)
             self._program.ask("start", "started", START_S)
@@ -95,16 +105,24 @@ class PeerEngine:
         return Sample(
             time_s=now.ns / 1e9,
             elapsed_s=(now.ns - before.ns) / 1e9,
-            source_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind is SOURCE),
-            sink_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind is SINK),
-            submitted_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind is not SINK),
+            source_tuples=sum(
+                count for kind, count in zip(kinds, processed, strict=True) if kind is SOURCE
+            ),
+            sink_tuples=sum(
+                count for kind, count in zip(kinds, processed, strict=True) if kind is SINK
+            ),
+            submitted_tuples=sum(
+                count for kind, count in zip(kinds, processed, strict=True) if kind is not SINK
+            ),
             processed=processed,
             queue_fill=(),
             write_blocked=(),
             threads_active=0,
             threads_requested=0,
             threads_unsuspendable=0,
-            queued_ports=sum(operator.inputs for operator in self._operators if operator.kind is not SPLIT),
+            queued_ports=sum(
+                operator.inputs for operator in self._operators if operator.kind is not SPLIT
+            ),
             cpu_s=max(0.0, self._cpu.own_s - since.own_s),
             system_cpu=system_share(since, self._cpu),
             context_switches=max(0, now.switches - before.switches),
@@ -123,7 +141,9 @@ class PeerEngine:
         try:
             if self._failure is not None:
                 raise self._failure
-            told = self._program.ask(f"stop {round(1000 * timeout_s) if drain else 0}", "totals", timeout_s + CUT_S)
+            told = self._program.ask(
+                f"stop {round(1000 * timeout_s) if drain else 0}", "totals", timeout_s + CUT_S
+            )
             ending = Ending.read(self._peer.name, told, len(self._plan.places))
             counts = Counts.read(self._peer.name, told, len(self._plan.places), self._buckets)
             counts.check_after(self._peer.name, self._counts)
@@ -151,7 +171,10 @@ class PeerEngine:
     def _look(self, keep: bool = True) -> None:
         """Read the program's counters, and those of the system for its process."""
         counts = Counts.read(
-            self._peer.name, self._program.ask("sample", "sample", ANSWER_S), len(self._plan.places), self._buckets
+            self._peer.name,
+            self._program.ask("sample", "sample", ANSWER_S),
+            len(self._plan.places),
+            self._buckets,
         )
         counts.check_after(self._peer.name, self._counts)
         try:
@@ -169,9 +192,17 @@ class PeerEngine:
 
     def _totals(self, counts: Counts, ending: Ending) -> Totals:
         """Return the totals of the run, checked as our own runs are."""
-        by_place = dict(zip(self._plan.places, zip(counts.executed, ending.left, ending.sums, strict=True), strict=True))
+        by_place = dict(
+            zip(
+                self._plan.places,
+                zip(counts.executed, ending.left, ending.sums, strict=True),
+                strict=True,
+            )
+        )
         processed = self._plan.by_place(counts.executed)
-        left = [by_place[place][1] if place in by_place else 0 for place in range(len(self._operators))]
+        left = [
+            by_place[place][1] if place in by_place else 0 for place in range(len(self._operators))
+        ]
         names = list(self._graph.operators)
         copies_from = self._graph.flow().copies_from
         sent = received = 0
@@ -185,10 +216,23 @@ class PeerEngine:
                 received += total * (copies or 0)
         self.out_of_order, self.ns_per_flop = ending.out_of_order, ending.ns_per_flop
         checked = self._peer.ordered and self._plan.ordered
-        complaints = of_tuples(self._operators, self._plan.streams, processed, {}, {}, left, [0] * len(self._operators), {})
+        complaints = of_tuples(
+            self._operators,
+            self._plan.streams,
+            processed,
+            {},
+            {},
+            left,
+            [0] * len(self._operators),
+            {},
+        )
         return Totals(
-            sent=sum(processed[i] for i, operator in enumerate(self._operators) if operator.is_source),
-            received=sum(processed[i] for i, operator in enumerate(self._operators) if operator.kind is SINK),
+            sent=sum(
+                processed[i] for i, operator in enumerate(self._operators) if operator.is_source
+            ),
+            received=sum(
+                processed[i] for i, operator in enumerate(self._operators) if operator.kind is SINK
+            ),
             in_flight=sum(left),
             processed=processed,
             drained=ending.drained,

@@ -10,7 +10,10 @@ from typing import Any
 from harness.peers.peer import Tool
 
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
-OPENED = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch")]
+OPENED = [
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch")
+]
 # the working folder, removed after the run
 HEAP = ("-Xms1g", "-Xmx2g", "-XX:+UseParallelGC", "-Djava.io.tmpdir=.")
 
@@ -19,13 +22,33 @@ CLUSTER_WARMUP_S = 2.0
 
 def recipe(folder: Path, artifact: str) -> dict[str, Any]:
     """Return arguments of `Peer`; the version is that of an artifact in the pom.xml."""
-    classes = ("-d", "{out}/classes", "-cp", "{out}/lib/*", "-sourcepath", "{jvm}", "{here}/Main.java")
+    classes = (
+        "-d",
+        "{out}/classes",
+        "-cp",
+        "{out}/lib/*",
+        "-sourcepath",
+        "{jvm}",
+        "{here}/Main.java",
+    )
     return {
         "folder": folder,
         "version": ("pom.xml", rf"{artifact}</artifactId>\s*<version>([\d.]+)"),
-        "tools": (Tool("java", "default-jre-headless"), Tool("javac", "default-jdk-headless"), Tool("mvn", "maven")),
+        "tools": (
+            Tool("java", "default-jre-headless"),
+            Tool("javac", "default-jdk-headless"),
+            Tool("mvn", "maven"),
+        ),
         "build": (
-            ("mvn", "--quiet", "--batch-mode", "-f", "{here}/pom.xml", COPY, "-DoutputDirectory={out}/lib"),
+            (
+                "mvn",
+                "--quiet",
+                "--batch-mode",
+                "-f",
+                "{here}/pom.xml",
+                COPY,
+                "-DoutputDirectory={out}/lib",
+            ),
             ("sh", "-c", 'cd "{out}/lib" && sha256sum --check --quiet "{here}/jars.sha256"'),
             ("javac", "-encoding", "UTF-8", *classes),
         ),

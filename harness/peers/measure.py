@@ -29,9 +29,13 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     graph.check()
     peer = find_peer(run.model.name)
     if peer.label != run.model.label:
-        raise UserError(f"peer {peer.name} is {peer.label} now, not {run.model.label}, as the run was asked for")
+        raise UserError(
+            f"peer {peer.name} is {peer.label} now, not {run.model.label}, as the run was asked for"
+        )
     record = blank_record(run, parameters, None, {})
-    engine = PeerEngine(graph, peer, peer.filled(peer.command), run.tuples, run.model.queue_capacity)
+    engine = PeerEngine(
+        graph, peer, peer.filled(peer.command), run.tuples, run.model.queue_capacity
+    )
     try:
         seen = observe(engine, run, graph.flow().copies, announce)
     except RunFailed as error:

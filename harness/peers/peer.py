@@ -19,7 +19,10 @@ from harness.errors import RunFailed, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "peers"
-SHARED = {"jvm": ROOT / "harness" / "peers" / "jvm", "native": ROOT / "harness" / "runtime" / "native"}
+SHARED = {
+    "jvm": ROOT / "harness" / "peers" / "jvm",
+    "native": ROOT / "harness" / "runtime" / "native",
+}
 """Folders that several programs share, by their names in commands: on the Java virtual machine;
 with our own runtime."""
 
@@ -75,14 +78,25 @@ class Peer:
     def sources(self) -> list[Path]:
         """All files that it is built from."""
         words = " ".join(word for step in self.build for word in step)
-        shared = [path for name, folder in SHARED.items() if f"{{{name}}}" in words for path in sorted(folder.rglob("*.*"))]
-        files = [path for path in sorted(self.folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+        shared = [
+            path
+            for name, folder in SHARED.items()
+            if f"{{{name}}}" in words
+            for path in sorted(folder.rglob("*.*"))
+        ]
+        files = [
+            path
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        ]
         return [*files, *shared]
 
     @cached_property
     def digest(self) -> str:
         """A digest of `sources`."""
-        said = b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in self.sources)
+        said = b"".join(
+            path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in self.sources
+        )
         return sha256(said).hexdigest()[:16]
 
     @property
@@ -94,7 +108,11 @@ class Peer:
             stamp = json.loads((self.out / STAMP).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return str(stamp["version"]) if stamp.get("digest") == self.digest and self.missing is None else None
+        return (
+            str(stamp["version"])
+            if stamp.get("digest") == self.digest and self.missing is None
+            else None
+        )
 
     @property
     def label(self) -> str:
@@ -103,7 +121,9 @@ class Peer:
         if version is None:
             tool = self.missing
             why = (
-                "is not built; `make peers` builds it" if tool is None else f"needs {tool.command}: apt install {tool.package}"
+                "is not built; `make peers` builds it"
+                if tool is None
+                else f"needs {tool.command}: apt install {tool.package}"
             )
             raise UserError(f"peer {self.name} {why}")
         return f"{self.name} {version}"
@@ -120,7 +140,9 @@ class Peer:
         for step in self.build:
             _run(self.filled(step), self.folder)
         version = self._find_version()
-        (self.out / STAMP).write_text(json.dumps({"version": version, "digest": self.digest}) + "\n", encoding="utf-8")
+        (self.out / STAMP).write_text(
+            json.dumps({"version": version, "digest": self.digest}) + "\n", encoding="utf-8"
+        )
         return version
 
     def filled(self, words: Sequence[str]) -> list[str]:
@@ -130,7 +152,11 @@ class Peer:
 
     def _find_version(self) -> str:
         where, pattern = self.version
-        text = (self.folder / where).read_text(encoding="utf-8") if isinstance(where, str) else _run(self.filled(where), ROOT)
+        text = (
+            (self.folder / where).read_text(encoding="utf-8")
+            if isinstance(where, str)
+            else _run(self.filled(where), ROOT)
+        )
         found = re.search(pattern, text)
         if found is None:
             raise RunFailed(f"peer {self.name}: no version in {text[:80]!r}")
@@ -151,5 +177,7 @@ def _run(words: Sequence[str], folder: Path) -> str:
     said = done.stdout + done.stderr
     if done.returncode != 0:
         last = " / ".join(line.strip() for line in said.strip().splitlines()[-KEPT_WORDS:])
-        raise RunFailed(f"{Path(words[0]).name} ended with exit code {done.returncode}: {last[:400]}")
+        raise RunFailed(
+            f"{Path(words[0]).name} ended with exit code {done.returncode}: {last[:400]}"
+        )
     return said

@@ -45,7 +45,9 @@ class Plan:
     def by_place(self, counts: Sequence[int]) -> list[int]:
         """Return counts by operator of the program as counts by operator of the graph."""
         of = dict(zip(self.places, counts, strict=True))
-        return [of[self._executed_by(place)] for place in range(len(self.places) + len(self.folded))]
+        return [
+            of[self._executed_by(place)] for place in range(len(self.places) + len(self.folded))
+        ]
 
     def _executed_by(self, place: int) -> int:
         while place in self.folded:
@@ -59,15 +61,21 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
     for operator in operators:
         _check(operator)
     if graph.threaded:
-        raise UserError(f"peers have no threaded ports; graph {graph.name!r} has {len(graph.threaded)}")
+        raise UserError(
+            f"peers have no threaded ports; graph {graph.name!r} has {len(graph.threaded)}"
+        )
     place_of = {operator.name: place for place, operator in enumerate(operators)}
-    streams = [(place_of[a.operator], a.port, place_of[b.operator], b.port) for a, b in graph.streams]
+    streams = [
+        (place_of[a.operator], a.port, place_of[b.operator], b.port) for a, b in graph.streams
+    ]
     arriving: dict[int, list[Stream]] = defaultdict(list)
     leaving: dict[int, list[Stream]] = defaultdict(list)
     for stream in streams:
         leaving[stream[0]].append(stream)
         arriving[stream[2]].append(stream)
-    paths, steps, _ = paths_of(operators, graph.numbered().order, [arriving[place] for place in range(len(operators))])
+    paths, steps, _ = paths_of(
+        operators, graph.numbered().order, [arriving[place] for place in range(len(operators))]
+    )
     folded = {
         place: arriving[place][0][0]
         for place, operator in enumerate(operators)
@@ -76,15 +84,25 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
     }  # fmt: skip
     places = [place for place in range(len(operators)) if place not in folded]
     number = {place: index for index, place in enumerate(places)}
-    ways = {place: place for place in places} | {by: split for split, by in sorted(folded.items(), reverse=True)}
-    lines = [f"payload {graph.payload}", f"capacity {capacity}", f"tuples {-1 if tuples is None else tuples}"]
+    ways = {place: place for place in places} | {
+        by: split for split, by in sorted(folded.items(), reverse=True)
+    }
+    lines = [
+        f"payload {graph.payload}",
+        f"capacity {capacity}",
+        f"tuples {-1 if tuples is None else tuples}",
+    ]
     for place in places:
         operator, last = operators[place], _last(place, ways)
         kind = WORK if operator.kind is SPLIT else operator.kind
-        lines.append(f"operator {kind} {operator.cost} {round(operator.busy_us * 1000)} {operators[last].outputs}")
+        lines.append(
+            f"operator {kind} {operator.cost} {round(operator.busy_us * 1000)} {operators[last].outputs}"
+        )
     for place in places:
         for stream in leaving[_last(place, ways)]:
-            lines.append(f"stream {number[place]} {stream[1]} {number[stream[2]]} {steps.get(stream, 0)}")
+            lines.append(
+                f"stream {number[place]} {stream[1]} {number[stream[2]]} {steps.get(stream, 0)}"
+            )
     ordered = all(paths[place] is not None for place in range(len(operators)))
     return Plan("\n".join(lines) + "\n", places, folded, streams, ordered)
 
@@ -110,4 +128,6 @@ def _check(operator: Operator) -> None:
     }
     for what, is_so in odd.items():
         if is_so:
-            raise UserError(f"peers run sources at full speed, work, splits in turn and sinks, not {what}: {operator.name!r}")
+            raise UserError(
+                f"peers run sources at full speed, work, splits in turn and sinks, not {what}: {operator.name!r}"
+            )

@@ -47,7 +47,9 @@ class Program:
     def __init__(self, name: str, command: Sequence[str], plan: str) -> None:
         self.name = name
         self._unread = b""
-        self._scratch = tempfile.TemporaryDirectory(prefix="millrace-peer-", ignore_cleanup_errors=True)
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="millrace-peer-", ignore_cleanup_errors=True
+        )
         folder = Path(self._scratch.name)
         (folder / "plan").write_text(plan, encoding="utf-8")
         self._words = folder / "stderr"
@@ -81,7 +83,9 @@ class Program:
         try:
             told = json.loads(line)[answer]
         except (ValueError, RecursionError, TypeError, KeyError):
-            raise RunFailed(f"peer {self.name} answered no {answer!r} but {line[:SHOWN]!r}") from None
+            raise RunFailed(
+                f"peer {self.name} answered no {answer!r} but {line[:SHOWN]!r}"
+            ) from None
         if not isinstance(told, dict):
             raise RunFailed(f"peer {self.name} answered no {answer!r} but {line[:SHOWN]!r}")
         return told
@@ -101,7 +105,9 @@ class Program:
         try:
             code = self._process.wait(END_S)
         except subprocess.TimeoutExpired:
-            raise RunFailed(f"peer {self.name} did not end within {END_S:g} s of its totals{self._last_words()}") from None
+            raise RunFailed(
+                f"peer {self.name} did not end within {END_S:g} s of its totals{self._last_words()}"
+            ) from None
         if code != 0:
             raise self._ended()
 
@@ -119,7 +125,9 @@ class Program:
     def _line(self, deadline: float, late: str) -> bytes:
         while b"\n" not in self._unread:
             if len(self._unread) > LONGEST_ANSWER:
-                raise RunFailed(f"peer {self.name} answered more than {LONGEST_ANSWER} bytes without an end of line")
+                raise RunFailed(
+                    f"peer {self.name} answered more than {LONGEST_ANSWER} bytes without an end of line"
+                )
             if not self._readable(deadline):
                 raise RunFailed(f"peer {self.name} gave no answer {late}{self._last_words()}")
             more = os.read(self._process.stdout.fileno(), 2**20)
@@ -130,13 +138,17 @@ class Program:
         return line
 
     def _readable(self, deadline: float) -> bool:
-        return bool(select.select([self._process.stdout], [], [], max(0.0, deadline - time.monotonic()))[0])
+        return bool(
+            select.select([self._process.stdout], [], [], max(0.0, deadline - time.monotonic()))[0]
+        )
 
     def _ended(self) -> RunFailed:
         try:
             code = self._process.wait(END_S)
         except subprocess.TimeoutExpired:
-            return RunFailed(f"peer {self.name} closed its output and did not end{self._last_words()}")
+            return RunFailed(
+                f"peer {self.name} closed its output and did not end{self._last_words()}"
+            )
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         return RunFailed(f"peer {self.name} {how}{self._last_words()}")
 

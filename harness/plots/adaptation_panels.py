@@ -55,13 +55,23 @@ def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) ->
     ends, begins = middle["time_s"], middle["time_s"] - middle["elapsed_s"]
     for burst in _median_bursts(rows, kind):
         for ax in (rate, below):
-            ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
+            ax.axvspan(
+                max(burst.begin_s, 0.0),
+                min(burst.end_s, ends.iloc[-1]),
+                color=BURST,
+                lw=0,
+                zorder=0,
+            )
     centres = (begins + ends) / 2
-    rate.plot(centres, middle["throughput_sink"], color=color, marker=".", markersize=3, lw=1.2, zorder=4)
+    rate.plot(
+        centres, middle["throughput_sink"], color=color, marker=".", markersize=3, lw=1.2, zorder=4
+    )
     threads = below.twinx()
     several = rows["run_id"].nunique() > 1
     if several:
-        rate.fill_between(centres, least["throughput_sink"], greatest["throughput_sink"], color=color, **BAND)
+        rate.fill_between(
+            centres, least["throughput_sink"], greatest["throughput_sink"], color=color, **BAND
+        )
     for ax, column, look in (
         (below, "queued_ports", {"color": color, "lw": 1.5}),
         (threads, "threads_active", {"color": style.INK, "lw": 1.0, "ls": LEVEL_LINE}),
@@ -82,7 +92,9 @@ def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) ->
     rate.yaxis.set_major_formatter(style.rates())
     rate.tick_params(labelbottom=False)
     if failed.any():
-        rate.text(0.03, 0.05, "failed", transform=rate.transAxes, fontsize=7, color=style.INK, zorder=6)
+        rate.text(
+            0.03, 0.05, "failed", transform=rate.transAxes, fontsize=7, color=style.INK, zorder=6
+        )
     return threads
 
 
@@ -91,18 +103,26 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
     Panels of a row share their axes, so that they can be compared.
     """
     table, timeline = tables["throughput"], tables["timeline"]
-    lines = [(name, cell) for name, of in places.by_place(table) for _, cell in of.groupby("cell", sort=False)]
+    lines = [
+        (name, cell)
+        for name, of in places.by_place(table)
+        for _, cell in of.groupby("cell", sort=False)
+    ]
     columns = max(len(cell) for _, cell in lines)
     width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2))
+        drawing = style.plt.figure(
+            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2)
+        )
         grid = drawing.add_gridspec(len(lines), columns)
         for number, (name, cell) in enumerate(lines):
             drawn = []
             for column, row in enumerate(queue_arms.in_order(cell)):
                 inner = grid[number, column].subgridspec(2, 1, height_ratios=HEIGHTS, hspace=0.06)
                 rate, below = drawing.add_subplot(inner[0]), drawing.add_subplot(inner[1])
-                rate.set_title("\n".join(filter(None, (name, kind.cell_name(row), queue_arms.called(row)))))
+                rate.set_title(
+                    "\n".join(filter(None, (name, kind.cell_name(row), queue_arms.called(row))))
+                )
                 below.set_xlabel("time since the start [s]")
                 if column == 0:
                     rate.set_ylabel("throughput at the\nsinks [tuples/s]")
@@ -110,16 +130,30 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
                 there = places.at(timeline, row)
                 runs = there[there["arm"] == row["arm"]]
                 if runs.empty:
-                    rate.text(0.5, 0.5, "no samples", transform=rate.transAxes, ha="center", va="center", color=style.FAINT)
+                    rate.text(
+                        0.5,
+                        0.5,
+                        "no samples",
+                        transform=rate.transAxes,
+                        ha="center",
+                        va="center",
+                        color=style.FAINT,
+                    )
                     continue
-                drawn.append((rate, below, draw(rate, below, runs, queue_arms.look(row).color, kind)))
+                drawn.append(
+                    (rate, below, draw(rate, below, runs, queue_arms.look(row).color, kind))
+                )
             for together in zip(*drawn, strict=True):
                 _on_one_scale(list(together))
             if drawn:
                 drawn[-1][2].set_ylabel("scheduler threads")
         style.title_with_legend(drawing, kind.title, [*_legend(table, kind), *places.legend(table)])
         provenance.stamp(
-            drawing, table, provenance.Runs("lines: the median run of each period; bands: from the least to the greatest")
+            drawing,
+            table,
+            provenance.Runs(
+                "lines: the median run of each period; bands: from the least to the greatest"
+            ),
         )
     return drawing
 
@@ -128,7 +162,11 @@ def _law(row: pd.Series) -> str:
     """Return the label of a colour: `multilevel, law middleware19`; the model's name for other
     models.
     """
-    return f"{row['model']}, law {row['law']}" if row["elastic"] or row["model"] == queue_arms.MULTILEVEL else row["model"]
+    return (
+        f"{row['model']}, law {row['law']}"
+        if row["elastic"] or row["model"] == queue_arms.MULTILEVEL
+        else row["model"]
+    )
 
 
 def _over_runs(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -150,7 +188,9 @@ def _median_bursts(rows: pd.DataFrame, kind: Kind) -> Iterator[Burst]:
     of_runs = [list(kind.bursts(run)) for _, run in rows.groupby("run_id", sort=False)]
     for number in range(max(map(len, of_runs), default=0)):
         those = [bursts[number] for bursts in of_runs if number < len(bursts)]
-        yield Burst(median(burst.begin_s for burst in those), median(burst.end_s for burst in those))
+        yield Burst(
+            median(burst.begin_s for burst in those), median(burst.end_s for burst in those)
+        )
 
 
 def _on_one_scale(axes: list[Axes]) -> None:
@@ -164,8 +204,12 @@ def _legend(table: pd.DataFrame, kind: Kind) -> list[Artist]:
     dashed, for all laws alike.
     """
     names = {queue_arms.look(row).color: _law(row) for row in queue_arms.in_order(table)}
-    handles: list[Artist] = [Line2D([], [], color=color, marker=".", label=name) for color, name in names.items()]
-    handles.append(Line2D([], [], color=style.INK, lw=1.0, ls=LEVEL_LINE, label="scheduler threads"))
+    handles: list[Artist] = [
+        Line2D([], [], color=color, marker=".", label=name) for color, name in names.items()
+    ]
+    handles.append(
+        Line2D([], [], color=style.INK, lw=1.0, ls=LEVEL_LINE, label="scheduler threads")
+    )
     if kind.bursts:
         handles.append(Patch(facecolor=BURST, label=kind.bursts_label))
     return handles

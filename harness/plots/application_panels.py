@@ -52,10 +52,16 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
     for place, row in enumerate(arms):
         look = look_of(row)
         if pd.isna(row["mean"]):
-            ax.text(place, 0, without_mean(row), rotation=90, fontsize=6.5, ha="center", va="bottom")
+            ax.text(
+                place, 0, without_mean(row), rotation=90, fontsize=6.5, ha="center", va="bottom"
+            )
             continue
         hatch = settled.hatch([row])
-        face = {"facecolor": settled.shade(look.color, row["settled_share"]), "edgecolor": look.color, "hatch": hatch}
+        face = {
+            "facecolor": settled.shade(look.color, row["settled_share"]),
+            "edgecolor": look.color,
+            "hatch": hatch,
+        }
         ax.bar(place, row["mean"], 0.8, zorder=3, **(face if hatch else {"color": look.color}))
         if pd.notna(row["lo"]):
             spread = [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
@@ -84,7 +90,11 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     table = tables["throughput"]
     names = style.in_order(table["topology"], tuple(NAMES))
     lines = [
-        [(called, own) for called, of in places.by_place(table) if len(own := of[of.index.isin(rows.index)])]
+        [
+            (called, own)
+            for called, of in places.by_place(table)
+            if len(own := of[of.index.isin(rows.index)])
+        ]
         for name in names
         for _, rows in table[table["topology"] == name].groupby("sources", dropna=False)
     ]
@@ -92,7 +102,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     columns = max(map(len, lines))
     width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.4))
+        drawing = style.plt.figure(
+            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.4)
+        )
         grid = drawing.add_gridspec(len(lines), columns)
         for number, line in enumerate(lines):
             for column, (called, rows) in enumerate(line):
@@ -100,9 +112,13 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
                 draw(ax, rows)
                 ax.set_title("\n".join(filter(None, (application(rows.iloc[0]), called))))
                 if column == 0:
-                    where = "over all operators" if rows["topology"].iloc[0] in RARE else "at the sinks"
+                    where = (
+                        "over all operators" if rows["topology"].iloc[0] in RARE else "at the sinks"
+                    )
                     ax.set_ylabel(f"throughput {where}\n[tuples/s]")
-        style.title_with_legend(drawing, title, [*_legend(table), *settled.hatches(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, title, [*_legend(table), *settled.hatches(table), *places.legend(table)]
+        )
         provenance.stamp(drawing, table, INTERVAL)
         if table["simulated"].astype(bool).any():
             # in place of the sentence alone
@@ -140,7 +156,9 @@ def threads_of(row: pd.Series) -> str:
     models that have no such number.
     """
     if is_by_hand(row):
-        ports = PORTS_BY_HAND | ({} if pd.isna(row["sources"]) else {"packet-analysis": 16 * int(row["sources"]) + 1})
+        ports = PORTS_BY_HAND | (
+            {} if pd.isna(row["sources"]) else {"packet-analysis": 16 * int(row["sources"]) + 1}
+        )
         return str(ports.get(row["topology"], ""))
     if row["model"] == "manual":
         return "0"
@@ -156,11 +174,17 @@ def in_order(rows: pd.DataFrame) -> list[pd.Series]:
 
     def rank(row: pd.Series) -> tuple:
         ours = row["model"] == queue_arms.MULTILEVEL and row["law"] == queue_arms.OURS
-        return 1 if is_by_hand(row) else known.get(row["model"], 9) + ours, bool(row["elastic"]), called(row)
+        return (
+            1 if is_by_hand(row) else known.get(row["model"], 9) + ours,
+            bool(row["elastic"]),
+            called(row),
+        )
 
     return sorted((row for _, row in rows.iterrows()), key=rank)
 
 
 def _legend(table: pd.DataFrame) -> list[Artist]:
-    found = {called(row): Patch(color=look_of(row).color, label=called(row)) for row in in_order(table)}
+    found = {
+        called(row): Patch(color=look_of(row).color, label=called(row)) for row in in_order(table)
+    }
     return [*found.values(), Line2D([], [], ls="", label="number: threads beside the sources'")]

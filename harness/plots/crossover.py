@@ -64,7 +64,9 @@ class Verdict:
 
 def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
     """Return the verdict on one cell from its rows of both tables; None if no arm has a mean."""
-    ranked = throughput[throughput["mean"].notna()].sort_values(["mean", "arm"], ascending=[False, True])
+    ranked = throughput[throughput["mean"].notna()].sort_values(
+        ["mean", "arm"], ascending=[False, True]
+    )
     if ranked.empty:
         return None
     best = ranked.iloc[0]
@@ -97,10 +99,15 @@ def rows_of(throughput: pd.DataFrame) -> Rows:
     """
     topologies = style.in_order(throughput["topology"], style.TOPOLOGIES)[::-1]
     if len(topologies) > 1:
-        names = [shape_name(throughput[throughput["topology"] == each].iloc[0]).replace(", ", "\n", 1) for each in topologies]
+        names = [
+            shape_name(throughput[throughput["topology"] == each].iloc[0]).replace(", ", "\n", 1)
+            for each in topologies
+        ]
         return Rows("topology", topologies, names, "")
     payloads = sorted(int(payload) for payload in throughput["payload"].dropna().unique())
-    return Rows("payload", payloads, [style.whole(payload) for payload in payloads], "payload [bytes]")
+    return Rows(
+        "payload", payloads, [style.whole(payload) for payload in payloads], "payload [bytes]"
+    )
 
 
 def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> set[str]:
@@ -115,7 +122,10 @@ def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> set[str]:
             hatched |= {_tile(ax, x, y, here, speedup[speedup["cell"].isin(here["cell"])])} - {""}
     ax.set_xlim(-0.5, len(costs) - 0.5)
     ax.set_ylim(-0.5, len(rows.values) - 0.5)
-    ax.set_xticks(range(len(costs)), [style.whole(int(cost)) if str(cost).isdigit() else str(cost) for cost in costs])
+    ax.set_xticks(
+        range(len(costs)),
+        [style.whole(int(cost)) if str(cost).isdigit() else str(cost) for cost in costs],
+    )
     ax.set_yticks(range(len(rows.values)), rows.names)
     ax.set_xlabel("cost [FLOP a tuple]")
     ax.set_ylabel(rows.label)
@@ -133,7 +143,10 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     across = 2 if len(maps) > 1 else 1
     down = -(-len(maps) // across)
     tile_width, tile_height = TILE_INCHES
-    costs, rows_high = max(of["cost"].nunique() for _, of in maps), max(len(rows_of(of).values) for _, of in maps)
+    costs, rows_high = (
+        max(of["cost"].nunique() for _, of in maps),
+        max(len(rows_of(of).values) for _, of in maps),
+    )
     with style.applied():
         width, height = across * (tile_width * costs + 0.9), down * (tile_height * rows_high + 0.75)
         drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.2))
@@ -143,12 +156,18 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
             pairs = places.at_place(speedup, rows.iloc[0])
             hatched |= draw(ax, rows, pairs[pairs["topology"].isin(rows["topology"])])
             shared = rows["topology"].nunique() > 1
-            what = f"payload {style.whole(rows['payload'].iloc[0])} B" if shared else shape_name(rows.iloc[0])
+            what = (
+                f"payload {style.whole(rows['payload'].iloc[0])} B"
+                if shared
+                else shape_name(rows.iloc[0])
+            )
             ax.set_title(", ".join([what, *([called] if called else [])]))
             places.tint(ax, rows)
         for ax in axes[len(maps) :]:
             ax.set_axis_off()
-        style.title_with_legend(drawing, TITLE, [*_legend(throughput, sorted(hatched)), *places.legend(throughput)])
+        style.title_with_legend(
+            drawing, TITLE, [*_legend(throughput, sorted(hatched)), *places.legend(throughput)]
+        )
         provenance.stamp(drawing, throughput, INTERVAL)
     return drawing
 
@@ -157,11 +176,18 @@ def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFr
     """Draw one cell; return its hatching, "" without any."""
     said = verdict(throughput, speedup) if len(throughput) else None
     look = style.of_model(said.model) if said else None
-    face = tuple(1 - TILE_TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
-    tile = Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=face, edgecolor="#cccccc", linewidth=0.8)
+    face = (
+        tuple(1 - TILE_TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
+    )
+    tile = Rectangle(
+        (x - 0.48, y - 0.46), 0.96, 0.92, facecolor=face, edgecolor="#cccccc", linewidth=0.8
+    )
     ax.add_patch(tile)
     if said is None:
-        why = "\n".join(sorted({without_mean(row) for _, row in throughput.iterrows()})) or "not measured"
+        why = (
+            "\n".join(sorted({without_mean(row) for _, row in throughput.iterrows()}))
+            or "not measured"
+        )
         ax.text(x, y, why, ha="center", va="center", fontsize=7.5, color=style.FAINT)
         return ""
     hatch = TIE if said.is_tie else NO_INTERVAL if said.is_open else ""
@@ -183,7 +209,10 @@ def _words(said: Verdict) -> list[str]:
 
 def _reservations(throughput: pd.DataFrame) -> list[str]:
     """Return the arms of the cell that failed, or some of whose runs never settled."""
-    without = [f"{row['arm']} {without_mean(row)}" for _, row in throughput[throughput["mean"].isna()].iterrows()]
+    without = [
+        f"{row['arm']} {without_mean(row)}"
+        for _, row in throughput[throughput["mean"].isna()].iterrows()
+    ]
     unsettled = throughput[throughput["settled_share"] < 1]
     return [*without, *(f"{row['arm']}: {settled.words(row)}" for _, row in unsettled.iterrows())]
 
@@ -207,13 +236,31 @@ def _interval(lo: float, hi: float) -> str:
 
 def _text_look(said: Verdict) -> dict:
     hatched = said.is_tie or said.is_open
-    backing = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5} if hatched else None
-    return {"ha": "center", "va": "center", "fontsize": 7, "color": style.INK, "linespacing": 1.25, "bbox": backing}
+    backing = (
+        {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5} if hatched else None
+    )
+    return {
+        "ha": "center",
+        "va": "center",
+        "fontsize": 7,
+        "color": style.INK,
+        "linespacing": 1.25,
+        "bbox": backing,
+    }
 
 
 def _legend(throughput: pd.DataFrame, drawn: Sequence[str]) -> list[Patch]:
     """Return the legend. `drawn`: the hatchings that tiles have."""
     models = style.in_order(throughput["model"], list(style.MODELS))
-    patches = [Patch(facecolor=style.of_model(model).color, alpha=TILE_TINT, label=model) for model in models]
+    patches = [
+        Patch(facecolor=style.of_model(model).color, alpha=TILE_TINT, label=model)
+        for model in models
+    ]
     kinds = {TIE: "tie: interval includes 1", NO_INTERVAL: "no interval: one run, or no pairs"}
-    return [*patches, *(Patch(facecolor="#dddddd", edgecolor="white", hatch=kind, label=kinds[kind]) for kind in drawn)]
+    return [
+        *patches,
+        *(
+            Patch(facecolor="#dddddd", edgecolor="white", hatch=kind, label=kinds[kind])
+            for kind in drawn
+        ),
+    ]

@@ -32,8 +32,14 @@ MARKER = 6.0  # points, of laws
 FIXED = ModelStyle("#000000", "o", "-")
 LOOKS: dict[str, tuple[str, ModelStyle]] = {
     "coroutine-elastic-utilisation-0.90": ("$U_h$ = 0.90", ModelStyle("#d55e00", "s", "-")),
-    "coroutine-elastic-utilisation-0.95": ("$U_h$ = 0.95", ModelStyle("#cc79a7", "^", (0, (4, 1.5)))),
-    "coroutine-elastic-random": ("law millrace, with replicas", ModelStyle("#0072b2", "D", (0, (1.5, 1.2)))),
+    "coroutine-elastic-utilisation-0.95": (
+        "$U_h$ = 0.95",
+        ModelStyle("#cc79a7", "^", (0, (4, 1.5))),
+    ),
+    "coroutine-elastic-random": (
+        "law millrace, with replicas",
+        ModelStyle("#0072b2", "D", (0, (1.5, 1.2))),
+    ),
 }
 """Name and style of each arm."""
 
@@ -53,7 +59,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
             over_time.set_title("threads of the first run")
             for ax in (rate, over_time):
                 places.tint(ax, here)
-        style.title_with_legend(drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)]
+        )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -76,12 +84,25 @@ def draw_rates(ax: Axes, rows: pd.DataFrame) -> None:
 def draw_over_time(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw threads period by period, of the first run of each law that did not fail."""
     for arm, (name, look) in LOOKS.items():
-        runs = rows[(rows["arm"] == arm) & ~rows["failed"].astype(bool)].sort_values(["repeat", "time_s"])
+        runs = rows[(rows["arm"] == arm) & ~rows["failed"].astype(bool)].sort_values(
+            ["repeat", "time_s"]
+        )
         run = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
         if len(run):
-            stands = [float(run["time_s"].iloc[0] - run["elapsed_s"].iloc[0]), *run["time_s"].astype(float)]
+            stands = [
+                float(run["time_s"].iloc[0] - run["elapsed_s"].iloc[0]),
+                *run["time_s"].astype(float),
+            ]
             levels = run["threads_requested"].astype(int).tolist()
-            ax.plot(stands, [levels[0], *levels], drawstyle="steps-pre", color=look.color, ls=look.line, lw=1.4, label=name)
+            ax.plot(
+                stands,
+                [levels[0], *levels],
+                drawstyle="steps-pre",
+                color=look.color,
+                ls=look.line,
+                lw=1.4,
+                label=name,
+            )
     ax.set_ylim(0, max(2.0, 1.12 * ax.get_ylim()[1]))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     ax.set_xlim(0, None)

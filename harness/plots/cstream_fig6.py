@@ -21,4 +21,6 @@ TITLE = "Throughput and latency over operator cost, by policy (C-Stream Figure 6
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Return the figure from the rows of its experiment."""
-    return policy_panels.figure(tables, TITLE, policy_panels.Across("busy", "time a tuple keeps an operator busy [µs]"))
+    return policy_panels.figure(
+        tables, TITLE, policy_panels.Across("busy", "time a tuple keeps an operator busy [µs]")
+    )

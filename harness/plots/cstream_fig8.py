@@ -32,7 +32,10 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     each = table.apply(submitted_for_each, axis=1)
     rates = {name: table[f"submitted_{name}"] / each for name in ("mean", "lo", "hi")}
     return policy_panels.figure(
-        {**tables, "throughput": table.assign(**rates)}, TITLE, ACROSS, rate="tuples that the source sends"
+        {**tables, "throughput": table.assign(**rates)},
+        TITLE,
+        ACROSS,
+        rate="tuples that the source sends",
     )
 
 

@@ -21,7 +21,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from harness.plots import places, policy_panels, provenance, settled, style
-from harness.plots.policy_panels import NS, THREADS, called_topology, joined, legend, lines, log_seconds, panels
+from harness.plots.policy_panels import (
+    NS,
+    THREADS,
+    called_topology,
+    joined,
+    legend,
+    lines,
+    log_seconds,
+    panels,
+)
 
 TABLES = ("throughput", "latency")
 TITLE = "Latency against throughput of all scheduling policies"
@@ -33,7 +42,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     rows = panels(table)
     columns = max(map(len, rows))
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(8.0, policy_panels.COLUMN_INCHES * columns + 0.6), 3.2 * len(rows) + 1.4))
+        drawing = style.plt.figure(
+            figsize=(max(8.0, policy_panels.COLUMN_INCHES * columns + 0.6), 3.2 * len(rows) + 1.4)
+        )
         grid = drawing.add_gridspec(len(rows), columns)
         for number, row in enumerate(rows):
             for column, (called, cells) in enumerate(row):
@@ -44,7 +55,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
                 places.tint(ax, cells)
                 if column == 0:
                     ax.set_ylabel("median latency")
-        style.title_with_legend(drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)]
+        )
         provenance.stamp(drawing, table, policy_panels.INTERVAL)
     return drawing
 
@@ -61,12 +74,25 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
         drawn = {"color": look.color, "ls": look.line, "lw": 0.9, "elinewidth": 0.7, "capsize": 2}
         ax.errorbar(x, y, xerr=lengths, label=policy, zorder=2, **drawn)
         for _, row in line.iterrows():
-            ax.plot(row["mean"], row["p50"] * NS, ls="", ms=5, zorder=3, **settled.filled(row, look))
+            ax.plot(
+                row["mean"], row["p50"] * NS, ls="", ms=5, zorder=3, **settled.filled(row, look)
+            )
     if len(known):
         highest = known.loc[known.groupby("threads")["p50"].idxmax()]
         for _, row in highest.iterrows():
-            said = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "fontsize": 7, "color": style.FAINT}
-            ax.annotate(f"{int(row['threads'])}", (row["mean"], row["p50"] * NS), **said, path_effects=settled.HALO)
+            said = {
+                "xytext": (0, 6),
+                "textcoords": "offset points",
+                "ha": "center",
+                "fontsize": 7,
+                "color": style.FAINT,
+            }
+            ax.annotate(
+                f"{int(row['threads'])}",
+                (row["mean"], row["p50"] * NS),
+                **said,
+                path_effects=settled.HALO,
+            )
     log_seconds(ax)
     ax.set_xlim(left=0)
     ax.xaxis.set_major_locator(MaxNLocator(5))

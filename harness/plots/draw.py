@@ -44,7 +44,9 @@ def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
     try:
         table = pd.read_parquet(path)
     except (OSError, ValueError) as error:
-        raise UserError(f"--tables: {path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+        raise UserError(
+            f"--tables: {path} cannot be read as Parquet: {str(error).splitlines()[0]}"
+        ) from error
     if name == experiment and not table.empty:
         return table
     if table.empty or "experiment" not in table:
@@ -52,6 +54,8 @@ def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
     rows = table[table["experiment"] == experiment]
     if rows.empty:
         found = ", ".join(sorted(table["experiment"].unique()))
-        raise UserError(f"--tables: {path} has no rows of the experiment {experiment!r}; it has: {found}")
+        raise UserError(
+            f"--tables: {path} has no rows of the experiment {experiment!r}; it has: {found}"
+        )
     order = [column for column in ("topology", "cell", "model", "arm") if column in rows]
     return rows.sort_values(order, kind="stable").reset_index(drop=True)

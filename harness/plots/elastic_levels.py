@@ -30,7 +30,10 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
     def note(panel: pd.Series) -> str:
         rows = [row for _, row in places.at(ratios, panel).iterrows()]
-        return "\n".join(_told(row, "elastic" if len(rows) == 1 else row["arm"].removeprefix("dynamic-")) for row in rows)
+        return "\n".join(
+            _told(row, "elastic" if len(rows) == 1 else row["arm"].removeprefix("dynamic-"))
+            for row in rows
+        )
 
     return thread_panels.figure(tables["throughput"], TITLE, note)
 

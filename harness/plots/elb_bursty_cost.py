@@ -21,7 +21,9 @@ from harness.plots import time_panels
 TABLES = ("throughput", "timeline")
 
 KIND = time_panels.balancing(
-    "ElasticLoadBalance under bursts of expensive tuples", bursts=expensive_bursts, bursts_label="expensive tuples"
+    "ElasticLoadBalance under bursts of expensive tuples",
+    bursts=expensive_bursts,
+    bursts_label="expensive tuples",
 )
 
 

@@ -20,7 +20,9 @@ from harness.plots import time_panels
 
 TABLES = ("throughput", "timeline")
 
-KIND = time_panels.balancing("ElasticLoadBalance under bursts of tuples", bursts=silences, bursts_label="silence")
+KIND = time_panels.balancing(
+    "ElasticLoadBalance under bursts of tuples", bursts=silences, bursts_label="silence"
+)
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:

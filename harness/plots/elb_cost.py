@@ -18,7 +18,9 @@ from matplotlib.figure import Figure
 from harness.plots import time_panels
 
 TABLES = ("throughput", "timeline")
-KIND = time_panels.balancing("ElasticLoadBalance: throughput and active ports over time, by tuple cost")
+KIND = time_panels.balancing(
+    "ElasticLoadBalance: throughput and active ports over time, by tuple cost"
+)
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:

@@ -63,7 +63,9 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
             _share(shares, x, 0.9 * width, row, share[row.name])
             if row["model"] == queue_arms.MULTILEVEL and threads_alone is not None:
                 _over_threads_alone(gains, x, row, threads_alone, known)
-    gains.axhline(1, color=style.of_model("manual").color, ls=style.of_model("manual").line, lw=1.2, zorder=2)
+    gains.axhline(
+        1, color=style.of_model("manual").color, ls=style.of_model("manual").line, lw=1.2, zorder=2
+    )
     gains.set_yscale("log", base=2)
     low, high = gains.get_ylim()
     low, high = min(low, 0.5) / 1.1, max(high, 2.0)
@@ -89,7 +91,9 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
     columns = max(map(len, lines))
     width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2))
+        drawing = style.plt.figure(
+            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2)
+        )
         grid = drawing.add_gridspec(len(lines), columns)
         for number, line in enumerate(lines):
             for column, (title, rows) in enumerate(line):
@@ -116,8 +120,13 @@ def _lines(table: pd.DataFrame, kind: Kind) -> Iterator[list[tuple[str, pd.DataF
             rows = of_place[of_place[kind.down] == value]
             panels = []
             for size in _values(rows, kind.across):
-                told = ", ".join(_told(column, each) for column, each in ((kind.across, size), (kind.down, value)))
-                panels.append(("\n".join(filter(None, (name, told))), rows[rows[kind.across] == size]))
+                told = ", ".join(
+                    _told(column, each)
+                    for column, each in ((kind.across, size), (kind.down, value))
+                )
+                panels.append(
+                    ("\n".join(filter(None, (name, told))), rows[rows[kind.across] == size])
+                )
             yield panels
 
 
@@ -135,7 +144,9 @@ def _told(column: str, value: object) -> str:
         return text
     if column == "cost":
         return f"cost {text} FLOP" if _plain(value).isdigit() else f"{text} costs"
-    return {"operators": f"{text} operators", "payload": f"payload {text} B"}.get(column, f"{column} {text}")
+    return {"operators": f"{text} operators", "payload": f"payload {text} B"}.get(
+        column, f"{column} {text}"
+    )
 
 
 def _plain(value: object) -> str:
@@ -148,21 +159,36 @@ def _short(value: object) -> str:
     return style.whole(int(text)) if text.isdigit() else text
 
 
-def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, manual: pd.DataFrame) -> None:
+def _gain(
+    ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, manual: pd.DataFrame
+) -> None:
     """Draw a bar, hatched if a run of either side of its ratio never settled, the paler the more of
     them; `manual`: the other side.
     """
     look = queue_arms.look(row)
     key = (row["cell"], row["arm"])
     if pd.isna(row["mean"]) or key not in known.index:
-        why = without_mean(row) if pd.isna(row["mean"]) else "no tuple arrived" if row["mean"] == 0 else "no pair"
+        why = (
+            without_mean(row)
+            if pd.isna(row["mean"])
+            else "no tuple arrived"
+            if row["mean"] == 0
+            else "no pair"
+        )
         ax.text(x, 1.05, why, rotation=90, fontsize=6.5, ha="center", va="bottom", zorder=5)
         return
     ratio = known.loc[key]
     sides = [row, *(each for _, each in manual.iterrows())]
-    pale = settled.shade(look.color, min(side["settled_share"] if pd.notna(side["settled_share"]) else 1.0 for side in sides))
+    pale = settled.shade(
+        look.color,
+        min(side["settled_share"] if pd.notna(side["settled_share"]) else 1.0 for side in sides),
+    )
     hatch = settled.hatch(sides)
-    face = {"facecolor": pale, "edgecolor": look.color, "hatch": hatch} if hatch else {"color": look.color}
+    face = (
+        {"facecolor": pale, "edgecolor": look.color, "hatch": hatch}
+        if hatch
+        else {"color": look.color}
+    )
     ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **face)
     left, right = x - width / 2, x + width / 2
     # as fast as manual: a bar without height
@@ -179,10 +205,20 @@ def _interval(ax: Axes, x: float, lo: float, ratio: float, hi: float) -> None:
     ):
         shown = nearer(end, farthest)
         ax.plot([x, x], [ratio, shown], color=style.INK, lw=1, zorder=4)
-        ax.plot([x], [shown], ls="", marker="_" if shown == end else arrow, ms=4, color=style.INK, zorder=4)
+        ax.plot(
+            [x],
+            [shown],
+            ls="",
+            marker="_" if shown == end else arrow,
+            ms=4,
+            color=style.INK,
+            zorder=4,
+        )
 
 
-def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Series, known: pd.DataFrame) -> None:
+def _over_threads_alone(
+    ax: Axes, x: float, row: pd.Series, threads_alone: pd.Series, known: pd.DataFrame
+) -> None:
     """Write the ratio of multilevel to thread elasticity alone on a bar, as in the paper. Nothing
     if a run of either never settled.
     """
@@ -191,9 +227,13 @@ def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Se
         return
     ratio = known.loc[key, "ratio"]
     top = min(known.loc[key, ["ratio", "hi"]].max(), INTERVAL_LIMIT * ratio)
-    told = f"{_two_digits(row['mean'] / threads_alone['mean'])}×" if threads_alone["mean"] > 0 else ""
+    told = (
+        f"{_two_digits(row['mean'] / threads_alone['mean'])}×" if threads_alone["mean"] > 0 else ""
+    )
     look = {"rotation": 90, "fontsize": 6.5, "ha": "center", "va": "bottom", "color": style.INK}
-    ax.annotate(told, (x, max(1.0, top)), xytext=(0, 3), textcoords="offset points", zorder=5, **look)
+    ax.annotate(
+        told, (x, max(1.0, top)), xytext=(0, 3), textcoords="offset points", zorder=5, **look
+    )
 
 
 def _two_digits(number: float) -> str:
@@ -207,7 +247,16 @@ def _share(ax: Axes, x: float, width: float, row: pd.Series, share: float) -> No
     ax.bar(x, 100 * share, width, color=queue_arms.look(row).color, alpha=0.55, zorder=3)
     threads = row["level"] if pd.notna(row["level"]) else row["threads"]
     if pd.notna(threads):
-        ax.text(x, 100 * share + 4, f"{threads:.3g}", fontsize=6.5, ha="center", va="bottom", color=style.INK, zorder=4)
+        ax.text(
+            x,
+            100 * share + 4,
+            f"{threads:.3g}",
+            fontsize=6.5,
+            ha="center",
+            va="bottom",
+            color=style.INK,
+            zorder=4,
+        )
 
 
 def _legend(table: pd.DataFrame) -> list[Artist]:
@@ -215,14 +264,27 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
     for row in queue_arms.in_order(table[table["model"] != "manual"]):
         name = queue_arms.called(row)
         patches.setdefault(name, Patch(color=queue_arms.look(row).color, label=name))
-    return [*queue_arms.legend(table[table["model"] == "manual"]), *patches.values(), *settled.hatches(table), *_numbers(table)]
+    return [
+        *queue_arms.legend(table[table["model"] == "manual"]),
+        *patches.values(),
+        *settled.hatches(table),
+        *_numbers(table),
+    ]
 
 
 def _numbers(table: pd.DataFrame) -> list[Artist]:
     """Return the explanations of the numbers on bars, as entries of the legend."""
     cells = [cell for _, cell in table.groupby([*places.COLUMNS, "cell"], dropna=False)]
-    bases = [queue_arms.thread_elasticity(cell) for cell in cells if (cell["model"] == queue_arms.MULTILEVEL).any()]
+    bases = [
+        queue_arms.thread_elasticity(cell)
+        for cell in cells
+        if (cell["model"] == queue_arms.MULTILEVEL).any()
+    ]
     over = sorted({queue_arms.called(base) for base in bases if base is not None})
     told = [f"2.7× on a bar: over {' or '.join(over)}"] if over else []
-    told += ["number below: scheduler threads"] if table[["level", "threads"]].notna().any(axis=None) else []
+    told += (
+        ["number below: scheduler threads"]
+        if table[["level", "threads"]].notna().any(axis=None)
+        else []
+    )
     return [Line2D([], [], ls="", label=each) for each in told]

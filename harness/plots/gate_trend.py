@@ -51,7 +51,9 @@ def figure(series: Sequence[Series]) -> Figure:
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(columns * PANEL_INCHES[0], 7.0), rows * PANEL_INCHES[1] + 1.1))
+        drawing = style.plt.figure(
+            figsize=(max(columns * PANEL_INCHES[0], 7.0), rows * PANEL_INCHES[1] + 1.1)
+        )
         axes = list(drawing.subplots(rows, columns, squeeze=False).flat)
         several_suites = len({one.suite for one in series}) > 1
         for ax, shown in zip(axes, panels, strict=False):
@@ -72,7 +74,13 @@ def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) 
         levels(ax, one, color)
         sizes(ax, one, color, line)
         if one.trend not in (None, 1.0):
-            _write(ax, (0.02, 0.03), f"drifts by {size_text(one.trend, one)}, in {PER} results", color, line * LINE_POINTS)
+            _write(
+                ax,
+                (0.02, 0.03),
+                f"drifts by {size_text(one.trend, one)}, in {PER} results",
+                color,
+                line * LINE_POINTS,
+            )
     if max(one.rows["head_median"].max() for one in series) >= MANY:
         ax.yaxis.set_major_formatter(style.rates())
     locator = AutoDateLocator(minticks=3, maxticks=6)
@@ -110,7 +118,13 @@ def levels(ax: Axes, one: Series, color: str) -> None:
     ends = [0, *(change.point.index for change in one.changes), len(values)]
     for begin, end in pairwise(ends):
         if end - begin > 1:
-            ax.plot(times.iloc[[begin, end - 1]], [values.iloc[begin:end].median()] * 2, color=color, lw=1.2, zorder=1)
+            ax.plot(
+                times.iloc[[begin, end - 1]],
+                [values.iloc[begin:end].median()] * 2,
+                color=color,
+                lw=1.2,
+                zorder=1,
+            )
 
 
 def sizes(ax: Axes, one: Series, color: str, line: int) -> None:
@@ -121,8 +135,17 @@ def sizes(ax: Axes, one: Series, color: str, line: int) -> None:
         earlier, later = change.before["started_at"], change.after["started_at"]
         middle = earlier + (later - earlier) / 2
         ax.axvline(middle, color=color, lw=1.0, ls=CHANGE_LINE, zorder=1)
-        told = size_text(change.point.ratio, one) + ("; ANOTHER HOST" if change.another_host else "")
-        _write(ax, (middle, 0.93), told, color, -line * LINE_POINTS, coordinates=("data", "axes fraction"))
+        told = size_text(change.point.ratio, one) + (
+            "; ANOTHER HOST" if change.another_host else ""
+        )
+        _write(
+            ax,
+            (middle, 0.93),
+            told,
+            color,
+            -line * LINE_POINTS,
+            coordinates=("data", "axes fraction"),
+        )
 
 
 def _write(
@@ -162,14 +185,27 @@ def _title(one: Series, several_suites: bool) -> str:
 
 def _legend(series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> list[Artist]:
     handles: list[Artist] = [
-        Line2D([], [], color=color, marker=marker, markersize=4, lw=1.2, label=host) for host, (color, marker) in looks.items()
+        Line2D([], [], color=color, marker=marker, markersize=4, lw=1.2, label=host)
+        for host, (color, marker) in looks.items()
     ]
     if any(one.joined for one in series):
         handles.append(Line2D([], [], color=style.INK, lw=1.2, label="HOSTS JOINED"))
     if any(len(one.counted) < one.rows["head_median"].notna().sum() for one in series):
-        handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="does not count"))
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=style.INK,
+                ls="",
+                marker="o",
+                markerfacecolor="white",
+                label="does not count",
+            )
+        )
     if any(one.changes for one in series):
-        handles.append(Line2D([], [], color=style.INK, lw=1.0, ls=CHANGE_LINE, label="change of level"))
+        handles.append(
+            Line2D([], [], color=style.INK, lw=1.0, ls=CHANGE_LINE, label="change of level")
+        )
     return handles
 
 
@@ -178,7 +214,13 @@ def _sentence(series: Sequence[Series]) -> str:
     verdicts.
     """
     samples = sorted({int(count) for one in series for count in one.rows["head_samples"] if count})
-    spread = f"{samples[0]} to {samples[-1]}" if len(samples) > 1 else f"{samples[0]}" if samples else "0"
+    spread = (
+        f"{samples[0]} to {samples[-1]}"
+        if len(samples) > 1
+        else f"{samples[0]}"
+        if samples
+        else "0"
+    )
     verdicts = len({identity for one in series for identity in one.rows["verdict_id"]})
     told = "".join(f"{warning}. " for warning in warnings(series))
     return (

@@ -23,7 +23,17 @@ from matplotlib.textpath import TextPath
 
 from harness.graph import Graph, Operator, PortId
 from harness.graph.kinds import SINK, SOURCE, SPLIT, WORK
-from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
+from harness.models import (
+    DEFAULT_QUEUE_CAPACITY,
+    Coroutine,
+    Manual,
+    Model,
+    Pool,
+    PortQueue,
+    Queue,
+    pool_of,
+    port_queues,
+)
 from harness.models.replicas import replicable
 from harness.plots import style
 from harness.plots.graph_layout import Link, Node, arrange
@@ -52,23 +62,35 @@ POOL = "pool"
 POOL_COLOR = _tint(style.of_model("dynamic").color)
 FIRST_COLOR = _tint("#e69f00")  # the first thread; in most graphs it is the only source's
 # the other threads, in turn
-THREAD_COLORS = tuple(map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00")))
+THREAD_COLORS = tuple(
+    map(_tint, ("#56b4e9", "#009e73", "#f0e442", "#cc79a7", "#0072b2", "#d55e00"))
+)
 SEVERAL_COLOR = "#f0f0f0"
 
 
-def figure(graph: Graph, model: Model | None = None, parameters: Mapping[str, int | str] | None = None) -> Figure:
+def figure(
+    graph: Graph, model: Model | None = None, parameters: Mapping[str, int | str] | None = None
+) -> Figure:
     """Return the picture of a checked graph; without a model neither queues nor threads.
     `parameters` go into the heading.
     """
     return below_each_other([(graph, model, parameters or {})])
 
 
-def below_each_other(graphs: Sequence[tuple[Graph, Model | None, Mapping[str, int | str]]], foot: float = 0.0) -> Figure:
+def below_each_other(
+    graphs: Sequence[tuple[Graph, Model | None, Mapping[str, int | str]]], foot: float = 0.0
+) -> Figure:
     """Return the pictures of graphs below each other, each with the arguments of `figure`, and room
     of `foot` inches below the last.
     """
-    pictures = [_Picture(graph, model, _heading(graph, model, parameters)) for graph, model, parameters in graphs]
-    width, height = max(each.width for each in pictures), foot + sum(each.height for each in pictures)
+    pictures = [
+        _Picture(graph, model, _heading(graph, model, parameters))
+        for graph, model, parameters in graphs
+    ]
+    width, height = (
+        max(each.width for each in pictures),
+        foot + sum(each.height for each in pictures),
+    )
     # Without any engine, a second format would be drawn with the engine of the style, which finds
     # no grid here
     drawn = Figure(figsize=(width, height), layout=PlaceHolderLayoutEngine(True, False))
@@ -77,7 +99,11 @@ def below_each_other(graphs: Sequence[tuple[Graph, Model | None, Mapping[str, in
         for each in pictures:
             top -= each.height
             left = (width - each.width) / 2
-            each.draw(drawn.add_axes((left / width, top / height, each.width / width, each.height / height)))
+            each.draw(
+                drawn.add_axes(
+                    (left / width, top / height, each.width / width, each.height / height)
+                )
+            )
     return drawn
 
 
@@ -114,30 +140,47 @@ def threads_of(graph: Graph, model: Model) -> dict[str, tuple[str, ...]]:
 # -- words -----------------------------------------------------------------------------------------
 
 
-def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]) -> tuple[str, str]:
+def node_text(
+    graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]
+) -> tuple[str, str]:
     """Return the two lines in a node's box: its name; its kind or cost, and its threads. The second
     may be empty.
     """
     operators = [graph.operators[name] for name in node.names]
-    threads = tuple(dict.fromkeys(thread for name in node.names for thread in executors.get(name, ())))
+    threads = tuple(
+        dict.fromkeys(thread for name in node.names for thread in executors.get(name, ()))
+    )
     if len(operators) > 1:
-        plain = all(operator.kind is not WORK or not (operator.busy_us or operator.costs) for operator in operators)
+        plain = all(
+            operator.kind is not WORK or not (operator.busy_us or operator.costs)
+            for operator in operators
+        )
         costs = [operator.cost for operator in operators if operator.kind is WORK] if plain else []
         parts = [_cost_text(costs), _threads_text(threads)]
         return node.title or f"… {len(operators):,} more …", " · ".join(filter(None, parts))
-    return _shortened(operators[0].name), " · ".join(filter(None, (_kind_text(operators[0]), _threads_text(threads))))
+    return _shortened(operators[0].name), " · ".join(
+        filter(None, (_kind_text(operators[0]), _threads_text(threads)))
+    )
 
 
 def _kind_text(operator: Operator) -> str:
     """Return the work of an operator, in a few words."""
     match operator.kind.name:
         case "work":
-            share = f", passes {100 * operator.selectivity:g} %" if operator.selectivity < 1.0 else ""
+            share = (
+                f", passes {100 * operator.selectivity:g} %" if operator.selectivity < 1.0 else ""
+            )
             if operator.busy_us:
                 return f"{operator.busy_us:,g} µs{share}"
-            return (_cost_text([flop for _, flop in operator.costs]) if operator.costs else f"{operator.cost:,} FLOP") + share
+            return (
+                _cost_text([flop for _, flop in operator.costs])
+                if operator.costs
+                else f"{operator.cost:,} FLOP"
+            ) + share
         case "split":
-            return f"1 to {operator.outputs:,}" + (f" by {operator.keys:,} keys" if operator.keys else "")
+            return f"1 to {operator.outputs:,}" + (
+                f" by {operator.keys:,} keys" if operator.keys else ""
+            )
         case "threaded_split":
             return f"1 to {operator.outputs:,}"
         case "elastic_load_balance":
@@ -213,7 +256,11 @@ def _count(number: int, what: str) -> str:
 @lru_cache(maxsize=4096)
 def text_width(text: str, points: float) -> float:
     """Return the width of a line of text, in inches."""
-    return TextPath((0, 0), text.replace("$", r"\$"), size=points).get_extents().width / 72 if text.strip() else 0.0
+    return (
+        TextPath((0, 0), text.replace("$", r"\$"), size=points).get_extents().width / 72
+        if text.strip()
+        else 0.0
+    )
 
 
 def _thread_color(number: int) -> Color:
@@ -237,7 +284,11 @@ class _Picture:
         self.sources = sum(operator.is_source for operator in graph.operators.values())
         if isinstance(model, Coroutine):
             self.sources = 0  # with a thread of their own
-        self.texts = {index: node_text(graph, node, executors) for index, node in enumerate(layout.nodes) if node.names}
+        self.texts = {
+            index: node_text(graph, node, executors)
+            for index, node in enumerate(layout.nodes)
+            if node.names
+        }
         self.outputs: dict[int, list[int]] = defaultdict(list)
         self.inputs: dict[int, list[int]] = defaultdict(list)
         for link in layout.links:
@@ -253,7 +304,9 @@ class _Picture:
         self._set_columns()
         rows = [node.y for node in self.layout.nodes]
         top = MARGIN + 0.3 + LINE * (len(heading) - 1) + 0.25
-        self.height = top + (max(rows) - min(rows) + 1) * ROW + 0.2 + LINE * len(self.legend) + MARGIN
+        self.height = (
+            top + (max(rows) - min(rows) + 1) * ROW + 0.2 + LINE * len(self.legend) + MARGIN
+        )
         texts = [text_width(heading[0], TITLE), *(text_width(line, NAME) for line in heading[1:])]
         texts += [0.75 + text_width(line, NAME) for _, line in self.legend]
         self.width = max(self.right, *texts) + 2 * MARGIN
@@ -281,19 +334,24 @@ class _Picture:
         """Compute `left[level]` and `widths[level]`: place and width of the boxes of a level."""
         nodes = self.layout.nodes
         self.widths = [
-            max((self._text_width(node) for node in level if nodes[node].names), default=0.0) + 2 * PADDING
+            max((self._text_width(node) for node in level if nodes[node].names), default=0.0)
+            + 2 * PADDING
             for level in self.layout.levels
         ]
         climb = [0.0] * len(self.widths)  # rows, by the level in which a stream arrives
         for link in self.layout.links:
             for source, target in zip(link.stops, link.stops[1:], strict=False):
-                climb[nodes[target].level] = max(climb[nodes[target].level], abs(nodes[source].y - nodes[target].y))
+                climb[nodes[target].level] = max(
+                    climb[nodes[target].level], abs(nodes[source].y - nodes[target].y)
+                )
         self.left: list[float] = []
         x = 0.0
         for level, width in enumerate(self.widths):
             queued = any(self._queued_ports(node) for node in self.layout.levels[level])
             if level:
-                x += min(GAP + GAP_OF_FAN * climb[level], MAX_GAP) + (QUEUE_WIDTH if queued else 0.0)
+                x += min(GAP + GAP_OF_FAN * climb[level], MAX_GAP) + (
+                    QUEUE_WIDTH if queued else 0.0
+                )
             self.left.append(x)
             x += width
         self.right = x
@@ -305,7 +363,10 @@ class _Picture:
 
     def _is_round(self, index: int) -> bool:
         """Return True for sources and sinks, the ends of the graph."""
-        return all(self.graph.operators[name].kind in (SOURCE, SINK) for name in self.layout.nodes[index].names)
+        return all(
+            self.graph.operators[name].kind in (SOURCE, SINK)
+            for name in self.layout.nodes[index].names
+        )
 
     def _queued_ports(self, index: int) -> list[int]:
         """Return the input ports with streams in the picture that have a queue; folded operators
@@ -315,7 +376,11 @@ class _Picture:
         if len(names) == 1:
             return [port for port in self.inputs[index] if PortId(names[0], port) in self.queues]
         operators = [self.graph.operators[name] for name in names]
-        queued = any(operator.input(port) in self.queues for operator in operators for port in range(operator.inputs))
+        queued = any(
+            operator.input(port) in self.queues
+            for operator in operators
+            for port in range(operator.inputs)
+        )
         return self.inputs[index] if queued else []
 
     def _edges(self, index: int) -> tuple[float, float]:
@@ -331,18 +396,36 @@ class _Picture:
     # -- symbols -----------------------------------------------------------------------------------
 
     def _draw_stream(self, link: Link) -> None:
-        x = self._edges(link.source)[1] + (2 * STACK if len(self.layout.nodes[link.source].names) > 1 else 0.0)
+        x = self._edges(link.source)[1] + (
+            2 * STACK if len(self.layout.nodes[link.source].names) > 1 else 0.0
+        )
         y = self._port(link.source, link.output, self.outputs[link.source])
         vertices, codes = [(x, y)], [Path.MOVETO]
-        tip = self._edges(link.target)[0] - (QUEUE_WIDTH if link.input in self._queued_ports(link.target) else 0.0)
+        tip = self._edges(link.target)[0] - (
+            QUEUE_WIDTH if link.input in self._queued_ports(link.target) else 0.0
+        )
         ends = [(*self._edges(bend), self.y[bend]) for bend in link.bends]
-        ends.append((tip - ARROW, tip - ARROW, self._port(link.target, link.input, self.inputs[link.target])))
+        ends.append(
+            (
+                tip - ARROW,
+                tip - ARROW,
+                self._port(link.target, link.input, self.inputs[link.target]),
+            )
+        )
         for left, right, there in ends:
             half = (x + left) / 2
             vertices += [(half, y), (half, there), (left, there), (right, there)]
             codes += [Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
             x, y = right, there
-        self.axes.add_patch(PathPatch(Path(vertices, codes), facecolor="none", edgecolor=style.FAINT, linewidth=0.8, zorder=1))
+        self.axes.add_patch(
+            PathPatch(
+                Path(vertices, codes),
+                facecolor="none",
+                edgecolor=style.FAINT,
+                linewidth=0.8,
+                zorder=1,
+            )
+        )
         self._draw_arrowhead(tip, y)
 
     def _draw_arrowhead(self, tip: float, y: float) -> None:
@@ -356,16 +439,30 @@ class _Picture:
         color = self._color(node)
         rounding = BOX_HEIGHT / 2 if self._is_round(index) else 0.04
         for sheet in (2, 1, 0) if len(node.names) > 1 else (0,):
-            self._draw_box(left + sheet * STACK, y - sheet * STACK, right - left, BOX_HEIGHT, color, rounding)
+            self._draw_box(
+                left + sheet * STACK, y - sheet * STACK, right - left, BOX_HEIGHT, color, rounding
+            )
         for port in self._queued_ports(index):
-            self._draw_queue(left - QUEUE_WIDTH, self._port(index, port, self.inputs[index]), len(self.inputs[index]))
+            self._draw_queue(
+                left - QUEUE_WIDTH,
+                self._port(index, port, self.inputs[index]),
+                len(self.inputs[index]),
+            )
         name, more = self.texts[index]
         middle = (left + right) / 2
         self._text(middle, y - (0.075 if more else 0.0), name, NAME, "center")
         if more:
             self._text(middle, y + 0.09, more, SMALL, "center")
 
-    def _draw_box(self, left: float, y: float, width: float, height: float, color: Color, rounding: float = 0.04) -> None:
+    def _draw_box(
+        self,
+        left: float,
+        y: float,
+        width: float,
+        height: float,
+        color: Color,
+        rounding: float = 0.04,
+    ) -> None:
         self.axes.add_patch(
             FancyBboxPatch(
                 (left, y - height / 2),
@@ -409,15 +506,22 @@ class _Picture:
     def _legend_lines(self) -> list[tuple[Callable[[float, float], None], str]]:
         """Return a function that draws each symbol around a place, and the symbol's meaning."""
         counted = any(operator.kind is WORK for operator in self.graph.operators.values())
-        computes = ": what it computes for a tuple, in floating-point operations (FLOP)" if counted else ""
+        computes = (
+            ": what it computes for a tuple, in floating-point operations (FLOP)" if counted else ""
+        )
         lines = [(self._swatch("white"), f"operator{computes}")]
         if self.model is not None:
             lines[0] = (self._swatch("white"), f"{lines[0][1]}, and the threads that execute it")
             if self.sources == 1:
                 own, calls = "t1: the thread of the source", "; it calls everything downstream"
             else:
-                own, calls = f"t1 to t{self.sources}: the threads of the sources", "; they call everything downstream"
-            colors = [_thread_color(number + 1) for number in range(min(self.sources, len(THREAD_COLORS)))]
+                own, calls = (
+                    f"t1 to t{self.sources}: the threads of the sources",
+                    "; they call everything downstream",
+                )
+            colors = [
+                _thread_color(number + 1) for number in range(min(self.sources, len(THREAD_COLORS)))
+            ]
             if self.sources > 0:
                 alone = isinstance(self.model, Manual) and not self.queues
                 lines.append((self._swatch(*colors), own + (calls if alone else "")))
@@ -428,7 +532,12 @@ class _Picture:
             lines.append((self._swatch(POOL_COLOR), f"{POOL}: {pool}"))
         if Queue.THREADED in kinds:
             each = "queue" if kinds == {Queue.THREADED} else "threaded port"
-            lines.append((self._swatch(*THREAD_COLORS), f"t{self.sources + 1} and on: a thread for each {each}"))
+            lines.append(
+                (
+                    self._swatch(*THREAD_COLORS),
+                    f"t{self.sources + 1} and on: a thread for each {each}",
+                )
+            )
         if any(len(set(self.executors.get(name, ()))) > 1 for name in self.executors):
             lines.append((self._swatch(SEVERAL_COLOR), "several threads may execute it"))
         operators = self.graph.operators.values()
@@ -439,12 +548,19 @@ class _Picture:
                     f"queue before an input port; tuples it holds: {self._holds()}",
                 )
             )
-            if any(operator.kind is SPLIT and operator.input(0) not in self.queues for operator in operators):
-                lines.append((self._blank, "a split has no queue: it runs on the thread that submits to it"))
+            if any(
+                operator.kind is SPLIT and operator.input(0) not in self.queues
+                for operator in operators
+            ):
+                lines.append(
+                    (self._blank, "a split has no queue: it runs on the thread that submits to it")
+                )
             if any(operator.kind.balances for operator in operators):
                 lines.append((self._blank, "a load balance takes the next buffer that has room"))
         if any(operator.kind is WORK and operator.outputs > 1 for operator in operators):
-            lines.append((self._blank, "an operator with several output ports sends tuples to them in turn"))
+            lines.append(
+                (self._blank, "an operator with several output ports sends tuples to them in turn")
+            )
         if any(len(node.names) > 1 for node in self.layout.nodes):
             lines.append((self._sheets, "operators that are folded together"))
         return lines
@@ -467,13 +583,26 @@ class _Picture:
 
     def _sheets(self, x: float, y: float) -> None:
         for sheet in (2, 1, 0):
-            self._draw_box(x - 0.18 + 0.03 * sheet, y + 0.03 - 0.03 * sheet, 0.3, 0.1, "white", rounding=0.01)
+            self._draw_box(
+                x - 0.18 + 0.03 * sheet, y + 0.03 - 0.03 * sheet, 0.3, 0.1, "white", rounding=0.01
+            )
 
     def _blank(self, x: float, y: float) -> None:
         """Draw no symbol."""
 
-    def _text(self, x: float, y: float, text: str, points: float, side: str, bold: bool = False) -> None:
+    def _text(
+        self, x: float, y: float, text: str, points: float, side: str, bold: bool = False
+    ) -> None:
         weight = "bold" if bold else "normal"
         self.axes.text(
-            x, y, text, size=points, ha=side, va="center", color=style.INK, weight=weight, zorder=4, parse_math=False
+            x,
+            y,
+            text,
+            size=points,
+            ha=side,
+            va="center",
+            color=style.INK,
+            weight=weight,
+            zorder=4,
+            parse_math=False,
         )

@@ -105,7 +105,12 @@ def _side_by_side(graph: Graph) -> Layout:
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, level in levels_of(graph).items():
         typed = graph.operators[name].typed
-        same = (level, name.rstrip("0123456789."), graph.operators[name].kind, typed and (typed.takes, typed.gives))
+        same = (
+            level,
+            name.rstrip("0123456789."),
+            graph.operators[name].kind,
+            typed and (typed.takes, typed.gives),
+        )
         groups.setdefault(same, []).append(name)
     layout = _layout(graph, list(groups.values()), [key[0] for key in groups])
     for node, (_, title, *_) in zip(layout.nodes, groups, strict=True):
@@ -140,7 +145,9 @@ def _fold_levels(graph: Graph, most: int) -> tuple[list[list[str]], list[int]]:
         key = root(name) if name in parent else name
         if key not in groups:
             groups[key] = []
-            levels.append(min(level, FIRST_LEVELS) if level < tail else level - tail + FIRST_LEVELS + 1)
+            levels.append(
+                min(level, FIRST_LEVELS) if level < tail else level - tail + FIRST_LEVELS + 1
+            )
         groups[key].append(name)
     return list(groups.values()), levels
 
@@ -174,7 +181,12 @@ def _layout(graph: Graph, groups: list[list[str]], level_of_group: list[int]) ->
         source, target = at[stream.source.operator], at[stream.target.operator]
         if source != target:
             folded = len(nodes[source].names) > 1, len(nodes[target].names) > 1
-            link = Link(source, 0 if folded[0] else stream.source.port, target, 0 if folded[1] else stream.target.port)
+            link = Link(
+                source,
+                0 if folded[0] else stream.source.port,
+                target,
+                0 if folded[1] else stream.target.port,
+            )
             links.setdefault((source, target) if any(folded) else link[:4], link)
     return Layout(nodes, list(links.values()), levels)
 
@@ -212,11 +224,16 @@ def _order(layout: Layout) -> None:
     order stay in place.
     """
     before, behind = _neighbours(layout)
-    place = {node: (row + 0.5) / len(level) for level in layout.levels for row, node in enumerate(level)}
+    place = {
+        node: (row + 0.5) / len(level) for level in layout.levels for row, node in enumerate(level)
+    }
     for _ in range(SWEEPS):
         for neighbours, levels in ((before, layout.levels), (behind, reversed(layout.levels))):
             for level in levels:
-                wish = {node: _mean((place[other] for other in neighbours[node]), place[node]) for node in level}
+                wish = {
+                    node: _mean((place[other] for other in neighbours[node]), place[node])
+                    for node in level
+                }
                 level.sort(key=wish.__getitem__)
                 place.update((node, (row + 0.5) / len(level)) for row, node in enumerate(level))
 
@@ -234,7 +251,9 @@ def _place(layout: Layout) -> None:
     rightwards = ((number, before) for number in range(widest + 1, len(layout.levels)))
     for number, neighbours in (*leftwards, *rightwards):
         level = layout.levels[number]
-        wishes = [_mean((layout.nodes[other].y for other in neighbours[node]), 0.0) for node in level]
+        wishes = [
+            _mean((layout.nodes[other].y for other in neighbours[node]), 0.0) for node in level
+        ]
         for node, y in zip(level, spaced(wishes), strict=True):
             layout.nodes[node].y = y
 

@@ -11,7 +11,9 @@ from harness.plots import settled
 from harness.plots.style import ModelStyle
 
 
-def draw(ax: Axes, x: pd.Series, rows: pd.DataFrame, look: ModelStyle, label: str, size: float = 4.5) -> None:
+def draw(
+    ax: Axes, x: pd.Series, rows: pd.DataFrame, look: ModelStyle, label: str, size: float = 4.5
+) -> None:
     """Draw the rows of one line at the places `x`: mean, lo, hi of the throughput table. `size` of
     markers, in points.
     """
@@ -20,8 +22,26 @@ def draw(ax: Axes, x: pd.Series, rows: pd.DataFrame, look: ModelStyle, label: st
     y = good["mean"].astype(float)
     # NaN: no interval, no bar
     lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]
-    ax.errorbar(at, y, yerr=lengths, color=look.color, ls=look.line, lw=1.2, elinewidth=0.8, capsize=2, label=label)
+    ax.errorbar(
+        at,
+        y,
+        yerr=lengths,
+        color=look.color,
+        ls=look.line,
+        lw=1.2,
+        elinewidth=0.8,
+        capsize=2,
+        label=label,
+    )
     for place, (_, row) in zip(at, good.iterrows(), strict=True):
         ax.plot(place, row["mean"], ls="", ms=size, zorder=4, **settled.filled(row, look))
     if not there.all():
-        ax.plot(x[~there], [0] * int((~there).sum()), ls="", marker="x", color=look.color, clip_on=False, zorder=5)
+        ax.plot(
+            x[~there],
+            [0] * int((~there).sum()),
+            ls="",
+            marker="x",
+            color=look.color,
+            clip_on=False,
+            zorder=5,
+        )

@@ -50,7 +50,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         ax.set_xlim(left=0.0)
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel(f"throughput over the highest mean of the other arms; dotted: {TARGET:.0%}")
-        style.title_with_legend(drawing, TITLE, [*_legend(table), *settled.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, TITLE, [*_legend(table), *settled.legend(table), *places.legend(table)]
+        )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -64,9 +66,16 @@ def _cells(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     for called, there in places.by_place(table):
         cells = [rows for _, rows in there.groupby("cell")]
         cells.sort(
-            key=lambda rows: (order.get(rows["topology"].iloc[0], 99), cost_key(rows["cost"].iloc[0]), rows["payload"].iloc[0])
+            key=lambda rows: (
+                order.get(rows["topology"].iloc[0], 99),
+                cost_key(rows["cost"].iloc[0]),
+                rows["payload"].iloc[0],
+            )
         )
-        named += [(", ".join([_name(rows.iloc[0]), *([called] if called else [])]), rows) for rows in cells]
+        named += [
+            (", ".join([_name(rows.iloc[0]), *([called] if called else [])]), rows)
+            for rows in cells
+        ]
     return named
 
 
@@ -85,7 +94,9 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
     for _, row in found.iterrows():
         look = _look(row)
         ratio = row["mean"] / best
-        spread = None if pd.isna(row["lo"]) else [[ratio - row["lo"] / best], [row["hi"] / best - ratio]]
+        spread = (
+            None if pd.isna(row["lo"]) else [[ratio - row["lo"] / best], [row["hi"] / best - ratio]]
+        )
         above = 3 if row["model"] == "multilevel" else 2
         ax.errorbar(
             ratio,
@@ -97,7 +108,11 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
             zorder=above,
         )
         if row["model"] == "multilevel":
-            queues = "" if pd.isna(row["queued"]) else f"{row['queued']:.0f} queue{'' if round(row['queued']) == 1 else 's'}"
+            queues = (
+                ""
+                if pd.isna(row["queued"])
+                else f"{row['queued']:.0f} queue{'' if round(row['queued']) == 1 else 's'}"
+            )
             where = f", {queues}, {row['level']:.0f} thr." if queues else ""
             unsettled = "" if settled.all_settled(row) else f", {settled.words(row)}"
             ax.annotate(
@@ -116,17 +131,24 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
 def _look(row: pd.Series) -> style.ModelStyle:
     if "-queued-" in row["arm"]:
         return BY_HAND
-    return style.of_model("elastic" if row["elastic"] and row["model"] == "dynamic" else row["model"])
+    return style.of_model(
+        "elastic" if row["elastic"] and row["model"] == "dynamic" else row["model"]
+    )
 
 
 BY_HAND = style.ModelStyle(style.INK, "|", "-")
 
 
 def _legend(table: pd.DataFrame) -> list[Line2D]:
-    looks = {("placed by hand" if "-queued-" in row["arm"] else _model(row)): _look(row) for _, row in table.iterrows()}
+    looks = {
+        ("placed by hand" if "-queued-" in row["arm"] else _model(row)): _look(row)
+        for _, row in table.iterrows()
+    }
     return [
         Line2D([], [], color=look.color, marker=look.marker, linestyle="none", label=name)
-        for name, look in sorted(looks.items(), key=lambda each: [*style.MODELS, "placed by hand"].index(each[0]))
+        for name, look in sorted(
+            looks.items(), key=lambda each: [*style.MODELS, "placed by hand"].index(each[0])
+        )
     ]
 
 

@@ -51,7 +51,9 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
     highest = cell[["mean", "hi"]].max().max()
     ax.set_ylim(0, 1.15 * highest if highest > 0 else 1)
     _tell_levels(ax, [row for _, row in by_hand.sort_values("share").iterrows()] + found)
-    failed = [f"{row['arm']}: {without_mean(row)}" for _, row in cell[cell["mean"].isna()].iterrows()]
+    failed = [
+        f"{row['arm']}: {without_mean(row)}" for _, row in cell[cell["mean"].isna()].iterrows()
+    ]
     if failed:
         ax.text(0.03, 0.03, "\n".join(failed), transform=ax.transAxes, fontsize=7, va="bottom")
 
@@ -59,12 +61,17 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Return the figure from the rows of its experiment."""
     table = tables["throughput"]
-    lines = [[(name, cell) for _, cell in of.groupby(["payload", "cell"])] for name, of in places.by_place(table)]
+    lines = [
+        [(name, cell) for _, cell in of.groupby(["payload", "cell"])]
+        for name, of in places.by_place(table)
+    ]
     lines = places.side_by_side(lines)
     columns = max(map(len, lines))
     width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2))
+        drawing = style.plt.figure(
+            figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2)
+        )
         grid = drawing.add_gridspec(len(lines), columns)
         for number, line in enumerate(lines):
             for column, (name, cell) in enumerate(line):
@@ -75,7 +82,11 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
                 ax.set_xlabel("ports with a queue [%]")
                 if column == 0:
                     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
-        style.title_with_legend(drawing, TITLE, [*queue_arms.legend(table), *settled.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing,
+            TITLE,
+            [*queue_arms.legend(table), *settled.legend(table), *places.legend(table)],
+        )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -83,7 +94,10 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 def _line(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw one line over the shares."""
     look = queue_arms.look(rows.iloc[0])
-    spread = [(rows["mean"] - rows["lo"]).to_numpy(float), (rows["hi"] - rows["mean"]).to_numpy(float)]
+    spread = [
+        (rows["mean"] - rows["lo"]).to_numpy(float),
+        (rows["hi"] - rows["mean"]).to_numpy(float),
+    ]
     ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, zorder=3)
     for _, row in rows.iterrows():
         ax.plot(row["share"], row["mean"], ls="", ms=4.5, zorder=4, **settled.filled(row, look))
@@ -98,7 +112,9 @@ def _found(ax: Axes, row: pd.Series) -> None:
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
     if pd.isna(row["share"]):
         return
-    ax.plot(row["share"], row["mean"], ls="", ms=8, zorder=5, clip_on=False, **settled.filled(row, look))
+    ax.plot(
+        row["share"], row["mean"], ls="", ms=8, zorder=5, clip_on=False, **settled.filled(row, look)
+    )
 
 
 def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
@@ -114,21 +130,38 @@ def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
         text = f"{row['level']:.3g}"
         width = DIGIT * len(text)
         right, above = (MARKER + width) / 2 + 1, (MARKER + LINE) / 2 + 1
-        sides = [(0, above), (0, -above), *((across, up) for up in (0, above, -above) for across in (right, -right))]
-        free = [side for side in sides if not any(_overlap((x + side[0], y + side[1], width, LINE), other) for other in taken)]
+        sides = [
+            (0, above),
+            (0, -above),
+            *((across, up) for up in (0, above, -above) for across in (right, -right)),
+        ]
+        free = [
+            side
+            for side in sides
+            if not any(_overlap((x + side[0], y + side[1], width, LINE), other) for other in taken)
+        ]
         across, up = (free or sides)[0]
         taken.append((x + across, y + up, width, LINE))
         look = {"color": queue_arms.look(row).color} if row["model"] == MULTILEVEL else {}
         at = (row["share"], row["mean"])
-        where = {"xytext": (across, up), "textcoords": "offset points", "ha": "center", "va": "center"}
+        where = {
+            "xytext": (across, up),
+            "textcoords": "offset points",
+            "ha": "center",
+            "va": "center",
+        }
         ax.annotate(text, at, **where, fontsize=6.5, path_effects=settled.HALO, zorder=7, **look)
 
 
 def _in_points(ax: Axes, row: pd.Series) -> tuple[float, float]:
     """Return the approximate place of a point in its panel [points of 1/72 inch]."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    return AXES_POINTS[0] * (row["share"] - left) / (right - left), AXES_POINTS[1] * (row["mean"] - bottom) / (top - bottom)
+    return AXES_POINTS[0] * (row["share"] - left) / (right - left), AXES_POINTS[1] * (
+        row["mean"] - bottom
+    ) / (top - bottom)
 
 
 def _overlap(one: Box, other: Box) -> bool:
-    return all(abs(one[axis] - other[axis]) < (one[axis + 2] + other[axis + 2]) / 2 for axis in (0, 1))
+    return all(
+        abs(one[axis] - other[axis]) < (one[axis + 2] + other[axis + 2]) / 2 for axis in (0, 1)
+    )

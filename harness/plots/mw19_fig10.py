@@ -19,7 +19,10 @@ from harness.plots import gain_panels
 
 TABLES = ("throughput", "speedup")
 KIND = gain_panels.Kind(
-    "Data parallelism: dynamic elastic and multilevel over manual (M19 Figure 10)", "payload", "width", "cost"
+    "Data parallelism: dynamic elastic and multilevel over manual (M19 Figure 10)",
+    "payload",
+    "width",
+    "cost",
 )
 
 

@@ -18,7 +18,9 @@ from matplotlib.figure import Figure
 from harness.plots import gain_panels
 
 TABLES = ("throughput", "speedup")
-KIND = gain_panels.Kind("Mixes: dynamic elastic and multilevel over manual (M19 Figure 11)", "payload", "depth", "cost")
+KIND = gain_panels.Kind(
+    "Mixes: dynamic elastic and multilevel over manual (M19 Figure 11)", "payload", "depth", "cost"
+)
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:

@@ -19,7 +19,10 @@ from harness.plots import gain_panels
 
 TABLES = ("throughput", "speedup")
 KIND = gain_panels.Kind(
-    "Bushy graph: dynamic elastic and multilevel over manual (M19 Figure 12)", "cost", "payload", "topology"
+    "Bushy graph: dynamic elastic and multilevel over manual (M19 Figure 12)",
+    "cost",
+    "payload",
+    "topology",
 )
 
 

@@ -23,7 +23,10 @@ from harness.plots.thread_panels import shape_name
 TABLES = ("throughput", "timeline")
 
 KIND = adaptation_panels.Kind(
-    "Adaptation to a change of load in mid-run (M19 Figure 13)", shape_name, heavy_phases, "more heavy operators"
+    "Adaptation to a change of load in mid-run (M19 Figure 13)",
+    shape_name,
+    heavy_phases,
+    "more heavy operators",
 )
 
 

@@ -22,4 +22,6 @@ TABLES = application_panels.TABLES
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Return the figure from the rows of its experiment."""
-    return application_panels.figure(tables, "Applications by hand and elastic, and the threads used (M19 Figure 15)")
+    return application_panels.figure(
+        tables, "Applications by hand and elastic, and the threads used (M19 Figure 15)"
+    )

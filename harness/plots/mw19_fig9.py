@@ -18,7 +18,12 @@ from matplotlib.figure import Figure
 from harness.plots import gain_panels
 
 TABLES = ("throughput", "speedup")
-KIND = gain_panels.Kind("Pipelines: dynamic elastic and multilevel over manual (M19 Figure 9)", "payload", "operators", "cost")
+KIND = gain_panels.Kind(
+    "Pipelines: dynamic elastic and multilevel over manual (M19 Figure 9)",
+    "payload",
+    "operators",
+    "cost",
+)
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:

@@ -36,7 +36,9 @@ NS = 1e-9
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Return the figure from the rows of its experiment."""
-    table = tables["throughput"].merge(tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left")
+    table = tables["throughput"].merge(
+        tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left"
+    )
     columns = list(places.rows_by_topology(table))
     with style.applied():
         drawing = style.plt.figure(figsize=(max(8.0, COLUMN_INCHES * len(columns)), 7.2))
@@ -61,9 +63,21 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
     for name, look, line, shift in _lines(rows):
         line = line[line["mean"].notna()]
         x = [costs.index(cost) + shift for cost in line["cost"]]
-        ax.plot(x, line["mean"], color=look.color, linestyle=look.line, linewidth=_width(line), label=name, zorder=2)
+        ax.plot(
+            x,
+            line["mean"],
+            color=look.color,
+            linestyle=look.line,
+            linewidth=_width(line),
+            label=name,
+            zorder=2,
+        )
         for place, (_, row) in zip(x, line.iterrows(), strict=True):
-            spread = None if pd.isna(row["lo"]) else [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+            spread = (
+                None
+                if pd.isna(row["lo"])
+                else [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+            )
             ax.errorbar(
                 place,
                 row["mean"],
@@ -81,11 +95,25 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
         here = rows[rows["cost"] == cost]
         said = verdict(here)
         if said:
-            ax.annotate(said, (place, 1.0), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7)
+            ax.annotate(
+                said,
+                (place, 1.0),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                va="top",
+                fontsize=7,
+            )
         lost = here[here["mean"].isna()]["arm"]
         if len(lost):
             text = "failed:\n" + "\n".join(lost)
-            ax.annotate(text, (place, 0.01), xycoords=("data", "axes fraction"), ha="center", fontsize=6.5, color=style.FAINT)
+            ax.annotate(
+                text,
+                (place, 0.01),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                fontsize=6.5,
+                color=style.FAINT,
+            )
     ax.set_ylim(top=ax.get_ylim()[1] * 4)  # room for the verdicts
     _cost_axis(ax, costs)
 
@@ -97,7 +125,13 @@ def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
         line = line[line["p50"].notna()]
         x = [costs.index(cost) + shift for cost in line["cost"]]
         ax.plot(
-            x, line["p50"] * NS, color=look.color, linestyle=look.line, linewidth=_width(line), marker=look.marker, markersize=5
+            x,
+            line["p50"] * NS,
+            color=look.color,
+            linestyle=look.line,
+            linewidth=_width(line),
+            marker=look.marker,
+            markersize=5,
         )
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(EngFormatter(unit="s", sep=" "))
@@ -130,7 +164,10 @@ def _lines(rows: pd.DataFrame):
 def _arms(rows: pd.DataFrame) -> list[tuple[str, str]]:
     named = rows.drop_duplicates("arm")
     order = [*style.MODELS, *style.PEERS]
-    ranked = {arm: (order.index(model) if model in order else len(order), arm) for arm, model in _pairs(named)}
+    ranked = {
+        arm: (order.index(model) if model in order else len(order), arm)
+        for arm, model in _pairs(named)
+    }
     return sorted(_pairs(named), key=lambda each: ranked[each[0]])
 
 
@@ -148,7 +185,10 @@ def _costs(rows: pd.DataFrame) -> list[str]:
 
 def _cost_axis(ax: Axes, costs: list[str]) -> None:
     ax.set_xlim(-0.5, len(costs) - 0.5)
-    ax.set_xticks(range(len(costs)), [style.whole(int(cost)) if str(cost).isdigit() else str(cost) for cost in costs])
+    ax.set_xticks(
+        range(len(costs)),
+        [style.whole(int(cost)) if str(cost).isdigit() else str(cost) for cost in costs],
+    )
 
 
 def _legend(table: pd.DataFrame) -> list[Line2D]:

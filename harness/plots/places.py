@@ -68,7 +68,11 @@ def name(row: pd.Series) -> str:
     """
     if not row["simulated"]:
         return f"{row['machine']} (measured)"
-    other = "" if row["software"] in (None, DEFAULT_SOFTWARE) or pd.isna(row["software"]) else f", costs of {row['software']}"
+    other = (
+        ""
+        if row["software"] in (None, DEFAULT_SOFTWARE) or pd.isna(row["software"])
+        else f", costs of {row['software']}"
+    )
     return f"{for_people(row['machine'])} (simulated{other})"
 
 
@@ -102,4 +106,11 @@ def legend(table: pd.DataFrame) -> list[Artist]:
 def _rank(row: pd.Series) -> tuple:
     machine, cpus = split_cpus(str(row["machine"]))
     place = MACHINES.index(machine) if machine in MACHINES else len(MACHINES)
-    return not row["simulated"], place, machine != LOCAL, machine, cpus or math.inf, str(row["software"])
+    return (
+        not row["simulated"],
+        place,
+        machine != LOCAL,
+        machine,
+        cpus or math.inf,
+        str(row["software"]),
+    )

@@ -19,11 +19,19 @@ from matplotlib.figure import Figure
 from harness.plots import switch_table, thread_panels
 
 TABLES = ("throughput",)
-TITLE = "Throughput against scheduler threads: pure pipeline and pure data parallelism (P17 Figure 9)"
+TITLE = (
+    "Throughput against scheduler threads: pure pipeline and pure data parallelism (P17 Figure 9)"
+)
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Return the figure from the rows of its experiment."""
     switches = switch_table.lines(tables["throughput"], "pipeline")
-    below = thread_panels.Below(lambda ax: switch_table.draw(ax, switches), switch_table.height(switches)) if switches else None
+    below = (
+        thread_panels.Below(
+            lambda ax: switch_table.draw(ax, switches), switch_table.height(switches)
+        )
+        if switches
+        else None
+    )
     return thread_panels.figure(tables["throughput"], TITLE, below=below)

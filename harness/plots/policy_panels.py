@@ -43,7 +43,12 @@ class Across:
 THREADS = Across("threads", "threads")
 
 
-def figure(tables: Mapping[str, pd.DataFrame], title: str, across: Across, rate: str = "throughput at the sinks") -> Figure:
+def figure(
+    tables: Mapping[str, pd.DataFrame],
+    title: str,
+    across: Across,
+    rate: str = "throughput at the sinks",
+) -> Figure:
     """Return the figure from the rows of its experiment; `rate`: meaning of the means in the
     throughput table.
     """
@@ -67,7 +72,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, across: Across, rate:
                 if column == 0:
                     above.set_ylabel(f"{rate}\n[tuples/s]")
                     below.set_ylabel("median latency")
-        style.title_with_legend(drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
+        )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -77,7 +84,10 @@ def panels(table: pd.DataFrame) -> list[Sequence[tuple[str, pd.DataFrame]]]:
     by side if each has one topology.
     """
     rows = [
-        [(called, here[here["topology"] == topology]) for topology in style.in_order(here["topology"], style.TOPOLOGIES)]
+        [
+            (called, here[here["topology"] == topology])
+            for topology in style.in_order(here["topology"], style.TOPOLOGIES)
+        ]
         for called, here in places.by_place(table)
     ]
     return places.side_by_side(rows, MOST_COLUMNS)
@@ -85,7 +95,9 @@ def panels(table: pd.DataFrame) -> list[Sequence[tuple[str, pd.DataFrame]]]:
 
 def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the throughput rows with the median latency of each, p50 [ns]."""
-    return tables["throughput"].merge(tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left")
+    return tables["throughput"].merge(
+        tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left"
+    )
 
 
 def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
@@ -106,7 +118,16 @@ def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
     for policy, look, line, shift in lines(rows, across):
         line = line[line["p50"].notna()]
         x = line[across.column].astype(float) + shift
-        ax.plot(x, line["p50"] * NS, color=look.color, ls=look.line, lw=1.2, marker=look.marker, ms=4.5, label=policy)
+        ax.plot(
+            x,
+            line["p50"] * NS,
+            color=look.color,
+            ls=look.line,
+            lw=1.2,
+            marker=look.marker,
+            ms=4.5,
+            label=policy,
+        )
     log_seconds(ax)
     _ticks(ax, rows, across)
 
@@ -149,7 +170,12 @@ def called_topology(rows: pd.DataFrame, across: Across) -> str:
     4 threads`.
     """
     said = [str(rows["topology"].iloc[0])]
-    sizes = {"width": "width {}", "operators": "{} operators", "depth": "depth {}", "threads": "{} threads"}
+    sizes = {
+        "width": "width {}",
+        "operators": "{} operators",
+        "depth": "depth {}",
+        "threads": "{} threads",
+    }
     for column, words in sizes.items():
         values = rows[column].dropna().unique()
         if column != across.column and len(values) == 1:

@@ -45,27 +45,37 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         )
     unreached = table[(table["variants"] > 0) & (table["variants_reached"] == 0)]
     if interval is not None and len(unreached):
-        parts.append(f"Not varied: {len(unreached)} of {int((table['variants'] > 0).sum())} arms, which no such value reaches.")
+        parts.append(
+            f"Not varied: {len(unreached)} of {int((table['variants'] > 0).sum())} arms, which no such value reaches."
+        )
     if interval is not None and (wrong := int(table["variants_failed"].sum())):
         parts.append(f"No fill where one of those runs failed ({wrong} in all).")
     if interval is not None:
         lost = {"failed": "failed", "no_rate": "too short to have a rate"}
-        told = [f"{int(table[kind].sum())} {words}" for kind, words in lost.items() if table[kind].sum()]
+        told = [
+            f"{int(table[kind].sum())} {words}" for kind, words in lost.items() if table[kind].sum()
+        ]
         parts += [f"Runs not in the means: {', '.join(told)}."] if told else []
         if unsettled := int(table["unsettled"].sum()):
             parts.append(f"{unsettled} of {int(table['n'].sum())} runs in the means never settled.")
     measured = table[~simulated]
     if disturbed := int(measured["unfit"].sum()):
-        parts.append(f"{disturbed} of {int(measured['n'].sum())} measured runs were disturbed, as their records say.")
+        parts.append(
+            f"{disturbed} of {int(measured['n'].sum())} measured runs were disturbed, as their records say."
+        )
     if (hosts := measured["hosts"].max()) > 1:
         parts.append(f"Means are over runs of up to {int(hosts)} hosts.")
     if interval is not None and table["mean_of"].isin(["hops executed", "both"]).any():
         parts.append(
             "Simulated arms with a run that never settled: hops executed over those of a tuple, not tuples at the sinks."
         )
-    queues = sorted({int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0})
+    queues = sorted(
+        {int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0}
+    )
     if queues:
-        parts.append(f"Queues of {' or '.join(style.whole(capacity) for capacity in queues)} tuples.")
+        parts.append(
+            f"Queues of {' or '.join(style.whole(capacity) for capacity in queues)} tuples."
+        )
     commits = sorted({_short(commit) for commit in table["commit"].dropna()})
     parts.append(f"Commit {', '.join(commits)}." if commits else "Commit unknown.")
     return " ".join(parts)
@@ -78,13 +88,22 @@ def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
     foot(figure, sentence(table, interval))
     if table["simulated"].astype(bool).all():
         box = {"fc": style.SIMULATED_LABEL, "ec": style.INK}
-        figure.text(0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox=box)
+        figure.text(
+            0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox=box
+        )
 
 
 def foot(figure: Figure, text: str) -> None:
     """Write a text at the foot of the figure, wrapped to its width."""
     columns = int(figure.get_figwidth() * 17)  # characters at this size, by trial
-    figure.supxlabel(textwrap.fill(text, columns), x=0.01, ha="left", fontsize=7.5, color=style.FAINT, linespacing=1.4)
+    figure.supxlabel(
+        textwrap.fill(text, columns),
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        color=style.FAINT,
+        linespacing=1.4,
+    )
 
 
 def _processes(simulated: pd.Series) -> str:
@@ -93,13 +112,21 @@ def _processes(simulated: pd.Series) -> str:
     """
     if simulated.all():
         return ""
-    return ", the measured ones each in a fresh process" if simulated.any() else ", each in a fresh process"
+    return (
+        ", the measured ones each in a fresh process"
+        if simulated.any()
+        else ", each in a fresh process"
+    )
 
 
 def _where(table: pd.DataFrame) -> str:
     models = sorted({str(model) for model in table["cpu_model"].dropna()}) or ["an unknown CPU"]
     allowed = sorted({int(count) for count in table["cpus_allowed"].dropna()})
-    cpus = f", {' or '.join(map(str, allowed))} CPU{'s' if allowed != [1] else ''} allowed" if allowed else ""
+    cpus = (
+        f", {' or '.join(map(str, allowed))} CPU{'s' if allowed != [1] else ''} allowed"
+        if allowed
+        else ""
+    )
     return " and ".join(models) + cpus
 
 

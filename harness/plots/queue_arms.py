@@ -20,7 +20,10 @@ LAWS = {
 }
 """Styles of one model under several laws: shades of its colour, with markers of their own."""
 
-THREAD_LAWS = {"millrace": style.of_model(ELASTIC), "streams": ModelStyle("#7d3a5f", "d", (0, (4, 1.5)))}
+THREAD_LAWS = {
+    "millrace": style.of_model(ELASTIC),
+    "streams": ModelStyle("#7d3a5f", "d", (0, (4, 1.5))),
+}
 """Styles of the dynamic model by the law that chooses its threads."""
 
 OURS = "millrace"  # the law that needs no name in a legend
@@ -45,7 +48,11 @@ def called(row: pd.Series) -> str:
         return MULTILEVEL + (f" ({', '.join(told)})" if told else "")
     if row["elastic"]:
         return f"{row['model']} elastic" + ("" if row["law"] == OURS else f" ({row['law']})")
-    return row["model"] if pd.isna(row["threads"]) else f"{row['model']}, {style.whole(row['threads'])} threads"
+    return (
+        row["model"]
+        if pd.isna(row["threads"])
+        else f"{row['model']}, {style.whole(row['threads'])} threads"
+    )
 
 
 def order(row: pd.Series) -> tuple:
@@ -68,7 +75,9 @@ def thread_elasticity(cell: pd.DataFrame) -> pd.Series | None:
     """Return the arm that M19 compares with: queues everywhere and threads chosen by IBM's law, or
     else by ours. None if the cell has neither.
     """
-    rows = cell[(cell["model"] == "dynamic") & cell["elastic"].astype(bool)].set_index("law", drop=False)
+    rows = cell[(cell["model"] == "dynamic") & cell["elastic"].astype(bool)].set_index(
+        "law", drop=False
+    )
     return next((rows.loc[law] for law in ("streams", OURS) if law in rows.index), None)
 
 
@@ -84,4 +93,7 @@ def legend(table: pd.DataFrame) -> list[Artist]:
     found: dict[str, ModelStyle] = {}
     for row in in_order(table):
         found.setdefault(called(row), look(row))
-    return [Line2D([], [], color=each.color, ls=each.line, marker=each.marker, label=name) for name, each in found.items()]
+    return [
+        Line2D([], [], color=each.color, ls=each.line, marker=each.marker, label=name)
+        for name, each in found.items()
+    ]

@@ -74,7 +74,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str, shown_us: int) -> Fig
             for ax in (rate, ends):
                 ax.set_xlabel("time a tuple keeps an operator busy [µs]")
                 places.tint(ax, here)
-        style.title_with_legend(drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
+        )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -93,7 +95,9 @@ def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
     """Draw throughput over cost; an arm without a mean is a cross on the axis."""
     for name, line, aside in _dodged(lines):
         means.draw(ax, line["busy"].astype(float) + aside, line, LOOKS[name], name, MARKER)
-    highest = max((line["mean"].max() for line in lines.values() if line["mean"].notna().any()), default=0.0)
+    highest = max(
+        (line["mean"].max() for line in lines.values() if line["mean"].notna().any()), default=0.0
+    )
     ax.set_ylim(0, 1.15 * highest or 1)
     ax.yaxis.set_major_formatter(style.rates())
     _ticks(ax, lines)
@@ -104,7 +108,14 @@ def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
     for name, line, aside in _dodged(lines):
         look, line = LOOKS[name], line[line["level"].notna()]
         x = line["busy"].astype(float) + aside
-        ax.plot(x, line["level"].astype(float), color=look.color, marker=look.marker, ms=MARKER, label=f"{name}, threads")
+        ax.plot(
+            x,
+            line["level"].astype(float),
+            color=look.color,
+            marker=look.marker,
+            ms=MARKER,
+            label=f"{name}, threads",
+        )
         told = {"ls": DASHES, "marker": REPLICAS, "label": name}
         ax.plot(x, line["replicas"].astype(float), color=look.color, ms=MARKER, **told)
     _whole_from_zero(ax)
@@ -114,7 +125,11 @@ def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
 def one_run(rows: pd.DataFrame, law: str) -> pd.DataFrame:
     """Return the periods of the first run under a law that did not fail."""
     rows = rows[(rows["law"] == law) & ~rows["failed"].astype(bool)]
-    return rows[rows["run_id"] == rows.sort_values("repeat")["run_id"].iloc[0]].sort_values("time_s") if len(rows) else rows
+    return (
+        rows[rows["run_id"] == rows.sort_values("repeat")["run_id"].iloc[0]].sort_values("time_s")
+        if len(rows)
+        else rows
+    )
 
 
 def draw_over_time(ax: Axes, run: pd.DataFrame) -> None:
@@ -122,17 +137,36 @@ def draw_over_time(ax: Axes, run: pd.DataFrame) -> None:
     one run.
     """
     if run.empty:
-        ax.text(0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=style.FAINT)
+        ax.text(
+            0.5,
+            0.5,
+            "no samples",
+            transform=ax.transAxes,
+            ha="center",
+            va="center",
+            color=style.FAINT,
+        )
         return
     ends = run["time_s"].astype(float)
     stands = [ends.iloc[0] - float(run["elapsed_s"].iloc[0]), *ends]
     levels = run["threads_requested"].astype(int).tolist()
-    ax.plot(stands, [levels[0], *levels], drawstyle="steps-pre", color=style.INK, lw=1.6, label="threads")
+    ax.plot(
+        stands,
+        [levels[0], *levels],
+        drawstyle="steps-pre",
+        color=style.INK,
+        lw=1.6,
+        label="threads",
+    )
     counts = [json.loads(told) if isinstance(told, str) else {} for told in run["replicas"]]
     names = sorted({name for count in counts for name in count})
     for number, name in enumerate(names):
         had = [count.get(name, 1) for count in counts]
-        look = {"color": OPERATORS[number % len(OPERATORS)], "ls": DASHES if number % 2 else "-", "lw": 1.3}
+        look = {
+            "color": OPERATORS[number % len(OPERATORS)],
+            "ls": DASHES if number % 2 else "-",
+            "lw": 1.3,
+        }
         ax.plot(stands, [had[0], *had], drawstyle="steps-pre", label=f"replicas of {name}", **look)
     if names:
         ax.legend(fontsize=7, loc="lower right")
@@ -163,12 +197,24 @@ def legend(table: pd.DataFrame) -> list[Line2D]:
     return [
         *handles,
         Line2D([], [], color=style.INK, label="threads"),
-        Line2D([], [], color=style.INK, ls=DASHES, marker=REPLICAS, ms=MARKER, label="replicas an operator"),
+        Line2D(
+            [],
+            [],
+            color=style.INK,
+            ls=DASHES,
+            marker=REPLICAS,
+            ms=MARKER,
+            label="replicas an operator",
+        ),
     ]
 
 
 def _dodged(lines: Mapping[str, pd.DataFrame]):
-    values = pd.concat([line["busy"] for line in lines.values()]).astype(float) if lines else pd.Series([0.0])
+    values = (
+        pd.concat([line["busy"] for line in lines.values()]).astype(float)
+        if lines
+        else pd.Series([0.0])
+    )
     step = DODGE * (values.max() - values.min() or 1.0)
     for place, (name, line) in enumerate(lines.items()):
         yield name, line, step * (place - (len(lines) - 1) / 2)

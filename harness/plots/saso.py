@@ -64,8 +64,22 @@ class Metric:
 
 
 METRICS = (
-    Metric("accuracy", "accuracy, held out", "settled throughput / best", more_is_better=True, is_share=True, held_out=True),
-    Metric("accuracy", "accuracy, chosen on", "settled throughput / best", more_is_better=True, is_share=True, held_out=False),
+    Metric(
+        "accuracy",
+        "accuracy, held out",
+        "settled throughput / best",
+        more_is_better=True,
+        is_share=True,
+        held_out=True,
+    ),
+    Metric(
+        "accuracy",
+        "accuracy, chosen on",
+        "settled throughput / best",
+        more_is_better=True,
+        is_share=True,
+        held_out=False,
+    ),
     Metric("settling", "settling", "periods until settled"),
     Metric("overshoot", "overshoot", "most threads / best level", best=1.0),
     Metric("changes", "stability", "changes in 50 settled periods"),
@@ -86,7 +100,12 @@ def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None
             _strip(ax, row, known, _color(law))
         if values.isna().any():
             share = f"{values.isna().mean():.1%}".replace("%", " %")
-            ax.annotate(f"none in {share}", (1, row), xycoords=("axes fraction", "data"), **_words("right", below=True))
+            ax.annotate(
+                f"none in {share}",
+                (1, row),
+                xycoords=("axes fraction", "data"),
+                **_words("right", below=True),
+            )
     ax.set_ylim(len(laws) - 0.5, -0.6)
     ax.set_yticks(range(len(laws)), laws)
     ax.tick_params(axis="y", length=0)
@@ -120,10 +139,14 @@ def panels(table: pd.DataFrame, metrics: Sequence[Metric], title: str, foot: str
     """Return a panel for each metric, laws by their mean regret."""
     laws = list(table.groupby("law")["regret"].mean().sort_values(kind="stable").index)
     with style.applied():
-        drawing = style.plt.figure(figsize=(PANEL_WIDTH * len(metrics) + 1.0, ROW_HEIGHT * len(laws) + 2.2))
+        drawing = style.plt.figure(
+            figsize=(PANEL_WIDTH * len(metrics) + 1.0, ROW_HEIGHT * len(laws) + 2.2)
+        )
         axes = drawing.subplots(1, len(metrics), sharey=True)
         for ax, metric in zip(axes, metrics, strict=True):
-            chosen = table if metric.held_out is None else table[table["held_out"] == metric.held_out]
+            chosen = (
+                table if metric.held_out is None else table[table["held_out"] == metric.held_out]
+            )
             draw(ax, chosen, metric, laws)
         for label, law in zip(axes[0].get_yticklabels(), laws, strict=True):
             label.set(weight="bold" if law == OURS else "normal", color=_color(law))
@@ -135,13 +158,21 @@ def panels(table: pd.DataFrame, metrics: Sequence[Metric], title: str, foot: str
 def _strip(ax: Axes, row: int, values: pd.Series, color: str) -> None:
     low, first, median, third, high = values.quantile(QUANTILES)
     ax.plot([low, high], [row, row], color=color, lw=1.2, solid_capstyle="butt", zorder=2)
-    ax.plot([first, third], [row, row], color=color, lw=6, alpha=0.45, solid_capstyle="butt", zorder=3)
+    ax.plot(
+        [first, third], [row, row], color=color, lw=6, alpha=0.45, solid_capstyle="butt", zorder=3
+    )
     ax.plot([median], [row], ls="", marker="o", markersize=5, color=color, zorder=4)
 
 
 def _words(side: str, below: bool) -> dict:
     """Return the style of a text above or below a strip; its edge `side` is at its place."""
-    look = {"fontsize": 7, "color": style.INK, "ha": side, "va": "top" if below else "bottom", "zorder": 5}
+    look = {
+        "fontsize": 7,
+        "color": style.INK,
+        "ha": side,
+        "va": "top" if below else "bottom",
+        "zorder": 5,
+    }
     return look | {"xytext": (0, -5 if below else 5), "textcoords": "offset points"}
 
 
@@ -171,7 +202,15 @@ def _color(law: str) -> str:
 
 def _legend() -> list[Line2D]:
     return [
-        Line2D([], [], color=style.INK, ls="", marker="o", markersize=5, label="median of the scenarios"),
+        Line2D(
+            [],
+            [],
+            color=style.INK,
+            ls="",
+            marker="o",
+            markersize=5,
+            label="median of the scenarios",
+        ),
         Line2D([], [], color=style.INK, lw=6, alpha=0.45, label="quartiles"),
         Line2D([], [], color=style.INK, lw=1.2, label="5 to 95 %"),
     ]

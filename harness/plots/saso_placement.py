@@ -42,9 +42,15 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """
     table = tables["saso_placement"]
     counts = [f"{which}_{what}" for what in COUNTED.values() for which in ("settled", "best")]
-    check(table, "saso_placement", ["accuracy", "settling", "regret", *counts], "millrace laws bench --multilevel --table")
+    check(
+        table,
+        "saso_placement",
+        ["accuracy", "settling", "regret", *counts],
+        "millrace laws bench --multilevel --table",
+    )
     doublings = {
-        name: np.log2((table[f"settled_{what}"] + 1.0) / (table[f"best_{what}"] + 1.0)) for name, what in COUNTED.items()
+        name: np.log2((table[f"settled_{what}"] + 1.0) / (table[f"best_{what}"] + 1.0))
+        for name, what in COUNTED.items()
     }
     return panels(table.assign(**doublings), METRICS, TITLE, _sentence(table))
 

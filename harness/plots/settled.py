@@ -35,7 +35,11 @@ def filled(row: pd.Series, look: style.ModelStyle) -> dict[str, Any]:
     """
     shape = {"marker": look.marker, "color": look.color}
     if is_of_hops(row):
-        return shape | {"fillstyle": "bottom", "markerfacecolor": look.color, "markerfacecoloralt": "white"}
+        return shape | {
+            "fillstyle": "bottom",
+            "markerfacecolor": look.color,
+            "markerfacecoloralt": "white",
+        }
     return shape | {"markerfacecolor": shade(look.color, row["settled_share"])}
 
 
@@ -70,9 +74,20 @@ def words(row: pd.Series) -> str:
 def legend(table: pd.DataFrame) -> list[Artist]:
     """Return the legend of the fills that a figure has, except the full one."""
     shares = table["settled_share"][~_of_hops(table)].dropna()
-    shown = {"never settled": (0.0, shares == 0), "half of the runs settled": (0.5, (shares > 0) & (shares < 1))}
+    shown = {
+        "never settled": (0.0, shares == 0),
+        "half of the runs settled": (0.5, (shares > 0) & (shares < 1)),
+    }
     handles = [
-        Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor=shade(style.INK, share), label=label)
+        Line2D(
+            [],
+            [],
+            color=style.INK,
+            ls="",
+            marker="o",
+            markerfacecolor=shade(style.INK, share),
+            label=label,
+        )
         for label, (share, there) in shown.items()
         if there.any()
     ]

@@ -36,12 +36,16 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     with style.applied():
         size = max(LEAST_INCHES, COLUMN_INCHES * len(panels)), HEIGHT_INCHES
         drawing = style.plt.figure(figsize=size)
-        for ax, (called, rows) in zip(drawing.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        for ax, (called, rows) in zip(
+            drawing.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+        ):
             draw(ax, rows, looks)
             ax.set_title(called)
             places.tint(ax, rows)
         drawing.axes[0].set_ylabel("throughput at the sinks [tuples/s]")
-        style.title_with_legend(drawing, title, [*_legend(table, looks), *settled.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, title, [*_legend(table, looks), *settled.legend(table), *places.legend(table)]
+        )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -51,21 +55,38 @@ def arm_looks(table: pd.DataFrame) -> dict[str, style.ModelStyle]:
     its own.
     """
     models = dict(zip(table["arm"], table["model"], strict=True))
-    threads = dict(zip(table["arm"], table["threads"].where(table["level"].isna(), math.inf).fillna(0), strict=True))
+    threads = dict(
+        zip(
+            table["arm"],
+            table["threads"].where(table["level"].isna(), math.inf).fillna(0),
+            strict=True,
+        )
+    )
     order = [*style.MODELS, *style.PEERS]
-    arms = sorted(models, key=lambda arm: (order.index(models[arm]) if models[arm] in order else len(order), threads[arm], arm))
+    arms = sorted(
+        models,
+        key=lambda arm: (
+            order.index(models[arm]) if models[arm] in order else len(order),
+            threads[arm],
+            arm,
+        ),
+    )
     looks: dict[str, style.ModelStyle] = {}
     for arm in arms:
         look = style.of_model(models[arm])
         same = sum(models[other] == models[arm] for other in looks)
-        looks[arm] = style.ModelStyle(look.color, MARKERS[same % len(MARKERS)] if same else look.marker, look.line)
+        looks[arm] = style.ModelStyle(
+            look.color, MARKERS[same % len(MARKERS)] if same else look.marker, look.line
+        )
     return looks
 
 
 def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> None:
     """Draw the rates at one place. An arm without a mean is a cross on the axis."""
     topologies = style.in_order(rows["topology"], style.TOPOLOGIES)
-    rows = rows.sort_values("topology", key=lambda names: names.map(topologies.index), kind="stable")
+    rows = rows.sort_values(
+        "topology", key=lambda names: names.map(topologies.index), kind="stable"
+    )
     shapes = dict(iter(rows.groupby(rows.apply(called_cell, axis=1), sort=False)))
     arms = [arm for arm in looks if arm in set(rows["arm"])]
     step = GROUP / max(1, len(arms))
@@ -76,15 +97,35 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
             if pd.isna(row["mean"]):
                 ax.plot(x, 0, ls="none", marker="x", color=look.color, clip_on=False, zorder=5)
                 continue
-            spread = None if pd.isna(row["lo"]) else [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
-            ax.errorbar(x, row["mean"], yerr=spread, ls="none", ms=6, elinewidth=0.8, capsize=2, **settled.filled(row, look))
+            spread = (
+                None
+                if pd.isna(row["lo"])
+                else [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+            )
+            ax.errorbar(
+                x,
+                row["mean"],
+                yerr=spread,
+                ls="none",
+                ms=6,
+                elinewidth=0.8,
+                capsize=2,
+                **settled.filled(row, look),
+            )
             if pd.notna(row["level"]):
                 ax.annotate(
                     grown(row), (x, row["mean"]), (0, -9), textcoords="offset points", ha="center", va="top",
                     fontsize=6.5, color=style.FAINT,
                 )  # fmt: skip
         if said := verdict(cell):
-            ax.annotate(said, (place, 1.0), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7.5)
+            ax.annotate(
+                said,
+                (place, 1.0),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                va="top",
+                fontsize=7.5,
+            )
     highest = rows[["mean", "hi"]].min(axis=1).max() if rows["mean"].notna().any() else 1.0
     highest = max(highest, rows["mean"].max())
     ax.set_ylim(0, ROOM * highest)
@@ -120,6 +161,14 @@ def verdict(rows: pd.DataFrame) -> str:
 def _legend(table: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> list[Line2D]:
     versions = {row["arm"]: row["peer"] for _, row in table[table["peer"].notna()].iterrows()}
     return [
-        Line2D([], [], ls="none", color=look.color, marker=look.marker, ms=6, label=versions.get(arm, arm))
+        Line2D(
+            [],
+            [],
+            ls="none",
+            color=look.color,
+            marker=look.marker,
+            ms=6,
+            label=versions.get(arm, arm),
+        )
         for arm, look in looks.items()
     ]

@@ -88,7 +88,17 @@ POLICIES: dict[str, ModelStyle] = {
 }
 """Scheduling policies of co-routines: the paper's with full lines, ours with dashes."""
 
-TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy", "load-balance", "chain", "replicated", "tree", "reverse-tree")
+TOPOLOGIES = (
+    "pipeline",
+    "data-parallel",
+    "mix",
+    "bushy",
+    "load-balance",
+    "chain",
+    "replicated",
+    "tree",
+    "reverse-tree",
+)
 """Order of topologies in figures; others follow by name. Models appear in the order of `MODELS`."""
 
 PEERS: dict[str, ModelStyle] = {
@@ -117,7 +127,9 @@ def of_model(model: str) -> ModelStyle:
 
 def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
     """Return the different names, those of `order` first."""
-    return sorted(set(names), key=lambda name: (order.index(name) if name in order else len(order), name))
+    return sorted(
+        set(names), key=lambda name: (order.index(name) if name in order else len(order), name)
+    )
 
 
 @contextmanager
@@ -139,7 +151,12 @@ def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> 
     for rows in range(1, len(handles) + 1):
         columns = -(-len(handles) // rows)
         legend = figure.legend(
-            handles=handles, title=title, title_fontsize=11, loc="outside upper center", ncols=columns, borderaxespad=0.3
+            handles=handles,
+            title=title,
+            title_fontsize=11,
+            loc="outside upper center",
+            ncols=columns,
+            borderaxespad=0.3,
         )
         if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
             return

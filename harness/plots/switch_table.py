@@ -43,7 +43,9 @@ def draw(ax: Axes, rows: list[list[str]]) -> None:
     """Draw the rows that `lines` made, of one topology, on axes of their own."""
     ax.set_axis_off()
     heads = ["", *(f"{model}:\n{column}" for model in MODELS for column in COLUMNS)]
-    drawn = ax.table([heads, *rows], loc="center", cellLoc="right", colWidths=WIDTHS, edges="horizontal")
+    drawn = ax.table(
+        [heads, *rows], loc="center", cellLoc="right", colWidths=WIDTHS, edges="horizontal"
+    )
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(7)
     for (line, column), cell in drawn.get_celld().items():
@@ -67,5 +69,9 @@ def _best(cell: pd.DataFrame, model: str) -> pd.Series | None:
 def _of(row: pd.Series) -> list[str]:
     switches = style.whole(row["context_switches_mean"] / row["duration_mean"])
     runnable = NOTHING if pd.isna(row["runnable_mean"]) else f"{row['runnable_mean']:,.1f}"
-    level = "" if pd.isna(row["threads"]) else f" ({int(row['threads'])} thread{'s' if row['threads'] > 1 else ''})"
+    level = (
+        ""
+        if pd.isna(row["threads"])
+        else f" ({int(row['threads'])} thread{'s' if row['threads'] > 1 else ''})"
+    )
     return [switches + level, runnable]

@@ -53,7 +53,10 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     is_elastic = table["elastic"].astype(bool)
     fixed, elastic = table[~is_elastic], table[is_elastic]
     levels = sorted({int(level) for level in fixed["threads"].dropna()}) or _whole_levels(elastic)
-    left, right = levels[0] / 1.35, max([levels[-1], *elastic[["level", "level_hi"]].max(axis=1).dropna()]) * 1.35
+    left, right = (
+        levels[0] / 1.35,
+        max([levels[-1], *elastic[["level", "level_hi"]].max(axis=1).dropna()]) * 1.35,
+    )
     for model, rows in fixed.groupby("model", sort=False):
         if rows["threads"].notna().any():
             _line(ax, model, rows.sort_values("threads"))
@@ -76,7 +79,10 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def figure(
-    table: pd.DataFrame, title: str, note: Callable[[pd.Series], str] = lambda _: "", below: Below | None = None
+    table: pd.DataFrame,
+    title: str,
+    note: Callable[[pd.Series], str] = lambda _: "",
+    below: Below | None = None,
 ) -> Figure:
     """Return a figure with a row of panels for each topology and machine, a panel for each cell, in
     the order of their costs. `table`: throughput rows of one experiment; `note`: lines under a
@@ -87,13 +93,17 @@ def figure(
     width, height = PANEL_INCHES
     heights = [height] * len(rows) + ([below.inches] if below else [])
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), sum(heights) + 1.2))
+        drawing = style.plt.figure(
+            figsize=(max(width * columns + 0.4, MIN_WIDTH), sum(heights) + 1.2)
+        )
         grid = drawing.add_gridspec(len(heights), columns, height_ratios=heights)
         for number, (called, cells) in enumerate(rows):
             for column, cell in enumerate(cells):
                 ax = drawing.add_subplot(grid[number, column])
                 draw(ax, cell)
-                ax.set_title("\n".join(filter(None, (called, cell_name(cell.iloc[0]), note(cell.iloc[0])))))
+                ax.set_title(
+                    "\n".join(filter(None, (called, cell_name(cell.iloc[0]), note(cell.iloc[0]))))
+                )
                 ax.set_xlabel("scheduler threads")
                 if column == 0:
                     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
@@ -119,7 +129,15 @@ def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
         ax.plot(row["threads"], row["mean"], ls="", zorder=4, **settled.filled(row, look))
     bad = rows[rows["mean"].isna()]
     if len(bad):
-        ax.plot(bad["threads"].astype(int), [0] * len(bad), ls="", marker="x", color=look.color, clip_on=False, zorder=5)
+        ax.plot(
+            bad["threads"].astype(int),
+            [0] * len(bad),
+            ls="",
+            marker="x",
+            color=look.color,
+            clip_on=False,
+            zorder=5,
+        )
 
 
 def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
@@ -141,7 +159,13 @@ def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
     for _, row in rows.iterrows():
         level, name = (row["level"], ELASTIC) if row["elastic"] else (row["threads"], row["model"])
         look = {"marker": "^", "ms": 4, "color": style.of_model(name).color, "clip_on": False}
-        ax.plot([float(level) if pd.notna(level) else aside], [ax.get_ylim()[1]], ls="", zorder=5, **look)
+        ax.plot(
+            [float(level) if pd.notna(level) else aside],
+            [ax.get_ylim()[1]],
+            ls="",
+            zorder=5,
+            **look,
+        )
 
 
 def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) -> None:
@@ -159,7 +183,9 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
     across = [[x - max(row["level_lo"], left)], [row["level_hi"] - x]]
     up = [[y - row["lo"]], [row["hi"] - y]]  # NaN (one run: no interval) draws no bar
     if pd.notna(row["band_lo"]):
-        ax.vlines([x], row["band_lo"], row["band_hi"], color=look.color, lw=7, alpha=BAND_ALPHA, zorder=1)
+        ax.vlines(
+            [x], row["band_lo"], row["band_hi"], color=look.color, lw=7, alpha=BAND_ALPHA, zorder=1
+        )
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
     ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **settled.filled(row, look))
     aside, side = (6, "left") if x**2 < left * right else (-6, "right")
@@ -189,7 +215,9 @@ def _whole_levels(elastic: pd.DataFrame) -> list[int]:
     arms'.
     """
     found = elastic["level"].dropna()
-    return sorted({max(1, math.floor(level)) for level in found} | {math.ceil(level) for level in found}) or [1]
+    return sorted(
+        {max(1, math.floor(level)) for level in found} | {math.ceil(level) for level in found}
+    ) or [1]
 
 
 def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
@@ -200,7 +228,16 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
         elif row["failed"]:
             lines.append(f"{row['arm']}: {int(row['failed'])} of {runs_of(row)} failed")
     if lines:
-        ax.text(0.03, 0.03, "\n".join(lines), transform=ax.transAxes, fontsize=7, color=style.INK, va="bottom", zorder=6)
+        ax.text(
+            0.03,
+            0.03,
+            "\n".join(lines),
+            transform=ax.transAxes,
+            fontsize=7,
+            color=style.INK,
+            va="bottom",
+            zorder=6,
+        )
 
 
 def _legend(table: pd.DataFrame) -> list[Artist]:
@@ -208,7 +245,9 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
     names = table["model"].mask(table["elastic"].astype(bool), ELASTIC)
     for name in style.in_order(names, list(style.MODELS)):
         look = style.of_model(name)
-        handles.append(Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=name))
+        handles.append(
+            Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=name)
+        )
     handles += settled.legend(table)
     if table["mean"].isna().any():
         handles.append(Line2D([], [], color=style.INK, ls="", marker="x", label="no mean"))
@@ -248,7 +287,9 @@ def cost_name(cost: str) -> str:
 
 def shape_name(row: pd.Series) -> str:
     """Return a topology with its size: `pipeline, 100 operators`; `mix, width 10, depth 100`."""
-    sizes = [f"{name} {style.whole(row[name])}" for name in ("width", "depth") if pd.notna(row.get(name))]
+    sizes = [
+        f"{name} {style.whole(row[name])}" for name in ("width", "depth") if pd.notna(row.get(name))
+    ]
     if pd.notna(row.get("operators")) and not sizes:
         sizes = [f"{style.whole(row['operators'])} operator{'s' if row['operators'] != 1 else ''}"]
     if pd.notna(row.get("workers")) and not sizes:

@@ -76,16 +76,29 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
     rows = rows.sort_values("time_s")
     ends, begins = rows["time_s"], rows["time_s"] - rows["elapsed_s"]
     for burst in kind.bursts(rows) if kind.bursts else ():
-        ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
+        ax.axvspan(
+            max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0
+        )
     middles, levels, color = (begins + ends) / 2, rows[kind.level], style.of_model(kind.model).color
     right = ax.twinx()
     if _swings(levels) > MAX_SWINGS:
-        ax.plot(middles, rows[kind.throughput], color=color, marker=".", markersize=3, ls="", zorder=4)
+        ax.plot(
+            middles, rows[kind.throughput], color=color, marker=".", markersize=3, ls="", zorder=4
+        )
         right.plot(middles, levels, color=style.INK, marker="|", markersize=3, mew=0.5, ls="")
     else:
-        ax.plot(middles, rows[kind.throughput], color=color, marker=".", markersize=3, lw=1.3, zorder=4)
+        ax.plot(
+            middles, rows[kind.throughput], color=color, marker=".", markersize=3, lw=1.3, zorder=4
+        )
         steps = [levels.iloc[0], *levels]
-        right.plot([begins.iloc[0], *ends], steps, drawstyle="steps-pre", color=style.INK, lw=1.1, ls=LEVEL_LINE)
+        right.plot(
+            [begins.iloc[0], *ends],
+            steps,
+            drawstyle="steps-pre",
+            color=style.INK,
+            lw=1.1,
+            ls=LEVEL_LINE,
+        )
     measured = rows[rows["phase"] == "measured"]
     if 0 < len(measured) < len(rows):
         ax.axvline(begins[measured.index[0]], color=style.FAINT, ls=":", lw=1, zorder=1)
@@ -102,12 +115,18 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
     return right
 
 
-def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False) -> Figure:
+def figure(
+    timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False
+) -> Figure:
     """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
     of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
     each cell, and rows for machines. Both tables hold rows of one experiment.
     """
-    named = [(called, cell) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
+    named = [
+        (called, cell)
+        for called, rows in places.rows_by_topology(throughput)
+        for cell in by_cost(rows)
+    ]
     cells = [cell for _, cell in named]
     runs = [_runs(places.at(timeline, cell.iloc[0])) for cell in cells]
     most = max(1, *map(len, runs))
@@ -121,9 +140,15 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
         down, across = len(cells), most
     width, height = PANEL_INCHES
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(width * across + 0.4, MIN_WIDTH), height * down + 1.2))
+        drawing = style.plt.figure(
+            figsize=(max(width * across + 0.4, MIN_WIDTH), height * down + 1.2)
+        )
         axes = drawing.subplots(down, across, squeeze=False)
-        blocks = axes.reshape(-1, most, across).swapaxes(1, 2) if cells_across else axes.reshape(1, -1, most)
+        blocks = (
+            axes.reshape(-1, most, across).swapaxes(1, 2)
+            if cells_across
+            else axes.reshape(1, -1, most)
+        )
         taken = machines if cells_across else [len(cells)]
         lines = [line for block, count in zip(blocks, taken, strict=True) for line in block[:count]]
         for block, count in zip(blocks, taken, strict=True):
@@ -131,11 +156,17 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
                 ax.set_axis_off()
         for (called, cell), of_cell, line in zip(named, runs, lines, strict=False):
             made = max(1, _made(cell, of_cell))
-            buffers = f", buffers of {style.whole(cell['queue_capacity'].max())}" if kind.names_buffers else ""
+            buffers = (
+                f", buffers of {style.whole(cell['queue_capacity'].max())}"
+                if kind.names_buffers
+                else ""
+            )
             for number, ax in enumerate(line):
                 lost = f", run {number + 1}" if most > 1 else ""
                 which = _called(of_cell[number], most > 1) if number < len(of_cell) else lost
-                ax.set_title("\n".join(filter(None, (called, cell_name(cell.iloc[0]) + buffers + which))))
+                ax.set_title(
+                    "\n".join(filter(None, (called, cell_name(cell.iloc[0]) + buffers + which)))
+                )
                 if number >= made:
                     ax.set_axis_off()
                     ax.set_title("")
@@ -191,7 +222,9 @@ def _on_one_scale(axes: list[Axes]) -> None:
 
 
 def _leave_out(ax: Axes) -> None:
-    ax.text(0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=style.FAINT)
+    ax.text(
+        0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=style.FAINT
+    )
     ax.set_xticks([])
     ax.set_yticks([])
     ax.grid(False)

@@ -33,7 +33,15 @@ BANDS = (
     (0.40, "#f1f1f1"),
     (0.15, "#dcdcdc"),
 )  # share of measured: the targets for the worst and the median error; and their greys
-ARMS = ("manual", "dedicated", "dynamic-1", "dynamic-2", "coroutine-2", "coroutine-2-random", "coroutine-2-replicas-2")
+ARMS = (
+    "manual",
+    "dedicated",
+    "dynamic-1",
+    "dynamic-2",
+    "coroutine-2",
+    "coroutine-2-random",
+    "coroutine-2-replicas-2",
+)
 GROUPS = ("arm", "topology", "cost", "payload")
 # largest error on the axis; markers of larger errors are at its edge with their value
 MOST_ERROR = 1.0
@@ -44,10 +52,24 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     are missing.
     """
     table = tables["validation"]
-    wanted = ("topology", "cost", "payload", "model", "arm", "measured", "low", "high", "predicted", "error", "runs")
+    wanted = (
+        "topology",
+        "cost",
+        "payload",
+        "model",
+        "arm",
+        "measured",
+        "low",
+        "high",
+        "predicted",
+        "error",
+        "runs",
+    )
     missing = [name for name in (*wanted, "unsettled_used", "unstable") if name not in table]
     if missing:
-        raise UserError(f"the table validation lacks {', '.join(missing)}; `millrace validate` makes it")
+        raise UserError(
+            f"the table validation lacks {', '.join(missing)}; `millrace validate` makes it"
+        )
     with style.applied():
         drawing = style.plt.figure(figsize=(10.0, 5.4))
         left, right = drawing.subplots(1, 2, width_ratios=(1.15, 1))
@@ -69,7 +91,9 @@ def scatter(ax: Axes, table: pd.DataFrame) -> None:
         values = known[["measured", "predicted"]].to_numpy(float)
         ends = np.array([values.min() / 1.6, values.max() * 1.6])
         for share, color in BANDS:
-            ax.fill_between(ends, (1 - share) * ends, (1 + share) * ends, color=color, lw=0, zorder=0)
+            ax.fill_between(
+                ends, (1 - share) * ends, (1 + share) * ends, color=color, lw=0, zorder=0
+            )
         ax.plot(ends, ends, color=style.FAINT, lw=0.8, zorder=1)
         ax.set_xlim(*ends)
         ax.set_ylim(*ends)
@@ -77,7 +101,13 @@ def scatter(ax: Axes, table: pd.DataFrame) -> None:
     for _, row in known.iterrows():
         look = style.of_model(row["model"])
         if row["runs"] > 1:
-            ax.plot([row["low"], row["high"]], [row["predicted"]] * 2, color=look.color, lw=0.9, zorder=2)
+            ax.plot(
+                [row["low"], row["high"]],
+                [row["predicted"]] * 2,
+                color=look.color,
+                lw=0.9,
+                zorder=2,
+            )
         ax.plot(row["measured"], row["predicted"], ls="", markersize=4.5, zorder=3, **_marker(row))
     if len(known) < len(table):
         ax.text(
@@ -107,17 +137,39 @@ def by_group(ax: Axes, table: pd.DataFrame) -> None:
     ax.axvline(0, color=style.FAINT, lw=0.8, zorder=1)
     for place, (_, group) in enumerate(rows):
         spread = np.linspace(-0.28, 0.28, len(group)) if len(group) > 1 else [0.0]
-        for offset, (_, row) in zip(spread, group.sort_values("arm", kind="stable").iterrows(), strict=True):
-            ax.plot(np.clip(row["error"], -edge, edge), place + offset, ls="", markersize=3.5, zorder=3, **_marker(row))
+        for offset, (_, row) in zip(
+            spread, group.sort_values("arm", kind="stable").iterrows(), strict=True
+        ):
+            ax.plot(
+                np.clip(row["error"], -edge, edge),
+                place + offset,
+                ls="",
+                markersize=3.5,
+                zorder=3,
+                **_marker(row),
+            )
         ax.plot(
-            [np.clip(group["error"].median(), -edge, edge)] * 2, [place - 0.4, place + 0.4], color=style.INK, lw=1.8, zorder=4
+            [np.clip(group["error"].median(), -edge, edge)] * 2,
+            [place - 0.4, place + 0.4],
+            color=style.INK,
+            lw=1.8,
+            zorder=4,
         )
         beyond = group[group["error"].abs() > edge]["error"]
         if len(beyond):
             worst = beyond.loc[beyond.abs().idxmax()]
             side, inward = ("right", -6) if worst > 0 else ("left", 6)
-            where = {"xy": (math.copysign(edge, worst), place), "xytext": (inward, 0), "textcoords": "offset points"}
-            look = {"fontsize": 7, "color": style.INK, "bbox": {"fc": "white", "ec": "none", "pad": 0.6}, "zorder": 5}
+            where = {
+                "xy": (math.copysign(edge, worst), place),
+                "xytext": (inward, 0),
+                "textcoords": "offset points",
+            }
+            look = {
+                "fontsize": 7,
+                "color": style.INK,
+                "bbox": {"fc": "white", "ec": "none", "pad": 0.6},
+                "zorder": 5,
+            }
             ax.annotate(f"{worst:+.0%}", **where, ha=side, va="center", **look)
     counts = [known[column].nunique() for column in GROUPS]
     for above in np.cumsum(counts)[:-1]:
@@ -144,7 +196,11 @@ def _groups(known: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def _marker(row: pd.Series) -> dict:
     look = style.of_model(row["model"])
     is_open = bool(row["unsettled_used"])
-    return {"marker": look.marker, "color": look.color, "markerfacecolor": "white" if is_open else look.color}
+    return {
+        "marker": look.marker,
+        "color": look.color,
+        "markerfacecolor": "white" if is_open else look.color,
+    }
 
 
 def _legend(table: pd.DataFrame) -> list[Line2D | Patch]:
@@ -152,12 +208,34 @@ def _legend(table: pd.DataFrame) -> list[Line2D | Patch]:
     for name in style.in_order(table["model"], list(style.MODELS)):
         look = style.of_model(name)
         handles.append(Line2D([], [], color=look.color, ls="", marker=look.marker, label=name))
-    handles += [Patch(color=color, label=f"± {share:.0%}".replace("%", " %")) for share, color in reversed(BANDS)]
+    handles += [
+        Patch(color=color, label=f"± {share:.0%}".replace("%", " %"))
+        for share, color in reversed(BANDS)
+    ]
     handles.append(
-        Line2D([], [], color=style.INK, ls="", marker="|", markersize=9, markeredgewidth=1.8, label="median of a group")
+        Line2D(
+            [],
+            [],
+            color=style.INK,
+            ls="",
+            marker="|",
+            markersize=9,
+            markeredgewidth=1.8,
+            label="median of a group",
+        )
     )
     if table["unsettled_used"].any():
-        handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="never settled"))
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=style.INK,
+                ls="",
+                marker="o",
+                markerfacecolor="white",
+                label="never settled",
+            )
+        )
     return handles
 
 
@@ -165,10 +243,16 @@ def _sentence(table: pd.DataFrame) -> str:
     """Return the text at the foot: machine, number of runs, size of the errors."""
     models = ", ".join(sorted(table["cpu_model"].dropna().unique())) if "cpu_model" in table else ""
     counts = sorted({int(count) for count in table["runs"]} - {0})
-    spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else "0"
+    spread = (
+        f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}" if counts else "0"
+    )
     errors = table["error"].abs().dropna()
     found = (
-        f"Absolute error: median {errors.median():.1%}, worst {errors.max():.1%}. ".replace("%", " %") if len(errors) else ""
+        f"Absolute error: median {errors.median():.1%}, worst {errors.max():.1%}. ".replace(
+            "%", " %"
+        )
+        if len(errors)
+        else ""
     )
     return (
         f"Measured on {models or 'an unknown CPU'}: median of {spread} runs, each in a fresh process; bars: the interval of "

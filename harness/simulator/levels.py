@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 
 def levels_of(
-    streams: Sequence[tuple[int, int, int, int]], queue_of_port: Sequence[int | None], operators: int
+    streams: Sequence[tuple[int, int, int, int]],
+    queue_of_port: Sequence[int | None],
+    operators: int,
 ) -> list[list[int]]:
     """Queues by the most other queues that a tuple meets behind them, the last ones first.
 

@@ -50,7 +50,9 @@ def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
         "throughput": throughput(marked).orderBy(*ARM),
         "samples": samples(in_order),
         "timeline": timeline(in_order),
-        "latency": latency(marked).orderBy("experiment", "cell", "arm", "machine", "simulated", "software", "p50", "p99"),
+        "latency": latency(marked).orderBy(
+            "experiment", "cell", "arm", "machine", "simulated", "software", "p50", "p99"
+        ),
         "speedup": speedup(marked).orderBy(*CELL, "arm", "model", "threads", "against"),
         "quarantine": quarantine(records, root).orderBy("file", "line"),
     }
@@ -75,7 +77,11 @@ def summarise(records: DataFrame, quarantined: DataFrame) -> Summary:
     """Return the counts of parsed `records` and of their table `quarantined`."""
     counts = (
         mark_used(runs(records))
-        .agg(F.count("*").alias("runs"), F.count_if("failed").alias("failed"), F.count_if("unsettled").alias("unsettled"))
+        .agg(
+            F.count("*").alias("runs"),
+            F.count_if("failed").alias("failed"),
+            F.count_if("unsettled").alias("unsettled"),
+        )
         .first()
     )
     rejected = quarantined.count()

@@ -12,7 +12,12 @@ from collections.abc import Iterator
 
 from harness.errors import RunFailed
 
-PLAIN_WORDS = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
+PLAIN_WORDS = (
+    "No space left on device",
+    "Disk quota exceeded",
+    "Read-only file system",
+    "Permission denied",
+)
 MAX_CAUSE_CHARACTERS = 300  # characters of a cause in a message
 
 
@@ -44,7 +49,9 @@ def cause(error: BaseException) -> str:
     """Return the innermost cause that `error` names, in one line."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
-    if isinstance(error, ConnectionError) or (isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)):
+    if isinstance(error, ConnectionError) or (
+        isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
+    ):
         return "the Java process of Spark ended (out of memory? see the settings spark.driver.memory and spark.log.level)"
     return summarise(str(error))
 
@@ -58,5 +65,9 @@ def summarise(text: str) -> str:
             return words
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    told = re.sub(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ", r"\1: ", (causes or lines)[-1 if causes else 0])
+    told = re.sub(
+        r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ",
+        r"\1: ",
+        (causes or lines)[-1 if causes else 0],
+    )
     return told if len(told) <= MAX_CAUSE_CHARACTERS else told[: MAX_CAUSE_CHARACTERS - 1] + "…"

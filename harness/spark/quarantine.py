@@ -16,7 +16,16 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DoubleType, LongType, NumericType, StringType, StructField
 
-from harness.spark.schemas import ELASTIC, LATENCY, PARAMETERS, RECORD, SAMPLE, SCHEMA_VERSION, SIMULATION, conform
+from harness.spark.schemas import (
+    ELASTIC,
+    LATENCY,
+    PARAMETERS,
+    RECORD,
+    SAMPLE,
+    SCHEMA_VERSION,
+    SIMULATION,
+    conform,
+)
 
 KEPT_CHARACTERS = 500  # of a line's text in the table
 NAMED_FIELDS = 5  # fields that a reason names before it says how many more there are
@@ -37,7 +46,12 @@ def quarantine(records: DataFrame, root: str) -> DataFrame:
     rejected = unread.unionByName(duplicates(records, root).select(*columns))
     numbered = rejected.join(F.broadcast(_blocks(records)), on=["file", "block"], how="left")
     return conform(
-        numbered.withColumns({"file": relative_path("file", root), "line": F.expr("lines_before + row - first_row + 1")}),
+        numbered.withColumns(
+            {
+                "file": relative_path("file", root),
+                "line": F.expr("lines_before + row - first_row + 1"),
+            }
+        ),
         "quarantine",
     )
 
@@ -49,7 +63,9 @@ def why_unusable() -> Column:
     parsed), record (the parsed object), misfit (True if something in the line did not fit
     `schemas.RECORD`).
     """
-    rules = " ".join(f"WHEN {broken} THEN {reason}" for broken, reason in (*_form_rules(), *_value_rules()))
+    rules = " ".join(
+        f"WHEN {broken} THEN {reason}" for broken, reason in (*_form_rules(), *_value_rules())
+    )
     return F.expr(f"CASE {rules} END")
 
 
@@ -60,11 +76,22 @@ def duplicates(records: DataFrame, root: str = "") -> DataFrame:
     earliest = F.min("place").over(Window.partitionBy("run_id"))
     return (
         records.where("reason IS NULL")
-        .selectExpr("file", "block", "row", "struct(file, block, row) AS place", "record.run_id AS run_id", "text")
+        .selectExpr(
+            "file",
+            "block",
+            "row",
+            "struct(file, block, row) AS place",
+            "record.run_id AS run_id",
+            "text",
+        )
         .withColumn("earliest", earliest)
         .where("place <> earliest")
         .withColumn(
-            "reason", F.concat(F.expr("concat('duplicate: run ', run_id, ' is in ')"), relative_path("earliest.file", root))
+            "reason",
+            F.concat(
+                F.expr("concat('duplicate: run ', run_id, ' is in ')"),
+                relative_path("earliest.file", root),
+            ),
         )
         .select("file", "block", "row", "reason", "text")
     )
@@ -88,9 +115,16 @@ def _blocks(records: DataFrame) -> DataFrame:
     """Return one row per block of a file: file, block, first_row, lines_before (lines of the file
     before the block).
     """
-    blocks = records.groupBy("file", "block").agg(F.min("row").alias("first_row"), F.count("*").alias("lines"))
+    blocks = records.groupBy("file", "block").agg(
+        F.min("row").alias("first_row"), F.count("*").alias("lines")
+    )
     earlier = Window.partitionBy("file").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
-    return blocks.select("file", "block", "first_row", F.coalesce(F.sum("lines").over(earlier), F.lit(0)).alias("lines_before"))
+    return blocks.select(
+        "file",
+        "block",
+        "first_row",
+        F.coalesce(F.sum("lines").over(earlier), F.lit(0)).alias("lines_before"),
+    )
 
 
 def _form_rules() -> list[tuple[str, str]]:
@@ -98,41 +132,65 @@ def _form_rules() -> list[tuple[str, str]]:
     required = [field.name for field in RECORD if not field.nullable]
     incomplete = "(" + " OR ".join(f"record.{name} IS NULL" for name in required) + ")"
     missing = _compact(
-        f"IF(record.{name} IS NULL AND NOT map_contains_key({KEYS}, '{name}'), '{name}', NULL)" for name in required
+        f"IF(record.{name} IS NULL AND NOT map_contains_key({KEYS}, '{name}'), '{name}', NULL)"
+        for name in required
     )
     unfit = {
-        field.name: f"record.{field.name} IS NULL" + (f" AND {KEYS}['{field.name}'] IS NOT NULL" if field.nullable else "")
+        field.name: f"record.{field.name} IS NULL"
+        + (f" AND {KEYS}['{field.name}'] IS NOT NULL" if field.nullable else "")
         for field in RECORD
     }
     ill_typed = _compact(f"IF({broken}, '{name}', NULL)" for name, broken in unfit.items())
     return [
         (r"value RLIKE r'^\s*$'", "'empty line'"),
         ("NOT is_valid_utf8(value)", "'not UTF-8 text'"),
-        ("misfit AND try_parse_json(wrapped) IS NULL", "'unreadable JSON: cut short, damaged, or two in a line'"),
+        (
+            "misfit AND try_parse_json(wrapped) IS NULL",
+            "'unreadable JSON: cut short, damaged, or two in a line'",
+        ),
         (f"(misfit OR record IS NULL) AND {KEYS} IS NULL", "'not a record: not a JSON object'"),
         (
             f"record.schema_version <> {SCHEMA_VERSION}",
             f"concat('schema_version is ', record.schema_version, ', not {SCHEMA_VERSION}')",
         ),
-        (f"{incomplete} AND size({missing}) > 0", f"'not a record: without ' || {_listed(missing)}"),
-        (f"({incomplete} OR misfit) AND size({ill_typed}) > 0", f"'not a record: wrong type of ' || {_listed(ill_typed)}"),
+        (
+            f"{incomplete} AND size({missing}) > 0",
+            f"'not a record: without ' || {_listed(missing)}",
+        ),
+        (
+            f"({incomplete} OR misfit) AND size({ill_typed}) > 0",
+            f"'not a record: wrong type of ' || {_listed(ill_typed)}",
+        ),
         (
             "misfit",
             "'not a record: wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, "
             "conservation or host'",
         ),
         # a text field accepts any JSON value as its text
-        *[(f"record.{name} RLIKE r'^\\s*[\\[{{]'", f"'not a record: wrong type of {name}'") for name in NAMES],
+        *[
+            (f"record.{name} RLIKE r'^\\s*[\\[{{]'", f"'not a record: wrong type of {name}'")
+            for name in NAMES
+        ],
     ]
 
 
 def _value_rules() -> list[tuple[str, str]]:
     """Return the rules for the values of a record: (condition of a broken rule, reason)."""
     rules = [("record.run_id = ''", "'impossible value: run_id is empty'")]
-    numbers = {field.name: field.dataType for field in RECORD if isinstance(field.dataType, NumericType)}
+    numbers = {
+        field.name: field.dataType for field in RECORD if isinstance(field.dataType, NumericType)
+    }
     numbers |= {f"latency_ns.{field.name}": field.dataType for field in LATENCY}
-    numbers |= {f"elastic.{field.name}": field.dataType for field in ELASTIC if isinstance(field.dataType, NumericType)}
-    numbers |= {f"simulation.{field.name}": field.dataType for field in SIMULATION if isinstance(field.dataType, NumericType)}
+    numbers |= {
+        f"elastic.{field.name}": field.dataType
+        for field in ELASTIC
+        if isinstance(field.dataType, NumericType)
+    }
+    numbers |= {
+        f"simulation.{field.name}": field.dataType
+        for field in SIMULATION
+        if isinstance(field.dataType, NumericType)
+    }
     for name, kind in numbers.items():
         least = 1 if name in AT_LEAST_ONE else 0
         rule = f"{least} or more{' and finite' if isinstance(kind, DoubleType) else ''}"
@@ -142,8 +200,15 @@ def _value_rules() -> list[tuple[str, str]]:
         text = f"record.parameters['{name}']"
         told = f"concat('impossible value: parameters.{name} is ', {text}, ', not a whole number from 0')"
         if not isinstance(kind, StringType):
-            rules.append((f"{text} IS NOT NULL AND NOT coalesce(try_cast({text} AS INT) >= 0, false)", told))
-    return rules + [rule for series in SERIES for field in SAMPLE for rule in _sample_rules(f"record.{series}", field)]
+            rules.append(
+                (f"{text} IS NOT NULL AND NOT coalesce(try_cast({text} AS INT) >= 0, false)", told)
+            )
+    return rules + [
+        rule
+        for series in SERIES
+        for field in SAMPLE
+        for rule in _sample_rules(f"record.{series}", field)
+    ]
 
 
 def _sample_rules(samples: str, field: StructField) -> list[tuple[str, str]]:
@@ -154,10 +219,17 @@ def _sample_rules(samples: str, field: StructField) -> list[tuple[str, str]]:
     if not isinstance(kind, NumericType):
         return []
     told = f"'impossible value: {field.name} of a sample is {'' if field.nullable else 'missing, '}negative or not finite'"
-    rules = [(f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})", told)]
+    rules = [
+        (
+            f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})",
+            told,
+        )
+    ]
     if not field.nullable:
         # array_contains is null, not false, if an element is null and no element matches
-        rules.append((f"size({series}) > 0 AND array_contains({series}, {_literal(-1, kind)}) IS NULL", told))
+        rules.append(
+            (f"size({series}) > 0 AND array_contains({series}, {_literal(-1, kind)}) IS NULL", told)
+        )
     return rules
 
 

@@ -17,7 +17,11 @@ WRAPPED = StructType([StructField("record", RECORD), StructField("misfit", Strin
 MEDIAN_QUEUED = """IF(size(record.samples) > 0, element_at(
     array_sort(transform(record.samples, sample -> sample.queued_ports)), CAST((size(record.samples) + 1) DIV 2 AS INT)
 ), NULL)"""
-JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "misfit", "allowSingleQuotes": "false"}
+JSON_OPTIONS = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": "misfit",
+    "allowSingleQuotes": "false",
+}
 
 
 def read_lines(spark: SparkSession, path: str | list[str]) -> DataFrame:
@@ -30,7 +34,10 @@ def read_lines(spark: SparkSession, path: str | list[str]) -> DataFrame:
     """
     reader = spark.read.options(recursiveFileLookup=True, pathGlobFilter="*.jsonl")
     return reader.text(path, lineSep="\n").selectExpr(
-        "_metadata.file_path AS file", "_metadata.file_block_start AS block", "monotonically_increasing_id() AS row", "value"
+        "_metadata.file_path AS file",
+        "_metadata.file_block_start AS block",
+        "monotonically_increasing_id() AS row",
+        "value",
     )
 
 
@@ -43,10 +50,18 @@ def parse(lines: DataFrame) -> DataFrame:
     """
     wrapped = lines.withColumn("wrapped", F.expr("""concat('{"record":', value, '}')"""))
     parsed = wrapped.withColumn("parsed", F.from_json("wrapped", WRAPPED, JSON_OPTIONS)).selectExpr(
-        "file", "block", "row", "value", "wrapped", "parsed.record AS record", "parsed.misfit IS NOT NULL AS misfit"
+        "file",
+        "block",
+        "row",
+        "value",
+        "wrapped",
+        "parsed.record AS record",
+        "parsed.misfit IS NOT NULL AS misfit",
     )
     beginning = f"make_valid_utf8(substring(value, 1, {KEPT_CHARACTERS})) AS text"
-    return parsed.withColumn("reason", why_unusable()).selectExpr("file", "block", "row", "record", "reason", beginning)
+    return parsed.withColumn("reason", why_unusable()).selectExpr(
+        "file", "block", "row", "record", "reason", beginning
+    )
 
 
 def runs(records: DataFrame) -> DataFrame:
@@ -60,11 +75,15 @@ def runs(records: DataFrame) -> DataFrame:
     place = ["file", "block", "row"]
     repeated = F.broadcast(duplicates(records).select(*place))
     usable = records.where("reason IS NULL").join(repeated, on=place, how="left_anti")
-    columns = {name: f"record.{name}" for name in RECORD.names} | {"parameters": "to_json(record.parameters)"}
+    columns = {name: f"record.{name}" for name in RECORD.names} | {
+        "parameters": "to_json(record.parameters)"
+    }
     for name, kind in PARAMETERS.items():
         columns[name] = f"try_cast(record.parameters['{name}'] AS {kind.simpleString()})"
     columns["software"] = "record.simulation.software"
-    columns["variant"] = "IF(size(record.simulation.constants) > 0, to_json(record.simulation.constants), NULL)"
+    columns["variant"] = (
+        "IF(size(record.simulation.constants) > 0, to_json(record.simulation.constants), NULL)"
+    )
     columns["queued"] = MEDIAN_QUEUED
     order = [*CELL, *[name for name in columns if name not in CELL]]
     failed = "NOT record.correct OR record.error IS NOT NULL AS failed"

@@ -13,6 +13,12 @@ def samples(runs: DataFrame) -> DataFrame:
     run's start, at the sample's end), elapsed_s (the sample's length), rates [tuples/s],
     threads_active. Samples of failed and of unsettled runs are included and marked.
     """
-    of_run = [name for name in TABLES["samples"].names if name in runs.columns and name not in SAMPLE.names]
-    exploded = runs.where("variant IS NULL").select(*of_run, F.posexplode("samples").alias("index", "sample"))
+    of_run = [
+        name
+        for name in TABLES["samples"].names
+        if name in runs.columns and name not in SAMPLE.names
+    ]
+    exploded = runs.where("variant IS NULL").select(
+        *of_run, F.posexplode("samples").alias("index", "sample")
+    )
     return conform(exploded.select("*", "sample.*"), "samples")

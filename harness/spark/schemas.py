@@ -23,10 +23,18 @@ from pyspark.sql.types import (
 
 SCHEMA_VERSION = 1  # version of the records that these jobs read
 
-TEXT, WHOLE, SMALL, REAL, FLAG = StringType(), LongType(), IntegerType(), DoubleType(), BooleanType()
+TEXT, WHOLE, SMALL, REAL, FLAG = (
+    StringType(),
+    LongType(),
+    IntegerType(),
+    DoubleType(),
+    BooleanType(),
+)
 
 
-def _struct(required: dict[str, DataType], optional: dict[str, DataType] | None = None) -> StructType:
+def _struct(
+    required: dict[str, DataType], optional: dict[str, DataType] | None = None
+) -> StructType:
     return StructType(
         [StructField(name, kind, nullable=False) for name, kind in required.items()]
         + [StructField(name, kind, nullable=True) for name, kind in (optional or {}).items()]
@@ -38,7 +46,8 @@ def _table(**columns: DataType) -> StructType:
 
 
 BALANCER = _struct(
-    {"operator": TEXT, "active": SMALL, "ports": SMALL, "tuples_per_s": REAL, "congestion": REAL}, {"reason": TEXT}
+    {"operator": TEXT, "active": SMALL, "ports": SMALL, "tuples_per_s": REAL, "congestion": REAL},
+    {"reason": TEXT},
 )
 
 SAMPLE = _struct(
@@ -110,10 +119,19 @@ SIMULATION = _struct(
         "virtual_s": REAL,
         "wall_s": REAL,
     },
-    {"bound": TEXT, "contenders": WHOLE, "passed_tuples_per_s": REAL, "reached": FLAG, "load": REAL, "profiled": PROFILED},
+    {
+        "bound": TEXT,
+        "contenders": WHOLE,
+        "passed_tuples_per_s": REAL,
+        "reached": FLAG,
+        "load": REAL,
+        "profiled": PROFILED,
+    },
 )
 
-HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL, "hostname_hash": TEXT, "host_fit": FLAG})
+HOST = _struct(
+    {}, {"cpu_model": TEXT, "cpus_allowed": SMALL, "hostname_hash": TEXT, "host_fit": FLAG}
+)
 """Fields of the host that the tables show; the others stay in the records."""
 
 RECORD = _struct(
@@ -348,5 +366,8 @@ def conform(frame: DataFrame, table: str) -> DataFrame:
     """Return `frame` with exactly the columns of `table`, in their order and types. Fails if one is
     missing.
     """
-    columns = [f"CAST(`{field.name}` AS {field.dataType.simpleString()}) AS `{field.name}`" for field in TABLES[table]]
+    columns = [
+        f"CAST(`{field.name}` AS {field.dataType.simpleString()}) AS `{field.name}`"
+        for field in TABLES[table]
+    ]
     return frame.selectExpr(*columns)

@@ -35,18 +35,27 @@ def mark_used(runs: DataFrame) -> DataFrame:
     over the mean of the nominal ones with the same random numbers. A failed run that does not know
     the length of its queues takes that of its arm.
     """
-    of_arm = F.max("queue_capacity").over(Window.partitionBy(*[name for name in ARM if name != "queue_capacity"]))
+    of_arm = F.max("queue_capacity").over(
+        Window.partitionBy(*[name for name in ARM if name != "queue_capacity"])
+    )
     unsaid = F.col("failed") & (F.col("queue_capacity") == 0)
     passed, correct = F.col("simulation.passed_tuples_per_s"), ~F.col("failed")
-    of_hops = F.max(F.col("unsettled") & passed.isNotNull()).over(Window.partitionBy(*ARM)) & passed.isNotNull()
+    of_hops = (
+        F.max(F.col("unsettled") & passed.isNotNull()).over(Window.partitionBy(*ARM))
+        & passed.isNotNull()
+    )
     rate = F.when(F.col("by_hops"), passed).otherwise(F.col("sink_tuples_per_s"))
-    by_rate = F.when(F.col("by_hops"), 1e9 / F.nullif(passed * F.col("hops"), F.lit(0.0))).otherwise(F.col("ns_per_hop"))
+    by_rate = F.when(
+        F.col("by_hops"), 1e9 / F.nullif(passed * F.col("hops"), F.lit(0.0))
+    ).otherwise(F.col("ns_per_hop"))
     counts = correct & F.col("rate").isNotNull()
     nominal, of_variant = F.col("variant").isNull(), Window.partitionBy(*ARM, "variant")
     beside = F.max(F.when(counts & nominal, F.col("rate"))).over(Window.partitionBy(*ARM, "repeat"))
     own_mean = F.avg(F.when(counts & nominal, F.col("rate"))).over(Window.partitionBy(*ARM))
     paired = counts & (beside > 0)
-    factor = F.avg(F.when(paired, F.col("rate"))).over(of_variant) / F.avg(F.when(paired, beside)).over(of_variant)
+    factor = F.avg(F.when(paired, F.col("rate"))).over(of_variant) / F.avg(
+        F.when(paired, beside)
+    ).over(of_variant)
     alone = F.avg(F.when(counts, F.col("rate"))).over(of_variant)
     return (
         runs.withColumn("queue_capacity", F.when(unsaid, of_arm).otherwise(F.col("queue_capacity")))
@@ -56,6 +65,8 @@ def mark_used(runs: DataFrame) -> DataFrame:
         .withColumn("ns_per_hop", by_rate)
         .withColumn("no_rate", correct & F.col("rate").isNull())
         .withColumn("variant_mean", F.coalesce(own_mean * factor, alone))
-        .withColumn("reached", F.max(F.coalesce("simulation.reached", F.lit(True))).over(of_variant))
+        .withColumn(
+            "reached", F.max(F.coalesce("simulation.reached", F.lit(True))).over(of_variant)
+        )
         .withColumn("used", counts & F.col("variant").isNull())
     )

@@ -59,7 +59,10 @@ SMALL_DATA_SETTINGS: Mapping[str, str] = {
 """Settings for few records, whose queries take longer to compile than to interpret: 7 MB of records
 take four fifths of the time."""
 SMALL_DATA_BYTES = 32 * 2**20  # size of records; at 46 MB both settings take equally long
-LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+LOOPBACK: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
 
 MASTER = re.compile(
     r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?"
@@ -108,7 +111,9 @@ def resolve(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict
     if not MASTER.fullmatch(master):
         raise UserError(f"spark.master must be {MASTERS}, not {master!r}")
     if master == "yarn" and not environment.keys() & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}:
-        raise UserError("spark.master yarn needs HADOOP_CONF_DIR or YARN_CONF_DIR in the environment")
+        raise UserError(
+            "spark.master yarn needs HADOOP_CONF_DIR or YARN_CONF_DIR in the environment"
+        )
     if stays_here(master):
         chosen = {**LOOPBACK, **chosen}
     if not master.startswith("sc://"):
@@ -121,7 +126,9 @@ def resolve(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict
 
 def for_records(bytes_in_all: int | None) -> Mapping[str, str]:
     """Return the settings for so many bytes of records; None: the number is not known."""
-    return SMALL_DATA_SETTINGS if bytes_in_all is not None and bytes_in_all <= SMALL_DATA_BYTES else {}
+    return (
+        SMALL_DATA_SETTINGS if bytes_in_all is not None and bytes_in_all <= SMALL_DATA_BYTES else {}
+    )
 
 
 def stays_here(master: str) -> bool:
@@ -129,7 +136,8 @@ def stays_here(master: str) -> bool:
     name shows.
     """
     return master.startswith("local") or all(
-        host.rpartition(":")[0] in ("localhost", "127.0.0.1", "[::1]") for host in _hosts(master) or [""]
+        host.rpartition(":")[0] in ("localhost", "127.0.0.1", "[::1]")
+        for host in _hosts(master) or [""]
     )
 
 
@@ -178,7 +186,9 @@ def _find_master(master: str) -> None:
     for address in _hosts(master):
         host, _, port = address.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT_S).close()
+            socket.create_connection(
+                (host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT_S
+            ).close()
             return
         except (OSError, OverflowError, UnicodeError) as error:
             failures.append(f"{address}: {getattr(error, 'strerror', None) or error}")

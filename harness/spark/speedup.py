@@ -64,7 +64,10 @@ def speedup(runs: DataFrame) -> DataFrame:
         .withColumn("arms", F.size("in_cell"))
     )
     pairs = arms.withColumn("rival", F.explode("in_cell")).withColumn(
-        "gain", F.explode_outer(F.expr("map_values(map_zip_with(own, rival.own, (repeat, mine, its) -> mine - its))"))
+        "gain",
+        F.explode_outer(
+            F.expr("map_values(map_zip_with(own, rival.own, (repeat, mine, its) -> mine - its))")
+        ),
     )
     versus = pairs.groupBy(*ARM, "arm_key", "arms", F.col("rival.arm_key").alias("rival")).agg(
         F.count("gain").alias("n"), F.avg("gain").alias("mean"), F.stddev_samp("gain").alias("sd")
@@ -76,10 +79,14 @@ def speedup(runs: DataFrame) -> DataFrame:
         "other models": (rival["model"] != F.col("model"), F.col("arms")),
     }
     compared = F.array(
-        *[F.when(of, F.struct(F.lit(name).alias("against"), arms.alias("arms"))) for name, (of, arms) in kinds.items()]
+        *[
+            F.when(of, F.struct(F.lit(name).alias("against"), arms.alias("arms")))
+            for name, (of, arms) in kinds.items()
+        ]
     )
     below, above = (
-        half_width(F.col("n"), F.col("sd"), events, F.col("compared.arms") - 1) for events in zip(*EVENTS, strict=True)
+        half_width(F.col("n"), F.col("sd"), events, F.col("compared.arms") - 1)
+        for events in zip(*EVENTS, strict=True)
     )
     table = (
         versus.withColumn("compared", F.explode(F.filter(compared, lambda kind: kind.isNotNull())))

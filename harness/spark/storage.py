@@ -60,11 +60,17 @@ def check_records(place: str) -> None:
         raise UserError(f"--records {place!r} holds no file *.jsonl")
     for file in files:
         if not os.access(file, os.R_OK):
-            raise UserError(f"--records {place!r}: {str(file)!r} is missing or may not be read by this user")
+            raise UserError(
+                f"--records {place!r}: {str(file)!r} is missing or may not be read by this user"
+            )
         if any(part.startswith("_") and "=" not in part for part in file.relative_to(path).parts):
-            raise UserError(f"--records {place!r}: Spark passes over names that begin with _: rename {str(file)!r}")
+            raise UserError(
+                f"--records {place!r}: Spark passes over names that begin with _: rename {str(file)!r}"
+            )
         if ":" in file.name:
-            raise UserError(f"--records {place!r}: Spark cannot read a name with a colon: rename {str(file)!r}")
+            raise UserError(
+                f"--records {place!r}: Spark cannot read a name with a colon: rename {str(file)!r}"
+            )
     if not any(file.stat().st_size for file in files):
         raise UserError(f"--records {place!r} holds empty files only ({len(files)})")
 
@@ -107,7 +113,9 @@ def table_writer(place: str) -> Iterator[TableWriter]:
                 for name in writer.written:
                     _replace(staging / name, path / name)
             except OSError as error:
-                raise RunFailed(f"cannot put the tables into {place!r}: {error.strerror}") from error
+                raise RunFailed(
+                    f"cannot put the tables into {place!r}: {error.strerror}"
+                ) from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 

@@ -9,7 +9,9 @@ from harness.spark.interval import mean_interval
 from harness.spark.schemas import ARM, CELL, conform
 from harness.spark.selection import BOTH, HOPS, SINKS
 
-ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel', 'coroutine') AND threads IS NULL)"
+ELASTIC = (
+    "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel', 'coroutine') AND threads IS NULL)"
+)
 """Condition that a law chose the level of a run. A run that failed before it recorded its law
 counts as well, as it has no fixed level."""
 
@@ -71,7 +73,9 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.avg(of_used("duration_s")).alias("duration_mean"),
         F.avg(of_used("simulation.load")).alias("runnable_mean"),
         F.count_distinct("variant").alias("variants"),
-        F.count_distinct(F.when(F.col("variant_mean").isNull(), F.col("variant"))).alias("variants_failed"),
+        F.count_distinct(F.when(F.col("variant_mean").isNull(), F.col("variant"))).alias(
+            "variants_failed"
+        ),
         F.count_distinct(F.when(F.col("reached"), F.col("variant"))).alias("variants_reached"),
         F.min("variant_mean").alias("least"),
         F.max("variant_mean").alias("greatest"),
@@ -80,19 +84,36 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.min_by("commit", started).alias("commit"),
     )
     for prefix in ("", "submitted_", "level_", "queued_", "replicas_"):
-        low, high = mean_interval(F.col(f"{prefix}count"), F.col(f"{prefix}mean"), F.col(f"{prefix}sd"))
+        low, high = mean_interval(
+            F.col(f"{prefix}count"), F.col(f"{prefix}mean"), F.col(f"{prefix}sd")
+        )
         table = table.withColumns({f"{prefix}lo": low, f"{prefix}hi": high})
     of_cell = Window.partitionBy(*CELL)
     most = [F.max(name).over(of_cell) for name in ("places", "queued_mean")]
     table = table.withColumn("places", F.nullif(F.coalesce(*most), F.lit(0)))
     beyond = F.col("queued_hi") > F.col("places")
-    table = table.withColumn("queued_hi", F.when(beyond, F.col("places")).otherwise(F.col("queued_hi")))
-    table = table.withColumn("settled_share", F.when(F.col("n") > 0, 1 - F.col("unsettled") / F.col("n")))
-    of_hops = F.when(F.col("by_hops") == F.col("n"), HOPS).when(F.col("by_hops") > 0, BOTH).otherwise(SINKS)
+    table = table.withColumn(
+        "queued_hi", F.when(beyond, F.col("places")).otherwise(F.col("queued_hi"))
+    )
+    table = table.withColumn(
+        "settled_share", F.when(F.col("n") > 0, 1 - F.col("unsettled") / F.col("n"))
+    )
+    of_hops = (
+        F.when(F.col("by_hops") == F.col("n"), HOPS)
+        .when(F.col("by_hops") > 0, BOTH)
+        .otherwise(SINKS)
+    )
     table = table.withColumn("mean_of", F.when(F.col("n") > 0, of_hops))
     varied = (F.col("variants_reached") > 0) & (F.col("variants_failed") == 0)
-    table = table.withColumns({"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))})
-    return conform(table.withColumnsRenamed({f"{name}_mean": name for name in ("level", "queued", "replicas")}), "throughput")
+    table = table.withColumns(
+        {"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))}
+    )
+    return conform(
+        table.withColumnsRenamed(
+            {f"{name}_mean": name for name in ("level", "queued", "replicas")}
+        ),
+        "throughput",
+    )
 
 
 def _moments(number: Column, prefix: str) -> list[Column]:

@@ -21,12 +21,19 @@ def timeline(runs: DataFrame) -> DataFrame:
     more than the samples saw if tuples were sent before the first of them; parameters: the
     topology's, as a line of JSON, all values as text. Rows of failed runs are included and marked.
     """
-    of_run = [name for name in TABLES["timeline"].names if name in runs.columns and name not in SAMPLE.names]
-    phases = [_phase(series, name) for series, name in (("adaptation", "adaptation"), ("samples", "measured"))]
+    of_run = [
+        name
+        for name in TABLES["timeline"].names
+        if name in runs.columns and name not in SAMPLE.names
+    ]
+    phases = [
+        _phase(series, name)
+        for series, name in (("adaptation", "adaptation"), ("samples", "measured"))
+    ]
     has_balancers = "exists(samples, sample -> size(sample.balancers) > 0)"
-    adapted = runs.where(f"variant IS NULL AND (elastic IS NOT NULL OR {has_balancers})").withColumn(
-        "law", F.col("elastic.law")
-    )
+    adapted = runs.where(
+        f"variant IS NULL AND (elastic IS NOT NULL OR {has_balancers})"
+    ).withColumn("law", F.col("elastic.law"))
     sampled = adapted.select(*of_run, "law", F.explode(F.concat(*phases)).alias("entry"))
     told = F.col("sample").withField("replicas", F.to_json("sample.replicas"))
     balanced = (
@@ -57,4 +64,6 @@ def _phase(series: str, name: str) -> Column:
     """Return the samples of a series, each with the name of its phase; none if the record has no
     such series.
     """
-    return F.expr(f"transform(coalesce({series}, array()), sample -> named_struct('phase', '{name}', 'sample', sample))")
+    return F.expr(
+        f"transform(coalesce({series}, array()), sample -> named_struct('phase', '{name}', 'sample', sample))"
+    )

@@ -26,7 +26,9 @@ from harness.spark.storage import TableWriter, as_source
 FOLDER = "folder"  # a partition's directory is named folder=EXPERIMENT
 
 
-def aggregate_together(spark: SparkSession, places: Mapping[str, Path], staging: Path) -> Iterator[tuple[str, Path, Summary]]:
+def aggregate_together(
+    spark: SparkSession, places: Mapping[str, Path], staging: Path
+) -> Iterator[tuple[str, Path, Summary]]:
     """Yield experiments with the folder of their tables, below `staging`, and their summary.
 
     `places`: the local folders of their records, by experiment. An experiment is skipped if one of
@@ -35,9 +37,17 @@ def aggregate_together(spark: SparkSession, places: Mapping[str, Path], staging:
     """
     with spark_failures("the aggregation failed"):
         sources = [as_source(str(place)) for place in places.values()]
-        records = parse(read_lines(spark, sources)).withColumn(FOLDER, _experiment_of(places)).localCheckpoint()
+        records = (
+            parse(read_lines(spark, sources))
+            .withColumn(FOLDER, _experiment_of(places))
+            .localCheckpoint()
+        )
         strange = _strange(records)
-        whole = records.where(~F.col(FOLDER).isin(strange)).drop(FOLDER) if strange else records.drop(FOLDER)
+        whole = (
+            records.where(~F.col(FOLDER).isin(strange)).drop(FOLDER)
+            if strange
+            else records.drop(FOLDER)
+        )
         summaries = _summaries(whole)
         if not summaries:
             return
@@ -57,7 +67,10 @@ def aggregate_together(spark: SparkSession, places: Mapping[str, Path], staging:
 def _experiment_of(places: Mapping[str, Path]) -> F.Column:
     """Return the column with the experiment whose folder holds a line's file."""
     path = path_of("file")
-    cases = [F.when(path.startswith(f"{place.absolute()}/"), F.lit(name)) for name, place in places.items()]
+    cases = [
+        F.when(path.startswith(f"{place.absolute()}/"), F.lit(name))
+        for name, place in places.items()
+    ]
     return F.coalesce(*cases)
 
 
@@ -66,29 +79,41 @@ def _strange(records: DataFrame) -> list[str]:
     experiment.
     """
     unusable = records.where(f"reason IS NOT NULL OR record.experiment <> {FOLDER}").select(FOLDER)
-    repeated = duplicates(records).join(records.select("file", "block", "row", FOLDER), on=["file", "block", "row"])
-    return [row[FOLDER] for row in unusable.unionByName(repeated.select(FOLDER)).distinct().collect()]
+    repeated = duplicates(records).join(
+        records.select("file", "block", "row", FOLDER), on=["file", "block", "row"]
+    )
+    return [
+        row[FOLDER] for row in unusable.unionByName(repeated.select(FOLDER)).distinct().collect()
+    ]
 
 
 def _summaries(records: DataFrame) -> dict[str, Summary]:
     counts = mark_used(runs(records)).groupBy("experiment")
     rows = counts.agg(
-        F.count("*").alias("read"), F.count_if("failed").alias("failed"), F.count_if("unsettled").alias("unsettled")
+        F.count("*").alias("read"),
+        F.count_if("failed").alias("failed"),
+        F.count_if("unsettled").alias("unsettled"),
     )
     return {
-        row.experiment: Summary(row.read, row.failed, row.unsettled, quarantined=0, reasons=(), tables=tuple(TABLES))
+        row.experiment: Summary(
+            row.read, row.failed, row.unsettled, quarantined=0, reasons=(), tables=tuple(TABLES)
+        )
         for row in sorted(rows.collect(), key=lambda row: row.experiment)
     }
 
 
-def _divide(staging: Path, name: str, experiment: str, table: DataFrame, writer: TableWriter) -> None:
+def _divide(
+    staging: Path, name: str, experiment: str, table: DataFrame, writer: TableWriter
+) -> None:
     """Put one experiment's part of a table into its own folder; an empty table, if it has none."""
     part = staging / f"{name}.parquet" / f"{FOLDER}={experiment}"
     (staging / experiment).mkdir(exist_ok=True)
     if part.is_dir():
         part.rename(staging / experiment / f"{name}.parquet")
         return
-    empty = staging / f"{name}.parquet" if name == "quarantine" else staging / f"empty-{name}.parquet"
+    empty = (
+        staging / f"{name}.parquet" if name == "quarantine" else staging / f"empty-{name}.parquet"
+    )
     if not empty.is_dir():
         writer.write(f"empty-{name}", table.limit(0))
     shutil.copytree(empty, staging / experiment / f"{name}.parquet")

@@ -30,7 +30,12 @@ class Countdown:
     def __enter__(self) -> Countdown:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._overwrite("")
 
     def show(self, text: str) -> None:

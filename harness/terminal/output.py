@@ -35,7 +35,9 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]
-    return "".join(IN_ASCII.get(each) or each.encode("ascii", "backslashreplace").decode() for each in lacking), error.end
+    return "".join(
+        IN_ASCII.get(each) or each.encode("ascii", "backslashreplace").decode() for each in lacking
+    ), error.end
 
 
 def say(text: str) -> None:

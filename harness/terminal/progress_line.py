@@ -31,18 +31,27 @@ class ProgressLine:
     def __enter__(self) -> ProgressLine:
         if self._log not in (None, "-"):
             try:
-                self._file = os.fdopen(open_for_writing(self._log, os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8")
+                self._file = os.fdopen(
+                    open_for_writing(self._log, os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8"
+                )
             except OSError as error:
                 raise RunFailed(f"cannot write {self._log}: {error.strerror}") from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.clear()
         if self._file not in (None, sys.stderr):
             with suppress(OSError):
                 self._file.close()
         if self._refusal is not None and kind is None:
-            raise RunFailed(f"cannot write {self._log}: {self._refusal.strerror}") from self._refusal
+            raise RunFailed(
+                f"cannot write {self._log}: {self._refusal.strerror}"
+            ) from self._refusal
 
     def show(self, done: int, total: int, text: str) -> None:
         """Show the current run, and its work."""

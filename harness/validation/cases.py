@@ -150,7 +150,9 @@ class Case:
         """
         virtual_s = PREDICTED_S[self.cost]
         measured = self.measured(virtual_s, repeat)
-        return replace(measured, place=find_place(simulated=True), warmup=virtual_s, constants=constants or {})
+        return replace(
+            measured, place=find_place(simulated=True), warmup=virtual_s, constants=constants or {}
+        )
 
 
 def cell_name(group: tuple[str, int, int]) -> str:
@@ -163,7 +165,9 @@ def is_case(topology: str, cost: int, payload: int, arm: str) -> bool:
     """Return True if the cell is run under that arm."""
     if topology in DEEP:
         return arm in DEEP_ARMS and cost in DEEP_COSTS and payload in COROUTINE_PAYLOADS
-    return ARMS[arm].model != "coroutine" or (topology in COROUTINE_TOPOLOGIES and payload in COROUTINE_PAYLOADS)
+    return ARMS[arm].model != "coroutine" or (
+        topology in COROUTINE_TOPOLOGIES and payload in COROUTINE_PAYLOADS
+    )
 
 
 NAMES: dict[str, dict[str, object]] = {
@@ -185,9 +189,13 @@ def cases(filters: Sequence[str] = ()) -> list[Case]:
     for word in [word.strip() for text in filters for word in text.split(",")]:
         name, _, value = word.partition("=")
         if name not in NAMES:
-            raise UserError(f"--cells takes NAME=VALUE with NAME one of {', '.join(NAMES)}, not {word[:40]!r}")
+            raise UserError(
+                f"--cells takes NAME=VALUE with NAME one of {', '.join(NAMES)}, not {word[:40]!r}"
+            )
         if value not in NAMES[name]:
-            raise UserError(f"--cells: {name} must be one of {', '.join(NAMES[name])}, not {value[:40]!r}")
+            raise UserError(
+                f"--cells: {name} must be one of {', '.join(NAMES[name])}, not {value[:40]!r}"
+            )
         allowed.setdefault(name, set()).add(NAMES[name][value])
     return [
         Case(topology, cost, payload, arm)
@@ -198,6 +206,11 @@ def cases(filters: Sequence[str] = ()) -> list[Case]:
         if is_case(topology, cost, payload, arm)
         and all(
             value in allowed.get(name, (value,))
-            for name, value in (("topology", topology), ("cost", cost), ("payload", payload), ("model", arm))
+            for name, value in (
+                ("topology", topology),
+                ("cost", cost),
+                ("payload", payload),
+                ("model", arm),
+            )
         )
     ]

@@ -49,7 +49,9 @@ class Comparison:
     @property
     def attempted(self) -> int:
         """Number of all runs, whatever their outcome."""
-        left_out = (0 if self.unsettled_used else self.unsettled) + (0 if self.other_state_used else self.other_state)
+        left_out = (0 if self.unsettled_used else self.unsettled) + (
+            0 if self.other_state_used else self.other_state
+        )
         return self.runs + self.failed + left_out
 
     @property
@@ -110,11 +112,17 @@ def compare(
     forecasts: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for record in predicted:
         forecasts[record["cell"], record["arm"]].append(record)
-    return [_compare(case, runs[case.cell, case.arm], forecasts[case.cell, case.arm], expected_ns) for case in cases]
+    return [
+        _compare(case, runs[case.cell, case.arm], forecasts[case.cell, case.arm], expected_ns)
+        for case in cases
+    ]
 
 
 def _compare(
-    case: Case, runs: Sequence[dict[str, Any]], forecasts: Sequence[dict[str, Any]], expected_ns: float | None
+    case: Case,
+    runs: Sequence[dict[str, Any]],
+    forecasts: Sequence[dict[str, Any]],
+    expected_ns: float | None,
 ) -> Comparison:
     good = [run for run in runs if _is_good(run)]
     here = [run for run in good if fits(run, expected_ns)]
@@ -123,7 +131,11 @@ def _compare(
     used = settled or usable
     middle = median_interval([case.rate(run) for run in used]) if used else (None, None, None)
     bad = next((each for each in forecasts if not _is_good(each)), None)
-    failure = None if bad is None else (bad["error"] or "the simulated run was not correct").splitlines()[0]
+    failure = (
+        None
+        if bad is None
+        else (bad["error"] or "the simulated run was not correct").splitlines()[0]
+    )
     foreseen = [case.rate(each) for each in forecasts] if failure is None else []
     return Comparison(
         case,
@@ -137,7 +149,9 @@ def _compare(
         predicted=statistics.median(foreseen) if foreseen else None,
         predicted_low=min(foreseen, default=None),
         predicted_high=max(foreseen, default=None),
-        predicted_unsettled=sum(not each["settled"] for each in forecasts) if failure is None else 0,
+        predicted_unsettled=sum(not each["settled"] for each in forecasts)
+        if failure is None
+        else 0,
         failure=failure,
         others=statistics.fmean(map(_others, used)) if used else 0.0,
     )

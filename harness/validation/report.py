@@ -21,7 +21,17 @@ from harness.validation.comparison import (
 from harness.validation.order import MIN_ORDERED_DIFFERENCE, Pair
 from harness.validation.verdict import Verdict, judge
 
-ROW_HEADINGS = ("topology", "cost", "payload", "arm", "measured", "interval", "predicted", "error", "remarks")
+ROW_HEADINGS = (
+    "topology",
+    "cost",
+    "payload",
+    "arm",
+    "measured",
+    "interval",
+    "predicted",
+    "error",
+    "remarks",
+)
 ERROR_HEADINGS = ("by", "value", "cases", "median", "worst", "bias", f"within {MEDIAN_TARGET:.0%}")
 ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks")
 
@@ -31,13 +41,23 @@ def report(comparisons: Sequence[Comparison], constants: Mapping[str, float] | N
     the profile's.
     """
     verdict = judge(comparisons)
-    parts = ["## Throughput at the sinks [tuples/s]", table(ROW_HEADINGS, [_row(each) for each in comparisons], left=4)]
+    parts = [
+        "## Throughput at the sinks [tuples/s]",
+        table(ROW_HEADINGS, [_row(each) for each in comparisons], left=4),
+    ]
     parts.append(_note(comparisons, constants or {}))
     grouped = errors_by(comparisons)
     if grouped:
-        parts += ["## Errors", table(ERROR_HEADINGS, [_errors_row(*row) for row in grouped], left=2), ERRORS_NOTE]
+        parts += [
+            "## Errors",
+            table(ERROR_HEADINGS, [_errors_row(*row) for row in grouped], left=2),
+            ERRORS_NOTE,
+        ]
     if verdict.wrong:
-        parts += ["## Wrong order", table(ORDER_HEADINGS, [_pair_row(pair) for pair in verdict.wrong], left=3)]
+        parts += [
+            "## Wrong order",
+            table(ORDER_HEADINGS, [_pair_row(pair) for pair in verdict.wrong], left=3),
+        ]
     parts += ["## Verdict", "\n".join(_verdict_lines(verdict))]
     return "\n\n".join(parts) + "\n"
 
@@ -72,7 +92,11 @@ def remarks(each: Comparison) -> list[str]:
     if each.disturbed:
         found.append(f"others took {each.others:.0%}")
     if each.other_state:
-        found.append("always in another state" if each.other_state_used else f"{each.other_state} in another state")
+        found.append(
+            "always in another state"
+            if each.other_state_used
+            else f"{each.other_state} in another state"
+        )
     if each.unsettled_used:
         found.append("never settled")
     elif each.unsettled:
@@ -80,7 +104,9 @@ def remarks(each: Comparison) -> list[str]:
     if each.failed:
         found.append(f"{each.failed} of {each.attempted} failed")
     if each.predicted_unsettled:
-        found.append(f"{each.predicted_unsettled} unsettled prediction{'s' if each.predicted_unsettled > 1 else ''}")
+        found.append(
+            f"{each.predicted_unsettled} unsettled prediction{'s' if each.predicted_unsettled > 1 else ''}"
+        )
     if each.failure is not None:
         found.append(f"no prediction: {each.failure.replace('|', '/')[:80]}")
     return found
@@ -92,7 +118,9 @@ def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> 
         return "Nothing was measured."
     spread = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else f"{runs[0]}"
     sure = (
-        f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at least" if runs[0] > 1 else ""
+        f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at least"
+        if runs[0] > 1
+        else ""
     )
     unstable = sum(each.unstable for each in comparisons)
     other_state = sum(each.other_state for each in comparisons)
@@ -104,7 +132,9 @@ def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> 
     )
     others = statistics.fmean(each.others for each in comparisons if each.runs)
     replaced = ", ".join(f"{path} {value:,.0f}" for path, value in constants.items())
-    beside = f", with {replaced}, the median of what was measured between the runs" if replaced else ""
+    beside = (
+        f", with {replaced}, the median of what was measured between the runs" if replaced else ""
+    )
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
         f"unstable: the interval reaches further than {STABLE_INTERVAL:.0%} from the median, or there is one run alone. Other "
@@ -125,7 +155,13 @@ def _numbers(found: Errors) -> tuple[str, ...]:
 def _pair_row(pair: Pair) -> tuple[str, ...]:
     remark = "doubtful" if pair.doubtful else ""
     ratios = (f"{pair.measured:.2f} ×", f"{pair.predicted:.2f} ×")
-    return cell_name(pair.faster.case.group), pair.faster.case.arm, pair.slower.case.arm, *ratios, remark
+    return (
+        cell_name(pair.faster.case.group),
+        pair.faster.case.arm,
+        pair.slower.case.arm,
+        *ratios,
+        remark,
+    )
 
 
 def _verdict_lines(verdict: Verdict) -> list[str]:
@@ -192,6 +228,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> 
         return "| " + " | ".join(padded) + " |"
 
     rule = "|" + "|".join(
-        "-" * (width + 2) if is_left else "-" * (width + 1) + ":" for width, is_left in zip(widths, to_left, strict=True)
+        "-" * (width + 2) if is_left else "-" * (width + 1) + ":"
+        for width, is_left in zip(widths, to_left, strict=True)
     )
     return "\n".join([line(headings), rule + "|", *map(line, rows)])

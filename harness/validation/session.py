@@ -42,13 +42,20 @@ def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) ->
     order: list[Run] = []
     for repeat in range(repeats):
         draw = random.Random(f"{seed}/{repeat}")
-        cells = {case.group: [other for other in cases if other.group == case.group] for case in cases}
+        cells = {
+            case.group: [other for other in cases if other.group == case.group] for case in cases
+        }
         for group in draw.sample(list(cells), len(cells)):
-            order += [case.measured(duration_s, repeat) for case in draw.sample(cells[group], len(cells[group]))]
+            order += [
+                case.measured(duration_s, repeat)
+                for case in draw.sample(cells[group], len(cells[group]))
+            ]
     return [replace(run, order_in_block=place) for place, run in enumerate(order)]
 
 
-def measure(specs: Sequence[Run], announce: Announce, notify: Callable[[str], None], state: State) -> Iterator[Record]:
+def measure(
+    specs: Sequence[Run], announce: Announce, notify: Callable[[str], None], state: State
+) -> Iterator[Record]:
     """Yield the record of each run as it ends, made in a `state` of the machine.
 
     `notify` gets a message if another measuring process must be waited for.
@@ -57,7 +64,9 @@ def measure(specs: Sequence[Run], announce: Announce, notify: Callable[[str], No
         with measuring_lock(notify):
             for run in arms:
                 tell = partial(announce, run)
-                yield state.run(lambda run=run, tell=tell: run_in_fresh_process(run, announce=tell), tell)
+                yield state.run(
+                    lambda run=run, tell=tell: run_in_fresh_process(run, announce=tell), tell
+                )
 
 
 def predict(specs: Sequence[Run], announce: Announce) -> Iterator[Record]:
@@ -75,7 +84,11 @@ def key(record: Record) -> Key:
 
 def is_measured(record: Record) -> bool:
     """Return True if the record is one of a validation's runs on real threads."""
-    return record["experiment"] == EXPERIMENT and record["machine"] == LOCAL and not record["simulated"]
+    return (
+        record["experiment"] == EXPERIMENT
+        and record["machine"] == LOCAL
+        and not record["simulated"]
+    )
 
 
 def kept(records: Sequence[Record], specs: Sequence[Run]) -> list[Record]:
@@ -88,7 +101,10 @@ def kept(records: Sequence[Record], specs: Sequence[Run]) -> list[Record]:
         run = wanted.get(key(record))
         if run is None or not is_measured(record):
             continue
-        if record["error"] is not None or abs(record["duration_s"] - run.duration_s) < 0.5 * run.duration_s:
+        if (
+            record["error"] is not None
+            or abs(record["duration_s"] - run.duration_s) < 0.5 * run.duration_s
+        ):
             found.setdefault(key(record), record)
     return list(found.values())
 
@@ -112,7 +128,9 @@ def read_measured(path: Path, option: str) -> list[Record]:
     if problems:
         more = f" (and {len(problems) - 1} more such lines)" if len(problems) > 1 else ""
         reason = " ".join(problems[0].reason.split())[:200]
-        raise UserError(f"{option}: line {problems[0].line} of {path} holds no record: {reason}{more}")
+        raise UserError(
+            f"{option}: line {problems[0].line} of {path} holds no record: {reason}{more}"
+        )
     return [record for record in records if is_measured(record)]
 
 
@@ -135,7 +153,12 @@ class RecordLog:
     def __enter__(self) -> RecordLog:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         os.close(self._handle)
 
     def append(self, record: Record) -> None:

@@ -44,7 +44,11 @@ def constants_beside(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return the constants that were measured between these runs and replace the profile's, by
     their paths; none if none was measured.
     """
-    shares = [record["host"]["shared_cache_bytes"] for record in records if "shared_cache_bytes" in record["host"]]
+    shares = [
+        record["host"]["shared_cache_bytes"]
+        for record in records
+        if "shared_cache_bytes" in record["host"]
+    ]
     return {SHARED_CACHE: statistics.median(shares)} if shares else {}
 
 
@@ -81,7 +85,9 @@ class State:
         try:
             record = run() if self.expected_ns is None else self._tried(run, show, self.expected_ns)
         except OSError as error:
-            raise RunFailed(f"the system refuses to measure the hand-off of a cache line: {error.strerror}") from error
+            raise RunFailed(
+                f"the system refuses to measure the hand-off of a cache line: {error.strerror}"
+            ) from error
         record["host"] |= {"shared_cache_bytes": share}
         return record
 
@@ -93,19 +99,28 @@ class State:
             try:
                 share = shared_cache(self._host.caches or UNTOLD)
             except OSError as error:
-                raise RunFailed(f"the system refuses to measure what the shared cache holds: {error.strerror}") from error
+                raise RunFailed(
+                    f"the system refuses to measure what the shared cache holds: {error.strerror}"
+                ) from error
             self._share = round(max(share, self._least_share))
             self._looked_s = time.monotonic()
         return self._share
 
-    def _tried(self, run: Callable[[], Record], show: Callable[[str], None], expected_ns: float) -> Record:
+    def _tried(
+        self, run: Callable[[], Record], show: Callable[[str], None], expected_ns: float
+    ) -> Record:
         for tries in range(1, MAX_RUN_ATTEMPTS + 1):
             before = self._wait(expected_ns, show)
             begun_s = time.monotonic()
             record = run()
             after = hand_off_ns(self._host)
             record["host"] |= {"hand_offs_ns": [ns for ns in (before, after) if ns is not None]}
-            if fits(record, expected_ns) or record["error"] is not None or self._patience_s <= 0 or tries == MAX_RUN_ATTEMPTS:
+            if (
+                fits(record, expected_ns)
+                or record["error"] is not None
+                or self._patience_s <= 0
+                or tries == MAX_RUN_ATTEMPTS
+            ):
                 break
             self.repeated += 1
             show("once more: the machine has changed its state")
@@ -125,7 +140,9 @@ class State:
             if not self._seen and waited_s >= MAX_WAIT_UNSEEN_S:
                 self.unseen_ns, self._patience_s = seen_ns, 0.0
                 return seen_ns
-            show(f"waiting: a line takes {seen_ns:.0f} ns from core to core, where the profile says {expected_ns:.0f}")
+            show(
+                f"waiting: a line takes {seen_ns:.0f} ns from core to core, where the profile says {expected_ns:.0f}"
+            )
             time.sleep(STATE_POLL_S)
             waited_s += STATE_POLL_S
             self._patience_s -= STATE_POLL_S

@@ -13,11 +13,23 @@ from harness.validation.comparison import Comparison
 if TYPE_CHECKING:
     import pandas as pd
 
-NUMBERS = ("threads", "measured", "low", "high", "predicted", "predicted_low", "predicted_high", "error", "cpus_allowed")
+NUMBERS = (
+    "threads",
+    "measured",
+    "low",
+    "high",
+    "predicted",
+    "predicted_low",
+    "predicted_high",
+    "error",
+    "cpus_allowed",
+)
 
 
 def as_frame(
-    comparisons: Sequence[Comparison], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]
+    comparisons: Sequence[Comparison],
+    measured: Iterable[dict[str, Any]],
+    predicted: Iterable[dict[str, Any]],
 ) -> pd.DataFrame:
     """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high,
     predicted, predicted_low, predicted_high [tuples/s], predicted_unsettled [runs], error [share of
@@ -30,7 +42,11 @@ def as_frame(
     hosts = _first_by_case(measured)
     forecasts = _first_by_case(predicted)
     rows = [
-        _row(each, hosts.get((each.case.cell, each.case.arm), {}), forecasts.get((each.case.cell, each.case.arm), {}))
+        _row(
+            each,
+            hosts.get((each.case.cell, each.case.arm), {}),
+            forecasts.get((each.case.cell, each.case.arm), {}),
+        )
         for each in comparisons
     ]
     frame = pd.DataFrame(rows)

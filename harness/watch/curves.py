@@ -33,7 +33,9 @@ def _of(field: str) -> Callable[[Period], Any]:
     return lambda period: period.sample.get(field)
 
 
-REPLICAS = Curve("replicas", "of the operator that has the most", (("replicas", most_replicas),), steps=True)
+REPLICAS = Curve(
+    "replicas", "of the operator that has the most", (("replicas", most_replicas),), steps=True
+)
 """Curve that is left out if every operator has one replica."""
 
 CURVES = (
@@ -47,7 +49,12 @@ CURVES = (
     ),
     Curve("queues", "input ports with a queue", (("queues", _of("queued_ports")),), steps=True),
     REPLICAS,
-    Curve("CPU", "busy: all; other processes (dashed)", (("all", _of("system_cpu")), ("others", _of("others_cpu"))), top=1.0),
+    Curve(
+        "CPU",
+        "busy: all; other processes (dashed)",
+        (("all", _of("system_cpu")), ("others", _of("others_cpu"))),
+        top=1.0,
+    ),
 )
 
 
@@ -55,7 +62,10 @@ def places(periods: Sequence[Period]) -> list[float]:
     """Return the position of each period's end on the axis of time, from 0 to `WIDTH`."""
     first = periods[0].sample["time_s"] - periods[0].sample["elapsed_s"]
     whole = periods[-1].sample["time_s"] - first
-    return [round(WIDTH * (period.sample["time_s"] - first) / whole, 1) if whole > 0 else 0.0 for period in periods]
+    return [
+        round(WIDTH * (period.sample["time_s"] - first) / whole, 1) if whole > 0 else 0.0
+        for period in periods
+    ]
 
 
 def figure(curve: Curve, periods: Sequence[Period]) -> str:
@@ -66,7 +76,8 @@ def figure(curve: Curve, periods: Sequence[Period]) -> str:
     highest = f"{100 * top:.0f} %" if curve.top else short(max(known, default=0.0))
     x = places(periods)
     lines = "".join(
-        f'<path class="line l{number}" d="{_path(x, values, top, curve.steps)}"/>' for number, (_, values) in enumerate(series)
+        f'<path class="line l{number}" d="{_path(x, values, top, curve.steps)}"/>'
+        for number, (_, values) in enumerate(series)
     )
     about = f"{escape(curve.unit)}; 0 to {highest}"
     label = f"{escape(curve.name)} over time, from 0 to {highest}"
@@ -80,7 +91,9 @@ def figure(curve: Curve, periods: Sequence[Period]) -> str:
 
 def _measured(x: Sequence[float], periods: Sequence[Period]) -> str:
     """Return a background for the measured window."""
-    begins = next((place for place, period in enumerate(periods) if period.phase == "measuring"), None)
+    begins = next(
+        (place for place, period in enumerate(periods) if period.phase == "measuring"), None
+    )
     if begins is None:
         return ""
     left = x[begins - 1] if begins else 0.0
@@ -103,4 +116,6 @@ def _path(x: Sequence[float], values: Sequence[float | None], top: float, steps:
                 parts.append(f"{'L' if down else 'M'}{place:g} {y}")
             down = True
         before = place
-    return f"{parts[0]}H0" if len(parts) == 1 and not steps else "".join(parts)  # one period alone is a mean over all
+    return (
+        f"{parts[0]}H0" if len(parts) == 1 and not steps else "".join(parts)
+    )  # one period alone is a mean over all

@@ -66,7 +66,9 @@ def draw(graph: Graph) -> Drawing:
 
 def shortened(name: str) -> str:
     """Return a name that fits its box."""
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2]}…{name[-(MAX_NAME // 2 - 1) :]}"
+    return (
+        name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2]}…{name[-(MAX_NAME // 2 - 1) :]}"
+    )
 
 
 def box_text(names: Sequence[str]) -> str:
@@ -94,9 +96,14 @@ class _Sheet:
         if max(self.columns) == 1:
             self.rows = [[layout.nodes[node].y for node in level] for level in layout.levels]
         else:  # levels beside one of a thousand operators must not be as high as that was
-            self.rows = [_centred(len(level), columns) for level, columns in zip(layout.levels, self.columns, strict=True)]
+            self.rows = [
+                _centred(len(level), columns)
+                for level, columns in zip(layout.levels, self.columns, strict=True)
+            ]
         self.highest, self.lowest = list(map(min, self.rows)), list(map(max, self.rows))
-        self.places: dict[int, tuple[int, float, float]] = {}  # of each node: its line, and its left upper corner
+        self.places: dict[
+            int, tuple[int, float, float]
+        ] = {}  # of each node: its line, and its left upper corner
 
     def drawing(self, named: bool) -> Drawing:
         """Return the whole picture."""
@@ -106,14 +113,21 @@ class _Sheet:
             self.box = replace(self.box, column=round(self.box.column * stretch))
         width, height = self._set(lines)
         nodes = self.layout.nodes
-        spots = [Spot(node.names, *self.places[index][1:]) for index, node in enumerate(nodes) if node.names]
+        spots = [
+            Spot(node.names, *self.places[index][1:])
+            for index, node in enumerate(nodes)
+            if node.names
+        ]
         return Drawing(width, height, self.box, named, spots, "".join(self._streams()))
 
     def _lines(self) -> list[range]:
         """Return the levels of each line, so many that the picture comes nearest to `ASPECT`."""
         most = len(self.columns)
         wishes = {-(-most // parts) for parts in range(1, min(most, MAX_LINES) + 1)}
-        return min((_parts(most, wish) for wish in wishes), key=lambda lines: abs(math.log(self._aspect(lines) / ASPECT)))
+        return min(
+            (_parts(most, wish) for wish in wishes),
+            key=lambda lines: abs(math.log(self._aspect(lines) / ASPECT)),
+        )
 
     def _aspect(self, lines: Sequence[range]) -> float:
         """Return width over height."""
@@ -138,7 +152,11 @@ class _Sheet:
                 nodes = self.layout.levels[level]
                 height = -(-len(nodes) // self.columns[level])
                 for place, (node, row) in enumerate(zip(nodes, self.rows[level], strict=True)):
-                    self.places[node] = number, x + place // height * box.column, top + (row - highest) * box.row
+                    self.places[node] = (
+                        number,
+                        x + place // height * box.column,
+                        top + (row - highest) * box.row,
+                    )
                 x += self.columns[level] * box.column
             width = max(width, x)
             top += (rows + BETWEEN) * box.row

@@ -20,7 +20,9 @@ def line(story: Story, period: Period) -> str:
     parts = [clock(sample["time_s"], story.heading.simulated), period.phase]
     level = sample.get("threads_requested") or sample["threads_active"]
     if level:
-        active = "" if sample["threads_active"] == level else f" ({sample['threads_active']} active)"
+        active = (
+            "" if sample["threads_active"] == level else f" ({sample['threads_active']} active)"
+        )
         parts.append(f"{count(level, 'scheduler thread')}{active}")
     parts.append(queues(story, period))
     if sample.get("replicas"):
@@ -29,7 +31,10 @@ def line(story: Story, period: Period) -> str:
     parts.append(f"{short(sample['sink_tuples_per_s'])} at the sinks")
     if sample.get("system_cpu") is not None:
         parts.append(f"CPU {100 * sample['system_cpu']:.0f} %")
-    parts += [f"{each['operator']} {each['active']} of {each['ports']} ports" for each in sample.get("balancers", ())]
+    parts += [
+        f"{each['operator']} {each['active']} of {each['ports']} ports"
+        for each in sample.get("balancers", ())
+    ]
     if sample.get("law_state") is not None:
         parts.append(f"{sample['law_state']}: {sample['law_reason']}")
     return "; ".join([", ".join(parts), *switched(story, sample)])
@@ -79,10 +84,15 @@ def clock(time_s: float, virtual: bool) -> str:
 
 def doubt(story: Story) -> list[str]:
     """Return a warning if other ports had queues than those that are known."""
-    return ["the record counts other queues than it names: before which ports they are is not known"] * story.is_doubtful
+    return [
+        "the record counts other queues than it names: before which ports they are is not known"
+    ] * story.is_doubtful
 
 
 def heading(story: Story) -> list[str]:
     """Return two lines: graph and parameters; model, law and machine."""
     told = story.heading
-    return [f"{told.title} {told.parameters}".rstrip(), "; ".join(part for part in (told.arm, told.law, told.where) if part)]
+    return [
+        f"{told.title} {told.parameters}".rstrip(),
+        "; ".join(part for part in (told.arm, told.law, told.where) if part),
+    ]

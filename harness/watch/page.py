@@ -21,7 +21,18 @@ from harness.watch.story import Period, Story
 HERE = Path(__file__).resolve().parent
 MAX_NAMES = 20  # of ports that are listed
 
-COLUMNS = ("time", "phase", "submitted", "at the sinks", "threads", "queues", "replicas", "CPU", "law", "then")
+COLUMNS = (
+    "time",
+    "phase",
+    "submitted",
+    "at the sinks",
+    "threads",
+    "queues",
+    "replicas",
+    "CPU",
+    "law",
+    "then",
+)
 WORDY = ("law", "then")  # have a line of their own
 
 LEGEND = (
@@ -30,7 +41,9 @@ LEGEND = (
     ("mark q9", "a queue before an input port; paler: before some of the ports"),
     ("mark q0", "a port that may get a queue and has none"),
     ("mark t q9", "a queue with a thread of its own"),
-    ("streams run from left to right; in a graph that is broken into lines they go on in the next one",),
+    (
+        "streams run from left to right; in a graph that is broken into lines they go on in the next one",
+    ),
 )
 """Symbols, as classes of the style sheet, and what they mean."""
 
@@ -39,7 +52,9 @@ def page(story: Story) -> str:
     """Return the whole page."""
     title = f"{story.heading.title}: {story.heading.arm}"
     body = [_header(story), _replay(story) if story.periods else _nothing(story)]
-    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("replay.css", "replay.js"))
+    style, script = (
+        (HERE / name).read_text(encoding="utf-8") for name in ("replay.css", "replay.js")
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -82,7 +97,11 @@ def _replay(story: Story) -> str:
             _legend(),
             "</section>",
             '<section aria-label="over time">',
-            *(figure(curve, periods) for curve in CURVES if curve is not REPLICAS or story.has_replicas),
+            *(
+                figure(curve, periods)
+                for curve in CURVES
+                if curve is not REPLICAS or story.has_replicas
+            ),
             _axis(story),
             "</section>\n</main>",
             _table(story),
@@ -107,16 +126,24 @@ def _controls(many: int) -> str:
 
 
 def _legend() -> str:
-    items = ("".join(f'<span class="{each}"></span>' for each in symbols) + f" {text}" for *symbols, text in LEGEND)
+    items = (
+        "".join(f'<span class="{each}"></span>' for each in symbols) + f" {text}"
+        for *symbols, text in LEGEND
+    )
     return '<ul class="legend">' + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
 def _axis(story: Story) -> str:
     first, last = story.periods[0].sample, story.periods[-1].sample
-    ends = (lines.clock(time_s, story.heading.simulated) for time_s in (first["time_s"] - first["elapsed_s"], last["time_s"]))
+    ends = (
+        lines.clock(time_s, story.heading.simulated)
+        for time_s in (first["time_s"] - first["elapsed_s"], last["time_s"])
+    )
     axis = '<p class="axis">' + "".join(f"<span>{end}</span>" for end in ends) + "</p>"
     phases = {period.phase for period in story.periods}
-    return axis + ('<p class="faint">Shaded: the measured window.</p>' if {"measuring"} < phases else "")
+    return axis + (
+        '<p class="faint">Shaded: the measured window.</p>' if {"measuring"} < phases else ""
+    )
 
 
 def _table(story: Story) -> str:
@@ -130,8 +157,15 @@ def _table(story: Story) -> str:
 
 def _row(story: Story, period: Period) -> str:
     sample = period.sample
-    level, active = sample.get("threads_requested") or sample["threads_active"], sample["threads_active"]
-    said = [f"{sample['law_state']}: {sample['law_reason']}"] if sample.get("law_state") is not None else []
+    level, active = (
+        sample.get("threads_requested") or sample["threads_active"],
+        sample["threads_active"],
+    )
+    said = (
+        [f"{sample['law_state']}: {sample['law_reason']}"]
+        if sample.get("law_state") is not None
+        else []
+    )
     for each in sample.get("balancers", ()):
         reason = f" ({each['reason']})" if each["reason"] else ""
         said.append(f"{each['operator']}: {each['active']} of {each['ports']} ports{reason}")
@@ -154,8 +188,13 @@ def _data(story: Story, picture: Picture) -> str:
     """Return the script's data as JSON that cannot end its element."""
     states: dict[frozenset[str], int] = {}
     shown = [states.setdefault(period.queued, len(states)) for period in story.periods]
-    told = [[*_state(picture, queued), lines.names(story, queued, MAX_NAMES) or "none"] for queued in states]
-    data = json.dumps({"x": places(story.periods), "state": shown, "states": told}, separators=(",", ":"))
+    told = [
+        [*_state(picture, queued), lines.names(story, queued, MAX_NAMES) or "none"]
+        for queued in states
+    ]
+    data = json.dumps(
+        {"x": places(story.periods), "state": shown, "states": told}, separators=(",", ":")
+    )
     return data.replace("<", "\\u003c")
 
 

@@ -44,7 +44,9 @@ class Picture:
         self._regions = Regions(story.graph)
         index = {name: number for number, name in enumerate(story.graph.operators)}
         self._boxes = [[index[name] for name in spot.names] for spot in self._drawing.spots]
-        self._marks = [_marks(story, spot) for spot in self._drawing.spots]  # of each box: the ports of each mark
+        self._marks = [
+            _marks(story, spot) for spot in self._drawing.spots
+        ]  # of each box: the ports of each mark
         self._states: dict[frozenset[str], State] = {}
 
     def state(self, queued: frozenset[str]) -> State:
@@ -52,7 +54,9 @@ class Picture:
         if queued not in self._states:
             regions = self._regions
             colours = regions.colours(regions.of(queued))
-            boxes = "".join(_letter({colours[operator] for operator in operators}) for operators in self._boxes)
+            boxes = "".join(
+                _letter({colours[operator] for operator in operators}) for operators in self._boxes
+            )
             marks = "".join(_share(ports, queued) for box in self._marks for ports in box)
             self._states[queued] = State(packed(boxes), packed(marks))
         return self._states[queued]
@@ -64,7 +68,9 @@ class Picture:
         boxes, marks = unpacked(state.boxes), iter(unpacked(state.marks))
         many = len(story.graph.operators)
         label = f"Graph of {many:,} operators, from left to right; its queues and regions are in the text beside it"
-        least, most = (share * drawing.width for share in ((0.8, 1.6) if drawing.named else (0.5, 2.4)))
+        least, most = (
+            share * drawing.width for share in ((0.8, 1.6) if drawing.named else (0.5, 2.4))
+        )
         parts = [
             f'<svg id="graph" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" preserveAspectRatio="xMinYMin" role="img" '
             f'aria-label="{escape(label)}" style="min-width:{least:.0f}px;max-width:{most:.0f}px">',
@@ -87,7 +93,9 @@ class Picture:
         text = escape(box_text(spot.names))
         return f'{rect}<text x="{spot.x + box.width / 2:.0f}" y="{spot.y + box.height / 2:.0f}">{text}</text>'
 
-    def _marks_of(self, drawing: Drawing, spot: Spot, marks: Sequence[Sequence[str]], digits: Iterable[str]) -> list[str]:
+    def _marks_of(
+        self, drawing: Drawing, spot: Spot, marks: Sequence[Sequence[str]], digits: Iterable[str]
+    ) -> list[str]:
         """Return the marks of a box, one below the other at its left edge."""
         height = drawing.box.height / max(1, len(marks))
         drawn = []

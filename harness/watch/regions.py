@@ -28,7 +28,9 @@ class Regions:
         # of each operator: its ports, and the operators that feed them
         self._inputs: list[list[tuple[str, list[int]]]] = [[] for _ in index]
         for port, origins in graph.predecessors().items():
-            self._inputs[index[port.operator]].append((str(port), [index[origin.operator] for origin in origins]))
+            self._inputs[index[port.operator]].append(
+                (str(port), [index[origin.operator] for origin in origins])
+            )
 
     def of(self, queued: Collection[str]) -> list[int]:
         """Return the region of each operator while these ports have queues: its first operator's
@@ -41,7 +43,9 @@ class Regions:
             inputs = self._inputs[operator]
             reached = set() if inputs else {operator}
             for port, origins in inputs:
-                reached.update((operator,) if port in queued else (region[origin] for origin in origins))
+                reached.update(
+                    (operator,) if port in queued else (region[origin] for origin in origins)
+                )
             region[operator] = reached.pop() if len(reached) == 1 else SHARED
         return region
 
@@ -54,7 +58,11 @@ class Regions:
         colour = {SHARED: SHARED}
         for operator in self._order:
             if region[operator] == operator:
-                taken = {colour[region[origin]] for _, origins in self._inputs[operator] for origin in origins}
+                taken = {
+                    colour[region[origin]]
+                    for _, origins in self._inputs[operator]
+                    for origin in origins
+                }
                 wishes = [(operator + step) % COLOURS for step in range(COLOURS)]
                 colour[operator] = next((wish for wish in wishes if wish not in taken), wishes[0])
         return [colour[root] for root in region]

@@ -47,7 +47,9 @@ def stage(story: Story, limits_s: Mapping[str, float]) -> Iterator[Stage]:
             raise printed.refusal
         return
     try:
-        with Live(View(story, limits_s), console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        with Live(
+            View(story, limits_s), console=console, auto_refresh=False, vertical_overflow="crop"
+        ) as live:
             drawn = _Drawn(live)
             yield drawn
             drawn.phase()

@@ -12,7 +12,16 @@ from harness.errors import UserError
 from harness.graph import Graph
 from harness.measurement.spec import Run, arm_name
 from harness.measurement.subject import build_subject
-from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
+from harness.models import (
+    DEFAULT_LAW,
+    Dynamic,
+    Model,
+    Queue,
+    begins_queued,
+    make_model,
+    pool_of,
+    port_queues,
+)
 
 RATES = ("source_tuples_per_s", "submitted_tuples_per_s", "sink_tuples_per_s")
 """Rates of a sample that are 0 if no tuple has moved."""
@@ -73,7 +82,11 @@ class Story:
 
         A bounded run gives one more sample after its end: that is no period if no time has passed.
         """
-        if self.periods and sample["time_s"] == self.periods[-1].sample["time_s"] and not any(map(sample.get, RATES)):
+        if (
+            self.periods
+            and sample["time_s"] == self.periods[-1].sample["time_s"]
+            and not any(map(sample.get, RATES))
+        ):
             return False
         self.periods.append(Period(phase or self.phase, sample, self.queued))
         on, off = sample.get("switched_on") or (), sample.get("switched_off") or ()
@@ -91,7 +104,9 @@ class Story:
         error = (record["error"] or "").split("\n")[0]
         self.failed = bool(error) or not record["correct"]
         rate = record["sink_tuples_per_s"]
-        settled = "ended" if record.get("ended") else "settled" if record["settled"] else "not settled"
+        settled = (
+            "ended" if record.get("ended") else "settled" if record["settled"] else "not settled"
+        )
         self.outcome = f"failed: {error or 'not correct'}" if self.failed else f"correct, {settled}"
         if rate is not None:
             self.outcome += f"; {rate:,.0f} tuples/s at the sinks over {record['duration_s']:.3g} s"
@@ -111,7 +126,9 @@ class Story:
         samples = [period.sample for period in self.periods]
         if any(sample.get("switched_on") or sample.get("switched_off") for sample in samples):
             return False
-        return any(sample.get("queued_ports", len(self.queued)) != len(self.queued) for sample in samples)
+        return any(
+            sample.get("queued_ports", len(self.queued)) != len(self.queued) for sample in samples
+        )
 
     @property
     def has_replicas(self) -> bool:
@@ -173,9 +190,14 @@ def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
         simulated=record["simulated"],
     )
     story = _story(graph, model_of(record), heading)
-    for phase, samples in (("adapting", record.get("adaptation") or ()), ("measuring", record["samples"])):
+    for phase, samples in (
+        ("adapting", record.get("adaptation") or ()),
+        ("measuring", record["samples"]),
+    ):
         for sample in samples:
-            _check_ports(story, (*(sample.get("switched_on") or ()), *(sample.get("switched_off") or ())))
+            _check_ports(
+                story, (*(sample.get("switched_on") or ()), *(sample.get("switched_off") or ()))
+            )
             story.add(sample, phase)
     story.end(record)
     return story
@@ -187,7 +209,9 @@ def model_of(record: Mapping[str, Any]) -> Model:
     """
     if record["model"] != Dynamic.name:
         # a policy does not change what is drawn
-        return make_model(record["model"], quantum_ms=record.get("quantum_ms"), replicas=record.get("replicas"))
+        return make_model(
+            record["model"], quantum_ms=record.get("quantum_ms"), replicas=record.get("replicas")
+        )
     chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
     try:
         return make_model(Dynamic.name, threads=record["threads"], queued=chosen or None)
@@ -209,7 +233,9 @@ def _story(graph: Graph, model: Model, heading: Heading) -> Story:
 def _check_ports(story: Story, ports: Iterable[str]) -> None:
     for port in ports:
         if port not in story.ports:
-            raise UserError(f"the record switches the queue of port {port!r}, which graph {story.graph.name!r} does not have")
+            raise UserError(
+                f"the record switches the queue of port {port!r}, which graph {story.graph.name!r} does not have"
+            )
 
 
 def _settings(parameters: Mapping[str, Any]) -> str:
@@ -217,4 +243,8 @@ def _settings(parameters: Mapping[str, Any]) -> str:
 
 
 def _where(machine: str, simulated: bool, software: str) -> str:
-    return f"simulated on {machine} with the costs of {software}, in virtual time" if simulated else "measured"
+    return (
+        f"simulated on {machine} with the costs of {software}, in virtual time"
+        if simulated
+        else "measured"
+    )

@@ -46,7 +46,9 @@ class View:
         self.limits_s = limits_s
         self.periods: Sequence[Period] = ()
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
         self.periods = list(self.story.periods)
         blocks = BLOCKS if "utf" in console.encoding.lower() else PLAIN_BLOCKS
         width, height = options.max_width, options.height or console.height
@@ -55,7 +57,10 @@ class View:
         if self.periods:
             curves, law = list(self._curves(width, blocks)), list(self._law())
             lines_each = 2 if width < NARROW else 1
-            told = sum(len(console.render_lines(part, options)) for part in (self._title(), self._progress(width), *law))
+            told = sum(
+                len(console.render_lines(part, options))
+                for part in (self._title(), self._progress(width), *law)
+            )
             if told + lines_each * len(curves) + 2 <= height:
                 yield from (Text(), *curves, Text(), *law)
                 if height > HIGH:
@@ -65,13 +70,18 @@ class View:
             room = max(0, (height - told - 1) // lines_each)
             yield from (
                 *curves[:room],
-                Text(f"{len(curves) - room} of {len(curves)} curves need a higher terminal", style="dim"),
+                Text(
+                    f"{len(curves) - room} of {len(curves)} curves need a higher terminal",
+                    style="dim",
+                ),
             )
 
     def _title(self) -> Text:
         heading = self.story.heading
         title = Text(f"{heading.title} {heading.parameters}".rstrip(), style="bold")
-        title.append("\n" + "; ".join(part for part in (heading.arm, heading.law) if part), style="not bold")
+        title.append(
+            "\n" + "; ".join(part for part in (heading.arm, heading.law) if part), style="not bold"
+        )
         if heading.simulated:
             title.append("\nSIMULATED", style="bold black on yellow").append(
                 heading.where.removeprefix("simulated"), style="not bold"
@@ -86,14 +96,18 @@ class View:
         if story.outcome:
             return Text(story.outcome, style="bold red" if story.failed else "bold green")
         elapsed_s, limit_s = phase_s(self.periods, story.phase), self.limits_s.get(story.phase)
-        told = Text(f"{story.phase:<{LABEL}} ", style="bold green", no_wrap=True, overflow="ellipsis")
+        told = Text(
+            f"{story.phase:<{LABEL}} ", style="bold green", no_wrap=True, overflow="ellipsis"
+        )
         clock = lines.clock(elapsed_s, story.heading.simulated)
         if limit_s is None:
             return told.append(clock, style="default")
         if width >= NARROW:
             full = round(BAR * min(1.0, elapsed_s / limit_s)) if limit_s > 0 else BAR
             told.append("=" * full, style="cyan").append("-" * (BAR - full) + " ", style="dim")
-        return told.append(f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", style="default")
+        return told.append(
+            f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", style="default"
+        )
 
     def _curves(self, width: int, blocks: str) -> Iterator[Text]:
         """Yield a line a quantity: name, curve over the last periods, value; two lines in a narrow
@@ -106,7 +120,9 @@ class View:
             curve = sparkline(values, blocks, top)
             line = Text(f"{name:<{LABEL}} ", style="dim", no_wrap=True, overflow="ellipsis")
             if narrow:
-                line.append(f"{told}\n", style="not dim").append(" " * (LABEL + 1)).append(curve, style="not dim cyan")
+                line.append(f"{told}\n", style="not dim").append(" " * (LABEL + 1)).append(
+                    curve, style="not dim cyan"
+                )
             else:
                 line.append(f"{curve:<{room}} ", style="not dim cyan").append(told, style="not dim")
             yield line
@@ -118,14 +134,26 @@ class View:
         story = self.story
         last = self.periods[-1]
         sample = last.sample
-        level, active = sample.get("threads_requested") or sample["threads_active"], sample["threads_active"]
-        threads = lines.count(level, "thread") if level == active else f"{level} asked for, {active} active"
+        level, active = (
+            sample.get("threads_requested") or sample["threads_active"],
+            sample["threads_active"],
+        )
+        threads = (
+            lines.count(level, "thread")
+            if level == active
+            else f"{level} asked for, {active} active"
+        )
         if sample.get("utilisation") is not None:
             threads += f", busy {100 * sample['utilisation']:.0f} %"
         many = f"{sample.get('queued_ports', len(last.queued)):,} of {story.queueable:,}"
         which = lines.names(story, last.queued) if story.switchable else ""
         rows = [
-            ("submitted", _of("submitted_tuples_per_s"), self._rate("submitted_tuples_per_s"), None),
+            (
+                "submitted",
+                _of("submitted_tuples_per_s"),
+                self._rate("submitted_tuples_per_s"),
+                None,
+            ),
             ("at the sinks", _of("sink_tuples_per_s"), self._rate("sink_tuples_per_s"), None),
             ("threads", _of("threads_requested"), threads, None),
             ("queues", _of("queued_ports"), many + (f": {which}" if which else ""), None),
@@ -135,7 +163,9 @@ class View:
             rows.append(("replicas", lambda period: float(most_replicas(period)), told, None))
         if sample.get("system_cpu") is not None:
             others = f", others {100 * (sample.get('others_cpu') or 0.0):.0f} %"
-            rows.append(("CPU", _of("system_cpu"), f"{100 * sample['system_cpu']:.0f} % busy{others}", 1.0))
+            rows.append(
+                ("CPU", _of("system_cpu"), f"{100 * sample['system_cpu']:.0f} % busy{others}", 1.0)
+            )
         for number, each in enumerate(sample.get("balancers", ())):
             rows.append(
                 (
@@ -153,7 +183,11 @@ class View:
 
     def _law(self) -> Iterator[RenderableType]:
         """Yield the last state and reason of the pool's law."""
-        said = [period.sample for period in self.periods[-20:] if period.sample.get("law_state") is not None]
+        said = [
+            period.sample
+            for period in self.periods[-20:]
+            if period.sample.get("law_state") is not None
+        ]
         if said:
             grid = Table.grid(padding=(0, 1))
             grid.add_column(min_width=LABEL, no_wrap=True, style="dim")
@@ -169,7 +203,9 @@ class View:
             yield Text()
             for time_s, what in reversed(changes):
                 clock = lines.clock(time_s, self.story.heading.simulated)
-                yield Text(f"{clock:>{LABEL}} {what}", style="dim", no_wrap=True, overflow="ellipsis")
+                yield Text(
+                    f"{clock:>{LABEL}} {what}", style="dim", no_wrap=True, overflow="ellipsis"
+                )
 
 
 def decisions(story: Story, periods: Sequence[Period]) -> list[tuple[float, str]]:
@@ -179,7 +215,10 @@ def decisions(story: Story, periods: Sequence[Period]) -> list[tuple[float, str]
         sample = period.sample
         what = lines.switched(story, sample)
         if after is not None:
-            before, level = sample.get("threads_requested", 0), after.sample.get("threads_requested", 0)
+            before, level = (
+                sample.get("threads_requested", 0),
+                after.sample.get("threads_requested", 0),
+            )
             what = [f"threads {before} → {level}"] * (before != level) + what
         if what:
             found.append((sample["time_s"], "; ".join(what)))
@@ -196,8 +235,13 @@ def phase_s(periods: Sequence[Period], phase: str) -> float:
     return total_s
 
 
-def sparkline(values: Sequence[float | None], blocks: str = BLOCKS, top: float | None = None) -> str:
+def sparkline(
+    values: Sequence[float | None], blocks: str = BLOCKS, top: float | None = None
+) -> str:
     """Return a character a value, from 0 to the highest one or `top`; a blank if it is not known."""
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(blocks) - 1
-    return "".join(" " if value is None else blocks[min(steps, round(steps * value / highest))] for value in values)
+    return "".join(
+        " " if value is None else blocks[min(steps, round(steps * value / highest))]
+        for value in values
+    )

@@ -8,7 +8,8 @@ rule aggregate:
     input:
         code(freshness.of_tables()),
         records=lambda wildcards: [
-            CONFIG.records(wildcards.experiment, block.stem) for block in EXPERIMENTS[wildcards.experiment].blocks()
+            CONFIG.records(wildcards.experiment, block.stem)
+            for block in EXPERIMENTS[wildcards.experiment].blocks()
         ],
     output:
         throughput=directory(f"{CONFIG.tables('{experiment}')}/throughput.parquet"),

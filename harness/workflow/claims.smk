@@ -5,7 +5,9 @@ rule claims:
     """The papers' claims beside the values in the tables, as Markdown and as a page of the report."""
     input:
         code(freshness.of_claims()),
-        tables=[f"{CONFIG.tables(name)}/{table}.parquet" for name in CLAIMED for table in CLAIM_TABLES],
+        tables=[
+            f"{CONFIG.tables(name)}/{table}.parquet" for name in CLAIMED for table in CLAIM_TABLES
+        ],
     output:
         md=CONFIG.figure("claims", "md"),
         html=report(

@@ -28,7 +28,9 @@ try:
 except UserError as error:
     raise WorkflowError(str(error))
 if workflow.config_settings.config:
-    raise WorkflowError("--config is not supported: measuring processes read the file, so change that (--configfile)")
+    raise WorkflowError(
+        "--config is not supported: measuring processes read the file, so change that (--configfile)"
+    )
 
 EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
 BLOCKS = {(block.experiment, block.stem): block for block in CONFIG.blocks()}
@@ -42,7 +44,10 @@ def figure_tables(wildcards):
     """The tables that figures are drawn from: an experiment's, or a bench's."""
     if wildcards.figure in CONFIG.benches:
         return [CONFIG.bench(wildcards.figure)]
-    return [f"{CONFIG.tables(wildcards.figure)}/{name}.parquet" for name in ("throughput", "speedup", "timeline", "latency")]
+    return [
+        f"{CONFIG.tables(wildcards.figure)}/{name}.parquet"
+        for name in ("throughput", "speedup", "timeline", "latency")
+    ]
 
 
 def code(files):

@@ -19,7 +19,9 @@ rule figure:
     threads: 1
     params:
         tables=lambda wildcards: CONFIG.tables(wildcards.figure),
-        caption=lambda wildcards: (freshness.CAPTIONS / f"{wildcards.figure}.rst").read_text(encoding="utf-8"),
+        caption=lambda wildcards: (freshness.CAPTIONS / f"{wildcards.figure}.rst").read_text(
+            encoding="utf-8"
+        ),
     shell:
         "millrace plot {wildcards.figure:q} --tables {params.tables:q} "
         "--output {output.png:q} --output {output.svg:q} > {log:q} 2>&1"

@@ -37,6 +37,8 @@ def hold_lock() -> None:
     except BlockingIOError:
         holder = signer(handle)
         os.close(handle)
-        raise RunFailed(f"another workflow is running here (process {holder}, lock {path})") from None
+        raise RunFailed(
+            f"another workflow is running here (process {holder}, lock {path})"
+        ) from None
     sign(handle)
     _held[path] = handle

@@ -64,7 +64,9 @@ class Progress:
         for block in config.blocks():
             rule = "simulate" if block.place.simulated else "measure"
             self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
-        self._doubt_s = {rule: PRIOR_SHARE * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()}
+        self._doubt_s = {
+            rule: PRIOR_SHARE * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()
+        }
         self._left: Counter[str] = Counter()
         self._total = 0  # jobs; 0: all was up to date
         self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, target, start time
@@ -86,7 +88,9 @@ class Progress:
                 self._finish(record)
             case LogEvent.JOB_ERROR:
                 self._fail(record)
-            case LogEvent.ERROR if record.exception == "RuleException" or SOME_JOB_FAILED in str(record.msg):
+            case LogEvent.ERROR if record.exception == "RuleException" or SOME_JOB_FAILED in str(
+                record.msg
+            ):
                 pass  # _fail has printed it
             case _ if record.levelno >= logging.WARNING:
                 self._say(" ".join(str(record.msg).removeprefix("WorkflowError:").split()))
@@ -110,7 +114,9 @@ class Progress:
 
     def _begin(self, record: logging.LogRecord) -> None:
         wildcards = dict(record.wildcards or {})
-        what = " ".join(str(wildcards[name]) for name in ("experiment", "block", "figure") if name in wildcards)
+        what = " ".join(
+            str(wildcards[name]) for name in ("experiment", "block", "figure") if name in wildcards
+        )
         self._began[record.jobid] = (record.rule_name, what, record.created)
         self._logs[record.jobid] = list(record.log or [])
         if self._is_terminal and record.rule_name in WORDS:
@@ -155,7 +161,10 @@ class Progress:
 
     def _remaining_s(self) -> float:
         """Return the time left [s], from the times of the jobs of each rule so far."""
-        return sum(self._left_of(rule, count) / (1 if rule in EXCLUSIVE else self._cores) for rule, count in self._left.items())
+        return sum(
+            self._left_of(rule, count) / (1 if rule in EXCLUSIVE else self._cores)
+            for rule, count in self._left.items()
+        )
 
     def _left_of(self, rule: str, count: int) -> float:
         """Return the expected time of `count` jobs of a rule, one after the other [s]."""
@@ -177,7 +186,11 @@ class Progress:
         """
         left_s = self._blocks_s[rule].values()
         doubt_s = self._doubt_s[rule]
-        stretch = (self._spent_s[rule] + doubt_s) / (self._foreseen_s[rule] + doubt_s) if doubt_s > 0 else 1.0
+        stretch = (
+            (self._spent_s[rule] + doubt_s) / (self._foreseen_s[rule] + doubt_s)
+            if doubt_s > 0
+            else 1.0
+        )
         return stretch * sum(left_s) / max(1, len(left_s))
 
     def _say(self, text: str) -> None:

@@ -18,13 +18,18 @@ def retire_stale_records(config: Config) -> None:
     `raw/`, and print a line.
     """
     for experiment in config.experiments:
-        wanted = {Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()}
+        wanted = {
+            Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()
+        }
         for folder in {path.parent for path in wanted}:
             for path in sorted(set(folder.glob("*.jsonl")) - wanted):
                 target = _free(Path(config.results, "retired", experiment.name, path.name))
                 target.parent.mkdir(parents=True, exist_ok=True)
                 path.replace(target)
-                print(f"{path}: not a cell of {experiment.path} any more, moved to {target}", file=sys.stderr)
+                print(
+                    f"{path}: not a cell of {experiment.path} any more, moved to {target}",
+                    file=sys.stderr,
+                )
 
 
 def _free(path: Path) -> Path:

@@ -71,17 +71,50 @@ QUIET_S = 30.0  # between two lines of progress if stderr is no terminal
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("--simulated", action="store_true", help="simulated noise in place of processes; nothing is built")
-    parser.add_argument("--calls", type=whole(1, MAX_CALLS), default=CALLS, metavar="N", help=f"a condition (default: {CALLS})")
-    parser.add_argument("--suite", metavar="FILE", help="whose calls (default: config/gate/short.yaml)")
-    parser.add_argument("--cell", metavar="NAME", help="where work is injected (default: the first that is not the control's)")
-    parser.add_argument("--effects", default=EFFECTS, metavar="R,R", help=f"slowdowns as ratios above 1 (default: {EFFECTS})")
     parser.add_argument(
-        "--kinds", default=",".join(KINDS), metavar="K,K", help=f"of work, or none (default: {','.join(KINDS)})"
+        "--simulated",
+        action="store_true",
+        help="simulated noise in place of processes; nothing is built",
+    )
+    parser.add_argument(
+        "--calls",
+        type=whole(1, MAX_CALLS),
+        default=CALLS,
+        metavar="N",
+        help=f"a condition (default: {CALLS})",
+    )
+    parser.add_argument(
+        "--suite", metavar="FILE", help="whose calls (default: config/gate/short.yaml)"
+    )
+    parser.add_argument(
+        "--cell",
+        metavar="NAME",
+        help="where work is injected (default: the first that is not the control's)",
+    )
+    parser.add_argument(
+        "--effects",
+        default=EFFECTS,
+        metavar="R,R",
+        help=f"slowdowns as ratios above 1 (default: {EFFECTS})",
+    )
+    parser.add_argument(
+        "--kinds",
+        default=",".join(KINDS),
+        metavar="K,K",
+        help=f"of work, or none (default: {','.join(KINDS)})",
     )
     parser.add_argument("--noises", metavar="N,N", help="with --simulated: which (default: all)")
-    parser.add_argument("--disturb", default="none", metavar="HOW", help="none, or half: one busy CPU half of the time")
-    parser.add_argument("--record", metavar="DIR", help="the recording (default: .millrace/gate/error-rates/SUITE-DISTURB)")
+    parser.add_argument(
+        "--disturb",
+        default="none",
+        metavar="HOW",
+        help="none, or half: one busy CPU half of the time",
+    )
+    parser.add_argument(
+        "--record",
+        metavar="DIR",
+        help="the recording (default: .millrace/gate/error-rates/SUITE-DISTURB)",
+    )
     parser.add_argument(
         "--time-budget",
         type=seconds(0),
@@ -90,10 +123,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"for recording, amounts found before (default: {TIME_BUDGET_S:g})",
     )
     parser.add_argument(
-        "--real", type=whole(0, MAX_CALLS), default=0, metavar="N", help="true calls besides, of two conditions"
+        "--real",
+        type=whole(0, MAX_CALLS),
+        default=0,
+        metavar="N",
+        help="true calls besides, of two conditions",
     )
-    parser.add_argument("--seed", type=whole(0, 2**63), default=0, metavar="N", help="of coins and orders (default: 0)")
-    parser.add_argument("--markdown", metavar="FILE", help="write the tables there: to its section, if the file has one")
+    parser.add_argument(
+        "--seed",
+        type=whole(0, 2**63),
+        default=0,
+        metavar="N",
+        help="of coins and orders (default: 0)",
+    )
+    parser.add_argument(
+        "--markdown",
+        metavar="FILE",
+        help="write the tables there: to its section, if the file has one",
+    )
     parser.add_argument("--json", metavar="FILE", help="write all numbers there")
 
 
@@ -111,11 +158,17 @@ def run(args: argparse.Namespace) -> int:
         if path is not None:
             check_writable(option, path)
     with ended_like_ctrl_c(), _Progress() as progress:
-        study = _simulated(args, effects, progress) if args.simulated else _recorded(args, kinds, effects, progress)
+        study = (
+            _simulated(args, effects, progress)
+            if args.simulated
+            else _recorded(args, kinds, effects, progress)
+        )
     if args.markdown is not None:
         write_whole(args.markdown, into(_text(args.markdown), study).encode())
     if args.json is not None:
-        write_whole(args.json, (json.dumps(plain(study), indent=2, allow_nan=False) + "\n").encode())
+        write_whole(
+            args.json, (json.dumps(plain(study), indent=2, allow_nan=False) + "\n").encode()
+        )
     say(markdown(study))
     return 0
 
@@ -137,7 +190,9 @@ def _simulated(args: argparse.Namespace, effects: list[float], progress: _Progre
     return Study("simulated", "Simulated noise", about, tuple(rows))
 
 
-def _recorded(args: argparse.Namespace, kinds: list[str], effects: list[float], progress: _Progress) -> Study:
+def _recorded(
+    args: argparse.Namespace, kinds: list[str], effects: list[float], progress: _Progress
+) -> Study:
     from harness.gate.suite import load_suite
     from studies.gate_error_rates import identity, recording, study
     from studies.gate_error_rates.recording import Arm
@@ -162,7 +217,9 @@ def _recorded(args: argparse.Namespace, kinds: list[str], effects: list[float], 
             show=progress.show,
             note=progress.note,
         )
-        true = sit(suite, place, [Arm(kind, effect) for kind in kinds for effect in effects], options)
+        true = sit(
+            suite, place, [Arm(kind, effect) for kind in kinds for effect in effects], options
+        )
     elif not samples.exists():
         raise UserError(f"--time-budget 0 measures nothing, and {directory} holds no recording")
     found = recording.read(samples)
@@ -171,11 +228,21 @@ def _recorded(args: argparse.Namespace, kinds: list[str], effects: list[float], 
     rows += study.real(true, place, found)
     notes = []
     if not rows[0].calls:
-        notes.append(f"{len(found.rounds)} rounds are less than a call of {suite.time_budget_s:g} s may take: record more")
+        notes.append(
+            f"{len(found.rounds)} rounds are less than a call of {suite.time_budget_s:g} s may take: record more"
+        )
     disturb = found.about["disturb"]
-    disturbed = "without a disturbance of ours" if disturb == "none" else "one CPU busy half of the time"
+    disturbed = (
+        "without a disturbance of ours" if disturb == "none" else "one CPU busy half of the time"
+    )
     title = f"Suite {suite.name}, {disturbed}"
-    return Study(f"{suite.name} {disturb}", title, identity.paragraph(found, suite, place), tuple(rows), tuple(notes))
+    return Study(
+        f"{suite.name} {disturb}",
+        title,
+        identity.paragraph(found, suite, place),
+        tuple(rows),
+        tuple(notes),
+    )
 
 
 def _effects(text: str) -> list[float]:
@@ -184,8 +251,12 @@ def _effects(text: str) -> list[float]:
         effects = [float(word) if re.fullmatch(r"[0-9.]{1,12}", word) else 0.0 for word in words]
     except ValueError:
         effects = [0.0]
-    if not all(1 < effect <= MOST_EFFECTS for effect in effects) or len(set(effects)) < len(effects):
-        raise UserError(f"--effects must be different ratios above 1, up to {MOST_EFFECTS}, as {EFFECTS}, not {shown(text)}")
+    if not all(1 < effect <= MOST_EFFECTS for effect in effects) or len(set(effects)) < len(
+        effects
+    ):
+        raise UserError(
+            f"--effects must be different ratios above 1, up to {MOST_EFFECTS}, as {EFFECTS}, not {shown(text)}"
+        )
     return effects
 
 
@@ -195,7 +266,9 @@ def _names(option: str, text: str, known: tuple[str, ...]) -> list[str]:
     names = text.split(",")
     for name in names:
         if name not in known:
-            raise UserError(f"{option} must be of {', '.join(known)}, not {shown(name)}{did_you_mean(name, known)}")
+            raise UserError(
+                f"{option} must be of {', '.join(known)}, not {shown(name)}{did_you_mean(name, known)}"
+            )
     return list(dict.fromkeys(names))
 
 

@@ -30,7 +30,9 @@ def one_cpu_half_of_the_time(lifetime_s: float = LIFETIME_S) -> Iterator[subproc
     """Run the load as long as the context is open. Raises RunFailed if it cannot be started."""
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", MODULE, f"{lifetime_s:g}", str(os.getpid())], cwd=PROJECT, start_new_session=True
+            [sys.executable, "-m", MODULE, f"{lifetime_s:g}", str(os.getpid())],
+            cwd=PROJECT,
+            start_new_session=True,
         )
     except OSError as error:
         raise RunFailed(f"the disturbing process could not be started: {error.strerror}") from error

@@ -40,7 +40,11 @@ def amounts(measure: Measure, wanted: Sequence[float], start: float) -> list[int
     much, more = _search(measure, start)
     little = _whole(much * SMALL / more)
     less = max(measure(little, SMALL_CLOSE) - 1, LEAST)
-    power = min(POWERS[1], max(POWERS[0], math.log(more / less) / math.log(much / little))) if little < much else 1.0
+    power = (
+        min(POWERS[1], max(POWERS[0], math.log(more / less) / math.log(much / little)))
+        if little < much
+        else 1.0
+    )
     return [_whole(little * ((ratio - 1) / less) ** (1 / power)) for ratio in wanted]
 
 

@@ -19,7 +19,9 @@ from studies.gate_error_rates.replay import Injection
 def of_suite(suite: Suite, place: Injection) -> dict[str, Any]:
     """Return the facts that replaying needs: the cells and programs, and the place of the injected
     work. Factor, alpha and budget may differ."""
-    programs = json.dumps([[program.name, program.argv, program.stdin, program.answers] for program in suite.programs])
+    programs = json.dumps(
+        [[program.name, program.argv, program.stdin, program.answers] for program in suite.programs]
+    )
     return {
         "suite": suite.name,
         "cells": [cell.name for cell in suite.cells],
@@ -52,7 +54,9 @@ def check(path: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> No
     for name, value in wanted.items():
         if name != "started_at" and there.get(name) != value:
             found = _short(there.get(name))
-            raise UserError(f"--record: {path} has {name} {found}, not {_short(value)}: name another directory")
+            raise UserError(
+                f"--record: {path} has {name} {found}, not {_short(value)}: name another directory"
+            )
 
 
 def paragraph(recording: Recording, suite: Suite, place: Injection) -> str:
@@ -61,8 +65,16 @@ def paragraph(recording: Recording, suite: Suite, place: Injection) -> str:
     hours, processes = sum(sum(block.seconds) for block in blocks) / 3600, 4 * len(blocks)
     share = 100 * sum(block.disturbed for block in blocks) / max(1, processes)
     about = recording.about
-    lost = f" {recording.failed} more blocks are missing, since a process gave no number." if recording.failed else ""
-    load = "" if about["disturb"] == "none" else " Meanwhile a process of the study kept one CPU busy for 5 s of every 10."
+    lost = (
+        f" {recording.failed} more blocks are missing, since a process gave no number."
+        if recording.failed
+        else ""
+    )
+    load = (
+        ""
+        if about["disturb"] == "none"
+        else " Meanwhile a process of the study kept one CPU busy for 5 s of every 10."
+    )
     return (
         f"Recorded by `python -m studies.gate_error_rates` from {about['started_at']} "
         f"on {about['cpu_model']}, {about['cpus']} CPUs: "

@@ -30,7 +30,9 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
 """Variables that the amounts are read from, by kind: units in a billion tuples, as in
 `injected.hpp`."""
 
-ABOUT_NS: Mapping[str, float] = MappingProxyType({"flop": 1.0, "copy": 4.0, "atomic": 8.0, "sleep": 100_000.0})
+ABOUT_NS: Mapping[str, float] = MappingProxyType(
+    {"flop": 1.0, "copy": 4.0, "atomic": 8.0, "sleep": 100_000.0}
+)
 """Rough duration of a unit [ns], by kind: guesses, which only decide where a search begins."""
 
 MESSAGE = "Work injected by the gate's selftest"
@@ -53,7 +55,9 @@ def injected_commit(repository: Path) -> str:
         parent = git(repository, "rev-parse", "--verify", "HEAD^{commit}")
         date = git(repository, "show", "--no-patch", "--format=%ad %cd", "--date=raw", parent)
     except RunFailed as error:
-        raise UserError(f"the selftest builds the commit at hand, but {repository} has none: {error}") from error
+        raise UserError(
+            f"the selftest builds the commit at hand, but {repository} has none: {error}"
+        ) from error
     author_date, committer_date = _dates(date)
     with tempfile.TemporaryDirectory() as scratch:
         inside = {
@@ -69,9 +73,18 @@ def injected_commit(repository: Path) -> str:
         try:
             git(repository, "apply", "--cached", str(PATCH), settings=inside)
         except RunFailed as error:
-            raise RunFailed(f"{PATCH.name} does not fit the sources of {parent[:12]} any more: {error}") from error
+            raise RunFailed(
+                f"{PATCH.name} does not fit the sources of {parent[:12]} any more: {error}"
+            ) from error
         blob = git(repository, "hash-object", "-w", str(HEADER))
-        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{HEADER_IN_TREE}", settings=inside)
+        git(
+            repository,
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            f"100644,{blob},{HEADER_IN_TREE}",
+            settings=inside,
+        )
         tree = git(repository, "write-tree", settings=inside)
         return git(repository, "commit-tree", tree, "-p", parent, "-m", MESSAGE, settings=inside)
 

@@ -56,7 +56,8 @@ class Injected {
 
   // Not inlined: beside calls in the same function the compiler keeps the operator's value out of the registers of floating point, and base,
   // too, would take twice as long for its multiplies as the program that is not slowed.
-  __attribute__((noinline)) static double of_this_thread(Tuple* first, size_t stride, uint32_t count, double factor) noexcept {
+  __attribute__((noinline)) static double of_this_thread(Tuple* first, size_t stride,
+                                                         uint32_t count, double factor) noexcept {
     thread_local Injected account;
     return account.work(first, stride, count, factor);
   }
@@ -64,8 +65,10 @@ class Injected {
   double work(Tuple* first, size_t stride, uint32_t count, double factor) noexcept {
     double chain = factor;
     for (uint64_t n = flop_.due(FLOP, count); n > 0; --n) chain *= factor;
-    for (uint64_t n = copies_.due(COPIES, count); n > 0; --n) copy(slot(first, stride, n % count), stride);
-    for (uint64_t n = atomics_.due(ATOMICS, count); n > 0; --n) shared_.fetch_add(1, std::memory_order_relaxed);
+    for (uint64_t n = copies_.due(COPIES, count); n > 0; --n)
+      copy(slot(first, stride, n % count), stride);
+    for (uint64_t n = atomics_.due(ATOMICS, count); n > 0; --n)
+      shared_.fetch_add(1, std::memory_order_relaxed);
     for (uint64_t n = sleeps_.due(SLEEPS, count); n > 0; --n) nap();
     last_ = chain;  // so that the multiplies are needed where nobody waits for them
     return chain;
@@ -73,7 +76,8 @@ class Injected {
 
   void copy(const Tuple* tuple, size_t stride) noexcept {
     for (size_t done = 0; done < stride; done += sizeof(copy_))
-      std::memcpy(copy_, reinterpret_cast<const char*>(tuple) + done, std::min(sizeof(copy_), stride - done));
+      std::memcpy(copy_, reinterpret_cast<const char*>(tuple) + done,
+                  std::min(sizeof(copy_), stride - done));
     asm volatile("" : : "r"(copy_) : "memory");  // the compiler must believe that somebody reads it
   }
 

@@ -132,12 +132,18 @@ def row(
         len(calls),
         sum(call.disjoint for call in calls),
         {code: rate(calls, lambda call, code=code: call.exit_code == code) for code in Exit},
-        {} if cell is None else {word: rate(calls, _said(cell.name, word)) for word in CELL_RESULTS},
+        {}
+        if cell is None
+        else {word: rate(calls, _said(cell.name, word)) for word in CELL_RESULTS},
         rate(
             calls,
             lambda call: (
                 call.exit_code is not Exit.HOST_UNSTABLE
-                and any(said is Verdict.REGRESSED for name, said in call.verdicts.items() if name not in injected)
+                and any(
+                    said is Verdict.REGRESSED
+                    for name, said in call.verdicts.items()
+                    if name not in injected
+                )
             ),
         ),
         {name: rate(calls, lambda call, name=name: call.slower[name]) for name in YARDSTICKS},
@@ -183,4 +189,9 @@ def effect_of(cell: Cell, blocks: Iterable[Block]) -> Effect | None:
         return None
     measured = Blocks(on_scale(cell, base, head))
     low, high = measured.low((1 - LEVEL) / 2), measured.high((1 - LEVEL) / 2)
-    return Effect(math.exp(measured.estimate()), math.exp(low), math.exp(high) if high < 700 else math.inf, measured.n)
+    return Effect(
+        math.exp(measured.estimate()),
+        math.exp(low),
+        math.exp(high) if high < 700 else math.inf,
+        measured.n,
+    )

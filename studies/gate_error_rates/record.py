@@ -34,14 +34,21 @@ MAX_REASON = 200  # characters
 
 
 def block_rows(
-    take: Take, tree: Tree, program: Program, draw: random.Random, arm: Arm | None = None, number: int = 0
+    take: Take,
+    tree: Tree,
+    program: Program,
+    draw: random.Random,
+    arm: Arm | None = None,
+    number: int = 0,
 ) -> list[dict[str, Any]]:
     """Return the four processes of block `number`, measured as in a call. Raises RunFailed with the
     reason if one gives no number."""
     head, rows = replace(tree), []  # a different object than base's tree, but an equal one
 
     def injecting(side: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
-        injected = environment(arm.kind, arm.amount) if arm is not None and side is head else environment()
+        injected = (
+            environment(arm.kind, arm.amount) if arm is not None and side is head else environment()
+        )
         return take(side, program, {**settings, **injected}, pair)
 
     series = Series(program, tree, head, repeats=0, blocks=number)
@@ -89,7 +96,9 @@ def find_amounts(
 
         arms = [arm for arm in missing if arm.kind == kind]
         start = LARGE * _for_twice(take, tree, program, cell, kind)
-        for arm, amount in zip(arms, amounts(measure, [arm.wanted for arm in arms], start), strict=True):
+        for arm, amount in zip(
+            arms, amounts(measure, [arm.wanted for arm in arms], start), strict=True
+        ):
             known[arm.name] = Arm(kind, arm.wanted, amount)
             writer.add_arm(known[arm.name])
     return [known[arm.name] for arm in wanted]
@@ -114,7 +123,10 @@ def record(
     The arms' work is injected into `program`. Raises RunFailed if several processes in a row fail.
     """
     plan: list[tuple[Program, str, Arm | None]] = [(one, BASE, None) for one in suite.programs]
-    plan += [(suite.program_of(suite.control), CONTROL, None), *((program, arm.name, arm) for arm in arms)]
+    plan += [
+        (suite.program_of(suite.control), CONTROL, None),
+        *((program, arm.name, arm) for arm in arms),
+    ]
     end_s = time.monotonic() + time_budget_s
     number, measured_s = next_round(writer.recording), seconds_of_base(writer.recording)
     failures = 0
@@ -122,18 +134,27 @@ def record(
         draw.shuffle(plan)
         for place, (of, name, arm) in enumerate(plan):
             left_s = max(0.0, end_s - time.monotonic())
-            progress(f"round {number + 1}, block {place + 1} of {len(plan)}, {left_s / 60:.0f} min left: {of.name}, {name}")
+            progress(
+                f"round {number + 1}, block {place + 1} of {len(plan)}, {left_s / 60:.0f} min left: {of.name}, {name}"
+            )
             try:
                 rows = block_rows(take, tree, of, draw, arm, number)
             except RunFailed as error:
                 writer.append([{"round": number, "failed": str(error)}])
                 failures += 1
                 if failures == FAILURES_IN_A_ROW:
-                    raise RunFailed(f"{failures} processes in a row failed, the last of them {error}") from error
+                    raise RunFailed(
+                        f"{failures} processes in a row failed, the last of them {error}"
+                    ) from error
                 continue
             failures = 0
             amount = 0 if arm is None else arm.amount
-            writer.append([{"round": number, "program": of.name, "arm": name, "amount": amount, **row} for row in rows])
+            writer.append(
+                [
+                    {"round": number, "program": of.name, "arm": name, "amount": amount, **row}
+                    for row in rows
+                ]
+            )
             if arm is None:
                 measured_s += sum(row["seconds"] for row in rows)
         number += 1
@@ -142,11 +163,22 @@ def record(
 def seconds_of_base(recording: Recording) -> float:
     """Return the duration [s] of the blocks with nothing injected, which A/A calls are made of."""
     return sum(
-        sum(block.seconds) for blocks in recording.rounds for (_, arm), block in blocks.items() if arm in (BASE, CONTROL)
+        sum(block.seconds)
+        for blocks in recording.rounds
+        for (_, arm), block in blocks.items()
+        if arm in (BASE, CONTROL)
     )
 
 
-def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, close: float, draw: random.Random) -> float:
+def _ratio(
+    take: Take,
+    tree: Tree,
+    program: Program,
+    cell: Cell,
+    arm: Arm,
+    close: float,
+    draw: random.Random,
+) -> float:
     """Return head over base in the bad direction, as `block_ranks` estimates it once half the width
     of the interval is at most `close`, or after `MOST_BLOCKS`."""
     values: dict[str, list[float]] = {BASE: [], HEAD: []}
@@ -154,7 +186,10 @@ def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, close
         for row in block_rows(take, tree, program, draw, arm):
             values[row["side"]].append(row["values"][cell.name])
         blocks = Blocks(on_scale(cell, values[BASE], values[HEAD]))
-        if count >= FEWEST_BLOCKS and blocks.high(CALIBRATION_LEVEL) - blocks.low(CALIBRATION_LEVEL) <= 2.0 * close:
+        if (
+            count >= FEWEST_BLOCKS
+            and blocks.high(CALIBRATION_LEVEL) - blocks.low(CALIBRATION_LEVEL) <= 2.0 * close
+        ):
             break
     return math.exp(blocks.estimate())
 

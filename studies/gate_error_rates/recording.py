@@ -63,7 +63,9 @@ class Block:
 
     def of(self, cell: str, side: str) -> list[float]:
         """Return the values of a cell in base or in head, pair by pair."""
-        return [values[cell] for values, was in zip(self.values, self.sides, strict=True) if was == side]
+        return [
+            values[cell] for values, was in zip(self.values, self.sides, strict=True) if was == side
+        ]
 
 
 Check = Callable[[Path, Mapping[str, Any], Mapping[str, Any]], None]
@@ -107,7 +109,9 @@ def read(path: Path) -> Recording:
             failed += 1
             took = 1
         else:
-            rows = [_object(path, number + i, line) for i, line in enumerate(lines[number : number + 4])]
+            rows = [
+                _object(path, number + i, line) for i, line in enumerate(lines[number : number + 4])
+            ]
             took = len(rows)
             if took < 4:
                 break  # the block that was in progress when it was killed
@@ -174,7 +178,9 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
-        raise UserError(f"{path}, line {number + 1}: not a JSON object: {line[:40].decode(errors='replace').strip()!r}")
+        raise UserError(
+            f"{path}, line {number + 1}: not a JSON object: {line[:40].decode(errors='replace').strip()!r}"
+        )
     return row
 
 
@@ -183,13 +189,17 @@ def _checked(path: Path, number: int, make: Any, row: Any) -> Any:
         return make(row)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise UserError(f"{path}, line {number + 1}: not a sample of the selftest: {what}") from error
+        raise UserError(
+            f"{path}, line {number + 1}: not a sample of the selftest: {what}"
+        ) from error
 
 
 def _arm(row: Mapping[str, Any]) -> Arm:
     arm = Arm(str(row["kind"]), float(row["wanted"]), int(row["amount"]))
     if not (arm.wanted > 1 and arm.amount > 0):
-        raise ValueError(f"an arm wants more than 1 of an amount above 0, not {row['wanted']} of {row['amount']}")
+        raise ValueError(
+            f"an arm wants more than 1 of an amount above 0, not {row['wanted']} of {row['amount']}"
+        )
     return arm
 
 
@@ -200,10 +210,18 @@ def _block(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str, str], Blo
     sides = tuple(str(row["side"]) for row in rows)
     if sides not in {("base", "head", "head", "base"), ("head", "base", "base", "head")}:
         raise ValueError(f"a block is base, head, head, base, or mirrored, not {', '.join(sides)}")
-    values = tuple({str(cell): float(value) for cell, value in row["values"].items()} for row in rows)
+    values = tuple(
+        {str(cell): float(value) for cell, value in row["values"].items()} for row in rows
+    )
     seconds = tuple(float(row["seconds"]) for row in rows)
-    if not all(0 < value < float("inf") for numbers in (seconds, *(each.values() for each in values)) for value in numbers):
+    if not all(
+        0 < value < float("inf")
+        for numbers in (seconds, *(each.values() for each in values))
+        for value in numbers
+    ):
         raise ValueError("values and seconds are numbers above 0")
     if any(of_one.keys() != values[0].keys() for of_one in values):
         raise ValueError("its block's processes answer different cells")
-    return keys.pop(), Block(sides, values, seconds, sum(bool(disturbances(row["disturbance"])) for row in rows))
+    return keys.pop(), Block(
+        sides, values, seconds, sum(bool(disturbances(row["disturbance"])) for row in rows)
+    )

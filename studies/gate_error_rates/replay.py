@@ -60,7 +60,9 @@ class Taken:
     """Replacement for processes: `take` of `compare`, and its clock. `rounds` begin with the call's
     first."""
 
-    def __init__(self, rounds: Sequence[Mapping[str, Sequence[Block]]], injected: str | None) -> None:
+    def __init__(
+        self, rounds: Sequence[Mapping[str, Sequence[Block]]], injected: str | None
+    ) -> None:
         self.used = 0  # rounds
         self._rounds = rounds
         self._injected = injected
@@ -72,7 +74,9 @@ class Taken:
         """Return the seconds that the processes so far took."""
         return self._seconds
 
-    def __call__(self, tree: Tree, program: Program, environment: Mapping[str, str], pair: int) -> Sample:
+    def __call__(
+        self, tree: Tree, program: Program, environment: Mapping[str, str], pair: int
+    ) -> Sample:
         """Return the next process of its block. The control's program has two blocks a round;
         either may be the control's."""
         number = pair // 2
@@ -101,12 +105,18 @@ def calls(
 
     `progress` receives the number of calls made, before each call.
     """
-    usable = [taken for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds) if taken is not None]
+    usable = [
+        taken
+        for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds)
+        if taken is not None
+    ]
     made: list[Call] = []
     start, first_pass = 0, True
     while usable and len(made) < wanted:
         progress(len(made))
-        taken = Taken(usable[start:] + usable[:start], None if injection is None else injection.program.name)
+        taken = Taken(
+            usable[start:] + usable[:start], None if injection is None else injection.program.name
+        )
         comparison = compare(
             BASE_TREE,
             HEAD_TREE,
@@ -131,17 +141,24 @@ def calls(
 
 def call_of(comparison: Comparison, injection: Injection | None, disjoint: bool) -> Call:
     """Return the verdicts of a comparison, and those of the yardsticks on its samples."""
-    asked = [result for result in comparison.cells if injection is None or result.cell == injection.cell]
+    asked = [
+        result for result in comparison.cells if injection is None or result.cell == injection.cell
+    ]
     return Call(
         disjoint,
         exit_code(comparison),
         {result.cell.name: result.verdict for result in comparison.cells},
         comparison.seconds,
-        {name: any(_slower(yardstick, result) for result in asked) for name, yardstick in YARDSTICKS.items()},
+        {
+            name: any(_slower(yardstick, result) for result in asked)
+            for name, yardstick in YARDSTICKS.items()
+        },
     )
 
 
-def _of_a_call(blocks: Round, suite: Suite, injection: Injection | None) -> dict[str, tuple[Block, ...]] | None:
+def _of_a_call(
+    blocks: Round, suite: Suite, injection: Injection | None
+) -> dict[str, tuple[Block, ...]] | None:
     """Return the blocks that a call measures in a round, by program; None if the round is
     incomplete."""
     arms = {program.name: (BASE,) for program in suite.programs}
@@ -150,7 +167,9 @@ def _of_a_call(blocks: Round, suite: Suite, injection: Injection | None) -> dict
         arms[injection.program.name] = (injection.arm,)
     if any((program, arm) not in blocks for program, of_one in arms.items() for arm in of_one):
         return None
-    return {program: tuple(blocks[program, arm] for arm in of_one) for program, of_one in arms.items()}
+    return {
+        program: tuple(blocks[program, arm] for arm in of_one) for program, of_one in arms.items()
+    }
 
 
 def _slower(yardstick: Yardstick, result: CellResult) -> bool:

@@ -68,7 +68,10 @@ def tables(study: Study) -> str:
     slower = [row for row in study.rows if row not in same]
     parts = [f"### {study.title}", study.about]
     if same:
-        parts += ["Base against itself:", _table([*SAME, *YARDSTICKS, "median s"], [_same(row) for row in same])]
+        parts += [
+            "Base against itself:",
+            _table([*SAME, *YARDSTICKS, "median s"], [_same(row) for row in same]),
+        ]
     if slower:
         parts += [
             "Injected slowdowns in one cell:",
@@ -146,17 +149,36 @@ def _same(row: Row) -> list[str]:
     alarms = row.false_alarms
     exits = [_rate(row.exits[code]) for code in (Exit.HOST_UNSTABLE, Exit.INCONCLUSIVE, Exit.OK)]
     within = f"[{_ends(alarms.in_recording)}]" if row.calls else "-"
-    return [row.condition, str(row.calls), str(row.disjoint), _rate(alarms), within, *exits, *_others(row)]
+    return [
+        row.condition,
+        str(row.calls),
+        str(row.disjoint),
+        _rate(alarms),
+        within,
+        *exits,
+        *_others(row),
+    ]
 
 
 def _slower(row: Row) -> list[str]:
     shown = [_rate(row.verdicts[word]) for word in ("regressed", "inconclusive", "ok", "unstable")]
     effect = _effect(row.effect, row.wanted)
-    return [row.condition, effect, str(row.calls), str(row.disjoint), *shown, _rate(row.others_regressed), *_others(row)]
+    return [
+        row.condition,
+        effect,
+        str(row.calls),
+        str(row.disjoint),
+        *shown,
+        _rate(row.others_regressed),
+        *_others(row),
+    ]
 
 
 def _others(row: Row) -> list[str]:
-    return [*(_rate(rate) for rate in row.yardsticks.values()), "-" if math.isnan(row.median_s) else f"{row.median_s:.0f}"]
+    return [
+        *(_rate(rate) for rate in row.yardsticks.values()),
+        "-" if math.isnan(row.median_s) else f"{row.median_s:.0f}",
+    ]
 
 
 def _rate(rate: Rate) -> str:

@@ -43,7 +43,9 @@ class Options:
     note: Callable[[str], None]
 
 
-def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -> dict[str, list[Call]]:
+def sit(
+    suite: Suite, place: Injection, arms: Sequence[Arm], options: Options
+) -> dict[str, list[Call]]:
     """Record until there is enough or the time is up. Then make true calls, and return them by
     condition.
 
@@ -68,11 +70,18 @@ def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -
 
 
 def _record(
-    suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, writer: Writer, options: Options
+    suite: Suite,
+    place: Injection,
+    arms: Sequence[Arm],
+    built: tree.Tree,
+    writer: Writer,
+    options: Options,
 ) -> Sequence[Arm]:
     """Record, and return the arms with the amounts that were found."""
     draw = random.Random()
-    arms = find_amounts(sample.take, built, writer, place.program, place.cell, arms, draw, options.show)
+    arms = find_amounts(
+        sample.take, built, writer, place.program, place.cell, arms, draw, options.show
+    )
     record(
         sample.take,
         built,

@@ -31,11 +31,20 @@ def _program(name: str) -> Program:
     return Program(name, (), (Cell(name, Metric()),))
 
 
-SUITE = Suite("simulated", (_program("one"), _program("other")), "one", factor=FACTOR, alpha=ALPHA, time_budget_s=BUDGET_S)
+SUITE = Suite(
+    "simulated",
+    (_program("one"), _program("other")),
+    "one",
+    factor=FACTOR,
+    alpha=ALPHA,
+    time_budget_s=BUDGET_S,
+)
 INJECTED = Injection(SLOWER, SUITE.programs[1], SUITE.cells[1])
 
 
-def simulated_calls(noise: str, effect: float, wanted: int, seed: int, suite: Suite = SUITE) -> Iterator[Call]:
+def simulated_calls(
+    noise: str, effect: float, wanted: int, seed: int, suite: Suite = SUITE
+) -> Iterator[Call]:
     """Yield calls under a noise of `NOISES`. Head of one cell is slower by the ratio `effect`; 1 is
     base against itself."""
     draw = random.Random(f"{seed} {noise} {effect}")
@@ -45,14 +54,19 @@ def simulated_calls(noise: str, effect: float, wanted: int, seed: int, suite: Su
     rounds = math.ceil(suite.time_budget_s / (4 * PROCESS_S))
     injection = None if effect == 1 else INJECTED
     for logs in NOISES[noise](noises, (wanted, rounds * per_round)):
-        yield from calls(_rounds(np.exp(logs) * NS_PER_HOP, suite, effect, draw), suite, injection, 1, draw)
+        yield from calls(
+            _rounds(np.exp(logs) * NS_PER_HOP, suite, effect, draw), suite, injection, 1, draw
+        )
 
 
 def _rounds(times: np.ndarray, suite: Suite, effect: float, draw: random.Random) -> list[Round]:
     """Return one call's processes as rounds, in the order in which they run, four to a block."""
     at = iter(times.tolist())
     rounds: list[Round] = []
-    places = [*((program.name, BASE) for program in suite.programs), (suite.program_of(suite.control).name, CONTROL)]
+    places = [
+        *((program.name, BASE) for program in suite.programs),
+        (suite.program_of(suite.control).name, CONTROL),
+    ]
     while True:
         blocks: dict[tuple[str, str], Block] = {}
         for name, arm in places:
@@ -60,7 +74,10 @@ def _rounds(times: np.ndarray, suite: Suite, effect: float, draw: random.Random)
             cell = suite.control if arm == CONTROL else name
             slower = effect != 1 and arm == BASE and name == INJECTED.program.name
             try:
-                values = [{cell: next(at) * (effect if slower and side == HEAD else 1.0)} for side in sides]
+                values = [
+                    {cell: next(at) * (effect if slower and side == HEAD else 1.0)}
+                    for side in sides
+                ]
             except StopIteration:
                 return rounds
             blocks[name, SLOWER if slower else arm] = Block(sides, tuple(values), (PROCESS_S,) * 4)

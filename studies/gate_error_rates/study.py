@@ -24,19 +24,33 @@ def injected_cell(suite: Suite, name: str | None) -> Injection:
     The arm is left open (""). Raises UserError for a name that no such cell has.
     """
     control = suite.program_of(suite.control)
-    places = [Injection("", program, cell) for program in suite.programs for cell in program.cells if program != control]
+    places = [
+        Injection("", program, cell)
+        for program in suite.programs
+        for cell in program.cells
+        if program != control
+    ]
     if not places:
-        raise UserError(f"--suite {suite.name} must have a program besides the control's, {control.name}, to inject work into")
+        raise UserError(
+            f"--suite {suite.name} must have a program besides the control's, {control.name}, to inject work into"
+        )
     if name is None:
         return places[0]
     for place in places:
         if place.cell.name == name:
             return place
-    raise UserError(f"--cell must be one of {', '.join(place.cell.name for place in places)}, not {name[:80]!r}")
+    raise UserError(
+        f"--cell must be one of {', '.join(place.cell.name for place in places)}, not {name[:80]!r}"
+    )
 
 
 def recorded(
-    recording: Recording, suite: Suite, place: Injection, wanted_calls: int, seed: int, progress: Callable[[str], None]
+    recording: Recording,
+    suite: Suite,
+    place: Injection,
+    wanted_calls: int,
+    seed: int,
+    progress: Callable[[str], None],
 ) -> list[Row]:
     """Return a row of base against itself and one of each arm; an arm without a whole call has a
     row of no calls."""
@@ -45,7 +59,9 @@ def recorded(
         def tell(made: int) -> None:
             progress(f"replaying {name}, call {made + 1} of {wanted_calls}")
 
-        return calls(recording.rounds, suite, injection, wanted_calls, random.Random(f"{seed} {name}"), tell)
+        return calls(
+            recording.rounds, suite, injection, wanted_calls, random.Random(f"{seed} {name}"), tell
+        )
 
     rows = [row(SAME, replayed(SAME, None))]
     for name, arm in recording.arms.items():
@@ -56,7 +72,11 @@ def recorded(
 
 
 def simulated(
-    noises: Sequence[str], effects: Sequence[float], wanted_calls: int, seed: int, progress: Callable[[str], None]
+    noises: Sequence[str],
+    effects: Sequence[float],
+    wanted_calls: int,
+    seed: int,
+    progress: Callable[[str], None],
 ) -> list[Row]:
     """Return, for each noise, a row of base against itself and one of each effect."""
     rows = []
@@ -64,7 +84,11 @@ def simulated(
         for effect in (1.0, *effects):
             progress(f"{noise}, {effect:g}")
             made = list(simulated_calls(noise, effect, wanted_calls, seed))
-            rows.append(row(noise, made) if effect == 1 else _arm_row(f"{noise} {effect:g}", made, INJECTED, wanted=effect))
+            rows.append(
+                row(noise, made)
+                if effect == 1
+                else _arm_row(f"{noise} {effect:g}", made, INJECTED, wanted=effect)
+            )
     return rows
 
 
@@ -78,7 +102,11 @@ def real(made: Mapping[str, Sequence[Call]], place: Injection, recording: Record
             rows.append(row(name, of_one))
         else:
             effect = effect_of(place.cell, recording.blocks(place.program.name, condition))
-            rows.append(_arm_row(name, of_one, place, effect=effect, wanted=recording.arms[condition].wanted))
+            rows.append(
+                _arm_row(
+                    name, of_one, place, effect=effect, wanted=recording.arms[condition].wanted
+                )
+            )
     return rows
 
 

@@ -62,13 +62,20 @@ def true_calls(
 
     def injecting(side: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
         injects = arm is not None and side is head and program.name == place.program.name
-        return take(side, program, {**settings, **(environment(arm.kind, arm.amount) if injects else environment())}, pair)
+        return take(
+            side,
+            program,
+            {**settings, **(environment(arm.kind, arm.amount) if injects else environment())},
+            pair,
+        )
 
     while len(made) < wanted:
         comparison = compare(tree, head, injecting, seed + len(made))
         call = call_of(comparison, None if arm is None else place, disjoint=True)
         if call.exit_code not in (Exit.OK, Exit.REGRESSED, Exit.INCONCLUSIVE, Exit.HOST_UNSTABLE):
-            reason = next((result.reason for result in comparison.cells if result.reason), call.exit_code.name)
+            reason = next(
+                (result.reason for result in comparison.cells if result.reason), call.exit_code.name
+            )
             raise RunFailed(f"a true call could not be made: {reason}")
         _append(path, condition, terms, call)
         made.append(call)
@@ -82,7 +89,11 @@ def read(path: Path, terms: Terms) -> dict[str, list[Call]]:
     """
     found: dict[str, list[Call]] = {}
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True) if path.exists() else []
+        lines = (
+            path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+            if path.exists()
+            else []
+        )
     except OSError as error:
         raise RunFailed(f"cannot read {path}: {error.strerror}") from error
     for number, line in enumerate(lines, 1):

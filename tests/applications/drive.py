@@ -47,7 +47,12 @@ def run_shaken(built, model, draw):
         case "coroutine":
             policy, quantum = draw.choice(sorted(POLICIES)), draw.choice([0.1, 1.0, 50.0])
             threads = draw.randint(1, 4)
-            return run(built, Coroutine(threads=threads, queue_capacity=capacity, policy=policy, quantum_ms=quantum))
+            return run(
+                built,
+                Coroutine(
+                    threads=threads, queue_capacity=capacity, policy=policy, quantum_ms=quantum
+                ),
+            )
         case "dynamic":
             chosen = Dynamic(threads=2, queue_capacity=capacity)
         case "multilevel":

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from harness.applications.login_failures import FAILURE, MONTHS, SECOND, WINDOWS
 
 RFC3164 = re.compile(
-    rb" *([A-Z][a-z]{2}) +([0-9]{1,2}) +([0-9]{2}):([0-9]{2}):([0-9]{2}) +([^ ]+) +([^ ]+) +([^ ].*)", re.DOTALL
+    rb" *([A-Z][a-z]{2}) +([0-9]{1,2}) +([0-9]{2}):([0-9]{2}):([0-9]{2}) +([^ ]+) +([^ ]+) +([^ ].*)",
+    re.DOTALL,
 )
 DAYS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)  # before each month of 1972
 YEAR_1972 = 730 * 86400  # seconds since 1970
@@ -50,7 +51,8 @@ def reference(text: bytes, form: str) -> dict[str, list[dict[str, object]]]:
                     suspects.append(found | {"rhost": failure["rhost"], "user": failure["user"]})
                 times.clear()
     break_ins = [
-        {key: suspect[key] for key in ("window", "rhost", "user")} | {"suspected": suspect["time"], "opened": opened}
+        {key: suspect[key] for key in ("window", "rhost", "user")}
+        | {"suspected": suspect["time"], "opened": opened}
         for suspect in suspects
         for opened, user in sessions
         if user == suspect["user"] and abs(opened - suspect["time"]) < 60 * SECOND
@@ -96,4 +98,8 @@ def _failure(log: dict[str, object]) -> dict[str, str] | None:
     found = {name: values.get(name, "") for name in ("uid", "euid", "tty", "rhost", "user")}
     bounds = {attribute.name: attribute.bound for attribute in FAILURE.attributes}
     given = any(found[name] for name in ("uid", "tty", "rhost", "user"))
-    return found if semicolon and given and all(len(value) <= bounds[name] for name, value in found.items()) else None
+    return (
+        found
+        if semicolon and given and all(len(value) <= bounds[name] for name, value in found.items())
+        else None
+    )

@@ -52,7 +52,9 @@ def reference(data: bytes, sources: int) -> list[dict[str, object]]:
     for (begin, kind, key), total in sums.items():
         text = total.text(kind, key)
         if text is not None:
-            reports.append({"end": begin + WINDOW, "count": total.count, "kind": kind, "text": text})
+            reports.append(
+                {"end": begin + WINDOW, "count": total.count, "kind": kind, "text": text}
+            )
     return reports
 
 
@@ -63,28 +65,57 @@ class _Sum:
         self.count = self.amount = 0
         self.letters, self.registers = [0] * 28, [0] * 64
 
-    def add(self, count: int, amount: int, letters: list[int] | None = None, registers: list[int] | None = None) -> None:
+    def add(
+        self,
+        count: int,
+        amount: int,
+        letters: list[int] | None = None,
+        registers: list[int] | None = None,
+    ) -> None:
         self.count += count
         self.amount += amount
-        self.letters = [a + b for a, b in zip(self.letters, letters or self.letters, strict=True)] if letters else self.letters
+        self.letters = (
+            [a + b for a, b in zip(self.letters, letters or self.letters, strict=True)]
+            if letters
+            else self.letters
+        )
         self.registers = list(map(max, self.registers, registers)) if registers else self.registers
 
     def text(self, kind: int, key: str) -> str | None:
         """The report; None: it is not worth one."""
         count, amount = self.count, self.amount
         if kind == DGA:
-            worth, text = count >= 5 and 2 * amount >= count, f"{key} asked for {count} made-up names, {amount} are not there"
+            worth, text = (
+                count >= 5 and 2 * amount >= count,
+                f"{key} asked for {count} made-up names, {amount} are not there",
+            )
         elif kind == TUNNEL:
             names, letters = plain.hyperloglog_estimate(self.registers), sum(self.letters)
-            shares = [1000 * letter // letters for letter in self.letters] if letters else list(natural_shares())
-            departure = sum(abs(share - natural) for share, natural in zip(shares, natural_shares(), strict=True)) // 2
-            worth, text = names >= 20 and departure >= 250, f"{key}: {names} names in {count} questions carry {amount} bytes"
+            shares = (
+                [1000 * letter // letters for letter in self.letters]
+                if letters
+                else list(natural_shares())
+            )
+            departure = (
+                sum(
+                    abs(share - natural)
+                    for share, natural in zip(shares, natural_shares(), strict=True)
+                )
+                // 2
+            )
+            worth, text = (
+                names >= 20 and departure >= 250,
+                f"{key}: {names} names in {count} questions carry {amount} bytes",
+            )
         elif kind == CLIENT:
             worth, text = True, f"{key}: about {count} packets"
         elif kind == DOMAIN:
             worth, text = count >= 100, f"{key}: {count} questions, at most {amount} too many"
         elif kind == FAILED:
-            worth, text = count >= 10 and 10 * count >= amount, f"{key}: {count} of {amount} answers"
+            worth, text = (
+                count >= 10 and 10 * count >= amount,
+                f"{key}: {count} of {amount} answers",
+            )
         else:
             worth, text = True, f"{key}: {count} questions"
         return text if worth else None
@@ -102,10 +133,18 @@ class _Window:
 
     def take(self, query: dict[str, Any]) -> None:
         """Count a question or an answer."""
-        name, domain, label, answer, code = (query[each] for each in ("name", "domain", "label", "answer", "code"))
+        name, domain, label, answer, code = (
+            query[each] for each in ("name", "domain", "label", "answer", "code")
+        )
         blocked = domain in LISTED
         client = _address_text(query["client"])
-        if answer and not blocked and query["type"] in (1, 28) and len(label) >= 7 and _chance(label) >= 0.5:
+        if (
+            answer
+            and not blocked
+            and query["type"] in (1, 28)
+            and len(label) >= 7
+            and _chance(label) >= 0.5
+        ):
             self.made_up.append((client, int(code == 3)))
         below = name[: len(name) - len(domain)]  # with its last dot
         if not answer and not blocked and len(below) >= (6 if query["type"] in (16, 10) else 17):
@@ -137,7 +176,11 @@ class _Window:
         for domain, count, error in self.domains.top(10):
             yield DOMAIN, domain[-92:], count, error, None, None
         if self.answers:
-            for name, count in zip(("FORMERR", "SERVFAIL", "NXDOMAIN", "REFUSED", "other codes"), self.codes, strict=True):
+            for name, count in zip(
+                ("FORMERR", "SERVFAIL", "NXDOMAIN", "REFUSED", "other codes"),
+                self.codes,
+                strict=True,
+            ):
                 yield FAILED, name, count, self.answers, None, None
         if self.blocked:
             yield ON_LIST, "block list", self.blocked, 0, None, None
@@ -193,11 +236,28 @@ def _query(ip: bytes) -> dict[str, Any] | None:
     except (IndexError, struct.error):
         return None
     name, answer = ".".join(labels), flags >= 0x8000
-    if len(name) > 253 or not labels or flags & 0x7800 or questions != 1 or network != 1 or answer == asks:
+    if (
+        len(name) > 253
+        or not labels
+        or flags & 0x7800
+        or questions != 1
+        or network != 1
+        or answer == asks
+    ):
         return None
-    second = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in ("ac", "co", "com", "edu", "gov", "ne", "net", "org")
+    second = (
+        len(labels) > 2
+        and len(labels[-1]) == 2
+        and labels[-2] in ("ac", "co", "com", "edu", "gov", "ne", "net", "org")
+    )
     domain = ".".join(labels[-3:] if second else labels[-2:])
-    found = {"client": client if asks else server, "answer": answer, "code": flags & 15, "type": kind, "name": name}
+    found = {
+        "client": client if asks else server,
+        "answer": answer,
+        "code": flags & 15,
+        "type": kind,
+        "name": name,
+    }
     return found | {"domain": domain, "label": domain.split(".")[0]}
 
 
@@ -214,13 +274,17 @@ def packets_of(data: bytes) -> list[tuple[int, bytes]]:
         skipped = {0: 4, 108: 4, 101: 0, 12: 0, 14: 0, 228: 0, 229: 0, 113: 16, 276: 20}.get(link)
         if link == 1 and len(frame) >= 14:
             skipped = 12
-            while frame[skipped : skipped + 2] in (b"\x81\0", b"\x88\xa8") and skipped + 6 <= len(frame):
+            while frame[skipped : skipped + 2] in (b"\x81\0", b"\x88\xa8") and skipped + 6 <= len(
+                frame
+            ):
                 skipped += 4
             skipped += 2
         if skipped is None or skipped >= len(frame):
             continue
         ip = frame[skipped:]
-        if (ip[0] >> 4 == 4 and ip[0] & 15 >= 5 and len(ip) >= 20) or (ip[0] >> 4 == 6 and len(ip) >= 40):
+        if (ip[0] >> 4 == 4 and ip[0] & 15 >= 5 and len(ip) >= 20) or (
+            ip[0] >> 4 == 6 and len(ip) >= 40
+        ):
             found.append((last, ip))
     return found
 
@@ -249,7 +313,9 @@ def _pcapng(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     interfaces: list[tuple[int, int, int, int]] = []
     while place + 12 <= len(data):
         if data[place : place + 4] == b"\x0a\x0d\x0d\x0a":
-            order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(data[place + 8 : place + 12])
+            order = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}.get(
+                data[place + 8 : place + 12]
+            )
             interfaces = []
             if order is None:
                 return
@@ -270,9 +336,15 @@ def _pcapng(data: bytes) -> Iterator[tuple[int, int, bytes]]:
                 seconds, ticks = divmod(high << 32 | low, per_second)
                 if seconds < 2**31:
                     last = max(last, (seconds + offset) * 10**9 + ticks * 10**9 // per_second)
-                    yield (seconds + offset) * 10**9 + ticks * 10**9 // per_second, link, body[20 : 20 + size]
+                    yield (
+                        (seconds + offset) * 10**9 + ticks * 10**9 // per_second,
+                        link,
+                        body[20 : 20 + size],
+                    )
         elif kind == 3 and len(body) >= 4 and interfaces:
-            size = min(struct.unpack(f"{order}I", body[:4])[0], len(body) - 4, interfaces[0][1] or 2**32)
+            size = min(
+                struct.unpack(f"{order}I", body[:4])[0], len(body) - 4, interfaces[0][1] or 2**32
+            )
             yield last, interfaces[0][0], body[4 : 4 + size]
 
 

@@ -31,7 +31,9 @@ def reference(text: bytes) -> Counter[tuple[int, str, int]]:
             continue
         time, words = event
         last[turn] = max(last[turn], time)
-        seconds.setdefault(last[turn], Counter()).update(word for word in words if 1 <= len(word.encode()) <= 56)
+        seconds.setdefault(last[turn], Counter()).update(
+            word for word in words if 1 <= len(word.encode()) <= 56
+        )
     ends = {second + after for second in seconds for after in range(1, WINDOW + 1)}
     found: Counter[tuple[int, str, int]] = Counter()
     for end in ends:
@@ -52,7 +54,11 @@ def _event(line: bytes) -> tuple[int, list[str]] | None:
     if not isinstance(event, dict) or _depth(text) > DEEPEST:
         return None
     time, texts = event.get("timestamp"), [event.get("title"), event.get("comment")]
-    if type(time) is not int or not 0 <= time < 2**33 or not all(isinstance(each, str) for each in texts):
+    if (
+        type(time) is not int
+        or not 0 <= time < 2**33
+        or not all(isinstance(each, str) for each in texts)
+    ):
         return None
     whole = (each.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for each in texts)
     return time, [word for each in whole for word in each.split(" ")]

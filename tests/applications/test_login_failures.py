@@ -56,7 +56,9 @@ def test_tuples_in_c_are_as_large_as_their_schemas():
 @pytest.mark.parametrize(("form", "operators", "by_hand"), [("figure", 14, 13), ("large", 27, 9)])
 def test_the_forms_have_the_papers_operators_and_threaded_ports(form, operators, by_hand):
     for placement, ports in (("none", 0), ("hand", by_hand)):
-        graph, _ = topologies.build("login-failures", {"form": form, "records": 10, "placement": placement}, 0)
+        graph, _ = topologies.build(
+            "login-failures", {"form": form, "records": 10, "placement": placement}, 0
+        )
         graph.check()
         assert len(graph.operators) == operators and len(graph.threaded) == ports
 
@@ -71,14 +73,41 @@ def test_the_result_is_that_of_a_plain_program(form, model):
     assert totals.correct and totals.drained, (totals.error, totals.conservation)
     expected = reference(text, form)
     assert len(expected["failures"]) > 4000
-    assert form == "figure" or (len(expected["suspects writer"]) > 400 and expected["break-ins writer"])
+    assert form == "figure" or (
+        len(expected["suspects writer"]) > 400 and expected["break-ins writer"]
+    )
     check(form, built, expected)
     # of the odd lines seven cannot be read as lines and two have no failure; the last one is fine
     assert built.counts()["records"] == 8000 + len(ODD) and built.counts()["broken"] == 9
 
 
-PIECES = [b"Jan", b"Dec", b"Jux", b" ", b"  ", b"14", b"0", b"31", b"15:16:01", b"24:00:00", b"h", b"sshd[1]:", b"\t", b"\xff"]
-PIECES += [b"authentication failure;", b"user=", b"rhost=a", b"uid=0", b"=", b";", b"session opened for user ", b"bob", b"("]
+PIECES = [
+    b"Jan",
+    b"Dec",
+    b"Jux",
+    b" ",
+    b"  ",
+    b"14",
+    b"0",
+    b"31",
+    b"15:16:01",
+    b"24:00:00",
+    b"h",
+    b"sshd[1]:",
+    b"\t",
+    b"\xff",
+]
+PIECES += [
+    b"authentication failure;",
+    b"user=",
+    b"rhost=a",
+    b"uid=0",
+    b"=",
+    b";",
+    b"session opened for user ",
+    b"bob",
+    b"(",
+]
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -100,7 +129,13 @@ def test_lines_of_todays_logs_are_read_too():
     (failure,) = built.results()["failures"]
     assert failure["time"] == 1_718_370_961_250_000_000
     assert (failure["rhost"], failure["user"], failure["tty"]) == ("192.0.2.9", "root", "ssh")
-    far = FORMS["figure"](line + line.replace(b"2024", b"9999") + line.replace(b"2024", b"1969"), False, 1, False, keep=10)
+    far = FORMS["figure"](
+        line + line.replace(b"2024", b"9999") + line.replace(b"2024", b"1969"),
+        False,
+        1,
+        False,
+        keep=10,
+    )
     assert run(far, Manual()).correct and far.counts()["broken"] == 2
 
 
@@ -121,33 +156,59 @@ FAILED = b" h sshd[1]: authentication failure; uid=0 tty=ssh rhost=a user=bob"
 
 def test_a_log_goes_on_into_the_next_year_and_late_lines_of_the_last_one_are_of_that():
     ends = (b"Dec 31 23:59:58", b"Dec 31 23:59:59", b"Jan  1 00:00:00")
-    text = b"\n".join(day + FAILED for day in (*ends, b"Dec 31 23:59:59", b"May  1 00:00:00", b"Sep  1 00:00:00", *ends))
+    text = b"\n".join(
+        day + FAILED
+        for day in (*ends, b"Dec 31 23:59:59", b"May  1 00:00:00", b"Sep  1 00:00:00", *ends)
+    )
     built = FORMS["large"](text, False, 2, False, keep=100)
     assert run(built, Manual()).correct
     times = [failure["time"] // 10**9 for failure in built.results()["failures"]]
     may, year = 121 * 86400 + 2, 366 * 86400
-    once = [0, 1, 2, 2, may, may + 123 * 86400, year, year + 1, year + 2]  # since the first of them; no time goes back
-    assert [time - times[0] for time in times] == once + [times[9] - times[0] + time for time in once]
+    once = [
+        0,
+        1,
+        2,
+        2,
+        may,
+        may + 123 * 86400,
+        year,
+        year + 1,
+        year + 2,
+    ]  # since the first of them; no time goes back
+    assert [time - times[0] for time in times] == once + [
+        times[9] - times[0] + time for time in once
+    ]
     assert times[9] - times[8] == 1
 
 
 FOUR_DAYS = [
-    (month, day, hour) for month, day in ((b"Dec", 30), (b"Dec", 31), (b"Jan", 1), (b"Jan", 2)) for hour in range(0, 24, 2)
+    (month, day, hour)
+    for month, day in ((b"Dec", 30), (b"Dec", 31), (b"Jan", 1), (b"Jan", 2))
+    for hour in range(0, 24, 2)
 ]
 
 
 def test_failures_far_apart_make_no_suspects_when_a_year_begins():
-    text = b"\n".join(b"%s %2d %02d:00:00" % (day, number, hour) + FAILED for day, number, hour in FOUR_DAYS)
+    text = b"\n".join(
+        b"%s %2d %02d:00:00" % (day, number, hour) + FAILED for day, number, hour in FOUR_DAYS
+    )
     built = FORMS["large"](text, False, 1, False, keep=100)
     assert run(built, Manual()).correct
     assert len(built.results()["failures"]) == 48 and not built.results()["suspects writer"]
 
 
 @pytest.mark.parametrize(
-    ("what", "suspects"), [("session opened for user bob", 0), ("authentication failure; rhost=a user=bob", 4000 + 400 + 66)]
+    ("what", "suspects"),
+    [
+        ("session opened for user bob", 0),
+        ("authentication failure; rhost=a user=bob", 4000 + 400 + 66),
+    ],
 )
 def test_the_join_forgets_where_only_one_of_its_sides_gets_something(what, suspects):
-    times = (f"Jun {n // 86400 + 1:2} {n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}" for n in range(20_000))
+    times = (
+        f"Jun {n // 86400 + 1:2} {n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}"
+        for n in range(20_000)
+    )
     text = "".join(f"{time} h sshd[1]: {what}\n" for time in times).encode()
     built = FORMS["large"](text, False, 1, False)
     assert run(built, Manual()).correct
@@ -157,7 +218,11 @@ def test_the_join_forgets_where_only_one_of_its_sides_gets_something(what, suspe
 
 def test_the_digest_tells_results_apart_and_not_their_order():
     digests = {}
-    for name, text in (("one", generate(2000, 1)), ("other", generate(2000, 2)), ("again", generate(2000, 1))):
+    for name, text in (
+        ("one", generate(2000, 1)),
+        ("other", generate(2000, 2)),
+        ("again", generate(2000, 1)),
+    ):
         built = FORMS["figure"](text, False, 1, False)
         run(built, Dynamic(threads=3) if name == "again" else Manual())
         digests[name] = built.digests()["failures"]
@@ -175,12 +240,16 @@ def test_of_a_damaged_gzip_file_all_before_the_damage_is_read(tmp_path):
     ):
         (tmp_path / name).write_bytes(data)
         found, cut = input_of(1, 0, str(tmp_path / name))
-        assert cut and found[:least] == (text + text)[:least], name  # behind it may be what damaged bytes unpack to
+        assert cut and found[:least] == (text + text)[:least], (
+            name
+        )  # behind it may be what damaged bytes unpack to
 
 
 def test_a_file_of_many_members_with_zeros_between_them_is_read(tmp_path):
     lines = generate(1000, 4).splitlines(keepends=True)
-    (tmp_path / "log.gz").write_bytes(b"".join(gzip.compress(line) + bytes(n % 3) for n, line in enumerate(lines)))
+    (tmp_path / "log.gz").write_bytes(
+        b"".join(gzip.compress(line) + bytes(n % 3) for n, line in enumerate(lines))
+    )
     assert input_of(1, 0, str(tmp_path / "log.gz")) == (b"".join(lines), False)
 
 
@@ -194,7 +263,12 @@ def test_a_file_is_read_plain_packed_and_packed_but_cut_off(tmp_path):
     ):
         (tmp_path / name).write_bytes(data)
         found, cut = input_of(1, 0, str(tmp_path / name))
-        assert cut == truncated and text.startswith(found) and (found == text) != truncated and len(found) > 1000
+        assert (
+            cut == truncated
+            and text.startswith(found)
+            and (found == text) != truncated
+            and len(found) > 1000
+        )
     built = FORMS["figure"](found, cut, 1, False, keep=10**6)
     assert run(built, Manual()).correct and built.counts()["truncated"] == 1
     check("figure", built, reference(found, "figure"))
@@ -222,7 +296,9 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, kind):
 
 
 def test_a_file_that_is_not_there_is_told():
-    with pytest.raises(UserError, match=r"^/nowhere/log: cannot be read: No such file or directory$"):
+    with pytest.raises(
+        UserError, match=r"^/nowhere/log: cannot be read: No such file or directory$"
+    ):
         topologies.build("login-failures", {"input": "/nowhere/log"}, 0)
 
 
@@ -238,7 +314,9 @@ def test_generated_lines_are_like_those_of_a_real_log():
     lines = text.split(b"\n")[:-1]
     failed = [line for line in lines if b"authentication failure" in line]
     assert len(lines) == 20_000 and len(failed) / len(lines) == pytest.approx(0.57, abs=0.02)
-    assert sum(b"rhost=203.0.113.7 " in line for line in failed) / len(failed) == pytest.approx(0.88, abs=0.02)
+    assert sum(b"rhost=203.0.113.7 " in line for line in failed) / len(failed) == pytest.approx(
+        0.88, abs=0.02
+    )
     assert 10 <= sum(b"session opened" in line for line in lines) <= 40
     assert 95 <= len(text) / len(lines) <= 120
 
@@ -252,8 +330,12 @@ def test_a_record_of_a_run_tells_what_was_counted(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(with_odd_lines(generate(2000, 1), 1))
     values = topologies.find("login-failures").values({"input": str(path), "cycles": 1})
-    record = run_once(run_of(topology="login-failures", parameters=values, model="manual", tuples=10**6))
+    record = run_once(
+        run_of(topology="login-failures", parameters=values, model="manual", tuples=10**6)
+    )
     assert record["correct"] and record["error"] is None
-    assert record["application"]["records"] == 2000 + len(ODD) and record["application"]["broken"] == 9
+    assert (
+        record["application"]["records"] == 2000 + len(ODD) and record["application"]["broken"] == 9
+    )
     told = f"run 1 counted: records 2,011, broken 9, truncated 0, failures {record['application']['failures']:,}"
     assert told in conclusion([record])

@@ -41,23 +41,52 @@ def records_of(capture):
 
 
 def record(frame, time=1_700_000_001.0, wire=None):
-    return struct.pack("<IIII", int(time), int(time % 1 * 10**6), len(frame), wire or len(frame)) + frame
+    return (
+        struct.pack("<IIII", int(time), int(time % 1 * 10**6), len(frame), wire or len(frame))
+        + frame
+    )
 
 
 def frame(message, port=53, protocol=17, fragment=0, before=b"", link=b"\x08\0"):
     udp = struct.pack(">HHHH", 40000, port, 8 + len(message), 0)
-    header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(message), 0, fragment, 64, protocol, 0, bytes(4), b"\x0a\0\0\x35")
+    header = struct.pack(
+        ">BBHHHBBH4s4s",
+        0x45,
+        0,
+        28 + len(message),
+        0,
+        fragment,
+        64,
+        protocol,
+        0,
+        bytes(4),
+        b"\x0a\0\0\x35",
+    )
     return bytes(12) + before + link + header + udp + message
 
 
 def frame6(message):
-    header = struct.pack(">IHBB", 6 << 28, 8 + len(message), 17, 64) + bytes(15) + b"\1" + bytes(15) + b"\2"
-    return bytes(12) + b"\x86\xdd" + header + struct.pack(">HHHH", 40000, 53, 8 + len(message), 0) + message
+    header = (
+        struct.pack(">IHBB", 6 << 28, 8 + len(message), 17, 64)
+        + bytes(15)
+        + b"\1"
+        + bytes(15)
+        + b"\2"
+    )
+    return (
+        bytes(12)
+        + b"\x86\xdd"
+        + header
+        + struct.pack(">HHHH", 40000, 53, 8 + len(message), 0)
+        + message
+    )
 
 
 def message(labels, flags=0x0100, questions=1, kind=1, network=1):
     name = b"".join(bytes((len(label),)) + label for label in labels) + b"\0"
-    return struct.pack(">6H", 7, flags, questions, 0, 0, 0) + name + struct.pack(">HH", kind, network)
+    return (
+        struct.pack(">6H", 7, flags, questions, 0, 0, 0) + name + struct.pack(">HH", kind, network)
+    )
 
 
 PLAIN = message([b"www", b"example", b"org"])
@@ -77,9 +106,15 @@ ODD = [  # a frame, and what it counts as
     (frame(message([b"a", b"org"], network=3)), "invalid"),
     (frame(message([b"a", b"org"], flags=0x8000)), "invalid"),
     (frame(message([b"a", b"org"], flags=0x1000)), "invalid"),
-    (frame(message([b"Odd.\xff", b"Example", b"Co", b"UK"], kind=16), before=b"\x81\0\0\x05"), "fine"),
+    (
+        frame(message([b"Odd.\xff", b"Example", b"Co", b"UK"], kind=16), before=b"\x81\0\0\x05"),
+        "fine",
+    ),
     (frame(message([b"y" * 63, b"z" * 63, b"q" * 63, b"w" * 50])), "fine"),
-    (frame6(message([b"y" * 63, b"z" * 63, b"q" * 63, b"w" * 61])), "fine"),  # the longest name that there is
+    (
+        frame6(message([b"y" * 63, b"z" * 63, b"q" * 63, b"w" * 61])),
+        "fine",
+    ),  # the longest name that there is
 ]
 
 
@@ -128,9 +163,16 @@ def test_what_is_planted_is_found():
     expected = reference(generate(20_000, 11), 1)
     texts = [report["text"] for report in expected]
     assert {report["kind"] for report in expected} == {DGA, TUNNEL, CLIENT, DOMAIN, FAILED, ON_LIST}
-    accused = {text.split()[0] for text, report in zip(texts, expected, strict=True) if report["kind"] == DGA}
+    accused = {
+        text.split()[0]
+        for text, report in zip(texts, expected, strict=True)
+        if report["kind"] == DGA
+    }
     assert len(accused) == 3  # the clients that ask for made-up names, and nobody else
-    assert {text.split(":")[0] for text in texts if " carry " in text} == {"t0.example", "t1.example"}
+    assert {text.split(":")[0] for text in texts if " carry " in text} == {
+        "t0.example",
+        "t1.example",
+    }
 
 
 # -- files --------------------------------------------------------------------------------------------------------------------
@@ -139,17 +181,29 @@ def test_what_is_planted_is_found():
 def pcapng(records, order, resolution, *, simple=False, version=b""):
     def block(kind, body):
         body += bytes(-len(body) % 4)
-        return struct.pack(f"{order}II", kind, len(body) + 12) + body + struct.pack(f"{order}I", len(body) + 12)
+        return (
+            struct.pack(f"{order}II", kind, len(body) + 12)
+            + body
+            + struct.pack(f"{order}I", len(body) + 12)
+        )
 
     options = struct.pack(f"{order}HHB3xHHq", 9, 1, resolution, 14, 8, 1000) + version
     out = [block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    out += [block(1, struct.pack(f"{order}HHI", 1, 0, 0) + options), block(5, bytes(12)), block(0xBAD, b"of whom?")]
+    out += [
+        block(1, struct.pack(f"{order}HHI", 1, 0, 0) + options),
+        block(5, bytes(12)),
+        block(0xBAD, b"of whom?"),
+    ]
     for each in records:
         seconds, part, size, wire = struct.unpack("<IIII", each[:16])
         per_second = 2 ** (resolution & 127) if resolution & 128 else 10**resolution
         ticks = (seconds - 1000) * per_second + part * per_second // 10**6
         head = struct.pack(f"{order}IIIII", 0, ticks >> 32, ticks % 2**32, size, wire)
-        out.append(block(3, struct.pack(f"{order}I", wire) + each[16:]) if simple else block(6, head + each[16:]))
+        out.append(
+            block(3, struct.pack(f"{order}I", wire) + each[16:])
+            if simple
+            else block(6, head + each[16:])
+        )
     return b"".join(out)
 
 
@@ -169,13 +223,21 @@ def test_packets_without_times_and_several_sections_are_read():
     records = records_of(generate(600, 2))
     written = pcapng(records[:300], "<", 6) + pcapng(records[300:], ">", 6, simple=True)
     built = PacketAnalysis(written, False, 1, 1, False, keep=10**6)
-    assert run(built, Manual()).correct and built.counts()["records"] == 600 and len(packets_of(written)) == 600
+    assert (
+        run(built, Manual()).correct
+        and built.counts()["records"] == 600
+        and len(packets_of(written)) == 600
+    )
     check(built, reference(written, 1))
 
 
 def test_the_other_byte_order_and_nanoseconds_are_read():
     records = records_of(generate(500, 2))
-    for order, magic, unit in ((">", 0xA1B2C3D4, 1), ("<", 0xA1B23C4D, 1000), (">", 0xA1B23C4D, 1000)):
+    for order, magic, unit in (
+        (">", 0xA1B2C3D4, 1),
+        ("<", 0xA1B23C4D, 1000),
+        (">", 0xA1B23C4D, 1000),
+    ):
         out = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 65535, 1)]
         for each in records:
             seconds, part, size, wire = struct.unpack("<IIII", each[:16])
@@ -197,8 +259,18 @@ def test_broken_records_are_counted_and_the_rest_is_read(tmp_path):
     )
     lost = struct.pack("<IIII", 1, 0, 2**18 + 1, 2**18 + 1)
     for data, broken, truncated, known in (
-        (capture[:HEADER] + b"".join(records[:200]) + b"".join(wrong) + b"".join(records[200:]), 3, False, 400),
-        (capture[:HEADER] + b"".join(records[:300]) + lost + b"".join(records[300:]), 1, False, 300),
+        (
+            capture[:HEADER] + b"".join(records[:200]) + b"".join(wrong) + b"".join(records[200:]),
+            3,
+            False,
+            400,
+        ),
+        (
+            capture[:HEADER] + b"".join(records[:300]) + lost + b"".join(records[300:]),
+            1,
+            False,
+            300,
+        ),
         (capture[:-1], 0, True, 399),
         (capture[: -len(records[-1]) + 5], 0, True, 399),
         (pcapng(records, "<", 6)[:-3], 0, True, 399),
@@ -212,7 +284,11 @@ def test_broken_records_are_counted_and_the_rest_is_read(tmp_path):
         built = PacketAnalysis(found, cut, 1, 1, False, keep=10**6)
         assert run(built, Manual()).correct
         counts = built.counts()
-        assert (counts["broken"], counts["truncated"], counts["records"]) == (broken, int(truncated), known + broken)
+        assert (counts["broken"], counts["truncated"], counts["records"]) == (
+            broken,
+            int(truncated),
+            known + broken,
+        )
         check(built, reference(data, 1))
 
 
@@ -222,7 +298,10 @@ OTHER = {
     "packed text": (gzip.compress(b"no packets\n" * 99), "it begins as neither"),
     "no packet": (generate(1, 1)[:HEADER], "no packet in it can be read"),
     "half a header": (generate(1, 1)[:20], "it begins as neither"),
-    "a section that is none": (struct.pack("<III", 0x0A0D0D0A, 28, 7) + bytes(16), "it begins as neither"),
+    "a section that is none": (
+        struct.pack("<III", 0x0A0D0D0A, 28, 7) + bytes(16),
+        "it begins as neither",
+    ),
 }
 
 
@@ -273,7 +352,11 @@ def test_the_input_is_gone_through_again_with_times_that_go_on():
     assert totals.correct and totals.sent == 36_000 == built.counts()["records"]
     ends = sorted({report["end"] for report in built.results()})
     once = sorted({report["end"] for report in reference(capture, 2)})
-    assert ends[0] == once[0] and ends == list(range(ends[0], ends[0] + 20 * 10**9 * len(ends), 20 * 10**9)) and len(ends) > 2
+    assert (
+        ends[0] == once[0]
+        and ends == list(range(ends[0], ends[0] + 20 * 10**9 * len(ends), 20 * 10**9))
+        and len(ends) > 2
+    )
 
 
 def test_sources_share_the_clients():
@@ -290,7 +373,12 @@ def test_generated_packets_are_like_those_of_real_captures():
     records = records_of(capture)
     assert len(records) == 10_000 and 70 <= sum(len(each) - 16 for each in records) / 10_000 <= 236
     ips = [ip for _, ip in packets_of(capture)]
-    answers = [ip for ip in ips if (ip[20:22] == b"\0\x35" and ip[0] >> 4 == 4) or (ip[40:42] == b"\0\x35" and ip[0] >> 4 == 6)]
+    answers = [
+        ip
+        for ip in ips
+        if (ip[20:22] == b"\0\x35" and ip[0] >> 4 == 4)
+        or (ip[40:42] == b"\0\x35" and ip[0] >> 4 == 6)
+    ]
     failed = sum((ip[31] if ip[0] >> 4 == 4 else ip[51]) & 15 > 0 for ip in answers)
     assert len(answers) / len(ips) == pytest.approx(0.77 / 1.77, abs=0.02)
     assert 0.13 <= failed / len(answers) <= 0.25

@@ -8,7 +8,12 @@ from harness.applications.login_failures import FORMS
 from harness.applications.packet_analysis import PacketAnalysis
 from harness.applications.vwap import Vwap
 from harness.applications.wiki_word_count import WikiWordCount
-from tests.applications import reference_login_failures, reference_packet_analysis, reference_vwap, reference_wiki_word_count
+from tests.applications import (
+    reference_login_failures,
+    reference_packet_analysis,
+    reference_vwap,
+    reference_wiki_word_count,
+)
 from tests.applications import test_login_failures as login_failures
 from tests.applications import test_packet_analysis as packet_analysis
 from tests.applications import test_vwap as vwap
@@ -18,9 +23,13 @@ from tests.applications.drive import run_shaken
 
 def form_of(form):
     def build(draw, seed):
-        text = login_failures.with_odd_lines(login_failures.generate(draw.randint(200, 4000), seed), seed)
+        text = login_failures.with_odd_lines(
+            login_failures.generate(draw.randint(200, 4000), seed), seed
+        )
         built = FORMS[form](text, False, 1, draw.random() < 0.3, keep=10**6)
-        return built, lambda: login_failures.check(form, built, reference_login_failures.reference(text, form))
+        return built, lambda: login_failures.check(
+            form, built, reference_login_failures.reference(text, form)
+        )
 
     return build
 
@@ -32,16 +41,22 @@ def vwap_of(draw, seed):
 
 
 def wiki_word_count_of(draw, seed):
-    text = wiki_word_count.with_odd_lines(wiki_word_count.generate(draw.randint(20, 200), seed), seed)
+    text = wiki_word_count.with_odd_lines(
+        wiki_word_count.generate(draw.randint(20, 200), seed), seed
+    )
     built = WikiWordCount(text, False, 1, draw.random() < 0.3, keep=10**7)
     return built, lambda: wiki_word_count.check(built, reference_wiki_word_count.reference(text))
 
 
 def packet_analysis_of(draw, seed):
-    capture = packet_analysis.with_odd_packets(packet_analysis.generate(draw.randint(100, 1500), seed), seed)
+    capture = packet_analysis.with_odd_packets(
+        packet_analysis.generate(draw.randint(100, 1500), seed), seed
+    )
     sources = draw.choice([1, 1, 2])
     built = PacketAnalysis(capture, False, 1, sources, draw.random() < 0.3, keep=10**6)
-    return built, lambda: packet_analysis.check(built, reference_packet_analysis.reference(capture, sources))
+    return built, lambda: packet_analysis.check(
+        built, reference_packet_analysis.reference(capture, sources)
+    )
 
 
 APPLICATIONS = {

@@ -76,21 +76,48 @@ def test_the_result_is_that_of_a_plain_program(model):
 
 
 FIELD = st.sampled_from(
-    ["", "Trade", "Quote", "A.N", "B.N", "12.5", "7", "0", "-1", "1e5", ".5", "5.", ".", "x", "é", "1" * 17]
+    [
+        "",
+        "Trade",
+        "Quote",
+        "A.N",
+        "B.N",
+        "12.5",
+        "7",
+        "0",
+        "-1",
+        "1e5",
+        ".5",
+        "5.",
+        ".",
+        "x",
+        "é",
+        "1" * 17,
+    ]
 )
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(FIELD, max_size=7).map(",".join), max_size=30))
 def test_lines_of_any_fields_are_read_as_the_plain_program_reads_them(lines):
-    text = "\n".join(["ticker,type,price,volume,askprice,asksize", "A.N,Trade,100,5,,", *lines, "A.N,Quote,,,1,2"]).encode()
+    text = "\n".join(
+        [
+            "ticker,type,price,volume,askprice,asksize",
+            "A.N,Trade,100,5,,",
+            *lines,
+            "A.N,Quote,,,1,2",
+        ]
+    ).encode()
     built = Vwap(text, False, 1, False, keep=10**6)
     assert run(built, Manual()).correct
     check(built, reference(text))
 
 
 def test_an_average_is_that_of_the_last_four_trades():
-    trades = "\n".join(f"A.N,Trade,{price},{volume},," for price, volume in ((1000, 9), (10, 1), (20, 2), (30, 3), (40, 4)))
+    trades = "\n".join(
+        f"A.N,Trade,{price},{volume},,"
+        for price, volume in ((1000, 9), (10, 1), (20, 2), (30, 3), (40, 4))
+    )
     text = f"ticker,type,price,volume,askprice,asksize\n{trades}\nA.N,Quote,,,29,5\n".encode()
     built = Vwap(text, False, 1, False, keep=10)
     assert run(built, Manual()).correct
@@ -111,7 +138,12 @@ def test_a_packed_file_and_a_cut_one_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "missing"), [(b"", "#RIC"), (b"\x00\xff" * 999, "#RIC"), (HEADER.replace("Ask Size", "").encode(), "Ask Size")]
+    ("content", "missing"),
+    [
+        (b"", "#RIC"),
+        (b"\x00\xff" * 999, "#RIC"),
+        (HEADER.replace("Ask Size", "").encode(), "Ask Size"),
+    ],
 )
 def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, content, missing):
     path = tmp_path / "other"
@@ -128,6 +160,8 @@ def test_generated_records_are_like_those_of_a_real_file():
     rows = [line.split(",") for line in text.decode().split("\n")[1:-1]]
     columns = columns_of(text)
     assert len(rows) == 20_000 and {len(row) for row in rows} == {30}
-    assert sum(row[columns["type"]] == "Quote" for row in rows) / len(rows) == pytest.approx(0.78, abs=0.02)
+    assert sum(row[columns["type"]] == "Quote" for row in rows) / len(rows) == pytest.approx(
+        0.78, abs=0.02
+    )
     often = [count for _, count in Counter(row[columns["ticker"]] for row in rows).most_common(100)]
     assert sum(often) / len(rows) == pytest.approx(0.26, abs=0.03)

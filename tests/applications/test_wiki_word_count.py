@@ -21,7 +21,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import topologies
-from harness.applications.wiki_word_count import PAGE, SCHEMAS, SECOND, WikiWordCount, generate, input_of
+from harness.applications.wiki_word_count import (
+    PAGE,
+    SCHEMAS,
+    SECOND,
+    WikiWordCount,
+    generate,
+    input_of,
+)
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.models import Dynamic, Manual
@@ -30,7 +37,9 @@ from tests.applications.reference_wiki_word_count import reference
 
 
 def change(timestamp=1_700_000_000, title="A page", comment="what was done", **more):
-    return json.dumps({"timestamp": timestamp, "title": title, "comment": comment, **more}, ensure_ascii=False).encode()
+    return json.dumps(
+        {"timestamp": timestamp, "title": title, "comment": comment, **more}, ensure_ascii=False
+    ).encode()
 
 
 BROKEN = (
@@ -55,9 +64,13 @@ ODD = (
     change(timestamp=1_600_000_000, comment="of the past"),
     change(comment="long " + "y" * 60 + " " + "z" * 56 + "  two blanks "),
     change(comment='quotes " and \\ and é and 🙂'),
-    json.dumps({"timestamp": 1_700_000_003, "title": "🙂 é", "comment": "\ud800 half\ttab\n"}).encode(),
+    json.dumps(
+        {"timestamp": 1_700_000_003, "title": "🙂 é", "comment": "\ud800 half\ttab\n"}
+    ).encode(),
     b' { "tit\\u006ce" : "by escape" , "comment" : "" , "title" : "last \\u0041 counts" , "timestamp" : 1700000005 } ',
-    change(meta={"timestamp": 5, "title": {"title": []}}, more=[[], {}, [{"a": [1, -0.5e3, None]}]]),
+    change(
+        meta={"timestamp": 5, "title": {"title": []}}, more=[[], {}, [{"a": [1, -0.5e3, None]}]]
+    ),
 )
 
 
@@ -116,19 +129,33 @@ PIECE = st.sampled_from(
      "e+2", "true", "null", "NaN", '"timestamp":7', '"title":"a b"', '"comment":"c"', '"timestamp"', '"title"']
 )  # fmt: skip
 VALUE = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 10) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 10)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 EVENT = st.dictionaries(
-    st.sampled_from(["timestamp", "title", "comment", "meta", "été"]), VALUE | st.integers(0, 99), max_size=5
+    st.sampled_from(["timestamp", "title", "comment", "meta", "été"]),
+    VALUE | st.integers(0, 99),
+    max_size=5,
 )
 TEXT = st.text(max_size=8)
-TEXT_EVENT = st.fixed_dictionaries({"timestamp": st.integers(0, 200), "title": TEXT, "comment": TEXT})
+TEXT_EVENT = st.fixed_dictionaries(
+    {"timestamp": st.integers(0, 200), "title": TEXT, "comment": TEXT}
+)
 LINE = (
-    st.tuples(EVENT | TEXT_EVENT, st.booleans()).map(lambda each: json.dumps(each[0], ensure_ascii=each[1]))
+    st.tuples(EVENT | TEXT_EVENT, st.booleans()).map(
+        lambda each: json.dumps(each[0], ensure_ascii=each[1])
+    )
     | st.lists(PIECE, max_size=14).map("".join)
-    | st.lists(PIECE, max_size=6).map(lambda pieces: '{"timestamp":7,"title":"a b","comment":"' + "".join(pieces) + '"}')
+    | st.lists(PIECE, max_size=6).map(
+        lambda pieces: '{"timestamp":7,"title":"a b","comment":"' + "".join(pieces) + '"}'
+    )
 )
 
 
@@ -142,12 +169,16 @@ def test_lines_of_any_json_are_read_as_the_plain_program_reads_them(lines):
 
 
 def test_a_word_is_counted_for_sixty_seconds():
-    text = b"\n".join([change(100, "a b", "a"), change(130, "a", ""), change(10_000, "far", "away")])
+    text = b"\n".join(
+        [change(100, "a b", "a"), change(130, "a", ""), change(10_000, "far", "away")]
+    )
     built = WikiWordCount(text, False, 1, False, keep=10**4)
     assert run(built, Manual()).correct
     a = {each["time"] // SECOND: each["count"] for each in built.results() if each["word"] == "a"}
     assert a == {end: 2 if end <= 130 else 3 if end <= 160 else 1 for end in range(101, 191)}
-    assert [each["time"] // SECOND for each in built.results() if each["word"] == "far"] == list(range(10_001, 10_061))
+    assert [each["time"] // SECOND for each in built.results() if each["word"] == "far"] == list(
+        range(10_001, 10_061)
+    )
 
 
 def test_the_input_is_gone_through_again_with_times_that_go_on():
@@ -188,7 +219,9 @@ def test_generated_changes_are_like_those_of_the_real_stream():
     assert all(0.1 <= count / len(events) <= 0.21 for _, count in wikis)
     words = Counter(word for event in events for word in event["comment"].split(" "))
     often = [count for _, count in words.most_common(100)]
-    assert often[0] / often[9] == pytest.approx(10, rel=0.4) and often[0] / often[99] == pytest.approx(100, rel=0.5)
+    assert often[0] / often[9] == pytest.approx(10, rel=0.4) and often[0] / often[
+        99
+    ] == pytest.approx(100, rel=0.5)
 
 
 @contextmanager
@@ -204,7 +237,9 @@ def served(text, cut_at):
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
             for number in range(begin, cut_at if begin == 0 else len(lines)):
-                self.wfile.write(b"event: message\nid: %d\nretry: 1\ndata: %s\n\n" % (number, lines[number]))
+                self.wfile.write(
+                    b"event: message\nid: %d\nretry: 1\ndata: %s\n\n" % (number, lines[number])
+                )
 
         def log_message(self, *_):
             pass
@@ -224,31 +259,54 @@ def served(text, cut_at):
 @pytest.mark.parametrize("model", ["manual", "dynamic", "coroutine"])
 def test_a_stream_of_events_gives_what_a_file_gives(model):
     text = with_odd_lines(generate(200, 6), 6)
-    text = b"\n".join(line for line in text.split(b"\n") if line.strip()) + b"\n"  # an event without data is none
+    text = (
+        b"\n".join(line for line in text.split(b"\n") if line.strip()) + b"\n"
+    )  # an event without data is none
     with served(text, 70) as url:
         built = WikiWordCount.live(url, False, None, keep=10**7)
         totals = run(built, MODELS[model]())
     assert totals.correct and totals.drained, totals.error
     assert published(built) == reference(text)
     counts = built.counts()
-    assert counts["records"] == 200 + len(BROKEN) + len(ODD) - 1 and counts["broken"] == len(BROKEN) - 1
+    assert (
+        counts["records"] == 200 + len(BROKEN) + len(ODD) - 1
+        and counts["broken"] == len(BROKEN) - 1
+    )
     assert counts["reconnections"] == 1
 
 
 @pytest.mark.heavy
 def test_standard_input_is_read_by_the_measuring_process():
     text = b"\n".join([change(100, "a b", "a"), b"broken", b""])
-    command = [sys.executable, "-m", "harness", "run", "wiki-word-count", "--set", "input=standard", "--tuples", "1000"]
-    done = subprocess.run([*command, "--model", "manual"], input=text, capture_output=True, timeout=100)
-    assert b"run 1 counted: records 2, broken 1, words 3, long words 0, published 120" in done.stdout, done
+    command = [
+        sys.executable,
+        "-m",
+        "harness",
+        "run",
+        "wiki-word-count",
+        "--set",
+        "input=standard",
+        "--tuples",
+        "1000",
+    ]
+    done = subprocess.run(
+        [*command, "--model", "manual"], input=text, capture_output=True, timeout=100
+    )
+    assert (
+        b"run 1 counted: records 2, broken 1, words 3, long words 0, published 120" in done.stdout
+    ), done
 
 
 def test_input_is_one_thing():
     given = {"url": "http://localhost/", "input": "standard"}
-    with pytest.raises(UserError, match=r"^url must be none where input is given \(topology wiki-word-count\)$"):
+    with pytest.raises(
+        UserError, match=r"^url must be none where input is given \(topology wiki-word-count\)$"
+    ):
         topologies.build("wiki-word-count", given, 0)
     for live in ({"url": "http://localhost/"}, {"input": "standard"}):
-        with pytest.raises(UserError, match=r"^cycles must be endless where input is live, not 3 \("):
+        with pytest.raises(
+            UserError, match=r"^cycles must be endless where input is live, not 3 \("
+        ):
             topologies.build("wiki-word-count", live | {"cycles": 3}, 0)
     rule = r"^parameter url of topology wiki-word-count must be none or a URL \(http:, https:\), not 'ftp://x'$"
     with pytest.raises(UserError, match=rule):
@@ -279,14 +337,20 @@ def test_counts_are_published_on_a_web_socket_with_a_page_beside_it():
 
     with published_live() as port:
         with urlopen(f"http://127.0.0.1:{port}/", timeout=10) as page:
-            assert page.headers["Content-Type"].startswith("text/html") and page.read() == PAGE.read_bytes()
+            assert (
+                page.headers["Content-Type"].startswith("text/html")
+                and page.read() == PAGE.read_bytes()
+            )
         with connect(f"ws://127.0.0.1:{port}/", proxy=None) as subscriber:
             counts = [json.loads(line) for line in subscriber.recv(timeout=10).split("\n")]
-    assert counts and all(set(each) == {"time", "count", "word"} and each["count"] > 0 for each in counts)
+    assert counts and all(
+        set(each) == {"time", "count", "word"} and each["count"] > 0 for each in counts
+    )
 
 
 BROWSER = os.environ.get("MILLRACE_BROWSER") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))),
+    None,
 )
 
 
@@ -295,8 +359,16 @@ def page_in_a_browser(url, folder):
     """What evaluates an expression in the page, by the DevTools protocol."""
     from websockets.sync.client import connect
 
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-proxy-server", "--remote-debugging-port=0"]
-    browser = subprocess.Popen([BROWSER, *options, f"--user-data-dir={folder}", url], stderr=subprocess.DEVNULL)
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-proxy-server",
+        "--remote-debugging-port=0",
+    ]
+    browser = subprocess.Popen(
+        [BROWSER, *options, f"--user-data-dir={folder}", url], stderr=subprocess.DEVNULL
+    )
     try:
         told = folder / "DevToolsActivePort"
         until(lambda: told.exists() and told.read_text().count("\n"))
@@ -306,7 +378,11 @@ def page_in_a_browser(url, folder):
         with connect(address, proxy=None) as tools:
 
             def evaluate(expression):
-                asked = {"id": 1, "method": "Runtime.evaluate", "params": {"expression": expression, "returnByValue": True}}
+                asked = {
+                    "id": 1,
+                    "method": "Runtime.evaluate",
+                    "params": {"expression": expression, "returnByValue": True},
+                }
                 tools.send(json.dumps(asked))
                 return json.loads(tools.recv(timeout=20))["result"]["result"].get("value")
 
@@ -325,13 +401,22 @@ def until(holds):
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(BROWSER is None, reason="no browser is installed, and MILLRACE_BROWSER names none")
+@pytest.mark.skipif(
+    BROWSER is None, reason="no browser is installed, and MILLRACE_BROWSER names none"
+)
 def test_the_page_shows_the_histogram_in_a_browser(tmp_path):
-    with published_live() as port, page_in_a_browser(f"http://127.0.0.1:{port}/", tmp_path) as evaluate:
+    with (
+        published_live() as port,
+        page_in_a_browser(f"http://127.0.0.1:{port}/", tmp_path) as evaluate,
+    ):
         until(lambda: evaluate("document.querySelectorAll('.bar').length") == 30)
         assert "the 60 seconds before" in evaluate("document.getElementById('state').textContent")
-        longest, *others = evaluate("[...document.querySelectorAll('.bar')].map(bar => bar.getBoundingClientRect().width)")
+        longest, *others = evaluate(
+            "[...document.querySelectorAll('.bar')].map(bar => bar.getBoundingClientRect().width)"
+        )
         assert longest > 100 and all(longest >= other > 0 for other in others)
         middles = "[...cell.children].map(part => part.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2)"
-        apart = evaluate(f"[...document.querySelectorAll('td')].map(cell => {middles}).map(([bar, number]) => bar - number)")
+        apart = evaluate(
+            f"[...document.querySelectorAll('td')].map(cell => {middles}).map(([bar, number]) => bar - number)"
+        )
         assert max(map(abs, apart)) < 2  # each number is beside its bar

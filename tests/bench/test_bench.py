@@ -20,7 +20,16 @@ def some(count, noise=0.03):
     events = (Event("scale", 25, factor=0.4),)
     return [
         Scenario(
-            f"s{k}", sampled(peak(k, 0.5), 20), Bounds(1, 20, 1), noise, 0.01, events, 50, seed=k, shape=f"peak-{k}", event="x"
+            f"s{k}",
+            sampled(peak(k, 0.5), 20),
+            Bounds(1, 20, 1),
+            noise,
+            0.01,
+            events,
+            50,
+            seed=k,
+            shape=f"peak-{k}",
+            event="x",
         )
         for k in range(1, count + 1)
     ]
@@ -50,7 +59,9 @@ def test_a_row_says_what_was_run_and_what_came_of_it():
 def test_rows_come_scenario_by_scenario_in_the_order_of_the_laws(one_cpu):
     told = []
     rows = run_bench(["fixed", "pldi17"], some(3), lambda done, of: told.append((done, of)))
-    assert [(row.law, row.scenario) for row in rows] == [(law, f"s{k}") for k in (1, 2, 3) for law in ("fixed", "pldi17")]
+    assert [(row.law, row.scenario) for row in rows] == [
+        (law, f"s{k}") for k in (1, 2, 3) for law in ("fixed", "pldi17")
+    ]
     assert told == [(2, 6), (4, 6), (6, 6)]
 
 
@@ -60,7 +71,10 @@ def test_the_same_bench_gives_the_same_rows(one_cpu):
 
 def test_a_law_starts_anew_in_each_scenario(one_cpu):
     scenarios = some(6)
-    assert run_bench(["millrace"], scenarios, quietly)[-1] == run_bench(["millrace"], scenarios[-1:], quietly)[0]
+    assert (
+        run_bench(["millrace"], scenarios, quietly)[-1]
+        == run_bench(["millrace"], scenarios[-1:], quietly)[0]
+    )
 
 
 def test_an_unknown_law_is_refused(one_cpu):
@@ -80,6 +94,10 @@ def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
 
 
 def test_laws_that_need_more_than_a_curve_can_show_do_not_take_part():
-    assert "millrace" in contestants() and "gradient2" in contestants() and "ds2" not in contestants()
-    with pytest.raises(UserError, match="law 'ds2' needs what no curve shows: layout, target, tuples, useful_s"):
+    assert (
+        "millrace" in contestants() and "gradient2" in contestants() and "ds2" not in contestants()
+    )
+    with pytest.raises(
+        UserError, match="law 'ds2' needs what no curve shows: layout, target, tuples, useful_s"
+    ):
         check_name("ds2")

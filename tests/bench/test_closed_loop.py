@@ -46,11 +46,16 @@ def test_a_period_passes_at_the_level_of_the_decision_before():
     assert [each.reason for each in trace.decisions] == ["step 1", "step 2", "step 3", "step 4"]
 
 
-@pytest.mark.parametrize("strengths", [{"noise": 0.1}, {"drift": 0.1}, {"noise": 0.05, "drift": 0.05}])
+@pytest.mark.parametrize(
+    "strengths", [{"noise": 0.1}, {"drift": 0.1}, {"noise": 0.05, "drift": 0.05}]
+)
 def test_the_same_seed_is_the_same_noise_whatever_the_law_does(strengths):
     noisy = replace(PLAIN, seed=11, **strengths)
     walked = run(Scripted(PLAIN.bounds, [2, 5, 3, 8, 1]), noisy)
-    factors = [seen / (100.0 * level) for level, seen in zip(walked.levels, walked.throughputs, strict=True)]
+    factors = [
+        seen / (100.0 * level)
+        for level, seen in zip(walked.levels, walked.throughputs, strict=True)
+    ]
     assert factors == pytest.approx(noise_of(noisy))
     assert len(set(factors)) > 20
     assert noise_of(replace(noisy, seed=12)) != noise_of(noisy)
@@ -104,4 +109,8 @@ def test_threads_that_bring_nothing_idle_where_they_starve_and_are_busy_where_th
 def test_an_idle_period_has_no_tuples_no_busy_thread_and_no_full_buffer():
     law = Scripted(PLAIN.bounds, [2])
     run(law, replace(PLAIN, events=(Event("idle", 0),), periods=1))
-    assert (law.readings[0].throughput, law.readings[0].utilisation, law.readings[0].congestion) == (0.0, 0.0, 0.0)
+    assert (
+        law.readings[0].throughput,
+        law.readings[0].utilisation,
+        law.readings[0].congestion,
+    ) == (0.0, 0.0, 0.0)

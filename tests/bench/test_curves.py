@@ -68,7 +68,17 @@ def test_rising_never_stops_and_is_proportional_with_power_1():
 
 def test_a_peak_falls_by_its_slope_to_a_tenth():
     shape = peak(10, 0.5)
-    assert [shape(n) for n in (1, 9, 10, 11, 12, 27, 28, 29, 64)] == [1, 9, 10, 9.5, 9, 1.5, 1, 1, 1]
+    assert [shape(n) for n in (1, 9, 10, 11, 12, 27, 28, 29, 64)] == [
+        1,
+        9,
+        10,
+        9.5,
+        9,
+        1.5,
+        1,
+        1,
+        1,
+    ]
 
 
 def test_a_spike_falls_with_the_square_of_the_level():
@@ -86,7 +96,9 @@ def test_a_collapse_makes_each_access_dearer():
 def test_the_scalability_law_peaks_where_its_formula_says():
     assert usl(0.0, 0.0)(7) == 7
     assert usl(0.5, 0.0)(1) == 1
-    assert best_level(sampled(usl(0.02, 0.0005), 64)) == 44, "the square root of (1 - contention) / coherence: 44.3"
+    assert best_level(sampled(usl(0.02, 0.0005), 64)) == 44, (
+        "the square root of (1 - contention) / coherence: 44.3"
+    )
 
 
 def test_hardware_threads_bring_a_share_of_a_core_and_nothing_behind_the_last():
@@ -102,14 +114,26 @@ def test_two_humps_have_a_dip_of_a_fifth_between_them():
 
 
 def test_equal_shares_wait_for_whoever_has_one_more():
-    assert [shares(24)(n) for n in (1, 5, 6, 7, 8, 12, 23, 24, 64)] == [1, 24 / 5, 6, 6, 8, 12, 12, 24, 24]
+    assert [shares(24)(n) for n in (1, 5, 6, 7, 8, 12, 23, 24, 64)] == [
+        1,
+        24 / 5,
+        6,
+        6,
+        8,
+        12,
+        12,
+        24,
+        24,
+    ]
 
 
 def test_wandering_curves_are_rough_by_2_percent_and_differ_by_seed():
     assert wandering(3, 64)(17) == wandering(3, 64)(17)
     made = [sampled(wandering(seed, 64), 64) for seed in range(12)]
     assert len(set(made)) == 12
-    for curve in made:  # up to its peak each follows a power of the level, within the roughness of two levels
+    for curve in (
+        made
+    ):  # up to its peak each follows a power of the level, within the roughness of two levels
         k = best_level(curve)
         assert all(curve[n] > 0.95 * curve[n - 1] for n in range(1, k))
 
@@ -128,12 +152,20 @@ def test_the_new_shapes_are_what_they_are_called():
     from harness.bench.threads.curves import cusp, late, staircase, teeth
 
     steps = sampled(staircase(4, 2, 0.3, 0.25), 20)
-    assert steps[3] == 4 * UNIT and steps[4] < steps[3], "the first thread of a second socket makes all pay"
-    assert steps[7] == pytest.approx(0.9 * 5.2 * UNIT) and steps[15] == steps[19] == pytest.approx(1.25 * steps[7])
+    assert steps[3] == 4 * UNIT and steps[4] < steps[3], (
+        "the first thread of a second socket makes all pay"
+    )
+    assert steps[7] == pytest.approx(0.9 * 5.2 * UNIT) and steps[15] == steps[19] == pytest.approx(
+        1.25 * steps[7]
+    )
     saw = sampled(teeth(4, 0.2, 8), 12)
     assert saw[7] > saw[8] > saw[10] and saw[11] == saw[7], "beyond the knee"
     slow_start = sampled(late(5, 20), 30)
-    assert slow_start[4] < UNIT and slow_start[9] == pytest.approx(2 * slow_start[4]) and slow_start[29] == slow_start[19]
+    assert (
+        slow_start[4] < UNIT
+        and slow_start[9] == pytest.approx(2 * slow_start[4])
+        and slow_start[29] == slow_start[19]
+    )
     point = sampled(cusp(23, 64), 64)
     assert max(point) == point[22]
     rises = [after - before for before, after in pairwise(point[:23])]

@@ -22,7 +22,11 @@ CHOSEN = [
     if max(each.noise, each.drift) <= QUIET and not each.held_out and each.kind != "cusp"
 ]
 NOISY = [each for each in CHOSEN if max(each.noise, each.drift) == QUIET]
-WIDE = [each for each in scenarios() if each.bounds.maximum == 256 and max(each.noise, each.drift) <= QUIET][::3]
+WIDE = [
+    each
+    for each in scenarios()
+    if each.bounds.maximum == 256 and max(each.noise, each.drift) <= QUIET
+][::3]
 SILENT = [each for each in CHOSEN if each.noise == each.drift == 0.0]
 
 LAWS = (
@@ -51,7 +55,15 @@ def accurate(rows):
 
 def test_the_choice_is_large_and_has_events_bounds_and_big_machines():
     assert len(CHOSEN) > 120 and len(NOISY) > 30 and len(SILENT) > 30
-    assert {each.event for each in CHOSEN} >= {"", "load up", "load down", "phase", "burst", "idle", "crowded"}
+    assert {each.event for each in CHOSEN} >= {
+        "",
+        "load up",
+        "load down",
+        "phase",
+        "burst",
+        "idle",
+        "crowded",
+    }
     assert {64, 256, 1024} <= {each.bounds.maximum for each in CHOSEN}
 
 
@@ -78,7 +90,9 @@ def test_it_seldom_climbs_to_more_than_few_threads_or_twice_the_best_level(rows)
         return row.overshoot > 2.0 and row.overshoot * row.best_threads > FEW
 
     assert fmean(map(climbed_far, of(rows, DEFAULT_LAW, CHOSEN))) <= 0.04
-    one_best_level = [each for each in SILENT if not each.event.startswith("phase")]  # a row tells that of the last phase
+    one_best_level = [
+        each for each in SILENT if not each.event.startswith("phase")
+    ]  # a row tells that of the last phase
     assert not any(map(climbed_far, of(rows, DEFAULT_LAW, one_best_level)))
 
 

@@ -16,7 +16,9 @@ from harness.cli import main
 from harness.elasticity import LAWS, Bounds, Decides, make_law
 
 PROPORTIONAL = tuple(1000.0 * level for level in range(1, 17))
-PLAIN = Paced("one", "rising", PROPORTIONAL, (5500.0,), bound_s=0.003, bounds=Bounds(1, 16, 1), periods=40)
+PLAIN = Paced(
+    "one", "rising", PROPORTIONAL, (5500.0,), bound_s=0.003, bounds=Bounds(1, 16, 1), periods=40
+)
 LIBRARY = list(scenarios())
 
 
@@ -26,7 +28,9 @@ def useful(level, scenario=PLAIN):
 
 def test_one_thread_waits_as_the_queue_of_one_server_does():
     one = replace(PLAIN, targets=(500.0,))
-    assert one.latency_s(1, 500.0, 1000.0) == pytest.approx(1.0 / (1000.0 - 500.0)), "M/M/1: 1 / (service rate - arrivals)"
+    assert one.latency_s(1, 500.0, 1000.0) == pytest.approx(1.0 / (1000.0 - 500.0)), (
+        "M/M/1: 1 / (service rate - arrivals)"
+    )
 
 
 def test_more_threads_than_needed_leave_the_time_of_the_work_alone():
@@ -89,7 +93,9 @@ def test_each_law_that_has_a_setting_for_the_bound_is_told_it():
 
 def test_ours_meets_rate_and_bound_with_the_fewest_threads_and_goes_back_with_the_target():
     row = row_of("millrace", replace(PLAIN, targets=(5500.0, 2500.0, 5500.0), periods=120))
-    assert row.accuracy > 0.99 and row.threads <= 4 / 3 and row.regret < 0.06, "one thread more than needed at most"
+    assert row.accuracy > 0.99 and row.threads <= 4 / 3 and row.regret < 0.06, (
+        "one thread more than needed at most"
+    )
 
 
 def test_all_laws_of_threads_take_part():
@@ -100,11 +106,30 @@ def test_the_library_can_be_met_and_has_kinds_that_only_score():
     assert len({each.name for each in LIBRARY}) == len(LIBRARY) > 200
     assert {"staircase", "late"} <= {each.kind for each in LIBRARY if each.held_out}
     for each in LIBRARY[::13]:
-        assert all(each.best(begin).throughput > 0.999 * each.target(begin) for begin, _ in each.segments()), each.name
+        assert all(
+            each.best(begin).throughput > 0.999 * each.target(begin) for begin, _ in each.segments()
+        ), each.name
 
 
 def test_the_command_runs_it(capsys):
-    assert main(["laws", "bench", "--paced", "--every", "100", "--jobs", "1", "--law", "ds2", "--json", "-"]) == 0
+    assert (
+        main(
+            [
+                "laws",
+                "bench",
+                "--paced",
+                "--every",
+                "100",
+                "--jobs",
+                "1",
+                "--law",
+                "ds2",
+                "--json",
+                "-",
+            ]
+        )
+        == 0
+    )
     assert len(json.loads(capsys.readouterr().out)["results"]) == 3
     assert main(["laws", "bench", "--paced", "--multilevel"]) == 2
     assert "--multilevel and --paced are two benches: give one of them" in capsys.readouterr().err

@@ -76,10 +76,13 @@ def test_what_ports_cost_is_the_layouts_work():
 
 
 def test_a_trace_without_ports_is_for_laws_of_the_thread_level():
-    with pytest.raises(UserError, match="law middleware19 places queues: a trace for it must have the key 'ports'"):
+    with pytest.raises(
+        UserError, match="law middleware19 places queues: a trace for it must have the key 'ports'"
+    ):
         replayed("middleware19", max=4, throughputs=[1])
     with pytest.raises(
-        UserError, match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams"
+        UserError,
+        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams",
     ):
         replayed("pldi17", max=4, throughputs=[1], ports=2)
     assert "queued" not in replayed("streams", max=4, throughputs=[1])
@@ -89,7 +92,13 @@ def test_a_trace_without_ports_is_for_laws_of_the_thread_level():
 
 
 def sample(time_s, throughput, **more):
-    return {"time_s": time_s, "elapsed_s": 1.0, "submitted_tuples_per_s": throughput, "threads_active": 2, **more}
+    return {
+        "time_s": time_s,
+        "elapsed_s": 1.0,
+        "submitted_tuples_per_s": throughput,
+        "threads_active": 2,
+        **more,
+    }
 
 
 def record(**more):
@@ -118,7 +127,12 @@ def test_the_record_of_a_run_has_its_graph_and_its_costs():
 
 
 def test_the_record_of_a_run_under_a_quota_has_the_cpus_that_its_law_knew_of():
-    assert parse_trace(json.dumps(record(host={"cpus_allowed": 8, "cgroup_quota_cpus": 1.5}))).layout.cpus == 2
+    assert (
+        parse_trace(
+            json.dumps(record(host={"cpus_allowed": 8, "cgroup_quota_cpus": 1.5}))
+        ).layout.cpus
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,7 +156,14 @@ def test_the_record_of_another_law_is_a_trace_of_the_thread_level():
 
 
 @pytest.mark.parametrize(
-    "how", [{"topology": "mine"}, {"topology": None}, {"parameters": [1]}, {"parameters": {"operators": 5}}, {"seed": "x"}]
+    "how",
+    [
+        {"topology": "mine"},
+        {"topology": None},
+        {"parameters": [1]},
+        {"parameters": {"operators": 5}},
+        {"seed": "x"},
+    ],
 )
 def test_where_the_graph_is_not_known_a_pipeline_of_its_places_stands_for_it(how):
     trace = parse_trace(json.dumps(record(**how)))
@@ -151,16 +172,24 @@ def test_where_the_graph_is_not_known_a_pipeline_of_its_places_stands_for_it(how
 
 
 def test_what_the_law_went_by_is_replayed_where_a_record_has_it():
-    samples = [sample(1.0, 100.0), sample(2.0, 200.0, law_tuples_per_s=230.0), sample(3.0, 300.0, law_tuples_per_s=None)]
+    samples = [
+        sample(1.0, 100.0),
+        sample(2.0, 200.0, law_tuples_per_s=230.0),
+        sample(3.0, 300.0, law_tuples_per_s=None),
+    ]
     trace = parse_trace(json.dumps(record(samples=samples)))
     assert [reading.throughput for reading in trace.readings][-3:] == [100.0, 230.0, 300.0]
 
 
 def test_what_arrives_at_the_sinks_is_replayed_from_a_trace_and_from_a_record():
-    trace = parse_trace('{"max": 4, "ports": 3, "throughputs": [1, 2, 3], "arrived": [0.5, null, 0]}')
+    trace = parse_trace(
+        '{"max": 4, "ports": 3, "throughputs": [1, 2, 3], "arrived": [0.5, null, 0]}'
+    )
     assert [reading.arrived for reading in trace.readings] == [0.5, None, 0.0]
     assert parse_trace('{"max": 4, "ports": 3, "throughputs": [1]}').readings[0].arrived is None
-    made = parse_trace(json.dumps(record(samples=[sample(1.0, 100.0, law_arrived=0.25), sample(2.0, 100.0)])))
+    made = parse_trace(
+        json.dumps(record(samples=[sample(1.0, 100.0, law_arrived=0.25), sample(2.0, 100.0)]))
+    )
     assert [reading.arrived for reading in made.readings][-2:] == [0.25, None]
 
 
@@ -172,7 +201,8 @@ def test_the_record_of_a_simulated_run_has_the_described_machines_cpus():
 
 
 @pytest.mark.parametrize(
-    ("more", "capacity"), [({"queue_capacity": 64}, 64), ({"queue_capacity": 64, "topology": "mine"}, 64), ({}, 1000)]
+    ("more", "capacity"),
+    [({"queue_capacity": 64}, 64), ({"queue_capacity": 64, "topology": "mine"}, 64), ({}, 1000)],
 )
 def test_the_record_of_a_run_has_its_queues(more, capacity):
     assert parse_trace(json.dumps(record(**more))).layout.queue_capacity == capacity
@@ -196,24 +226,38 @@ def test_a_run_replayed_decides_as_it_did(law):
     made = measure(spec)
     assert made["correct"]
     periods = [*made["adaptation"], *made["samples"]]
-    samples = [sample for sample in periods if not sample["law_reason"].startswith("put off: ")]  # for a thread that sleeps on
+    samples = [
+        sample for sample in periods if not sample["law_reason"].startswith("put off: ")
+    ]  # for a thread that sleeps on
     decisions = replay(law, parse_trace(json.dumps(made)))
     assert len(decisions) == len(samples) > len(periods) - 3 > 25
-    assert [decision.threads for decision in decisions[:-1]] == [sample["threads_requested"] for sample in samples[1:]]
-    assert [len(decision.queued) for decision in decisions[:-1]] == [sample["queued_ports"] for sample in samples[1:]]
+    assert [decision.threads for decision in decisions[:-1]] == [
+        sample["threads_requested"] for sample in samples[1:]
+    ]
+    assert [len(decision.queued) for decision in decisions[:-1]] == [
+        sample["queued_ports"] for sample in samples[1:]
+    ]
     assert len({len(decision.queued) for decision in decisions}) > 1
 
 
 def test_a_sample_that_the_law_did_not_see_is_left_out():
-    held = sample(1.5, 1.0, law_state="waiting", law_reason="put off: 1 thread(s) would not suspend")
+    held = sample(
+        1.5, 1.0, law_state="waiting", law_reason="put off: 1 thread(s) would not suspend"
+    )
     trace = parse_trace(json.dumps(record(samples=[held, sample(2.0, 200.0)])))
     assert [reading.throughput for reading in trace.readings] == [100.0, 200.0]
 
 
 def test_a_period_of_several_samples_is_one_reading_of_the_length_that_the_law_knew():
-    samples = [sample(1.5, 1.0, law_state=None), sample(2.0, 3.0, law_state="placing", law_tuples_per_s=2.0, law_elapsed_s=1.9)]
+    samples = [
+        sample(1.5, 1.0, law_state=None),
+        sample(2.0, 3.0, law_state="placing", law_tuples_per_s=2.0, law_elapsed_s=1.9),
+    ]
     trace = parse_trace(json.dumps(record(samples=samples)))
-    assert [(reading.throughput, reading.elapsed_s) for reading in trace.readings] == [(100.0, 1.0), (2.0, 1.9)]
+    assert [(reading.throughput, reading.elapsed_s) for reading in trace.readings] == [
+        (100.0, 1.0),
+        (2.0, 1.9),
+    ]
 
 
 # -- what is refused
@@ -257,11 +301,26 @@ def test_what_is_no_multilevel_trace_is_refused_in_one_short_line(text):
     ("how", "message"),
     [
         ({"elastic": {"maximum": 4, "places": 3}}, "places must be a list, not 3"),
-        ({"elastic": {"maximum": 4, "places": ["work1"]}}, 'elastic.places[0] must be a port as work1[0], not "work1"'),
-        ({"elastic": {"maximum": 4, "places": [3]}}, "elastic.places[0] must be a port as work1[0], not 3"),
-        ({"samples": [sample(2.0, 1.0, operator_cost=3)]}, "samples[0].operator_cost must be a list, not 3"),
-        ({"samples": [sample(2.0, 1.0, operator_cost=["x"])]}, 'samples[0].operator_cost[0] must be a number from 0, not "x"'),
-        ({"host": {"cpus_allowed": "all"}}, 'host.cpus_allowed must be a whole number from 1 to 1024, not "all"'),
+        (
+            {"elastic": {"maximum": 4, "places": ["work1"]}},
+            'elastic.places[0] must be a port as work1[0], not "work1"',
+        ),
+        (
+            {"elastic": {"maximum": 4, "places": [3]}},
+            "elastic.places[0] must be a port as work1[0], not 3",
+        ),
+        (
+            {"samples": [sample(2.0, 1.0, operator_cost=3)]},
+            "samples[0].operator_cost must be a list, not 3",
+        ),
+        (
+            {"samples": [sample(2.0, 1.0, operator_cost=["x"])]},
+            'samples[0].operator_cost[0] must be a number from 0, not "x"',
+        ),
+        (
+            {"host": {"cpus_allowed": "all"}},
+            'host.cpus_allowed must be a whole number from 1 to 1024, not "all"',
+        ),
     ],
 )
 def test_a_record_that_is_none_is_refused_in_one_line(how, message):
@@ -279,8 +338,12 @@ def test_a_record_that_is_none_is_refused_in_one_line(how, message):
     cpu_ok=st.lists(st.booleans(), max_size=1),
     law=st.sampled_from(["middleware19", "streams"]),
 )
-def test_any_trace_is_replayed_within_bounds_and_places(ports, throughputs, least, more, cpu_ok, law):
-    found = replayed(law, ports=ports, throughputs=throughputs, min=least, max=least + more, cpu_ok=cpu_ok)
+def test_any_trace_is_replayed_within_bounds_and_places(
+    ports, throughputs, least, more, cpu_ok, law
+):
+    found = replayed(
+        law, ports=ports, throughputs=throughputs, min=least, max=least + more, cpu_ok=cpu_ok
+    )
     places = ports if isinstance(ports, int) else len(ports)
     assert all(least <= level <= least + more for level in found["levels"])
     assert all(0 <= place < places for queued in found["queued"] for place in queued)
@@ -295,7 +358,9 @@ def test_neighbouring_places_are_told_as_a_run():
     assert told([], layout) == ""
     assert told([7], layout) == "7"
     assert told({0, 1, 2, 5, 9, 10}, layout) == "0..2, 5, 9..10"
-    second = layout.__class__([PortId("merge", 0), PortId("merge", 1)], [1, 1], [0], [], [1.0] * 2, [0.0] * 2, 0, 1)
+    second = layout.__class__(
+        [PortId("merge", 0), PortId("merge", 1)], [1, 1], [0], [], [1.0] * 2, [0.0] * 2, 0, 1
+    )
     assert told({1}, second) == "merge[1]"
 
 
@@ -341,8 +406,16 @@ def test_json_of_a_multilevel_replay_can_be_kept_in_the_file_of_its_trace(trace,
         ),
         (["--law", "pldi17", "--multilevel"], TRACE, "law 'pldi17' does not place queues"),
         (["--law", "magic"], TRACE, "law 'magic' is unknown"),
-        (["--law", "middleware19", "--set", "satisfaction=2"], TRACE, "satisfaction must be from 0 to 1, not '2'"),
-        (["--law", "streams", "--set", "speed=2"], TRACE, "law streams has no setting 'speed'; it has none"),
+        (
+            ["--law", "middleware19", "--set", "satisfaction=2"],
+            TRACE,
+            "satisfaction must be from 0 to 1, not '2'",
+        ),
+        (
+            ["--law", "streams", "--set", "speed=2"],
+            TRACE,
+            "law streams has no setting 'speed'; it has none",
+        ),
     ],
 )
 def test_what_cannot_be_replayed_is_told_in_one_line(options, document, message, tmp_path, capsys):

@@ -8,7 +8,17 @@ from types import SimpleNamespace
 import pytest
 
 from harness.bench.bench import Row
-from harness.bench.report import ACCURATE, MET, NEAR, REPORTS, SPARE, THREADS, as_document, as_frame, summary
+from harness.bench.report import (
+    ACCURATE,
+    MET,
+    NEAR,
+    REPORTS,
+    SPARE,
+    THREADS,
+    as_document,
+    as_frame,
+    summary,
+)
 
 ROW = Row(
     law="streams",
@@ -37,12 +47,16 @@ ROW = Row(
 def tables(rows):
     """Title -> law -> heading -> cell."""
     read = {}
-    for part in summary(rows).removesuffix(f"{THREADS.explanation} {THREADS.source}\n").split("**")[1:]:
+    for part in (
+        summary(rows).removesuffix(f"{THREADS.explanation} {THREADS.source}\n").split("**")[1:]
+    ):
         if part.startswith(("no noise", "noise")):
             title = part
         else:
             heads, _, *lines = [
-                [cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if "|" in line
+                [cell.strip() for cell in line.strip("|").split("|")]
+                for line in part.splitlines()
+                if "|" in line
             ]
             assert heads == ["law", *THREADS.columns]
             read[title] = {cells[0]: dict(zip(heads, cells, strict=True)) for cells in lines}
@@ -51,10 +65,25 @@ def tables(rows):
 
 def test_the_numbers_are_means_and_medians_of_the_rows():
     rows = [
-        replace(ROW, scenario="a", accuracy=0.97, settling=4.0, overshoot=2.0, changes=1.0, regret=0.1),
-        replace(ROW, scenario="b", accuracy=0.96, settling=9.0, overshoot=2.5, changes=0.5, regret=0.3),
-        replace(ROW, scenario="c", accuracy=1.0, settling=5.0, overshoot=0.0, changes=0.0, regret=0.2),
-        replace(ROW, scenario="d", accuracy=0.5, settling=70.0, overshoot=1.0, changes=0.0, regret=0.0, maximum=256),
+        replace(
+            ROW, scenario="a", accuracy=0.97, settling=4.0, overshoot=2.0, changes=1.0, regret=0.1
+        ),
+        replace(
+            ROW, scenario="b", accuracy=0.96, settling=9.0, overshoot=2.5, changes=0.5, regret=0.3
+        ),
+        replace(
+            ROW, scenario="c", accuracy=1.0, settling=5.0, overshoot=0.0, changes=0.0, regret=0.2
+        ),
+        replace(
+            ROW,
+            scenario="d",
+            accuracy=0.5,
+            settling=70.0,
+            overshoot=1.0,
+            changes=0.0,
+            regret=0.0,
+            maximum=256,
+        ),
     ]
     assert tables(rows)["no noise"]["streams"] == {
         "law": "streams",
@@ -82,8 +111,18 @@ def test_the_numbers_are_means_and_medians_of_the_rows():
         ("replicas", "replicas ≤ 1.05", {"parts": SPARE}, {"parts": SPARE + 1e-6}),
         ("paced", "met", {"accuracy": MET}, {"accuracy": MET - 1e-6}),
         ("paced", "threads ≤ 1.05", {"threads": SPARE}, {"threads": SPARE + 1e-6}),
-        ("paced", "met with ≤ 1.05", {"accuracy": MET, "threads": SPARE}, {"accuracy": MET - 1e-6, "threads": SPARE}),
-        ("paced", "met with ≤ 1.05", {"accuracy": MET, "threads": SPARE}, {"accuracy": MET, "threads": SPARE + 1e-6}),
+        (
+            "paced",
+            "met with ≤ 1.05",
+            {"accuracy": MET, "threads": SPARE},
+            {"accuracy": MET - 1e-6, "threads": SPARE},
+        ),
+        (
+            "paced",
+            "met with ≤ 1.05",
+            {"accuracy": MET, "threads": SPARE},
+            {"accuracy": MET, "threads": SPARE + 1e-6},
+        ),
     ],
 )
 def test_limits_of_the_tables_columns_belong_to_what_is_counted(report, column, within, beyond):
@@ -130,11 +169,17 @@ def test_noise_and_drift_choose_the_table():
         "noise of 10 %": "25.0%",
     }
     assert "**noise up to 5 %** (3 scenarios)" in summary(rows)
-    assert list(tables(rows[:1])) == ["no noise", "noise up to 5 %"], "a table without rows is left out"
+    assert list(tables(rows[:1])) == ["no noise", "noise up to 5 %"], (
+        "a table without rows is left out"
+    )
 
 
 def test_the_columns_of_the_table_are_aligned():
-    lines = [line for line in summary([ROW, replace(ROW, law="elastic_load_balance")]).splitlines() if line.startswith("|")]
+    lines = [
+        line
+        for line in summary([ROW, replace(ROW, law="elastic_load_balance")]).splitlines()
+        if line.startswith("|")
+    ]
     assert len({len(line) for line in lines[:4]}) == 1
     assert lines[1].startswith("|---") and lines[1].count("-:|") == len(THREADS.columns)
 
@@ -146,4 +191,9 @@ def test_the_document_has_the_levels_and_the_frame_has_them_not():
     frame = as_frame([ROW, replace(ROW, law="fixed")])
     assert list(frame["law"]) == ["streams", "fixed"]
     assert "levels" not in frame.columns
-    assert set(frame.columns) == document["results"][0].keys() - {"levels", "counts", "phases", "rates"}
+    assert set(frame.columns) == document["results"][0].keys() - {
+        "levels",
+        "counts",
+        "phases",
+        "rates",
+    }

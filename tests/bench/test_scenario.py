@@ -27,7 +27,11 @@ def test_the_library_is_the_same_each_time():
 
 def test_every_curve_meets_every_noise():
     plain = [
-        each for each in LIBRARY if not each.event and not each.heavy and each.bounds in (Bounds(1, 64, 1), Bounds(1, 256, 1))
+        each
+        for each in LIBRARY
+        if not each.event
+        and not each.heavy
+        and each.bounds in (Bounds(1, 64, 1), Bounds(1, 256, 1))
     ]
     by_curve = {}
     for each in plain:
@@ -47,12 +51,21 @@ def test_the_library_has_every_event_and_bounds_of_all_kinds():
 def test_a_curve_has_a_throughput_for_every_level_and_events_happen_within_the_run(each):
     assert len(each.curve) >= each.bounds.maximum
     assert all(0 <= event.at < each.periods for event in each.events)
-    assert all(len(event.curve) >= each.bounds.maximum for event in each.events if event.kind == "curve")
+    assert all(
+        len(event.curve) >= each.bounds.maximum for event in each.events if event.kind == "curve"
+    )
 
 
 def test_an_event_covers_its_periods_and_no_other():
-    assert [Event("idle", 3, 2).covers(period) for period in range(7)] == [False] * 3 + [True] * 2 + [False] * 2
-    assert [Event("idle", 2).covers(period) for period in (0, 1, 2, 9999)] == [False, False, True, True]
+    assert [Event("idle", 3, 2).covers(period) for period in range(7)] == [False] * 3 + [
+        True
+    ] * 2 + [False] * 2
+    assert [Event("idle", 2).covers(period) for period in (0, 1, 2, 9999)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +85,11 @@ def test_events_change_what_a_period_shows(event, before, during, after):
 
 
 def test_events_at_the_same_time_add_up_and_idle_is_nothing_whatever_else_happens():
-    both = scenario(Event("curve", 0, curve=(1.0, 7.0, 3.0, 4.0)), Event("scale", 0, factor=2.0), Event("idle", 5, 1))
+    both = scenario(
+        Event("curve", 0, curve=(1.0, 7.0, 3.0, 4.0)),
+        Event("scale", 0, factor=2.0),
+        Event("idle", 5, 1),
+    )
     assert [both.true(period, 2) for period in (4, 5, 6)] == [14.0, 0.0, 14.0]
 
 
@@ -87,18 +104,29 @@ def test_a_level_beyond_the_curve_brings_what_its_last_one_does():
 
 def test_only_others_on_the_cpus_are_a_crowd():
     one = scenario(Event("cpu", 10, 5), Event("scale", 50))
-    assert [one.crowded(period) for period in (9, 10, 14, 15, 50)] == [False, True, True, False, False]
+    assert [one.crowded(period) for period in (9, 10, 14, 15, 50)] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_the_load_is_cut_where_it_changes_for_longer_than_a_burst():
     one = scenario(Event("scale", 30), Event("idle", 50, 20), Event("burst", 80, 1))
     assert one.segments() == [(0, 30), (30, 50), (50, 70), (70, 100)]
     assert scenario().segments() == [(0, 100)]
-    assert scenario(Event("scale", 0), Event("idle", 90, 50)).segments() == [(0, 90), (90, 100)], "no stretch is empty"
+    assert scenario(Event("scale", 0), Event("idle", 90, 50)).segments() == [(0, 90), (90, 100)], (
+        "no stretch is empty"
+    )
 
 
 def test_kinds_that_only_score_are_apart_from_those_that_constants_were_chosen_on():
-    kinds = {held_out: {each.kind for each in LIBRARY if each.held_out is held_out} for held_out in (True, False)}
+    kinds = {
+        held_out: {each.kind for each in LIBRARY if each.held_out is held_out}
+        for held_out in (True, False)
+    }
     assert kinds[True] == {"staircase", "teeth", "slow", "late", "heavy", "delayed"}
     assert not kinds[True] & kinds[False] and {"peak", "plateau", "cusp"} <= kinds[False]
     assert sum(each.held_out for each in LIBRARY) > 100
@@ -134,7 +162,12 @@ def test_noise_with_heavy_tails_has_outliers_that_other_noise_has_not():
     from harness.bench.scenario import noise_of
 
     plain, heavy = (
-        sorted(abs(each - 1.0) for each in islice(noise_of(Scenario("n", CURVE, Bounds(1, 4, 1), 0.02, heavy=tails)), 4000))
+        sorted(
+            abs(each - 1.0)
+            for each in islice(
+                noise_of(Scenario("n", CURVE, Bounds(1, 4, 1), 0.02, heavy=tails)), 4000
+            )
+        )
         for tails in (False, True)
     )
     assert heavy[2000] < 2.0 * plain[2000], "as large in the middle"

@@ -10,17 +10,33 @@ from harness.bench.score import score, settled_at
 from harness.bench.threads.scenario import Event, Scenario
 from harness.elasticity import Bounds
 
-CURVE = (10.0, 20.0, 40.0, 30.0, 40.0, 20.0, 10.0, 10.0)  # the best level is 3: the lowest that brings the most
+CURVE = (
+    10.0,
+    20.0,
+    40.0,
+    30.0,
+    40.0,
+    20.0,
+    10.0,
+    10.0,
+)  # the best level is 3: the lowest that brings the most
 
 
 def scored(levels, *events, curve=CURVE, bounds=None):
-    one = Scenario("one", curve, bounds or Bounds(1, len(curve), 1), events=events, periods=len(levels))
+    one = Scenario(
+        "one", curve, bounds or Bounds(1, len(curve), 1), events=events, periods=len(levels)
+    )
     return score(one, Trace([Configuration(level) for level in levels]))
 
 
 def test_a_law_that_is_at_the_best_threads_from_the_start_loses_nothing():
     numbers = scored([3] * 40)
-    assert (numbers.accuracy, numbers.settling, numbers.changes, numbers.regret) == (1.0, 0.0, 0.0, 0.0)
+    assert (numbers.accuracy, numbers.settling, numbers.changes, numbers.regret) == (
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+    )
     assert numbers.overshoot == 0.0, "it never climbed"
     assert (numbers.best_threads, numbers.settled_threads) == (3, 3)
 
@@ -78,7 +94,9 @@ def test_a_scale_changes_neither_accuracy_nor_the_best_threads():
 
 
 @pytest.mark.parametrize(
-    "event", [Event("idle", 20, 20), Event("cpu", 20, 20, factor=0.5), Event("scale", 41)], ids=lambda event: event.kind
+    "event",
+    [Event("idle", 20, 20), Event("cpu", 20, 20, factor=0.5), Event("scale", 41)],
+    ids=lambda event: event.kind,
 )
 def test_stretches_that_are_idle_crowded_or_too_short_are_not_scored(event):
     levels = [3] * 20 + [1, 5] * 10 + [3] * 20

@@ -80,7 +80,9 @@ def test_ctrl_c_at_the_terminal_ends_them_at_once_and_without_a_word(tmp_path):
 def test_they_end_with_the_bench_whatever_ends_that(ending, tmp_path):
     (tmp_path / "busy.py").write_text(BUSY, encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    bench = subprocess.Popen([sys.executable, tmp_path / "busy.py"], env=environment, stdout=subprocess.PIPE, text=True)
+    bench = subprocess.Popen(
+        [sys.executable, tmp_path / "busy.py"], env=environment, stdout=subprocess.PIPE, text=True
+    )
     theirs = int(bench.stdout.readline())
     bench.send_signal(ending)
     bench.communicate(timeout=20)
@@ -92,7 +94,9 @@ def test_they_end_with_the_bench_whatever_ends_that(ending, tmp_path):
 
 def _runs(process: int) -> bool:
     try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE  # nobody may be there to wait for it
+        return (
+            psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+        )  # nobody may be there to wait for it
     except psutil.NoSuchProcess:
         return False
 

@@ -19,7 +19,13 @@ def test_the_least_is_a_list_of_throughputs():
     scenario = one(throughput=[5, 7.5, 6])
     assert scenario.curve == (5.0, 7.5, 6.0)
     assert scenario.bounds == Bounds(1, 3, 1)
-    assert (scenario.noise, scenario.drift, scenario.events, scenario.periods, scenario.seed) == (0.0, 0.0, (), PERIODS, 0)
+    assert (scenario.noise, scenario.drift, scenario.events, scenario.periods, scenario.seed) == (
+        0.0,
+        0.0,
+        (),
+        PERIODS,
+        0,
+    )
     assert scenario.name == "curve-1"
 
 
@@ -58,17 +64,20 @@ def test_a_maximum_may_leave_out_the_upper_levels_of_a_list_and_the_start_is_the
 
 
 def test_drift_true_makes_the_noise_wander():
-    assert (one(throughput=[1], noise=0.05, drift=True).noise, one(throughput=[1], noise=0.05, drift=True).drift) == (0.0, 0.05)
-    assert (one(throughput=[1], noise=0.05, drift=False).noise, one(throughput=[1], noise=0.05, drift=False).drift) == (
-        0.05,
-        0.0,
-    )
+    assert (
+        one(throughput=[1], noise=0.05, drift=True).noise,
+        one(throughput=[1], noise=0.05, drift=True).drift,
+    ) == (0.0, 0.05)
+    assert (
+        one(throughput=[1], noise=0.05, drift=False).noise,
+        one(throughput=[1], noise=0.05, drift=False).drift,
+    ) == (0.05, 0.0)
 
 
 def test_null_is_as_good_as_nothing_where_there_is_a_default():
-    assert one(throughput=[1, 2], max=None, min=None, start=None, periods=None, seed=None, events=None).bounds == Bounds(
-        1, 2, 1
-    )
+    assert one(
+        throughput=[1, 2], max=None, min=None, start=None, periods=None, seed=None, events=None
+    ).bounds == Bounds(1, 2, 1)
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------------
@@ -83,39 +92,81 @@ DOCUMENTS = [
     ([{"name": "a"}], "[0] must have the key 'throughput'"),
     ([{"throughput": [1], "speed": 1}], "[0] has no key 'speed'; its keys are: name, throughput"),
     ([{"throughput": [1], 5: 1}], "[0] has no key 5"),
-    ([{"throughput": [1], "name": "a"}, {"throughput": [1], "name": "a"}], "[1].name must not be there twice: 'a'"),
+    (
+        [{"throughput": [1], "name": "a"}, {"throughput": [1], "name": "a"}],
+        "[1].name must not be there twice: 'a'",
+    ),
 ]
 
 ENTRIES = [
     ({"throughput": None}, " must have the key 'throughput'"),
     ({"throughput": []}, "throughput must be an expression or a list of 1 to 1024 numbers, not []"),
-    ({"throughput": [1] * 1025}, "throughput must be an expression or a list of 1 to 1024 numbers, not [1, 1,"),
+    (
+        {"throughput": [1] * 1025},
+        "throughput must be an expression or a list of 1 to 1024 numbers, not [1, 1,",
+    ),
     ({"throughput": {"1": 5}}, "throughput must be an expression or a list"),
     ({"throughput": 5}, "throughput must be an expression or a list"),
-    ({"throughput": [1, float("nan")]}, "throughput[1] must be a number from 0 to 1e+18 tuples/s, not nan"),
-    ({"throughput": [float("inf")]}, "throughput[0] must be a number from 0 to 1e+18 tuples/s, not inf"),
+    (
+        {"throughput": [1, float("nan")]},
+        "throughput[1] must be a number from 0 to 1e+18 tuples/s, not nan",
+    ),
+    (
+        {"throughput": [float("inf")]},
+        "throughput[0] must be a number from 0 to 1e+18 tuples/s, not inf",
+    ),
     ({"throughput": [1, 2, -3]}, "throughput[2] must be a number from 0 to 1e+18 tuples/s, not -3"),
     ({"throughput": [True]}, "throughput[0] must be a number from 0 to 1e+18 tuples/s, not True"),
     ({"throughput": ["1e3"]}, "throughput[0] must be a number from 0 to 1e+18 tuples/s, not '1e3'"),
-    ({"throughput": [HUGE]}, "throughput[0] must be a number from 0 to 1e+18 tuples/s, not a very large number"),
+    (
+        {"throughput": [HUGE]},
+        "throughput[0] must be a number from 0 to 1e+18 tuples/s, not a very large number",
+    ),
     ({"throughput": "n"}, "throughput: an expression needs the key 'max' beside it"),
-    ({"throughput": [1, 2], "max": 3}, "max must be at most 2, the levels that throughput has, not 3"),
+    (
+        {"throughput": [1, 2], "max": 3},
+        "max must be at most 2, the levels that throughput has, not 3",
+    ),
     ({"throughput": [1, 2], "max": 0}, "max must be a whole number from 1 to 1024, not 0"),
     ({"throughput": "n", "max": 1025}, "max must be a whole number from 1 to 1024, not 1025"),
     ({"throughput": [1], "max": True}, "max must be a whole number from 1 to 1024, not True"),
     ({"throughput": [1], "max": 1.0}, "max must be a whole number from 1 to 1024, not 1.0"),
-    ({"throughput": [1], "max": HUGE}, "max must be a whole number from 1 to 1024, not a very large number"),
+    (
+        {"throughput": [1], "max": HUGE},
+        "max must be a whole number from 1 to 1024, not a very large number",
+    ),
     ({"throughput": [1], "min": 2}, "minimum level must be at most the maximum level 1, not 2"),
     ({"throughput": [1, 2], "start": 3}, "start level must be from 1 to 2 threads, not 3"),
     ({"throughput": [1, 2], "start": "2"}, "start must be a whole number from 1 to 1024, not '2'"),
-    ({"throughput": [1], "noise": -0.1}, "noise must be a number from 0 to 1 of throughput, not -0.1"),
-    ({"throughput": [1], "noise": 1.5}, "noise must be a number from 0 to 1 of throughput, not 1.5"),
-    ({"throughput": [1], "noise": float("nan")}, "noise must be a number from 0 to 1 of throughput, not nan"),
-    ({"throughput": [1], "noise": True}, "noise must be a number from 0 to 1 of throughput, not True"),
-    ({"throughput": [1], "drift": "much"}, "drift must be a number from 0 to 1 of throughput, not 'much'"),
+    (
+        {"throughput": [1], "noise": -0.1},
+        "noise must be a number from 0 to 1 of throughput, not -0.1",
+    ),
+    (
+        {"throughput": [1], "noise": 1.5},
+        "noise must be a number from 0 to 1 of throughput, not 1.5",
+    ),
+    (
+        {"throughput": [1], "noise": float("nan")},
+        "noise must be a number from 0 to 1 of throughput, not nan",
+    ),
+    (
+        {"throughput": [1], "noise": True},
+        "noise must be a number from 0 to 1 of throughput, not True",
+    ),
+    (
+        {"throughput": [1], "drift": "much"},
+        "drift must be a number from 0 to 1 of throughput, not 'much'",
+    ),
     ({"throughput": [1], "periods": 0}, "periods must be a whole number from 1 to 100000, not 0"),
-    ({"throughput": [1], "periods": 10**6}, "periods must be a whole number from 1 to 100000, not 1000000"),
-    ({"throughput": [1], "seed": -1}, "seed must be a whole number from 0 to 9223372036854775807, not -1"),
+    (
+        {"throughput": [1], "periods": 10**6},
+        "periods must be a whole number from 1 to 100000, not 1000000",
+    ),
+    (
+        {"throughput": [1], "seed": -1},
+        "seed must be a whole number from 0 to 9223372036854775807, not -1",
+    ),
     ({"throughput": [1], "name": ""}, "name must be text on one line, not ''"),
     ({"throughput": [1], "name": "  "}, "name must be text"),
     ({"throughput": [1], "name": 7}, "name must be text"),
@@ -131,22 +182,46 @@ EVENTS = [
     (3, ".kind must be one of scale, curve, burst, idle, cpu, not None"),
     ({"at": 3}, ".kind must be one of scale, curve, burst, idle, cpu, not None"),
     ({"kind": "fire", "at": 3}, ".kind must be one of scale, curve, burst, idle, cpu, not 'fire'"),
-    ({"kind": ["idle"], "at": 3}, ".kind must be one of scale, curve, burst, idle, cpu, not ['idle']"),
+    (
+        {"kind": ["idle"], "at": 3},
+        ".kind must be one of scale, curve, burst, idle, cpu, not ['idle']",
+    ),
     ({"kind": {}, "at": 3}, ".kind must be one of scale, curve, burst, idle, cpu, not {}"),
     ({"kind": "idle"}, " must have the key 'at'"),
     ({"kind": "idle", "at": None}, " must have the key 'at'"),
     ({"kind": "idle", "at": 100}, ".at must be a whole number from 0 to 99, not 100"),
     ({"kind": "idle", "at": -1}, ".at must be a whole number from 0 to 99, not -1"),
     ({"kind": "idle", "at": True}, ".at must be a whole number from 0 to 99, not True"),
-    ({"kind": "idle", "at": 3, "length": 0}, ".length must be a whole number from 1 to 100000, not 0"),
-    ({"kind": "idle", "at": 3, "factor": 2}, " has no key 'factor'; its keys are: kind, at, length"),
-    ({"kind": "scale", "at": 3, "factor": -1}, ".factor must be a number from 0 to 1e+06 of throughput, not -1"),
-    ({"kind": "scale", "at": 3, "factor": "half"}, ".factor must be a number from 0 to 1e+06 of throughput, not 'half'"),
-    ({"kind": "burst", "at": 3, "factor": float("nan")}, ".factor must be a number from 0 to 1e+06 of throughput, not nan"),
+    (
+        {"kind": "idle", "at": 3, "length": 0},
+        ".length must be a whole number from 1 to 100000, not 0",
+    ),
+    (
+        {"kind": "idle", "at": 3, "factor": 2},
+        " has no key 'factor'; its keys are: kind, at, length",
+    ),
+    (
+        {"kind": "scale", "at": 3, "factor": -1},
+        ".factor must be a number from 0 to 1e+06 of throughput, not -1",
+    ),
+    (
+        {"kind": "scale", "at": 3, "factor": "half"},
+        ".factor must be a number from 0 to 1e+06 of throughput, not 'half'",
+    ),
+    (
+        {"kind": "burst", "at": 3, "factor": float("nan")},
+        ".factor must be a number from 0 to 1e+06 of throughput, not nan",
+    ),
     ({"kind": "curve", "at": 3}, " must have the key 'throughput'"),
     ({"kind": "curve", "at": 3, "throughput": [1]}, ".throughput must be for 2 levels, not 1"),
-    ({"kind": "curve", "at": 3, "throughput": [1, -2]}, ".throughput[1] must be a number from 0 to 1e+18 tuples/s, not -2"),
-    ({"kind": "curve", "at": 3, "throughput": "1 / (n - 2)"}, ".throughput has no value at level 2: "),
+    (
+        {"kind": "curve", "at": 3, "throughput": [1, -2]},
+        ".throughput[1] must be a number from 0 to 1e+18 tuples/s, not -2",
+    ),
+    (
+        {"kind": "curve", "at": 3, "throughput": "1 / (n - 2)"},
+        ".throughput has no value at level 2: ",
+    ),
 ]
 
 
@@ -195,11 +270,15 @@ SCALARS = (
     | st.just(0).map(lambda _: HUGE)
 )
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
 )
 OFTEN_RIGHT = {
     "name": st.text(max_size=5),
-    "throughput": st.lists(st.floats(0.0, 1e6), min_size=1, max_size=6) | st.sampled_from(["n", "9 - n", "log(n)"]),
+    "throughput": st.lists(st.floats(0.0, 1e6), min_size=1, max_size=6)
+    | st.sampled_from(["n", "9 - n", "log(n)"]),
     "noise": st.floats(0.0, 1.0),
     "drift": st.floats(0.0, 1.0) | st.booleans(),
     "events": st.lists(
@@ -216,7 +295,8 @@ OFTEN_RIGHT = {
     ),
 } | dict.fromkeys(("min", "max", "start", "periods", "seed"), st.integers(1, 8))
 NEARLY = st.fixed_dictionaries(
-    {"throughput": OFTEN_RIGHT["throughput"]}, optional={key: OFTEN_RIGHT[key] | VALUES for key in KEYS if key != "throughput"}
+    {"throughput": OFTEN_RIGHT["throughput"]},
+    optional={key: OFTEN_RIGHT[key] | VALUES for key in KEYS if key != "throughput"},
 )
 
 

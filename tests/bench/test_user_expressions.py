@@ -97,11 +97,18 @@ EXPRESSIONS = [
     ("n * max", "has no value at level 1: "),
     ("1 - n", "at level 2 must be a number from 0 to 1e+18 tuples/s, not -1"),
     ("1e200 * 1e200 * n", "at level 1 must be a number from 0 to 1e+18 tuples/s, not inf"),
-    ("1e200 * 1e200 - 1e200 * 1e200", "at level 1 must be a number from 0 to 1e+18 tuples/s, not nan"),
+    (
+        "1e200 * 1e200 - 1e200 * 1e200",
+        "at level 1 must be a number from 0 to 1e+18 tuples/s, not nan",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), EXPRESSIONS, ids=[text[:30].encode("ascii", "replace") for text, _ in EXPRESSIONS])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    EXPRESSIONS,
+    ids=[text[:30].encode("ascii", "replace") for text, _ in EXPRESSIONS],
+)
 def test_an_expression_that_is_more_than_arithmetic_is_refused(text, said, recwarn):
     line = refusal([{"throughput": text, "max": 4}])
     assert line.startswith("[0].throughput ")
@@ -120,10 +127,12 @@ def test_an_expression_of_many_operators_in_each_other_has_a_value_or_is_refused
 GRAMMAR = st.recursive(
     st.sampled_from(["n", "2", "0.5", "0", "1e300", "max", "None"]),
     lambda inner: (
-        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "**", "%", "//", "<", "=="]), inner).map(
-            lambda t: f"({' '.join(t)})"
+        st.tuples(
+            inner, st.sampled_from(["+", "-", "*", "/", "**", "%", "//", "<", "=="]), inner
+        ).map(lambda t: f"({' '.join(t)})")
+        | st.tuples(st.sampled_from([*FUNCTIONS, "int"]), inner, inner).map(
+            lambda t: f"{t[0]}({t[1]}, {t[2]})"
         )
-        | st.tuples(st.sampled_from([*FUNCTIONS, "int"]), inner, inner).map(lambda t: f"{t[0]}({t[1]}, {t[2]})")
         | st.tuples(st.sampled_from([*FUNCTIONS, "int"]), inner).map(lambda t: f"{t[0]}({t[1]})")
         | st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})")
     ),

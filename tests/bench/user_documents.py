@@ -39,6 +39,10 @@ def parses_or_is_refused(document):
         assert len(str(error)) < 250
         return
     for scenario in scenarios:
-        rates = [scenario.true(period, level) for period in (0, scenario.periods - 1) for level in (1, scenario.bounds.maximum)]
+        rates = [
+            scenario.true(period, level)
+            for period in (0, scenario.periods - 1)
+            for level in (1, scenario.bounds.maximum)
+        ]
         assert all(0.0 <= rate < float("inf") for rate in rates)
         assert scenario.name.encode()

@@ -22,7 +22,9 @@ from topologies import build
 
 HERE = Path(__file__).parent
 BINARIES = HERE.parents[1] / "build" / "yardsticks"
-PAYLOAD = 96  # bytes; with the header of 32 a tuple has 128, as those of the yardsticks and of the peers
+PAYLOAD = (
+    96  # bytes; with the header of 32 a tuple has 128, as those of the yardsticks and of the peers
+)
 FLOP_NS = 0.75  # of a multiply, about; only to choose how many tuples a yardstick sends
 HOP_NS = 2.0  # of a hop besides its multiplies, likewise
 
@@ -45,7 +47,9 @@ class Cell(NamedTuple):
             "data-parallel": {"width": self.size},
             "mix": {"width": self.size, "depth": self.size},
         }
-        return build(self.topology, {**sizes[self.topology], "cost": self.cost, "payload": PAYLOAD}, seed=0)[0]
+        return build(
+            self.topology, {**sizes[self.topology], "cost": self.cost, "payload": PAYLOAD}, seed=0
+        )[0]
 
     def __str__(self) -> str:
         size = f"{self.size} x {self.size}" if self.topology == "mix" else f"{self.size}"
@@ -61,12 +65,18 @@ def compiled(name: str) -> Path:
     from harness.runtime.protocol import build_info
 
     BINARIES.mkdir(parents=True, exist_ok=True)
-    flags = [flag for flag in build_info()["flags"].split() if flag.startswith(("-O", "-m", "-std", "-f"))]
+    flags = [
+        flag
+        for flag in build_info()["flags"].split()
+        if flag.startswith(("-O", "-m", "-std", "-f"))
+    ]
     source, binary = HERE / "yardsticks" / f"{name}.cpp", BINARIES / name
     made_from = [source, *source.parent.glob("*.hpp")]
     words = ["g++", *flags, "-pthread", "-o", str(binary), str(source)]
     recipe, note = " ".join(words), BINARIES / f"{name}.flags"
-    fresh = binary.exists() and all(path.stat().st_mtime < binary.stat().st_mtime for path in made_from)
+    fresh = binary.exists() and all(
+        path.stat().st_mtime < binary.stat().st_mtime for path in made_from
+    )
     if not fresh or not note.exists() or note.read_text() != recipe:
         done = subprocess.run(words, capture_output=True, text=True, timeout=120)
         if done.returncode != 0:

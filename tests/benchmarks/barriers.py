@@ -35,7 +35,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 def python_code() -> dict[str, object]:
     """What docs/operators.md shows of barriers in Python."""
     namespace: dict[str, object] = {}
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     for start in ("async def barrier", "class Barrier"):
         code = next(block for block in blocks if f"\n{start}" in block)
         exec(code[: code.index("\n\n\ndef join")], namespace)
@@ -72,21 +74,29 @@ def built_in(graph: Graph) -> list[tuple[object, object]]:
 def events_in_c(graph: Graph) -> list[tuple[object, object]]:
     library = compiled_events()
     state = library.make()
-    ports: list[Operator] = [graph.native(name, PROTOTYPE((name, library)), state=state) for name in ("left", "right")]
+    ports: list[Operator] = [
+        graph.native(name, PROTOTYPE((name, library)), state=state) for name in ("left", "right")
+    ]
     return [(port, port) for port in ports]
 
 
 def events_in_python(graph: Graph) -> list[tuple[object, object]]:
     code = python_code()
     barrier = code["Barrier"]()
-    ports = [graph.python(f"port{port}", code["partial"](barrier.process, port)) for port in range(2)]
+    ports = [
+        graph.python(f"port{port}", code["partial"](barrier.process, port)) for port in range(2)
+    ]
     return [(port, port) for port in ports]
 
 
 KINDS = {
     "built in": (built_in, Coroutine(2), "loop in C"),
     "loop in C": (loop(compiled_loop), Coroutine(2), "loop in C"),
-    "loop in Cython": (loop(lambda: cython_module(HERE / "barrier.pyx").__pyx_capi__["barrier"]), Coroutine(2), "loop in C"),
+    "loop in Cython": (
+        loop(lambda: cython_module(HERE / "barrier.pyx").__pyx_capi__["barrier"]),
+        Coroutine(2),
+        "loop in C",
+    ),
     "events in C": (events_in_c, Dynamic(2), "loop in C"),
     "loop in Python": (loop(lambda: python_code()["barrier"]), Coroutine(2), "loop in Python"),
     "events in Python": (events_in_python, Dynamic(2), "loop in Python"),
@@ -125,7 +135,9 @@ def main(rounds: int, tuples: int = TUPLES) -> None:
     print(f"{cpu_model() or 'unknown processor'}, Python {sys.version.split()[0]}; {rounds} rounds")
     print("| barrier | ns a pair | of a loop in this language |\n|---|---|---|")
     for kind, (_, _, yardstick) in KINDS.items():
-        ratio = statistics.median(value / base for value, base in zip(samples[kind], samples[yardstick], strict=True))
+        ratio = statistics.median(
+            value / base for value, base in zip(samples[kind], samples[yardstick], strict=True)
+        )
         print(f"| {kind} | {statistics.median(samples[kind]):,.0f} | {ratio:.2f} |", flush=True)
 
 

@@ -20,7 +20,11 @@ PROBE_EVENTS = 20_000  # of a first run, from which follows how long the measure
 
 
 Program = Callable[[Network, int, float], Any]
-PROGRAMS: dict[str, Program] = {CORE: simulate, "SimPy, processes": with_processes, "SimPy, callbacks": with_callbacks}
+PROGRAMS: dict[str, Program] = {
+    CORE: simulate,
+    "SimPy, processes": with_processes,
+    "SimPy, callbacks": with_callbacks,
+}
 
 
 def measure(program: str, network: str, seed: int, seconds: float) -> float:

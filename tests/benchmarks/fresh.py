@@ -30,7 +30,14 @@ class Missing(Exception):
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """`function(*arguments)` in a process of its own. Raises Missing as the function does, RunFailed if it fails otherwise."""
-    words = [sys.executable, "-m", __spec__.name, function.__module__, function.__qualname__, json.dumps(arguments)]
+    words = [
+        sys.executable,
+        "-m",
+        __spec__.name,
+        function.__module__,
+        function.__qualname__,
+        json.dumps(arguments),
+    ]
     try:
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:

@@ -37,7 +37,15 @@ int32_t gap(uint64_t sequence, double *value, char *payload, uint64_t bytes, dou
 
 def recorder(folder: Path) -> ctypes.CDLL:
     (folder / "gap.c").write_text(RECORDER)
-    words = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-o", str(folder / "gap.so"), str(folder / "gap.c")]
+    words = [
+        os.environ.get("CC", "cc"),
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(folder / "gap.so"),
+        str(folder / "gap.c"),
+    ]
     subprocess.run(words, check=True, timeout=60)
     return ctypes.CDLL(str(folder / "gap.so"))
 
@@ -77,7 +85,9 @@ def main() -> None:
         found = sorted(gaps[changes])
         worst = found[int(0.99 * len(found))]
         median = statistics.median(found)
-        print(f"longest gap {name}: median {median:.3f} ms, 99 % {worst:.3f} ms ({len(found)} moments)")
+        print(
+            f"longest gap {name}: median {median:.3f} ms, 99 % {worst:.3f} ms ({len(found)} moments)"
+        )
 
 
 if __name__ == "__main__":

@@ -41,7 +41,11 @@ def session(rounds: int, seconds: float, seed: int) -> Rates:
                     rates[network, program].append(call(measure, program, network, number, seconds))
                 except RunFailed as error:
                     rates[network, program].append(str(error))
-        print(f"round {number} of {rounds}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
+        print(
+            f"round {number} of {rounds}: {time.monotonic() - begin:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
     return rates
 
 
@@ -56,28 +60,52 @@ def row(network: str, program: str, rates: Rates) -> tuple[str, ...]:
         return network, program, str(mine[0])[:120], "", "", ""
     median = f"{statistics.median(known) / 1e6:.3g} M"
     ratios = [
-        ours / rate for ours, rate in zip(core, mine, strict=True) if not isinstance(ours, str) and not isinstance(rate, str)
+        ours / rate
+        for ours, rate in zip(core, mine, strict=True)
+        if not isinstance(ours, str) and not isinstance(rate, str)
     ]
     if program == CORE or not ratios:
         return network, program, median, "", "", ""
     found = median_interval(ratios)
     reached = "yes" if found.low >= TARGET else "unclear" if found.high >= TARGET else "no"
-    return network, program, median, f"{found.median:.1f} [{found.low:.1f} – {found.high:.1f}] ×", f"≥ {TARGET:g}", reached
+    return (
+        network,
+        program,
+        median,
+        f"{found.median:.1f} [{found.low:.1f} – {found.high:.1f}] ×",
+        f"≥ {TARGET:g}",
+        reached,
+    )
 
 
 def report(rates: Rates, rounds: int) -> None:
     """Print the table."""
     sure = coverage(rounds, rank(rounds))
-    print(f"Medians of {rounds} rounds; an interval holds the true median with probability {sure:.0%}.\n")
-    lines: Sequence[Sequence[str]] = [HEADINGS, ("---",) * len(HEADINGS), *(row(*key, rates) for key in rates)]
+    print(
+        f"Medians of {rounds} rounds; an interval holds the true median with probability {sure:.0%}.\n"
+    )
+    lines: Sequence[Sequence[str]] = [
+        HEADINGS,
+        ("---",) * len(HEADINGS),
+        *(row(*key, rates) for key in rates),
+    ]
     for cells in lines:
         print("| " + " | ".join(cells) + " |")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7, help="default 7, which take about a minute")
-    parser.add_argument("--seconds", type=float, default=0.5, help="that a program runs, about (default %(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="default 7, which take about a minute"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=0.5,
+        help="that a program runs, about (default %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the order of the runs (default 1)")
     words = parser.parse_args()
     if words.rounds < 1 or words.seconds <= 0:

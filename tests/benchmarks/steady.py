@@ -13,7 +13,14 @@ from harness.models import Model
 
 WARM_UP_WINDOW_S = 0.1
 GRACE_S = 5.0  # for the threads to end
-PASSED_ON = ("source", "split", "threaded_split", "elastic_load_balance", "buffer", "sink")  # operators that are no hop
+PASSED_ON = (
+    "source",
+    "split",
+    "threaded_split",
+    "elastic_load_balance",
+    "buffer",
+    "sink",
+)  # operators that are no hop
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,9 @@ class Rate:
     settled: bool = True
 
 
-def steady_rate(graph: Graph, model: Model, span: Span, threads: int | None = None, **options: Any) -> Rate:
+def steady_rate(
+    graph: Graph, model: Model, span: Span, threads: int | None = None, **options: Any
+) -> Rate:
     """Tuples/s of `graph` under `model`: executions of operators per second over the hops of a tuple.
 
     Once a run is steady that is the rate at the sinks; before, it does not depend on how far the queues have filled. Raises
@@ -42,7 +51,11 @@ def steady_rate(graph: Graph, model: Model, span: Span, threads: int | None = No
     if threads is not None and engine.threads != threads:
         raise RunFailed(f"{engine.threads} threads execute operators, not {threads}")
     flow = graph.flow()
-    hops = [index for index, operator in enumerate(graph.operators.values()) if operator.kind not in PASSED_ON]
+    hops = [
+        index
+        for index, operator in enumerate(graph.operators.values())
+        if operator.kind not in PASSED_ON
+    ]
     engine.start()
     engine.sample(WARM_UP_WINDOW_S)  # threads start, pages are touched for the first time
     warm_up = WarmUp(flow.copies, span.warm_up_s)

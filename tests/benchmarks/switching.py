@@ -36,13 +36,17 @@ def two_pipelines(operators: int, cost: int) -> Graph:
     return graph
 
 
-def rates(arm: str, operators: int, cost: int, threads: int, switches_per_s: float, seconds: float) -> list[float]:
+def rates(
+    arm: str, operators: int, cost: int, threads: int, switches_per_s: float, seconds: float
+) -> list[float]:
     """Tuples/s of the left and of the right pipeline, and switches/s of the left one's ports, over `seconds`.
 
     Raises RunFailed if the oracle finds a fault.
     """
     graph = two_pipelines(operators, cost)
-    sinks = [index for index, operator in enumerate(graph.operators.values()) if operator.kind is SINK]
+    sinks = [
+        index for index, operator in enumerate(graph.operators.values()) if operator.kind is SINK
+    ]
     engine = open_engine(graph, Dynamic(threads))
     left = [port for port in engine.queued() if port.operator.startswith("left")]
     engine.start()
@@ -51,7 +55,9 @@ def rates(arm: str, operators: int, cost: int, threads: int, switches_per_s: flo
     while (now := time.monotonic()) < begin + seconds:
         due = int((now - begin) * switches_per_s) if arm != "none" else 0
         for _ in range(due - done):
-            engine.set_queued([left[done % len(left)]], arm == "switching" and done // len(left) % 2 == 1)
+            engine.set_queued(
+                [left[done % len(left)]], arm == "switching" and done // len(left) % 2 == 1
+            )
             done += 1
         sample = engine.sample(min(0.01, seconds))
         before = [count + sample.processed[sink] for count, sink in zip(before, sinks, strict=True)]
@@ -63,7 +69,9 @@ def rates(arm: str, operators: int, cost: int, threads: int, switches_per_s: flo
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.switching", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.switching", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--operators", type=int, default=20, help="of each pipeline")
     parser.add_argument("--cost", type=int, default=100, help="FLOP a tuple")
     parser.add_argument("--threads", type=int, default=2)
@@ -76,16 +84,31 @@ def main(argv: Sequence[str] | None = None) -> None:
     found: dict[str, list[list[float]]] = {arm: [] for arm in ARMS}
     for _ in range(args.rounds):
         for arm in dice.sample(ARMS, len(ARMS)):
-            found[arm].append(call(rates, arm, args.operators, args.cost, args.threads, args.switches, args.seconds))
-    print(f"{'arm':12} {'switches/s':>12} {'left':>12} {'right':>12} {'left / none':>12} {'right / none':>12}")
+            found[arm].append(
+                call(
+                    rates, arm, args.operators, args.cost, args.threads, args.switches, args.seconds
+                )
+            )
+    print(
+        f"{'arm':12} {'switches/s':>12} {'left':>12} {'right':>12} {'left / none':>12} {'right / none':>12}"
+    )
     for arm in ARMS:
-        left, right, switches = (statistics.median(run[place] for run in found[arm]) for place in range(3))
+        left, right, switches = (
+            statistics.median(run[place] for run in found[arm]) for place in range(3)
+        )
         ratios = [
-            statistics.median(run[place] / beside[place] for run, beside in zip(found[arm], found["none"], strict=True))
+            statistics.median(
+                run[place] / beside[place]
+                for run, beside in zip(found[arm], found["none"], strict=True)
+            )
             for place in range(2)
         ]
-        print(f"{arm:12} {switches:12,.0f} {left:12,.0f} {right:12,.0f} {ratios[0]:12.3f} {ratios[1]:12.3f}")
+        print(
+            f"{arm:12} {switches:12,.0f} {left:12,.0f} {right:12,.0f} {ratios[0]:12.3f} {ratios[1]:12.3f}"
+        )
 
 
 if __name__ == "__main__":
-    importlib.import_module("tests.benchmarks.switching").main()  # under the name by which a fresh process finds what to call
+    importlib.import_module(
+        "tests.benchmarks.switching"
+    ).main()  # under the name by which a fresh process finds what to call

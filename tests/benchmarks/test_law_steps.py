@@ -21,7 +21,9 @@ OPERATORS, CPUS, PERIODS = 400, 16, 60
 def readings_of(law: str) -> tuple[object, list[tuple[object, str]]]:
     """A law in closed loop on a pipeline: its readings, each with the state that it led to."""
     shape = Shape("pipeline", (("operators", OPERATORS),))
-    one = Scenario("p", shape, "skewed", 128, World("xeon", "millrace", CPUS), noise=0.02, seed=3, graph_seed=3)
+    one = Scenario(
+        "p", shape, "skewed", 128, World("xeon", "millrace", CPUS), noise=0.02, seed=3, graph_seed=3
+    )
     made, configuration = one.contestant(law)
     observe, steps = one.observer(), []
     for period in range(PERIODS):
@@ -40,7 +42,11 @@ def readings_of(law: str) -> tuple[object, list[tuple[object, str]]]:
 def test_step(benchmark: BenchmarkFixture, law: str, settled: bool) -> None:
     """The law takes its own steps again; those before the first of the kind that is timed are not."""
     scenario, steps = readings_of(law)
-    chosen = [place for place, (_, state) in enumerate(steps) if (state == "settled") == settled and place > 0]
+    chosen = [
+        place
+        for place, (_, state) in enumerate(steps)
+        if (state == "settled") == settled and place > 0
+    ]
     if not chosen:
         pytest.skip("it has no such step")
     benchmark.group = f"{OPERATORS} operators: a step, {'settled' if settled else 'searching'}"
@@ -57,4 +63,6 @@ def test_step(benchmark: BenchmarkFixture, law: str, settled: bool) -> None:
             made.step(reading)
         raise AssertionError("as many rounds as there are such steps")
 
-    benchmark.pedantic(lambda reading: made.step(reading), setup=of_the_kind, rounds=min(wanted, 20))
+    benchmark.pedantic(
+        lambda reading: made.step(reading), setup=of_the_kind, rounds=min(wanted, 20)
+    )

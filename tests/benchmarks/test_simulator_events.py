@@ -18,10 +18,19 @@ def rates(core, simpy):
 def test_a_ratio_is_of_two_runs_of_one_round():
     line = row("net", CALLBACKS, rates([1e7, 3e7, 4e7], [1e6, 1e6, 2e6]))
     assert line == ("net", CALLBACKS, "1 M", "20.0 [10.0 – 30.0] ×", "≥ 10", "yes")
-    assert row("net", CORE, rates([1e7, 3e7, 4e7], [1e6, 1e6, 2e6])) == ("net", CORE, "30 M", "", "", "")
+    assert row("net", CORE, rates([1e7, 3e7, 4e7], [1e6, 1e6, 2e6])) == (
+        "net",
+        CORE,
+        "30 M",
+        "",
+        "",
+        "",
+    )
 
 
-@pytest.mark.parametrize(("core", "reached"), [([1.1e7], "yes"), ([0.9e7, 1.1e7], "unclear"), ([0.9e7], "no")])
+@pytest.mark.parametrize(
+    ("core", "reached"), [([1.1e7], "yes"), ([0.9e7, 1.1e7], "unclear"), ([0.9e7], "no")]
+)
 def test_the_target_is_reached_if_the_whole_interval_says_so(core, reached):
     assert row("net", CALLBACKS, rates(core, [1e6] * len(core)))[-1] == reached
 

@@ -21,7 +21,16 @@ CELL = Cell("pipeline", 100, 1)
 
 
 def test_interval_of_a_median_is_the_range_until_there_are_values_enough():
-    assert [rank(n) for n in (1, 2, 5, 6, 8, 9, 12, 15)] == [1, 1, 1, 1, 1, 2, 3, 4]  # the usual table of the sign test
+    assert [rank(n) for n in (1, 2, 5, 6, 8, 9, 12, 15)] == [
+        1,
+        1,
+        1,
+        1,
+        1,
+        2,
+        3,
+        4,
+    ]  # the usual table of the sign test
     assert coverage(6, 1) == 1 - 2 / 64
     assert median_interval([3.0, 1.0, 2.0]) == (2.0, 1.0, 3.0)
     assert median_interval([9.0, 1, 2, 3, 4, 5, 6, 7, 8]) == (5.0, 2.0, 8.0)
@@ -32,15 +41,22 @@ def test_interval_of_a_median_is_as_narrow_as_its_level_allows():
         k = rank(n)
         assert coverage(n, k) >= LEVEL
         assert k == n // 2 or coverage(n, k + 1) < LEVEL
-    assert rank(36_000) == pytest.approx((36_000 - 1.96 * 36_000**0.5) / 2, abs=2)  # of many values, too, in a second
+    assert rank(36_000) == pytest.approx(
+        (36_000 - 1.96 * 36_000**0.5) / 2, abs=2
+    )  # of many values, too, in a second
 
 
 def test_ratios_are_of_times_per_hop_or_of_rates():
     assert Comparison(CELL, "manual", "C++ chain, in place").ratio(rate=50.0, base=100.0) == 2.0
-    assert Comparison(CELL, "manual", "C++ chain, in place", speed=True).ratio(rate=50.0, base=100.0) == 0.5
+    assert (
+        Comparison(CELL, "manual", "C++ chain, in place", speed=True).ratio(rate=50.0, base=100.0)
+        == 0.5
+    )
 
 
-@pytest.mark.parametrize(("low", "high", "verdict"), [(1.0, 1.2, "yes"), (1.2, 1.4, "unclear"), (1.4, 1.5, "no")])
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"), [(1.0, 1.2, "yes"), (1.2, 1.4, "unclear"), (1.4, 1.5, "no")]
+)
 def test_target_is_reached_if_the_whole_interval_says_so(low, high, verdict):
     assert Comparison(CELL, "manual", most=1.3).verdict(Interval(low, low, high)) == verdict
 
@@ -65,8 +81,15 @@ def test_row_pairs_runs_of_one_round_and_leaves_out_failed_ones():
 
 def test_row_without_a_result_says_why():
     comparison = Comparison(CELL, "manual, one queue", "C++ two threads")
-    outcomes = {(CELL, "manual, one queue"): ["not available"], (CELL, "C++ two threads"): [(1e6, True)]}
-    assert row(comparison, outcomes)[:3] == ("pipeline 100, cost 1", "manual, one queue", "not available")
+    outcomes = {
+        (CELL, "manual, one queue"): ["not available"],
+        (CELL, "C++ two threads"): [(1e6, True)],
+    }
+    assert row(comparison, outcomes)[:3] == (
+        "pipeline 100, cost 1",
+        "manual, one queue",
+        "not available",
+    )
 
 
 def test_every_comparison_names_arms_and_where_it_says_so_peers():
@@ -77,8 +100,13 @@ def test_every_comparison_names_arms_and_where_it_says_so_peers():
 
 
 def test_best_peers_are_the_fastest_and_the_fastest_with_queues():
-    assert [(peer.name, peer.queue) for peer in best_peers(CELL)] == [("Taskflow", False), ("FastFlow", True)]
-    assert [peer.name for peer in best_peers(Cell("pipeline", 10, 1))] == ["WindFlow, batches of 32"]
+    assert [(peer.name, peer.queue) for peer in best_peers(CELL)] == [
+        ("Taskflow", False),
+        ("FastFlow", True),
+    ]
+    assert [peer.name for peer in best_peers(Cell("pipeline", 10, 1))] == [
+        "WindFlow, batches of 32"
+    ]
     assert best_peers(Cell("pipeline", 10, 7)) == []
 
 
@@ -115,7 +143,11 @@ def fails(what: str) -> None:
 @pytest.mark.parametrize("between", [0.0, 0.02, 0.2])
 def test_places_that_differ_are_told_apart_from_runs_that_do(between: float) -> None:
     draw = np.random.default_rng(1)
-    logs = 0.05 * draw.standard_normal((6, 200)) + between * draw.standard_normal(200) + draw.standard_normal((6, 1))
+    logs = (
+        0.05 * draw.standard_normal((6, 200))
+        + between * draw.standard_normal(200)
+        + draw.standard_normal((6, 1))
+    )
     runs, places, most = spread(np.exp(logs))
     assert runs == pytest.approx(0.05, rel=0.1)
     assert places == pytest.approx(between, abs=0.2 * between + 0.01)

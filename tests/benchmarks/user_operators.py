@@ -63,7 +63,9 @@ class Multiply:
 
 
 def native(function: Callable[[], object]) -> Callable[[Graph, str], Operator]:
-    return lambda graph, name: graph.native(name, function(), preserves=True, state=ctypes.c_double(1.0))
+    return lambda graph, name: graph.native(
+        name, function(), preserves=True, state=ctypes.c_double(1.0)
+    )
 
 
 KINDS: dict[str, Callable[[Graph, str], Operator]] = {
@@ -105,8 +107,13 @@ def main(rounds: int, tuples: int = TUPLES) -> None:
     print(f"{cpu_model() or 'unknown processor'}, Python {sys.version.split()[0]}; {rounds} rounds")
     print("| operator | ns a tuple | more than work of cost 1 |\n|---|---|---|")
     for kind, values in samples.items():
-        more = statistics.median(value - base for value, base in zip(values, samples[YARDSTICK], strict=True))
-        print(f"| {kind} | {statistics.median(values):.1f} | {'-' if kind == YARDSTICK else f'{more:.1f} ns'} |", flush=True)
+        more = statistics.median(
+            value - base for value, base in zip(values, samples[YARDSTICK], strict=True)
+        )
+        print(
+            f"| {kind} | {statistics.median(values):.1f} | {'-' if kind == YARDSTICK else f'{more:.1f} ns'} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -48,7 +48,13 @@ two = pytest.mark.skipif(FIRST == LAST, reason="two CPUs are needed")
 def machine(*places):
     """A host whose CPUs, real ones, are said to be at (socket, chip, core)."""
     return Setting(
-        Host(tuple(Cpu(number, *place) for number, place in zip((FIRST, LAST), places, strict=False)), CACHES), EFFORT
+        Host(
+            tuple(
+                Cpu(number, *place) for number, place in zip((FIRST, LAST), places, strict=False)
+            ),
+            CACHES,
+        ),
+        EFFORT,
     )
 
 
@@ -86,7 +92,12 @@ def test_two_cores_show_the_clock_of_both_busy():
 def test_hardware_threads_of_a_core_are_compared_with_one():
     found = cores(machine((0, 0, 0), (0, 0, 0)))
     check(found)
-    assert set(found) == {"core.clock_ghz.1", "core.fmul_latency_cycles", "core.smt_fp.2", "core.smt_mixed.2"}
+    assert set(found) == {
+        "core.clock_ghz.1",
+        "core.fmul_latency_cycles",
+        "core.smt_fp.2",
+        "core.smt_mixed.2",
+    }
 
 
 def test_one_cpu_shows_only_its_own_lines():
@@ -115,7 +126,10 @@ def test_two_cpus_show_transfers_by_their_distance(places, distance):
     with second_thread():
         found = lines(machine(*places))
     check(found)
-    assert {path for path in found if path.startswith("transfer.")} == {f"transfer.load.{distance}", f"transfer.rmw.{distance}"}
+    assert {path for path in found if path.startswith("transfer.")} == {
+        f"transfer.load.{distance}",
+        f"transfer.rmw.{distance}",
+    }
     assert {"atomic.contended.2", "atomic.cas_factor.2"} <= set(found)
 
 
@@ -123,18 +137,25 @@ def test_one_cpu_shows_copies_by_cache():
     found = copies(machine((0, 0, 0)))
     check(found)
     levels = {f"copy.bandwidth.{name}" for name in ("own_l1", "own_l2", "l3", "dram_local")}
-    one_way = {f"copy.{way}.{level}" for way in ("fetch", "store") for level in ("l3", "dram_local")}
+    one_way = {
+        f"copy.{way}.{level}" for way in ("fetch", "store") for level in ("l3", "dram_local")
+    }
     assert set(found) == {"copy.call", "copy.socket_dram", "cache.l3", *levels, *one_way}
 
 
 @two
 @pytest.mark.parametrize(
-    ("places", "distance"), [(((0, 0, 0), (0, 0, 1)), "same_chip"), (((0, 0, 0), (1, 0, 0)), "other_socket")]
+    ("places", "distance"),
+    [(((0, 0, 0), (0, 0, 1)), "same_chip"), (((0, 0, 0), (1, 0, 0)), "other_socket")],
 )
 def test_two_cores_show_copies_of_what_the_other_has_changed(places, distance):
     found = copies(machine(*places))
     check(found)
-    ways = {f"copy.bandwidth.modified_{distance}", f"copy.evicted.through.{distance}", f"copy.returned.call.{distance}"}
+    ways = {
+        f"copy.bandwidth.modified_{distance}",
+        f"copy.evicted.through.{distance}",
+        f"copy.returned.call.{distance}",
+    }
     assert ways <= set(found)
     assert ("copy.bandwidth.dram_remote" in found) == (distance == "other_socket")
 
@@ -155,7 +176,12 @@ def test_two_cores_show_wake_ups_and_what_idle_states_add():
     found = system(Setting(machine((0, 0, 0), (0, 0, 1)).host, EFFORT, {"deep": 100.0}))
     check(found)
     assert {"os.wake_us", "os.wake_caller_us", "os.idle_exit_us.deep"} <= set(found)
-    assert {"os.wake_elsewhere_us", "os.woken_elsewhere_us", "os.preempt_us", "os.interrupt_us"} <= set(found)
+    assert {
+        "os.wake_elsewhere_us",
+        "os.woken_elsewhere_us",
+        "os.preempt_us",
+        "os.interrupt_us",
+    } <= set(found)
 
 
 def test_what_a_thread_asks_of_eevdf_is_read_where_the_kernel_tells_it(tmp_path):
@@ -164,7 +190,9 @@ def test_what_a_thread_asks_of_eevdf_is_read_where_the_kernel_tells_it(tmp_path)
         "cat (16519, #threads: 1)\nprio                                         :                  120\n"
         "se.slice                                     :              1400000\nclock-delta : 70\n"
     )
-    other.write_text("cat (16519, #threads: 1)\nse.vruntime                                  :        353353.145002\n")
+    other.write_text(
+        "cat (16519, #threads: 1)\nse.vruntime                                  :        353353.145002\n"
+    )
     assert slice_of_eevdf(tells) == 1.4
     assert slice_of_eevdf(other) is None
     assert slice_of_eevdf(tmp_path / "none") is None
@@ -178,13 +206,17 @@ def test_what_cfs_goes_by_is_what_the_kernel_tells(tmp_path):
     (old / "sched_wakeup_granularity_ns").write_text("4000000\n")
     (new / "latency_ns").write_text("24000000\n")
     (new / "min_granularity_ns").write_text("odd\n")
-    assert of_cfs(tmp_path / "old") == {"os.sched_min_granularity_us": 3000.0, "os.sched_wakeup_granularity_us": 4000.0}
+    assert of_cfs(tmp_path / "old") == {
+        "os.sched_min_granularity_us": 3000.0,
+        "os.sched_wakeup_granularity_us": 4000.0,
+    }
     assert of_cfs(tmp_path / "new") == {"os.sched_latency_us": 24000.0}
     assert of_cfs(tmp_path) == {}
 
 
 @pytest.mark.parametrize(
-    ("release", "shown"), [("5.14.0-503.el9.x86_64", {"os.sched_latency_us"}), ("6.8.0-45-generic", set())]
+    ("release", "shown"),
+    [("5.14.0-503.el9.x86_64", {"os.sched_latency_us"}), ("6.8.0-45-generic", set())],
 )
 def test_no_thread_shows_what_only_the_kernel_knows_of_its_scheduler(release, shown, monkeypatch):
     monkeypatch.setattr(probes, "slice_of_eevdf", lambda: None)
@@ -195,7 +227,14 @@ def test_no_thread_shows_what_only_the_kernel_knows_of_its_scheduler(release, sh
 
 @pytest.mark.parametrize(
     ("release", "has"),
-    [("6.6.0", True), ("6.18.44-x", True), ("7.0", True), ("6.5.13", False), ("3.10.0", False), ("odd", False)],
+    [
+        ("6.6.0", True),
+        ("6.18.44-x", True),
+        ("7.0", True),
+        ("6.5.13", False),
+        ("3.10.0", False),
+        ("odd", False),
+    ],
 )
 def test_eevdf_came_with_linux_6_6(release, has):
     assert has_eevdf(release) is has
@@ -216,14 +255,21 @@ def test_groups_are_of_this_module():
 # -- how numbers are made of times ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cpus", "numbers"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (64, [1, 2, 4, 8, 16, 32, 64])])
+@pytest.mark.parametrize(
+    ("cpus", "numbers"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (64, [1, 2, 4, 8, 16, 32, 64])]
+)
 def test_lines_are_contended_by_powers_of_two_and_by_all(cpus, numbers):
     assert contenders(cpus) == numbers
 
 
 @pytest.mark.parametrize("holds", [3 << 20, 50 << 20, 400 << 20])
 def test_a_shared_cache_holds_what_copies_find_there(holds):
-    found = capacity(lambda size: 300.0 if size <= holds else 700.0, (1 << 20, 300.0), (1 << 30, 700.0), 480 << 20)
+    found = capacity(
+        lambda size: 300.0 if size <= holds else 700.0,
+        (1 << 20, 300.0),
+        (1 << 30, 700.0),
+        480 << 20,
+    )
     assert found == pytest.approx(holds, rel=0.06)
 
 
@@ -322,10 +368,14 @@ def test_a_punctuation_leaves_the_batch_as_it_was():
     assert chain.sink("sink", 32, 5) > 0
 
 
-def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Memory from just above half of it on, as copies tell: what is found then lies in the core's own caches."""
     monkeypatch.setattr(
-        probes.hardware, "copy", lambda stride, source, target, least: 100.0 if source + target < 1.2e6 else 500.0
+        probes.hardware,
+        "copy",
+        lambda stride, source, target, least: 100.0 if source + target < 1.2e6 else 500.0,
     )
     assert shared_cache(replace(CACHES, l2=2 << 20, l3=2 << 20)) == 2 << 20
 
@@ -352,14 +402,24 @@ def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_
         return (1100.0 if turns else 0.0) + bytes_ / 32 + (560.0 if turns and bytes_ > 0 else 0.0)
 
     monkeypatch.setattr(probes.futexes, "read_by_turns", read_by_turns)
-    for l2, threads, turn in ((2 << 20, 80, 64 << 10), (64 << 20, 256, 640 << 10), (1 << 10, 2, 64 << 10)):
+    for l2, threads, turn in (
+        (2 << 20, 80, 64 << 10),
+        (64 << 20, 256, 640 << 10),
+        (1 << 10, 2, 64 << 10),
+    ):
         asked.clear()
         setting = Setting(replace(HERE, caches=replace(UNTOLD, l2=l2)))
         assert probes._refill_ns(setting, 1) == pytest.approx(560.0)
-        assert set(asked) == {(1, threads, turn, True), (1, threads, 0, True), (1, threads, turn, False)}
+        assert set(asked) == {
+            (1, threads, turn, True),
+            (1, threads, 0, True),
+            (1, threads, turn, False),
+        }
 
 
-def test_the_choice_of_a_cpu_is_told_by_the_tries_in_which_no_thread_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_choice_of_a_cpu_is_told_by_the_tries_in_which_no_thread_moved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Most free crowds take several times as long. Who starts them may run on both CPUs, and then where it was before."""
     before, seen, tries = os.sched_getaffinity(0), [], iter(range(1000))
     pair = sorted(before)[:2]

@@ -61,12 +61,18 @@ def visits_of(group, *seen):
 
 
 def test_what_was_measured_in_a_rarer_state_of_the_machine_is_left_out():
-    seen = found(visits_of("a", (1.0, 24.0, 26.0), (3.0, 26.0, 25.0), (50.0, 120.0, 118.0), (40.0, 25.0, 121.0)))
+    seen = found(
+        visits_of(
+            "a", (1.0, 24.0, 26.0), (3.0, 26.0, 25.0), (50.0, 120.0, 118.0), (40.0, 25.0, 121.0)
+        )
+    )
     assert (seen.constants, seen.visits, seen.left_out) == ({"a": Measured(2.0, 1.5, 2.5)}, 4, 2)
 
 
 def test_the_state_is_the_one_of_most_measurements_over_all_groups():
-    seen = found([*visits_of("a", (1.0, 24.0), (9.0, 120.0)), *visits_of("b", (8.0, 121.0), (7.0, 119.0))])
+    seen = found(
+        [*visits_of("a", (1.0, 24.0), (9.0, 120.0)), *visits_of("b", (8.0, 121.0), (7.0, 119.0))]
+    )
     assert seen.constants == {"a": Measured(9.0, 9.0, 9.0), "b": summary([8.0, 7.0])}
 
 
@@ -87,7 +93,10 @@ def test_the_hand_off_is_measured_before_and_after_each_group(setting, monkeypat
     assert (seen.constants, seen.left_out) == ({"a": summary([1.0, 2.0])}, 2)
 
 
-@pytest.mark.parametrize(("values", "noisy"), [([1.0, 1.0, 1.1, 1.1], False), ([1.0, 1.0, 1.5, 1.5], True), ([2.0], False)])
+@pytest.mark.parametrize(
+    ("values", "noisy"),
+    [([1.0, 1.0, 1.1, 1.1], False), ([1.0, 1.0, 1.5, 1.5], True), ([2.0], False)],
+)
 def test_quartiles_further_apart_than_a_fifth_of_the_median_are_noise(values, noisy):
     assert summary(values).noisy is noisy
 

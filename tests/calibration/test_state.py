@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.calibration import state
-from harness.calibration.state import ALIKE_FACTOR, alike, hand_off_constant, hand_off_ns, most_common
+from harness.calibration.state import (
+    ALIKE_FACTOR,
+    alike,
+    hand_off_constant,
+    hand_off_ns,
+    most_common,
+)
 from harness.calibration.topology import Cpu, Host
 
 ONE = Host((Cpu(0, 0, 0, 0), Cpu(1, 0, 0, 0)), None)  # two hardware threads of a core
@@ -17,7 +23,9 @@ NS = st.floats(1.0, 1e4)
 
 def test_it_is_measured_between_the_nearest_cores_and_named_as_in_a_profile(monkeypatch):
     times, asked = iter([30.0, 25.0, 27.0]), []
-    monkeypatch.setattr(state.hardware, "hand_off", lambda pair, rounds: asked.append(pair) or next(times))
+    monkeypatch.setattr(
+        state.hardware, "hand_off", lambda pair, rounds: asked.append(pair) or next(times)
+    )
     assert hand_off_ns(FAR) == 25.0
     assert asked == [[0, 1]] * 3
     assert hand_off_constant(FAR) == "transfer.rmw.other_socket"

@@ -23,15 +23,29 @@ def make(root, cpus, caches=CACHES, l3_shared="0-3", line="64"):
             (folder / "topology" / name).write_text(f"{value}\n", encoding="utf-8")
         mates = {
             "package_cpus_list": [other for other, place in enumerate(cpus) if place[0] == socket],
-            "die_cpus_list": [other for other, place in enumerate(cpus) if place[:2] == (socket, chip)],
+            "die_cpus_list": [
+                other for other, place in enumerate(cpus) if place[:2] == (socket, chip)
+            ],
         }
         for name, numbers in mates.items():
             (folder / "topology" / name).write_text(",".join(map(str, numbers)), encoding="utf-8")
         for index, (level, kind, size) in enumerate(caches.values()):
             cache = folder / f"cache/index{index}"
             cache.mkdir(parents=True)
-            shared = str(number) if level != "3" else l3_shared if isinstance(l3_shared, str) else l3_shared(number)
-            files = {"level": level, "type": kind, "size": size, "coherency_line_size": line, "shared_cpu_list": shared}
+            shared = (
+                str(number)
+                if level != "3"
+                else l3_shared
+                if isinstance(l3_shared, str)
+                else l3_shared(number)
+            )
+            files = {
+                "level": level,
+                "type": kind,
+                "size": size,
+                "coherency_line_size": line,
+                "shared_cpu_list": shared,
+            }
             for name, text in files.items():
                 (cache / name).write_text(f"{text}\n", encoding="utf-8")
 
@@ -42,13 +56,22 @@ def host(tmp_path, monkeypatch):
 
     def read(cpus, allowed=None, **how):
         make(tmp_path, cpus, **how)
-        monkeypatch.setattr("harness.calibration.topology.allowed_cpu_numbers", lambda: allowed or set(range(len(cpus))))
+        monkeypatch.setattr(
+            "harness.calibration.topology.allowed_cpu_numbers",
+            lambda: allowed or set(range(len(cpus))),
+        )
         return Host.here(tmp_path)
 
     return read
 
 
-TWO_SOCKETS = [(socket, chip, core) for socket in range(2) for chip in range(2) for core in range(2) for _ in range(2)]
+TWO_SOCKETS = [
+    (socket, chip, core)
+    for socket in range(2)
+    for chip in range(2)
+    for core in range(2)
+    for _ in range(2)
+]
 """Two sockets of two chips of two cores of two hardware threads."""
 
 
@@ -95,7 +118,9 @@ def test_distance_is_what_two_cpus_share_at_the_closest():
     assert distance(here, Cpu(1, 1, 0, 0)) == "other_socket"
 
 
-@pytest.mark.parametrize(("shared", "by"), [("0-3", "chip"), ("0-7", "socket"), ("0-15", "machine"), ("0,1", "chip")])
+@pytest.mark.parametrize(
+    ("shared", "by"), [("0-3", "chip"), ("0-7", "socket"), ("0-15", "machine"), ("0,1", "chip")]
+)
 def test_caches_are_those_of_the_first_cpu(host, shared, by):
     assert host(TWO_SOCKETS, l3_shared=shared).caches == Caches(64, 48 << 10, 1 << 20, 32 << 20, by)
 
@@ -114,9 +139,20 @@ def test_a_part_of_a_die_with_a_third_level_cache_of_its_own_is_a_chip(told, hos
         for file in tmp_path.rglob("die_cpus_list"):
             file.unlink()
         found = Host.here(tmp_path)
-    assert found.topology() == {"sockets": 2, "chips_per_socket": 2, "cores_per_chip": 2, "smt": 2, "disabled_cores": 0}
+    assert found.topology() == {
+        "sockets": 2,
+        "chips_per_socket": 2,
+        "cores_per_chip": 2,
+        "smt": 2,
+        "disabled_cores": 0,
+    }
     assert found.caches.l3_shared_by == "chip"
-    assert found.pairs() == {"same_chip": [0, 1], "same_module": [0, 2], "other_socket": [0, 4], "same_core": [0, 8]}
+    assert found.pairs() == {
+        "same_chip": [0, 1],
+        "same_module": [0, 2],
+        "other_socket": [0, 4],
+        "same_core": [0, 8],
+    }
 
 
 @pytest.mark.parametrize(
@@ -139,7 +175,13 @@ def test_no_third_level_cache_or_no_line_is_not_made_up(host):
 def test_where_nothing_is_told_every_cpu_is_a_core_of_one_chip(tmp_path, monkeypatch):
     monkeypatch.setattr("harness.calibration.topology.allowed_cpu_numbers", lambda: {3, 5})
     found = Host.here(tmp_path)
-    assert found.topology() == {"sockets": 1, "chips_per_socket": 1, "cores_per_chip": 2, "smt": 1, "disabled_cores": 0}
+    assert found.topology() == {
+        "sockets": 1,
+        "chips_per_socket": 1,
+        "cores_per_chip": 2,
+        "smt": 1,
+        "disabled_cores": 0,
+    }
     assert found.caches is None
     assert found.pairs() == {"same_chip": [3, 5]}
 

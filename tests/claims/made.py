@@ -17,7 +17,12 @@ FIG9 = "pldi17_fig9"
 
 
 def arm(
-    name: str, mean: float | None, *, half: float | None = None, band: tuple[float, float] | None = None, **other: object
+    name: str,
+    mean: float | None,
+    *,
+    half: float | None = None,
+    band: tuple[float, float] | None = None,
+    **other: object,
 ) -> dict:
     """One arm of a cell: `half` of its interval, or its `band`; without them its range is not known."""
     model, _, level = name.partition("-")
@@ -55,7 +60,9 @@ def cell_name(topology: str = "pipeline", **parameters: object) -> str:
     return ",".join([topology, *(f"{name}={value}" for name, value in values.items())])
 
 
-def throughput(cells: Mapping[str, Sequence[dict]], venue: Venue = LOCAL, experiment: str = FIG9) -> pd.DataFrame:
+def throughput(
+    cells: Mapping[str, Sequence[dict]], venue: Venue = LOCAL, experiment: str = FIG9
+) -> pd.DataFrame:
     """The throughput table of an experiment on one machine: the arms of each cell."""
     of_cell = {
         "experiment": experiment,
@@ -65,7 +72,17 @@ def throughput(cells: Mapping[str, Sequence[dict]], venue: Venue = LOCAL, experi
         "cpus_allowed": venue.cpus,
     }
     rows = [of_cell | {"cell": cell} | row for cell, arms in cells.items() for row in arms]
-    numbers = ("threads", "mean", "lo", "hi", "band_lo", "band_hi", "submitted_mean", "context_switches_mean", "runnable_mean")
+    numbers = (
+        "threads",
+        "mean",
+        "lo",
+        "hi",
+        "band_lo",
+        "band_hi",
+        "submitted_mean",
+        "context_switches_mean",
+        "runnable_mean",
+    )
     levels = ("level", "level_lo", "level_hi")
     return pd.DataFrame(rows).astype(dict.fromkeys((*numbers, *levels), float))
 
@@ -116,13 +133,21 @@ def balanced(ports: Sequence[float], rates: Sequence[float], **other: object) ->
     return periods([0.0] * len(ports), list(rates), **options)
 
 
-def tables(*frames: pd.DataFrame, timeline: Sequence[pd.DataFrame] = (), **others: pd.DataFrame) -> Tables:
+def tables(
+    *frames: pd.DataFrame, timeline: Sequence[pd.DataFrame] = (), **others: pd.DataFrame
+) -> Tables:
     """All of it, by experiment; several throughput tables of an experiment are put together."""
     found: dict[tuple[str, str], list[pd.DataFrame]] = {}
-    for name, parts in {"throughput": frames, "timeline": timeline, **{name: [part] for name, part in others.items()}}.items():
+    for name, parts in {
+        "throughput": frames,
+        "timeline": timeline,
+        **{name: [part] for name, part in others.items()},
+    }.items():
         for part in parts:
             found.setdefault((part["experiment"].iloc[0], name), []).append(part)
-    return Tables({key: parts[0] if len(parts) == 1 else _stacked(parts) for key, parts in found.items()})
+    return Tables(
+        {key: parts[0] if len(parts) == 1 else _stacked(parts) for key, parts in found.items()}
+    )
 
 
 def _stacked(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -134,7 +159,14 @@ def one_cell(*arms: dict, venue: Venue = LOCAL, **others: pd.DataFrame) -> Cell:
     return cells({"1": arms}, venue, **others)[0]
 
 
-def cells(of_cost: Mapping[str, Sequence[dict]], venue: Venue = LOCAL, **others: pd.DataFrame) -> list[Cell]:
+def cells(
+    of_cost: Mapping[str, Sequence[dict]], venue: Venue = LOCAL, **others: pd.DataFrame
+) -> list[Cell]:
     """Pipelines on a machine, by their cost."""
-    held = tables(throughput({cell_name(cost=cost): arms for cost, arms in of_cost.items()}, venue), **others)
-    return [find(held, Wanted(FIG9, {"topology": "pipeline", "cost": cost}, {}), venue) for cost in of_cost]
+    held = tables(
+        throughput({cell_name(cost=cost): arms for cost, arms in of_cost.items()}, venue), **others
+    )
+    return [
+        find(held, Wanted(FIG9, {"topology": "pipeline", "cost": cost}, {}), venue)
+        for cost in of_cost
+    ]

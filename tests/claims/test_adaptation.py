@@ -19,8 +19,12 @@ FIG13 = "mw19_fig13"
 
 def measure(name, threads, queues, rates, experiment="mw19_fig6", **other):
     """That number of one run of periods of a second."""
-    rows = periods(threads, rates, arm="multilevel", experiment=experiment, queued_ports=queues, **other)
-    return adaptation.MEASURES[name][1](runs_of(rows, "multilevel", Wanted(experiment, {"topology": "pipeline"}, {})))
+    rows = periods(
+        threads, rates, arm="multilevel", experiment=experiment, queued_ports=queues, **other
+    )
+    return adaptation.MEASURES[name][1](
+        runs_of(rows, "multilevel", Wanted(experiment, {"topology": "pipeline"}, {}))
+    )
 
 
 def and_stays(*series):
@@ -84,10 +88,15 @@ def test_what_climbs_and_switches_bring(name, value):
     assert measure(name, *CLIMBS).value == pytest.approx(value)
 
 
-@pytest.mark.parametrize("name", ["final_over_first", "unsearched_gain", "highest_over_before", "thread_swing", "queue_swing"])
+@pytest.mark.parametrize(
+    "name",
+    ["final_over_first", "unsearched_gain", "highest_over_before", "thread_swing", "queue_swing"],
+)
 def test_ratios_are_the_same_of_a_graph_that_is_slower_than_a_tuple_a_second(name):
     threads, queues, rates = CLIMBS
-    assert measure(name, threads, queues, [rate / 1000 for rate in rates]).value == pytest.approx(measure(name, *CLIMBS).value)
+    assert measure(name, threads, queues, [rate / 1000 for rate in rates]).value == pytest.approx(
+        measure(name, *CLIMBS).value
+    )
 
 
 def test_a_period_in_which_no_tuple_arrived_is_no_base_of_a_ratio():
@@ -97,18 +106,28 @@ def test_a_period_in_which_no_tuple_arrived_is_no_base_of_a_ratio():
     for name in ("unsearched_gain", "highest_over_before", "thread_swing"):
         with pytest.raises(Missing):
             measure(name, [1, 2, 2], [5] * 3, [0.0, 8, 8])
-    assert measure("highest_over_before", [1, 2, 2], [5] * 3, [10.0, 0, 5]).value == 0.5, "no tuple in the first period at 2"
+    assert measure("highest_over_before", [1, 2, 2], [5] * 3, [10.0, 0, 5]).value == 0.5, (
+        "no tuple in the first period at 2"
+    )
 
 
 def test_without_a_climb_or_a_switch_there_is_no_such_number():
     still = ([2] * 3, [5] * 3, [1.0] * 3)
     assert measure("unsearched_climbs", *still).value == 0
-    for name in ("unsearched_gain", "highest_over_before", "switch_peak", "thread_swing", "queue_swing"):
+    for name in (
+        "unsearched_gain",
+        "highest_over_before",
+        "switch_peak",
+        "thread_swing",
+        "queue_swing",
+    ):
         with pytest.raises(Missing):
             measure(name, *still)
 
 
-@pytest.mark.parametrize(("name", "low"), [("settling", 9), ("settling_s", 9), ("settling_on_change", 3)])
+@pytest.mark.parametrize(
+    ("name", "low"), [("settling", 9), ("settling_s", 9), ("settling_on_change", 3)]
+)
 def test_of_a_run_that_changes_to_its_end_it_is_known_only_that_it_takes_longer(name, low):
     threads, queues, rates = (values[:-3] for values in CHANGES)
     found = measure(name, threads, queues, rates, experiment=FIG13, parameters='{"phase": "600"}')
@@ -122,7 +141,14 @@ def test_of_a_run_that_changes_to_its_end_it_is_known_only_that_it_takes_longer(
 def test_one_run_that_never_settles_leaves_the_number_open_and_takes_the_others_not_away():
     settles, goes_on = ([1, 2, 4, *[4] * 12], [0] * 15), ([1, 2] * 7 + [1], [0] * 15)
     rows = [
-        periods(threads, [1.0] * 15, arm="multilevel", experiment="mw19_fig6", queued_ports=queues, run=name)
+        periods(
+            threads,
+            [1.0] * 15,
+            arm="multilevel",
+            experiment="mw19_fig6",
+            queued_ports=queues,
+            run=name,
+        )
         for name, (threads, queues) in zip("ab", (settles, goes_on), strict=True)
     ]
     wanted = Wanted("mw19_fig6", {"topology": "pipeline"}, {})
@@ -133,11 +159,15 @@ def test_one_run_that_never_settles_leaves_the_number_open_and_takes_the_others_
 
 def test_a_law_that_does_nothing_when_its_load_changes_has_not_settled_soon():
     still = and_stays([4, 8, 8, 8, 8, 8, 8, 8], [4] * 8, [100.0] * 8)
-    with pytest.raises(Missing, match="changed neither threads nor queues after its load had changed"):
+    with pytest.raises(
+        Missing, match="changed neither threads nor queues after its load had changed"
+    ):
         measure("settling_on_change", *still, experiment=FIG13, parameters='{"phase": "600"}')
 
 
-CHANGES = and_stays([8] * 6 + [8, 16, 24, 24, 24], [4] * 6 + [4, 10, 10, 12, 12], [100.0] * 6 + [25, 20, 30, 50, 60])
+CHANGES = and_stays(
+    [8] * 6 + [8, 16, 24, 24, 24], [4] * 6 + [4, 10, 10, 12, 12], [100.0] * 6 + [25, 20, 30, 50, 60]
+)
 """600 tuples in 6 s, then the load changes: 2 periods until threads have followed, 3 until queues have."""
 
 
@@ -158,7 +188,14 @@ def test_what_a_run_does_when_its_load_changes(name, value):
 def test_what_does_not_move_after_the_change_has_gained_nothing_that_is_known():
     threads, queues, rates = CHANGES
     with pytest.raises(Missing):
-        measure("gain_on_change", threads, queues, [*rates[:7], 0.0, *rates[8:]], FIG13, parameters='{"phase": "600"}')
+        measure(
+            "gain_on_change",
+            threads,
+            queues,
+            [*rates[:7], 0.0, *rates[8:]],
+            FIG13,
+            parameters='{"phase": "600"}',
+        )
 
 
 @pytest.mark.parametrize("phase", [10**6, 1370])  # never, and in the last period

@@ -17,7 +17,13 @@ COST, RATE = "elb_bursty_cost", "elb_bursty_rate"
 
 def measure(name: str, experiment: str, ports: list[int], rates: list[float], **parameters: int):
     """That number of one run. Of a cycle of tuples those from 30 to 40 % are expensive; bursts and silences are in ms."""
-    rows = balanced(ports, rates, experiment=experiment, parameters=json.dumps(parameters), congestion=[r / 100 for r in rates])
+    rows = balanced(
+        ports,
+        rates,
+        experiment=experiment,
+        parameters=json.dumps(parameters),
+        congestion=[r / 100 for r in rates],
+    )
     wanted = Wanted(experiment, {"topology": "load-balance"}, {})
     return bursts.MEASURES[name][1](runs_of(rows, "manual", wanted))
 
@@ -50,12 +56,20 @@ def test_ratios_are_the_same_of_a_graph_that_is_slower_than_a_tuple_a_second(nam
 
 def test_a_burst_of_two_periods_shows_no_recovery():
     with pytest.raises(Missing):
-        measure("burst_recovery", COST, PORTS, [100.0] * 3 + [50.0, 50.0, 300, 300, 300, 300, 300], cycle=1000)
+        measure(
+            "burst_recovery",
+            COST,
+            PORTS,
+            [100.0] * 3 + [50.0, 50.0, 300, 300, 300, 300, 300],
+            cycle=1000,
+        )
 
 
 def test_how_busy_the_cpus_were_at_the_highest_level_of_a_burst():
     busy = [0.1, 0.1, 0.1, 0.2, 0.3, 0.8, 0.9, 1.0, 1.0, 1.0]
-    rows = balanced(PORTS, RATES, experiment=COST, parameters=json.dumps({"cycle": 1000}), system_cpu=busy)
+    rows = balanced(
+        PORTS, RATES, experiment=COST, parameters=json.dumps({"cycle": 1000}), system_cpu=busy
+    )
     (runs,) = [runs_of(rows, "manual", Wanted(COST, {"topology": "load-balance"}, {}))]
     assert bursts.MEASURES["burst_cpu"][1](runs).value == pytest.approx(0.85)
 
@@ -92,4 +106,6 @@ def test_silences_of_the_source(name, value):
 
 def test_congestion_in_silences_is_over_that_while_tuples_are_sent():
     rates = [90.0, 90, 18, 18, 90, 90]
-    assert measure("silent_congestion", RATE, [1] * 6, rates, burst=2000, silence=2000).value == pytest.approx(0.2)
+    assert measure(
+        "silent_congestion", RATE, [1] * 6, rates, burst=2000, silence=2000
+    ).value == pytest.approx(0.2)

@@ -34,19 +34,27 @@ def test_claims_are_many_and_each_has_its_own_name():
 @pytest.mark.parametrize("claim", CLAIMS, ids=by_id)
 def test_a_claim_is_a_sentence_and_either_checked_or_explained(claim):
     assert claim.statement.endswith(".")
-    assert claim.id.startswith({"P17": "p17-", "M19": "m19-", "ELB": "elb-", "CS": "cs-"}[claim.paper])
+    assert claim.id.startswith(
+        {"P17": "p17-", "M19": "m19-", "ELB": "elb-", "CS": "cs-"}[claim.paper]
+    )
     assert (claim.check is None) == bool(claim.not_testable)
     assert claim.check is None or claim.cells
 
 
 @pytest.mark.parametrize(
-    "section", ["1", "3.1.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "Figure 1", "Figure 9", "Figure 13"]
+    "section",
+    ["1", "3.1.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "Figure 1", "Figure 9", "Figure 13"],
 )
 def test_every_section_of_m19_with_claims_has_some(section):
-    assert any(section in re.split(", | and ", claim.section) for claim in CLAIMS if claim.paper == "M19")
+    assert any(
+        section in re.split(", | and ", claim.section) for claim in CLAIMS if claim.paper == "M19"
+    )
 
 
-@pytest.mark.parametrize("section", ["2.2", "3", "4.1", "4.2.2", "4.2.3", "5", "5.1", "5.2", "5.3", "5.4", "6", "7", "slides"])
+@pytest.mark.parametrize(
+    "section",
+    ["2.2", "3", "4.1", "4.2.2", "4.2.3", "5", "5.1", "5.2", "5.3", "5.4", "6", "7", "slides"],
+)
 def test_every_section_with_claims_has_some(section):
     assert any(section in re.split(", ", claim.section) for claim in CLAIMS if claim.paper == "P17")
 
@@ -54,7 +62,11 @@ def test_every_section_with_claims_has_some(section):
 @pytest.fixture(scope="module")
 def paper_profile():
     """All blocks of the paper profile."""
-    return [block for experiment in load_config(ROOT / "config/paper.yaml").experiments for block in experiment.blocks()]
+    return [
+        block
+        for experiment in load_config(ROOT / "config/paper.yaml").experiments
+        for block in experiment.blocks()
+    ]
 
 
 NAMED_BY_CPUS = {"16-core": "xeon:16", "4-core": "xeon:4"}
@@ -70,14 +82,20 @@ def blocks_of(wanted, machine, blocks):
         for block in blocks
         if block.experiment == wanted.experiment
         and block.place.machine == place
-        and asked <= ({"topology": block.cell.topology} | {k: str(v) for k, v in block.cell.parameters.items()}).items()
+        and asked
+        <= (
+            {"topology": block.cell.topology}
+            | {k: str(v) for k, v in block.cell.parameters.items()}
+        ).items()
     ]
 
 
 ON_MACHINES = [(claim, machine) for claim in CHECKED for machine in claim.machines]
 
 
-@pytest.mark.parametrize(("claim", "machine"), ON_MACHINES, ids=lambda each: getattr(each, "id", each))
+@pytest.mark.parametrize(
+    ("claim", "machine"), ON_MACHINES, ids=lambda each: getattr(each, "id", each)
+)
 def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine, paper_profile):
     def words_at(index):
         """The arms that the check reads in that cell."""
@@ -92,17 +110,29 @@ def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine,
         assert blocks, f"no cell {wanted.name} on {machine}"
         arms = {arm.name for block in blocks for arm in block.arms}
         for word in words_at(index):
-            named = {"elastic": "dynamic-elastic", "static": "dynamic-1", "shares": "share-50"}.get(word, word)
+            named = {"elastic": "dynamic-elastic", "static": "dynamic-1", "shares": "share-50"}.get(
+                word, word
+            )
             named = re.sub("^policy-", "coroutine-12-", named)
-            named = re.sub("^static-", "dynamic-", re.sub("^share-(.*)", r"dynamic-elastic-streams-queued-\1pct", named))
+            named = re.sub(
+                "^static-",
+                "dynamic-",
+                re.sub("^share-(.*)", r"dynamic-elastic-streams-queued-\1pct", named),
+            )
             assert any(arm.startswith(named) for arm in arms), (word, wanted.name, machine)
         if "run_spread" in repr(claim.check):
-            assert min(block.repeats for block in blocks) > 1, f"a single run shows no spread on {machine}"
+            assert min(block.repeats for block in blocks) > 1, (
+                f"a single run shows no spread on {machine}"
+            )
 
 
-def test_where_m19_compares_with_thread_elasticity_it_is_ibms_from_the_same_least_number_of_threads(paper_profile):
+def test_where_m19_compares_with_thread_elasticity_it_is_ibms_from_the_same_least_number_of_threads(
+    paper_profile,
+):
     asked = {"mw19_fig1", "mw19_fig9", "mw19_fig10", "mw19_fig11", "mw19_fig12"}
-    blocks = [block for block in paper_profile if block.experiment in asked and block.place.simulated]
+    blocks = [
+        block for block in paper_profile if block.experiment in asked and block.place.simulated
+    ]
     for block in blocks:
         laws = {arm.name: arm for arm in block.arms}
         theirs = [arm for name, arm in laws.items() if name.startswith("dynamic-elastic-streams")]
@@ -152,8 +182,12 @@ def test_the_schema_and_the_predicates_agree():
         for name in condition.get("enum", [condition.get("const")]):
             rules[name] = schema[branch["then"]["$ref"].rsplit("/", 1)[1]]
     for name, kind in PREDICATES.items():
-        assert set(rules[name]["properties"]) - {"predicate"} == {field.name for field in fields(kind)}
-        assert set(rules[name]["required"]) == {field.name for field in fields(kind) if field.default is MISSING}
+        assert set(rules[name]["properties"]) - {"predicate"} == {
+            field.name for field in fields(kind)
+        }
+        assert set(rules[name]["required"]) == {
+            field.name for field in fields(kind) if field.default is MISSING
+        }
 
 
 def test_every_quantity_is_used_or_told_in_the_documentation():
@@ -201,12 +235,18 @@ def changed(**keys):
 def test_a_good_file_is_read(tmp_path):
     [claim] = read_paper(written(tmp_path, GOOD, sizes={"pipeline": {"operators": 1000}})).claims
     [cell] = claim.cells
-    assert (cell.parameters, cell.sizes) == ({"topology": "pipeline", "cost": "1"}, {"operators": "1000"})
+    assert (cell.parameters, cell.sizes) == (
+        {"topology": "pipeline", "cost": "1"},
+        {"operators": "1000"},
+    )
     assert str(claim.check) == "throughput of manual is above that of dedicated"
 
 
 def test_a_claim_may_have_other_cells_on_a_machine(tmp_path):
-    keys = {"machines": ["xeon", "power8"], "cells_on": {"power8": [{"topology": "mix", "cost": [1, 100]}]}}
+    keys = {
+        "machines": ["xeon", "power8"],
+        "cells_on": {"power8": [{"topology": "mix", "cost": [1, 100]}]},
+    }
     [claim] = read_paper(written(tmp_path, changed(**keys))).claims
     assert [cell.name for cell in claim.cells_at("xeon")] == ["pipeline, cost 1"]
     assert [cell.name for cell in claim.cells_at("local")] == ["pipeline, cost 1"]
@@ -216,7 +256,11 @@ def test_a_claim_may_have_other_cells_on_a_machine(tmp_path):
 def test_a_term_must_have_its_cell_on_every_machine(tmp_path):
     over = {"arm": "static", "cell": 1}
     check = {"predicate": "ratio", "over": over, "under": "manual", "at_most": 1}
-    keys = {"machines": ["xeon", "power8"], "cells": [{"topology": "mix", "cost": [1, 100]}], "check": check}
+    keys = {
+        "machines": ["xeon", "power8"],
+        "cells": [{"topology": "mix", "cost": [1, 100]}],
+        "check": check,
+    }
     read_paper(written(tmp_path, changed(**keys)))
     with pytest.raises(UserError, match="must be below the number of cells, 1, not 1"):
         read_paper(written(tmp_path, changed(**keys, cells_on={"power8": [{"topology": "mix"}]})))
@@ -226,14 +270,21 @@ def test_lists_of_parameters_are_swept(tmp_path):
     cells = [{"topology": ["pipeline", "mix"], "cost": [1, 100]}]
     with pytest.raises(UserError):
         read_paper(written(tmp_path, changed(cells=cells)))
-    [claim] = read_paper(written(tmp_path, changed(cells=[{"topology": "mix", "cost": [1, 100], "payload": [1, 2]}]))).claims
-    assert [cell.name for cell in claim.cells] == [f"mix, cost {c}, payload {p}" for c in (1, 100) for p in (1, 2)]
+    [claim] = read_paper(
+        written(tmp_path, changed(cells=[{"topology": "mix", "cost": [1, 100], "payload": [1, 2]}]))
+    ).claims
+    assert [cell.name for cell in claim.cells] == [
+        f"mix, cost {c}, payload {p}" for c in (1, 100) for p in (1, 2)
+    ]
 
 
 @pytest.mark.parametrize(
     ("keys", "answer"),
     [
-        ({"id": "P17 X"}, "claims[0].id: must be words of lower-case letters, digits and dots, joined by -, not 'P17 X'"),
+        (
+            {"id": "P17 X"},
+            "claims[0].id: must be words of lower-case letters, digits and dots, joined by -, not 'P17 X'",
+        ),
         (
             {"machines": ["vax"]},
             "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, cstream, 16-core or 4-core, not 'vax'",
@@ -244,7 +295,10 @@ def test_lists_of_parameters_are_swept(tmp_path):
             "claims[0].cells_on.power8: must be one of the machines of a claim that does not compare them, not 'power8'",
         ),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
-        ({"not_testable": "why"}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
+        (
+            {"not_testable": "why"},
+            "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'",
+        ),
         ({"cells": None}, "claims[0].cells: missing key"),
         ({"experiment": None}, "claims[0].experiment: missing key"),
         (
@@ -265,15 +319,36 @@ def test_lists_of_parameters_are_swept(tmp_path):
             "claims[0].check.arm: must be manual, dedicated, elastic, static, static-N, multilevel, multilevel-LAW,",
         ),
         (
-            {"check": {"predicate": "within", "arms": ["static"], "quantity": "best_levl", "at_most": 1}},
+            {
+                "check": {
+                    "predicate": "within",
+                    "arms": ["static"],
+                    "quantity": "best_levl",
+                    "at_most": 1,
+                }
+            },
             "claims[0].check.quantity: must be a known quantity, not 'best_levl'; did you mean 'best_level'?",
         ),
         (
-            {"check": {"predicate": "ratio", "over": {"arm": "static", "quantity": "x"}, "under": "manual", "at_most": 1}},
+            {
+                "check": {
+                    "predicate": "ratio",
+                    "over": {"arm": "static", "quantity": "x"},
+                    "under": "manual",
+                    "at_most": 1,
+                }
+            },
             "claims[0].check.quantity: must be a known quantity, not 'x'",
         ),
         (
-            {"check": {"predicate": "ratio", "over": {"arm": "static", "cell": 1}, "under": "manual", "at_most": 1}},
+            {
+                "check": {
+                    "predicate": "ratio",
+                    "over": {"arm": "static", "cell": 1},
+                    "under": "manual",
+                    "at_most": 1,
+                }
+            },
             "claims[0].check.cell: must be below the number of cells, 1, not 1",
         ),
         (
@@ -284,7 +359,10 @@ def test_lists_of_parameters_are_swept(tmp_path):
             {"check": {"predicate": "rising", "up_to": 64, "tolerance": 2}},
             "claims[0].check.tolerance: must be 1 or less, not 2",
         ),
-        ({"check": {"predicate": "rising", "up_to": 64, "code": "1"}}, "claims[0].check.code: unknown key"),
+        (
+            {"check": {"predicate": "rising", "up_to": 64, "code": "1"}},
+            "claims[0].check.code: unknown key",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(tmp_path, keys, answer):
@@ -296,5 +374,7 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path, keys, answer):
 
 
 def test_a_name_given_twice_is_refused(tmp_path):
-    with pytest.raises(UserError, match=re.escape("claims[1].id: must not be given twice, not 'p17-5.1-x'")):
+    with pytest.raises(
+        UserError, match=re.escape("claims[1].id: must not be given twice, not 'p17-5.1-x'")
+    ):
         read_paper(written(tmp_path, GOOD, GOOD))

@@ -17,7 +17,13 @@ def pipeline(dedicated: float):
     """Pipelines in which dedicated is that fast, and manual 10."""
     levels = [arm(f"dynamic-{level}", 5, half=1) for level in (1, 2, 4, 8)]
     arms = [arm("manual", 10, half=1), arm("dedicated", dedicated, half=1), *levels]
-    return throughput({cell_name(cost=cost): [*arms, arm("dynamic-elastic", 5, half=1)] for cost in (1, 100, 1000)}, LOCAL)
+    return throughput(
+        {
+            cell_name(cost=cost): [*arms, arm("dynamic-elastic", 5, half=1)]
+            for cost in (1, 100, 1000)
+        },
+        LOCAL,
+    )
 
 
 @pytest.fixture
@@ -41,7 +47,17 @@ def verdicts(path) -> dict[tuple[str, bool], str]:
 
 def test_a_report_is_written_in_every_format_asked_for(folder, tmp_path):
     files = [tmp_path / "new" / f"claims.{kind}" for kind in ("md", "html", "json")]
-    assert main(["claims", "--tables", str(folder), *(word for file in files for word in ("-o", str(file)))]) == 0
+    assert (
+        main(
+            [
+                "claims",
+                "--tables",
+                str(folder),
+                *(word for file in files for word in ("-o", str(file))),
+            ]
+        )
+        == 0
+    )
     markdown, html, _ = (file.read_text(encoding="utf-8") for file in files)
     assert markdown.startswith("# What the papers claim")
     assert html.startswith("<!DOCTYPE html>")
@@ -70,14 +86,31 @@ def test_one_table_may_hold_all_experiments(folder, tmp_path, capsys):
 
 def test_a_paper_and_a_machine_may_be_chosen(folder, tmp_path):
     file = tmp_path / "x.json"
-    assert main(["claims", "--tables", str(folder), "--paper", "P17", "--machine", "local", "-o", str(file)]) == 0
+    assert (
+        main(
+            [
+                "claims",
+                "--tables",
+                str(folder),
+                "--paper",
+                "P17",
+                "--machine",
+                "local",
+                "-o",
+                str(file),
+            ]
+        )
+        == 0
+    )
     found = json.loads(file.read_text(encoding="utf-8"))["results"]
     assert {each["paper"] for each in found} == {"P17"}
     assert {each["machine"] for each in found} == {"local (measured)"}
 
 
 def test_a_claim_that_fails_is_no_failure_of_the_command(folder, monkeypatch):
-    pipeline(2).assign(machine="xeon", simulated=True).to_parquet(folder / FIG9 / "throughput.parquet")
+    pipeline(2).assign(machine="xeon", simulated=True).to_parquet(
+        folder / FIG9 / "throughput.parquet"
+    )
     words = ["claims", "--tables", str(folder), "p17-5.1-dedicated-best", "--machine", "xeon"]
     assert main(words) == 0
     assert main([*words, "--strict"]) == 1
@@ -104,8 +137,14 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
             "CLAIM-ID 'p17-5.1-manual-wurst': there is no such claim; did you mean 'p17-5.1-manual-worst'?",
         ),
         (["zzz"], "CLAIM-ID 'zzz': there is no such claim; `millrace claims --list` lists them"),
-        (["--paper", "ELB", "p17-4.1-order"], "CLAIM-ID 'p17-4.1-order': there is no such claim of ELB"),
-        (["--paper", "P71"], "--paper must be one of P17, M19, ELB, CS, not 'P71'; did you mean 'P17'?"),
+        (
+            ["--paper", "ELB", "p17-4.1-order"],
+            "CLAIM-ID 'p17-4.1-order': there is no such claim of ELB",
+        ),
+        (
+            ["--paper", "P71"],
+            "--paper must be one of P17, M19, ELB, CS, not 'P71'; did you mean 'P17'?",
+        ),
         (
             ["--machine", "vax"],
             "--machine must be one of 16-core, 4-core, cstream, local, power8, xeon, xeon:16, xeon:4, xeon:64, xeon:88, "
@@ -115,11 +154,26 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
             ["--machine", "xeon", "p17-5.1-same-on-both"],
             "--machine xeon: none of these claims is checked on it alone",
         ),
-        (["-o", "claims.pdf"], "-o must name a file ending in .md, .html, .json, or be -, not 'claims.pdf'"),
-        (["--tables", "nowhere"], "--tables: no folder 'nowhere'; `millrace figures` makes the tables"),
-        (["--tables", "empty"], "--tables: empty has no throughput table of an experiment with claims"),
-        (["--tables", "broken"], "--tables: broken/pldi17_fig9/throughput.parquet cannot be read as Parquet: "),
-        (["--tables", "alien"], "--tables: alien/throughput.parquet lacks the columns experiment, cell, machine, simulated"),
+        (
+            ["-o", "claims.pdf"],
+            "-o must name a file ending in .md, .html, .json, or be -, not 'claims.pdf'",
+        ),
+        (
+            ["--tables", "nowhere"],
+            "--tables: no folder 'nowhere'; `millrace figures` makes the tables",
+        ),
+        (
+            ["--tables", "empty"],
+            "--tables: empty has no throughput table of an experiment with claims",
+        ),
+        (
+            ["--tables", "broken"],
+            "--tables: broken/pldi17_fig9/throughput.parquet cannot be read as Parquet: ",
+        ),
+        (
+            ["--tables", "alien"],
+            "--tables: alien/throughput.parquet lacks the columns experiment, cell, machine, simulated",
+        ),
         (["--tables", "file"], "--tables: no folder 'file'"),
     ],
 )
@@ -139,5 +193,16 @@ def test_bad_input_is_told_in_one_line(folder, monkeypatch, capsys, words, answe
 
 
 def test_a_report_that_cannot_be_written_is_told(folder, capsys):
-    assert main(["claims", "--tables", str(folder), "-o", str(folder / FIG9 / "throughput.parquet" / "x.md")]) == 1
+    assert (
+        main(
+            [
+                "claims",
+                "--tables",
+                str(folder),
+                "-o",
+                str(folder / FIG9 / "throughput.parquet" / "x.md"),
+            ]
+        )
+        == 1
+    )
     assert "cannot write" in capsys.readouterr().err

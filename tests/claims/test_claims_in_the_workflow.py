@@ -30,7 +30,9 @@ def test_the_reports_are_a_target_where_a_claim_looks_at_an_experiment(tmp_path,
 def test_a_profile_without_such_an_experiment_has_no_reports(tmp_path, monkeypatch):
     profile = config(tmp_path, CROSSOVER, monkeypatch)
     assert figures._made(profile, []) == ["figures/crossover.png", "figures/crossover.svg"]
-    with pytest.raises(Exception, match="TARGET 'claims': the workflow makes no such figure or file"):
+    with pytest.raises(
+        Exception, match="TARGET 'claims': the workflow makes no such figure or file"
+    ):
         figures._files(profile, "claims")
 
 
@@ -43,4 +45,9 @@ def test_only_the_experiments_that_claims_look_at_are_needed_for_them(tmp_path):
     write_profile(tmp_path, FIG10 | CROSSOVER)
     done = call(tmp_path, "harness", "figures", "--dry-run", "claims")
     assert done.returncode == 0, done.stderr
-    assert jobs(done.stdout + done.stderr) == {"measure": 2, "aggregate": 1, "claims": 1, "total": 4}
+    assert jobs(done.stdout + done.stderr) == {
+        "measure": 2,
+        "aggregate": 1,
+        "claims": 1,
+        "total": 4,
+    }

@@ -8,11 +8,26 @@ import pytest
 
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.predicate import Term
-from harness.claims.predicates import Best, BestVaries, NotWorst, Order, Ratio, Somewhere, Trend, Within, Worst
+from harness.claims.predicates import (
+    Best,
+    BestVaries,
+    NotWorst,
+    Order,
+    Ratio,
+    Somewhere,
+    Trend,
+    Within,
+    Worst,
+)
 from harness.claims.reading import Finding
 from tests.claims.made import LOCAL, XEON, arm, cells, one_cell
 
-YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
+YES, NO, MAYBE, UNLIKELY = (
+    Finding(True, True),
+    Finding(False, False),
+    Finding(True, None),
+    Finding(False, None),
+)
 OPEN = Finding(None, None)
 
 OTHERS = ("manual", "elastic")
@@ -44,14 +59,21 @@ def test_worst_is_below_all_others(dedicated, finding):
     assert findings(Worst("dedicated", OTHERS), cell) == [finding]
 
 
-@pytest.mark.parametrize(("elastic", "finding"), [(15, YES), (25, YES), (11, MAYBE), (10, UNLIKELY), (9.5, UNLIKELY), (5, NO)])
+@pytest.mark.parametrize(
+    ("elastic", "finding"),
+    [(15, YES), (25, YES), (11, MAYBE), (10, UNLIKELY), (9.5, UNLIKELY), (5, NO)],
+)
 def test_not_worst_is_above_one_of_the_others(elastic, finding):
     cell = one_cell(*three(10, 20, elastic))
     assert findings(NotWorst("elastic", ("manual", "dedicated")), cell) == [finding]
 
 
 def test_an_order_holds_if_each_arm_is_above_the_next():
-    in_order, swapped, close = one_cell(*three(10, 30, 20)), one_cell(*three(20, 30, 10)), one_cell(*three(10, 21, 20))
+    in_order, swapped, close = (
+        one_cell(*three(10, 30, 20)),
+        one_cell(*three(20, 30, 10)),
+        one_cell(*three(10, 21, 20)),
+    )
     order = Order(("dedicated", "elastic", "manual"))
     assert findings(order, in_order, swapped, close) == [YES, NO, MAYBE]
 
@@ -62,7 +84,9 @@ def test_an_order_of_one_arm_goes_from_cell_to_cell():
     assert findings(Order(("manual",)), *falling[::-1]) == [NO]
 
 
-@pytest.mark.parametrize(("over", "finding"), [(20, YES), (10, YES), (9.99, NO), (40, YES), (40.01, NO)])
+@pytest.mark.parametrize(
+    ("over", "finding"), [(20, YES), (10, YES), (9.99, NO), (40, YES), (40.01, NO)]
+)
 def test_the_limits_of_a_ratio_belong_to_it(over, finding):
     cell = one_cell(arm("manual", 20, half=0), arm("dedicated", over, half=0))
     assert findings(Ratio(Term("dedicated"), Term("manual"), 0.5, 2), cell) == [finding]
@@ -74,10 +98,16 @@ def test_a_ratio_is_open_if_a_limit_lies_within_its_range():
 
 
 @pytest.mark.parametrize(
-    ("dedicated", "found"), [((10, 10), [YES, YES, NO]), ((10, 9), [YES, YES, YES]), ((11, 9), [NO, YES, YES])]
+    ("dedicated", "found"),
+    [((10, 10), [YES, YES, NO]), ((10, 9), [YES, YES, YES]), ((11, 9), [NO, YES, YES])],
 )
 def test_a_ratio_may_have_to_be_below_a_limit_in_one_cell_at_least(dedicated, found):
-    both = cells({cost: three(10, rate, 1, half=0) for cost, rate in zip(("1", "100"), dedicated, strict=True)})
+    both = cells(
+        {
+            cost: three(10, rate, 1, half=0)
+            for cost, rate in zip(("1", "100"), dedicated, strict=True)
+        }
+    )
     ratio = Ratio(Term("dedicated"), Term("manual"), at_most=1, somewhere_below=1)
     assert findings(ratio, *both) == found
     assert [outcome.is_existential for outcome in ratio.judge(both)] == [False, False, True]
@@ -115,27 +145,37 @@ def test_within_looks_at_every_arm():
 def test_within_may_be_for_each_cpu():
     cell = one_cell(arm("dynamic-elastic", 1, level=8.0, level_lo=8.0, level_hi=8.0))
     assert findings(Within(("elastic",), "settled_level", at_most=1, per_cpu=True), cell) == [YES]
-    assert findings(Within(("elastic",), "settled_level", at_least=1.01, per_cpu=True), cell) == [NO]
+    assert findings(Within(("elastic",), "settled_level", at_least=1.01, per_cpu=True), cell) == [
+        NO
+    ]
 
 
 def test_a_trend_goes_from_cell_to_cell():
-    found = cells({cost: three(1, rate, 10, half=3) for cost, rate in (("1", 40), ("100", 30), ("1000", 20))})
+    found = cells(
+        {cost: three(1, rate, 10, half=3) for cost, rate in (("1", 40), ("100", 30), ("1000", 20))}
+    )
     over = {"over": Term("dedicated"), "under": Term("elastic")}
     assert findings(Trend(**over, direction="falling"), *found) == [MAYBE]
     assert findings(Trend(**over, direction="rising"), *found) == [UNLIKELY]
-    exact = cells({cost: three(1, rate, 10, half=0) for cost, rate in (("1", 40), ("100", 30), ("1000", 20))})
+    exact = cells(
+        {cost: three(1, rate, 10, half=0) for cost, rate in (("1", 40), ("100", 30), ("1000", 20))}
+    )
     assert findings(Trend(**over, direction="falling"), *exact) == [YES]
     assert findings(Trend(**over, direction="rising"), *exact) == [NO]
 
 
 def test_one_step_against_the_trend_breaks_it():
-    found = cells({cost: three(1, rate, 10, half=0) for cost, rate in (("1", 40), ("100", 20), ("1000", 30))})
+    found = cells(
+        {cost: three(1, rate, 10, half=0) for cost, rate in (("1", 40), ("100", 20), ("1000", 30))}
+    )
     assert findings(Trend(Term("dedicated"), Term("elastic"), "falling"), *found) == [NO]
 
 
 def test_one_cell_shows_no_trend():
     cell = one_cell(*three(1, 2, 3))
-    assert findings(Trend(Term("dedicated"), Term("elastic"), "falling"), cell) == ["one number shows no order"]
+    assert findings(Trend(Term("dedicated"), Term("elastic"), "falling"), cell) == [
+        "one number shows no order"
+    ]
 
 
 def levels(*means: float, half: float = 0.0) -> list[dict]:
@@ -158,7 +198,9 @@ def test_rising_allows_dips_up_to_its_tolerance_and_looks_no_further_than_it_say
 
 
 def test_small_dips_of_rising_add_up():
-    assert findings(Rising(up_to=16, tolerance=0.05), one_cell(*levels(100, 96, 92, 89, 130), venue=XEON)) == [NO]
+    assert findings(
+        Rising(up_to=16, tolerance=0.05), one_cell(*levels(100, 96, 92, 89, 130), venue=XEON)
+    ) == [NO]
 
 
 def test_rising_may_begin_at_0():
@@ -167,7 +209,9 @@ def test_rising_may_begin_at_0():
 
 def test_what_is_0_is_named_where_a_ratio_needs_it():
     cell = one_cell(*three(0, 10, 1, half=0))
-    assert findings(Ratio(Term("dedicated"), Term("manual"), at_least=1), cell) == ["manual is 0 in pipeline, cost 1"]
+    assert findings(Ratio(Term("dedicated"), Term("manual"), at_least=1), cell) == [
+        "manual is 0 in pipeline, cost 1"
+    ]
 
 
 def test_rising_looks_no_further_than_the_machine_has_cpus():
@@ -182,8 +226,16 @@ def test_two_levels_are_enough_to_rise():
 
 
 def test_levels_that_rising_should_have_and_has_not_are_a_gap():
-    few = one_cell(arm("dynamic-1", 10, half=0), arm("dynamic-16", 40, half=0), arm("dynamic-176", 90, half=0), venue=XEON)
-    assert findings(Rising(up_to=64), few) == [YES, "no fixed level of 2, 4, 8, 32, 64 threads in pipeline, cost 1"]
+    few = one_cell(
+        arm("dynamic-1", 10, half=0),
+        arm("dynamic-16", 40, half=0),
+        arm("dynamic-176", 90, half=0),
+        venue=XEON,
+    )
+    assert findings(Rising(up_to=64), few) == [
+        YES,
+        "no fixed level of 2, 4, 8, 32, 64 threads in pipeline, cost 1",
+    ]
     six = replace(LOCAL, cpus=6)
     whole = one_cell(*(arm(f"dynamic-{level}", level, half=0) for level in (1, 2, 4, 6)), venue=six)
     assert findings(Rising(up_to=64), whole) == [YES]
@@ -215,11 +267,21 @@ def test_rise_and_fall_allows_one_peak(means, finding):
 
 def test_a_peak_beside_which_levels_are_missing_may_have_another_one_beside_it():
     few = [arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 10), (4, 30), (8, 20))]
-    assert findings(RiseAndFall(tolerance=0.05), one_cell(*few[:2], arm("dynamic-16", 20, half=0))) == [OPEN]
+    assert findings(
+        RiseAndFall(tolerance=0.05), one_cell(*few[:2], arm("dynamic-16", 20, half=0))
+    ) == [OPEN]
     assert findings(RiseAndFall(tolerance=0.05), one_cell(*few)) == [OPEN], "2 threads are missing"
-    assert findings(RiseAndFall(tolerance=0.05), one_cell(*few, arm("dynamic-2", 20, half=0))) == [YES]
-    fails = [arm("dynamic-1", 30, half=0), arm("dynamic-4", 10, half=0), arm("dynamic-16", 20, half=0)]
-    assert findings(RiseAndFall(tolerance=0.05), one_cell(*fails)) == [NO], "two peaks are two, whatever lies between them"
+    assert findings(RiseAndFall(tolerance=0.05), one_cell(*few, arm("dynamic-2", 20, half=0))) == [
+        YES
+    ]
+    fails = [
+        arm("dynamic-1", 30, half=0),
+        arm("dynamic-4", 10, half=0),
+        arm("dynamic-16", 20, half=0),
+    ]
+    assert findings(RiseAndFall(tolerance=0.05), one_cell(*fails)) == [NO], (
+        "two peaks are two, whatever lies between them"
+    )
 
 
 def test_numbers_that_differ_by_less_than_the_least_difference_are_in_no_order():
@@ -227,7 +289,11 @@ def test_numbers_that_differ_by_less_than_the_least_difference_are_in_no_order()
         return findings(predicate, one_cell(*three(8.91, better, 5, half=0)))
 
     close, apart = 8.95, 9.2
-    for predicate in (Best("dedicated", OTHERS), Order(("dedicated", "manual")), Worst("manual", ("dedicated",))):
+    for predicate in (
+        Best("dedicated", OTHERS),
+        Order(("dedicated", "manual")),
+        Worst("manual", ("dedicated",)),
+    ):
         assert (held(predicate, close), held(predicate, apart)) == ([NO], [YES]), predicate
     assert held(Best("dedicated", OTHERS, least_difference=0.001), close) == [YES]
     rising = Trend(Term("dedicated"), Term("manual"), "rising")
@@ -240,15 +306,25 @@ def test_numbers_that_differ_by_less_than_the_least_difference_are_in_no_order()
 def test_what_the_best_level_brings_is_open_where_levels_beside_it_are_missing():
     """As over 1, 4 and 12 threads, with a peak at 6: neither that it falls nor that it does not is said by the table."""
     for mean in (10, 30, 40):
-        lacking = one_cell(*[arm(f"dynamic-{level}", each, half=0) for level, each in ((1, 9), (3, 30), (8, mean))])
-        assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), lacking) == [OPEN], mean
+        lacking = one_cell(
+            *[arm(f"dynamic-{level}", each, half=0) for level, each in ((1, 9), (3, 30), (8, mean))]
+        )
+        assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), lacking) == [OPEN], (
+            mean
+        )
     every = [arm(f"dynamic-{level}", 10 * min(level, 10 - level), half=0) for level in range(1, 9)]
-    assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), one_cell(*every)) == [YES]
+    assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), one_cell(*every)) == [
+        YES
+    ]
     assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.1), one_cell(*every)) == [NO]
     manual = [arm("manual", 10, half=0), arm("dynamic-1", 20, half=0), arm("dynamic-8", 15, half=0)]
-    assert findings(Worst("manual", ("static",)), one_cell(*manual)) == [YES], "the best level brings that much at least"
+    assert findings(Worst("manual", ("static",)), one_cell(*manual)) == [YES], (
+        "the best level brings that much at least"
+    )
     assert findings(Best("manual", ("static",)), one_cell(*manual)) == [NO]
-    assert findings(Best("manual", ("static",)), one_cell(arm("manual", 50, half=0), *manual[1:])) == [OPEN]
+    assert findings(
+        Best("manual", ("static",)), one_cell(arm("manual", 50, half=0), *manual[1:])
+    ) == [OPEN]
 
 
 def test_the_best_level_is_any_between_its_neighbours_in_the_table():
@@ -256,7 +332,12 @@ def test_the_best_level_is_any_between_its_neighbours_in_the_table():
         return findings(Within(("static",), "best_level", low, high), one_cell(*levels))
 
     few = [arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 10), (4, 30), (8, 20))]
-    assert (at(5, 7, *few), at(2, 7, *few), at(8, None, *few), at(3, 4, *few)) == ([OPEN], [YES], [NO], [OPEN])
+    assert (at(5, 7, *few), at(2, 7, *few), at(8, None, *few), at(3, 4, *few)) == (
+        [OPEN],
+        [YES],
+        [NO],
+        [OPEN],
+    )
     every = [*few, arm("dynamic-3", 29, half=0), arm("dynamic-5", 29, half=0)]
     assert (at(5, 7, *every), at(4, 4, *every)) == ([NO], [YES])
 
@@ -266,15 +347,24 @@ def test_the_best_varies_if_no_arm_is_best_in_all_cells():
     assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(10, 30, 20)})) == [YES]
     assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(40, 30, 20)})) == [NO]
     assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(30, 31, 20)})) == [MAYBE]
-    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(31, 30, 20)})) == [UNLIKELY]
-    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(30, 28, 20)})) == [UNLIKELY], "they touch"
-    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(28, 30, 20)})) == [MAYBE], "they touch"
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(31, 30, 20)})) == [
+        UNLIKELY
+    ]
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(30, 28, 20)})) == [
+        UNLIKELY
+    ], "they touch"
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(28, 30, 20)})) == [
+        MAYBE
+    ], "they touch"
     assert findings(varies, one_cell(*three(1, 2, 3))) == ["one cell has one best arm"]
 
 
 def test_an_arm_that_is_not_there_is_missing_in_its_cell_only():
     found = cells({"1": three(10, 20, 30), "100": [arm("manual", 10, half=0)]})
-    assert findings(Order(("elastic", "manual")), *found) == [YES, "no arm elastic in pipeline, cost 100"]
+    assert findings(Order(("elastic", "manual")), *found) == [
+        YES,
+        "no arm elastic in pipeline, cost 100",
+    ]
 
 
 def test_what_compares_cells_compares_those_that_can_be_read():
@@ -297,14 +387,26 @@ def test_one_run_leaves_every_order_open():
 
 
 def test_simulated_arms_are_compared_by_their_bands():
-    apart = one_cell(arm("manual", 10, band=(8, 12)), arm("dedicated", 20, band=(13, 22)), venue=XEON)
-    overlapping = one_cell(arm("manual", 10, band=(8, 14)), arm("dedicated", 20, band=(13, 22)), venue=XEON)
+    apart = one_cell(
+        arm("manual", 10, band=(8, 12)), arm("dedicated", 20, band=(13, 22)), venue=XEON
+    )
+    overlapping = one_cell(
+        arm("manual", 10, band=(8, 14)), arm("dedicated", 20, band=(13, 22)), venue=XEON
+    )
     unvaried = one_cell(arm("manual", 10), arm("dedicated", 20), venue=XEON)
-    assert findings(Order(("dedicated", "manual")), apart, overlapping, unvaried) == [YES, MAYBE, YES]
+    assert findings(Order(("dedicated", "manual")), apart, overlapping, unvaried) == [
+        YES,
+        MAYBE,
+        YES,
+    ]
 
 
 def test_simulated_intervals_over_seeds_do_not_count():
-    cell = one_cell(arm("manual", 10, half=5, band=(9, 11)), arm("dedicated", 14, half=5, band=(13, 15)), venue=XEON)
+    cell = one_cell(
+        arm("manual", 10, half=5, band=(9, 11)),
+        arm("dedicated", 14, half=5, band=(13, 15)),
+        venue=XEON,
+    )
     assert findings(Order(("dedicated", "manual")), cell) == [YES]
 
 
@@ -343,7 +445,10 @@ def test_every_predicate_says_in_words_what_it_checks(predicate, words):
     assert str(predicate) == words
 
 
-SLOWER_AND_FASTER = {"1": [arm("manual", 5.0, half=0.1), arm("dynamic-1", 1.0)], "2": [arm("manual", 2.0, half=0.1)]}
+SLOWER_AND_FASTER = {
+    "1": [arm("manual", 5.0, half=0.1), arm("dynamic-1", 1.0)],
+    "2": [arm("manual", 2.0, half=0.1)],
+}
 
 
 @pytest.mark.parametrize(
@@ -363,6 +468,12 @@ def test_somewhere_is_in_one_cell_at_least(limits, holds, throughout):
 def test_somewhere_compares_arms_too_and_tells_what_is_missing():
     of_cost = {"1": [arm("manual", 5.0), arm("dedicated", 20.0)], "2": [arm("manual", 5.0)]}
     outcomes = Somewhere(Term("dedicated"), Term("manual"), at_least=3).judge(cells(of_cost))
-    assert [bool(outcome.finding and outcome.finding.holds) for outcome in outcomes] == [True, False]
+    assert [bool(outcome.finding and outcome.finding.holds) for outcome in outcomes] == [
+        True,
+        False,
+    ]
     assert outcomes[1].missing == "no arm dedicated in pipeline, cost 2"
-    assert str(Somewhere(Term("dedicated"), Term("manual"), 3)) == "dedicated over manual is at least 3 in one cell at least"
+    assert (
+        str(Somewhere(Term("dedicated"), Term("manual"), 3))
+        == "dedicated over manual is at least 3 in one cell at least"
+    )

@@ -25,12 +25,16 @@ def test_elastic_is_the_law_of_ibm_streams_or_p17s_as_printed_if_one_is_there():
 
 def test_elastic_is_p17s_law_even_if_all_its_runs_failed():
     cell = one_cell(arm("dynamic-elastic", 1, half=0), arm("dynamic-elastic-pldi17", None))
-    with pytest.raises(Missing, match="dynamic-elastic-pldi17 has no throughput in pipeline, cost 1: 3 runs failed"):
+    with pytest.raises(
+        Missing, match="dynamic-elastic-pldi17 has no throughput in pipeline, cost 1: 3 runs failed"
+    ):
         read(cell, "throughput", "elastic")
 
 
 def test_static_is_the_best_fixed_level_and_never_an_elastic_one():
-    cell = one_cell(arm("dynamic-1", 5), arm("dynamic-2", 9), arm("dynamic-4", None), arm("dynamic-elastic", 99))
+    cell = one_cell(
+        arm("dynamic-1", 5), arm("dynamic-2", 9), arm("dynamic-4", None), arm("dynamic-elastic", 99)
+    )
     assert read(cell, "throughput", "static").value == 9
     assert cell.shown[-1].arm == "dynamic-2"
     assert read(cell, "throughput", "static-1").value == 5
@@ -39,7 +43,11 @@ def test_static_is_the_best_fixed_level_and_never_an_elastic_one():
 @pytest.mark.parametrize(("venue", "ranged"), [(XEON, "band"), (LOCAL, "interval")])
 def test_the_best_of_several_arms_may_be_another_one_within_the_ranges(venue, ranged):
     """With the level of 176 as good as it may be the law, at 6.25, has 0.69 of the best level's throughput."""
-    sure, open_one = ({"band": (6.2, 6.2)}, {"band": (3.0, 9.0)}) if ranged == "band" else ({"half": 0.0}, {"half": 3.0})
+    sure, open_one = (
+        ({"band": (6.2, 6.2)}, {"band": (3.0, 9.0)})
+        if ranged == "band"
+        else ({"half": 0.0}, {"half": 3.0})
+    )
     cell = one_cell(arm("dynamic-1", 6.2, **sure), arm("dynamic-2", 6.0, **open_one), venue=venue)
     assert read(cell, "throughput", "static") == Reading(6.2, 6.2, 9.0, 3)
     assert cell.shown[-1].arm == "dynamic-1"
@@ -58,7 +66,9 @@ def test_a_cell_without_fixed_levels_has_no_static_arm():
 
 
 def test_a_measured_mean_has_its_interval_and_one_run_has_none():
-    assert read(one_cell(arm("manual", 10, half=2)), "throughput", "manual") == Reading(10, 8, 12, 3)
+    assert read(one_cell(arm("manual", 10, half=2)), "throughput", "manual") == Reading(
+        10, 8, 12, 3
+    )
     assert read(one_cell(arm("manual", 10)), "throughput", "manual") == Reading(10, 0, math.inf, 3)
 
 
@@ -70,19 +80,29 @@ def test_a_simulated_mean_has_its_band_or_says_that_nothing_was_varied():
 
 
 def test_a_table_from_before_there_were_bands_is_read_too():
-    table = throughput({cell_name(): [arm("manual", 10)]}, XEON).drop(columns=["band_lo", "band_hi", "software"])
+    table = throughput({cell_name(): [arm("manual", 10)]}, XEON).drop(
+        columns=["band_lo", "band_hi", "software"]
+    )
     cell = find(tables(table), Wanted(FIG9, NAMED, {}), XEON)
     assert read(cell, "throughput", "manual") == Reading(10, 10, 10, 3, is_varied=False)
 
 
 def test_the_best_level_may_be_any_that_the_intervals_allow():
-    clear = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=1), arm("dynamic-3", 15, half=1))
+    clear = one_cell(
+        arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=1), arm("dynamic-3", 15, half=1)
+    )
     assert read(clear, "best_level", "static") == Reading(2, 2, 2, 3)
-    open_one = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=3), arm("dynamic-3", 15, half=2))
+    open_one = one_cell(
+        arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=3), arm("dynamic-3", 15, half=2)
+    )
     assert read(open_one, "best_level", "static") == Reading(2, 2, 3, 3)
-    few = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-4", 20, half=3), arm("dynamic-6", 19, half=2))
+    few = one_cell(
+        arm("dynamic-1", 10, half=1), arm("dynamic-4", 20, half=3), arm("dynamic-6", 19, half=2)
+    )
     found = read(few, "best_level", "static")
-    assert (found.value, found.low, found.high, found.is_open) == (4, 2, 8, True), "with 8 CPUs; 5, 7 and 8 are not there"
+    assert (found.value, found.low, found.high, found.is_open) == (4, 2, 8, True), (
+        "with 8 CPUs; 5, 7 and 8 are not there"
+    )
     assert found.lacks == "levels beside 4 threads are missing"
 
 
@@ -97,7 +117,9 @@ def test_the_best_level_may_be_any_that_the_intervals_allow():
     ],
 )
 def test_the_best_of_the_levels_says_which_ones_it_lacks(levels, lacks):
-    cell = one_cell(*[arm(f"dynamic-{level}", 20 if level == 4 else 10, half=1) for level in levels])
+    cell = one_cell(
+        *[arm(f"dynamic-{level}", 20 if level == 4 else 10, half=1) for level in levels]
+    )
     found = read(cell, "throughput", "static")
     assert (found.lacks, found.is_open, math.isinf(found.high)) == (lacks, bool(lacks), bool(lacks))
     assert found.value == 20
@@ -106,7 +128,9 @@ def test_the_best_of_the_levels_says_which_ones_it_lacks(levels, lacks):
 def test_arms_that_no_varied_constant_reaches_are_not_varied_beside_one_that_was():
     missed = {"variants": 2, "variants_failed": 0, "variants_reached": 0}
     met = missed | {"variants_reached": 1}
-    cell = one_cell(arm("manual", 10, **missed), arm("dedicated", 20, band=(18, 22), **met), venue=XEON)
+    cell = one_cell(
+        arm("manual", 10, **missed), arm("dedicated", 20, band=(18, 22), **met), venue=XEON
+    )
     manual, dedicated = (read(cell, "throughput", name) for name in ("manual", "dedicated"))
     assert (manual.is_varied, manual.is_unreached) == (False, True)
     assert (dedicated.is_varied, dedicated.is_unreached) == (True, False)
@@ -119,7 +143,9 @@ def test_arms_that_no_varied_constant_reaches_are_not_varied_beside_one_that_was
 def test_a_best_level_is_varied_only_if_all_levels_are():
     half_banded = one_cell(arm("dynamic-1", 10, band=(9, 11)), arm("dynamic-2", 20), venue=XEON)
     assert not read(half_banded, "best_level", "static").is_varied
-    banded = one_cell(arm("dynamic-1", 10, band=(9, 11)), arm("dynamic-2", 20, band=(18, 25)), venue=XEON)
+    banded = one_cell(
+        arm("dynamic-1", 10, band=(9, 11)), arm("dynamic-2", 20, band=(18, 25)), venue=XEON
+    )
     assert read(banded, "best_level", "static").is_varied
 
 
@@ -149,7 +175,9 @@ def test_switches_are_by_the_second_and_known_to_a_factor_of_two():
 
 def test_executions_for_each_switch_are_those_over_all_operators():
     cell = switching(context_switches_mean=200.0)
-    assert read(cell, "executions_per_switch", "dedicated").value == 250  # 10,000 a second over all operators
+    assert (
+        read(cell, "executions_per_switch", "dedicated").value == 250
+    )  # 10,000 a second over all operators
 
 
 def test_without_a_switch_there_is_no_share_for_each():
@@ -172,13 +200,24 @@ def test_switches_need_the_length_of_the_window():
 
 
 def test_the_load_is_known_of_simulated_runs_only():
-    assert read(one_cell(arm("dedicated", 1, runnable_mean=900.0), venue=XEON), "load", "dedicated").value == 900
+    assert (
+        read(
+            one_cell(arm("dedicated", 1, runnable_mean=900.0), venue=XEON), "load", "dedicated"
+        ).value
+        == 900
+    )
     with pytest.raises(Missing, match="dedicated has no runnable_mean"):
         read(switching(), "load", "dedicated")
 
 
 def test_latency_reaches_from_the_median_to_the_99th_percentile():
-    row = {"experiment": FIG9, "cell": cell_name(cost="1"), "arm": "manual", "machine": "local", "simulated": False}
+    row = {
+        "experiment": FIG9,
+        "cell": cell_name(cost="1"),
+        "arm": "manual",
+        "machine": "local",
+        "simulated": False,
+    }
     table = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
     cell = one_cell(arm("manual", 1, half=0), arm("dedicated", 1, half=0), latency=table)
     assert read(cell, "latency", "manual") == Reading(100, 100, 300, 3, resolution=1 / 16)
@@ -199,7 +238,9 @@ def test_runs_that_never_settled_count_once_and_those_without_a_rate_too():
 
 
 def test_an_arm_that_never_settled_and_let_no_tuple_through_says_nothing():
-    with pytest.raises(Missing, match="manual never settled in pipeline, cost 1, and no tuple arrived"):
+    with pytest.raises(
+        Missing, match="manual never settled in pipeline, cost 1, and no tuple arrived"
+    ):
         read(one_cell(arm("manual", 0, unsettled=3)), "throughput", "manual")
     assert read(one_cell(arm("manual", 0, half=0)), "throughput", "manual").value == 0
 
@@ -216,16 +257,30 @@ def test_an_arm_says_what_its_mean_keeps_quiet_about():
     cell = one_cell(arm("manual", 1, unsettled=3), arm("dedicated", 2, failed=1))
     for word in ("manual", "dedicated"):
         read(cell, "throughput", word)
-    assert [shown.arm for shown in cell.shown] == ["manual (never settled)", "dedicated (1 of 4 runs failed)"]
+    assert [shown.arm for shown in cell.shown] == [
+        "manual (never settled)",
+        "dedicated (1 of 4 runs failed)",
+    ]
 
 
 def test_a_number_of_several_arms_rests_on_runs_that_never_settled_if_one_of_them_has_such():
     levels = [arm("dynamic-1", 5, unsettled=3), arm("dynamic-2", 9)]
     shares = [placed(0, 5.0, unsettled=3), placed(20, 9.0)]
-    row = {"experiment": FIG9, "cell": cell_name(cost="1"), "arm": "manual", "machine": "local", "simulated": False}
+    row = {
+        "experiment": FIG9,
+        "cell": cell_name(cost="1"),
+        "arm": "manual",
+        "machine": "local",
+        "simulated": False,
+    }
     times = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
     cell = one_cell(*levels, *shares, arm("manual", 1, unsettled=3), latency=times)
-    looked_at = [("best_level", "static"), ("best_share", "shares"), ("throughput", "static"), ("latency", "manual")]
+    looked_at = [
+        ("best_level", "static"),
+        ("best_share", "shares"),
+        ("throughput", "static"),
+        ("latency", "manual"),
+    ]
     for quantity, word in looked_at:
         read(cell, quantity, word)
     assert [shown.is_settled for shown in cell.shown] == [False] * 4
@@ -241,7 +296,11 @@ def test_a_number_of_several_arms_rests_on_runs_that_never_settled_if_one_of_the
 
 
 def of_sizes(*sizes):
-    cells = {cell_name(operators=size, cost=cost): [arm("manual", size)] for size in sizes for cost in (1, 100)}
+    cells = {
+        cell_name(operators=size, cost=cost): [arm("manual", size)]
+        for size in sizes
+        for cost in (1, 100)
+    }
     return find(tables(throughput(cells)), Wanted(FIG9, NAMED, {"operators": "1000"}), LOCAL)
 
 
@@ -254,7 +313,10 @@ def test_a_cell_is_found_by_its_parameters_and_the_size_nearest_to_the_papers():
 
 def test_a_cell_of_the_papers_size_says_only_that():
     held = tables(throughput({cell_name(): [arm("manual", 1)]}))
-    assert find(held, Wanted(FIG9, NAMED, {"operators": "1000"}), LOCAL).name == "pipeline, cost 1, 1000 operators"
+    assert (
+        find(held, Wanted(FIG9, NAMED, {"operators": "1000"}), LOCAL).name
+        == "pipeline, cost 1, 1000 operators"
+    )
 
 
 def test_missing_cells_and_experiments_are_named():
@@ -281,15 +343,31 @@ def test_every_quantity_has_a_unit_and_a_meaning():
 def placed(share, mean, **other):
     """An elastic arm whose queues were placed by hand, at `share` % of 200 ports."""
     name = f"dynamic-elastic-queued-{share}pct"
-    return arm(name, mean, **{"elastic": True, "law": "millrace", "queued": 2.0 * share, "places": 200.0, **other})
+    return arm(
+        name,
+        mean,
+        **{"elastic": True, "law": "millrace", "queued": 2.0 * share, "places": 200.0, **other},
+    )
 
 
 def test_the_share_of_queues_is_of_the_ports_that_may_have_one():
-    measured = one_cell(arm("multilevel-middleware19", 5.0, queued=50.0, queued_lo=40.0, queued_hi=60.0, places=200.0))
+    measured = one_cell(
+        arm(
+            "multilevel-middleware19",
+            5.0,
+            queued=50.0,
+            queued_lo=40.0,
+            queued_hi=60.0,
+            places=200.0,
+        )
+    )
     reading = read(measured, "queued_share", "multilevel")
     assert (reading.value, reading.low, reading.high) == (0.25, 0.2, 0.3)
     simulated = one_cell(arm("multilevel", 5.0, queued=50.0, places=200.0), venue=XEON)
-    assert (read(simulated, "queued_share", "multilevel").value, simulated.shown[0].arm) == (0.25, "multilevel")
+    assert (read(simulated, "queued_share", "multilevel").value, simulated.shown[0].arm) == (
+        0.25,
+        "multilevel",
+    )
 
 
 def test_without_ports_there_is_no_share():
@@ -298,9 +376,15 @@ def test_without_ports_there_is_no_share():
 
 
 def test_shares_are_those_of_ibms_law_if_it_has_some():
-    theirs = [arm(f"dynamic-elastic-streams-queued-{share}pct", 7.0 + share, queued=share, places=200.0) for share in (0, 50)]
+    theirs = [
+        arm(f"dynamic-elastic-streams-queued-{share}pct", 7.0 + share, queued=share, places=200.0)
+        for share in (0, 50)
+    ]
     cell = one_cell(placed(0, 99.0), placed(20, 99.0), *theirs)
-    assert (read(cell, "throughput", "shares").value, read(cell, "throughput", "share-0").value) == (57.0, 7.0)
+    assert (
+        read(cell, "throughput", "shares").value,
+        read(cell, "throughput", "share-0").value,
+    ) == (57.0, 7.0)
     with pytest.raises(Missing, match="no arm share-20"):
         read(cell, "throughput", "share-20")
 

@@ -23,7 +23,12 @@ from harness.claims.reading import (
     within,
 )
 
-YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
+YES, NO, MAYBE, UNLIKELY = (
+    Finding(True, True),
+    Finding(False, False),
+    Finding(True, None),
+    Finding(False, None),
+)
 
 
 def number(low: float, value: float, high: float) -> Reading:
@@ -33,7 +38,10 @@ def number(low: float, value: float, high: float) -> Reading:
 @pytest.mark.parametrize("one", [True, False])
 @pytest.mark.parametrize("other", [True, False])
 def test_a_ratio_says_something_only_if_both_numbers_do(one, other):
-    over, under = Reading(6, 4, 8, 5, is_varied=one, is_open=one), Reading(2, 1, 4, 3, is_varied=other, is_open=other)
+    over, under = (
+        Reading(6, 4, 8, 5, is_varied=one, is_open=one),
+        Reading(2, 1, 4, 3, is_varied=other, is_open=other),
+    )
     assert over / under == Reading(3, 1, 8, 3, is_varied=one and other, is_open=one or other)
 
 
@@ -114,7 +122,10 @@ def test_more_runs_make_a_claim_clearer_and_neither_stricter_nor_wrong(limit):
     holds = limit > 100
     rng, right = np.random.default_rng(limit), []
     for n in (2, 4, 8):
-        findings = [within(of_runs(run), None, limit).throughout for run in rng.normal(100, 10, (1000, n)).tolist()]
+        findings = [
+            within(of_runs(run), None, limit).throughout
+            for run in rng.normal(100, 10, (1000, n)).tolist()
+        ]
         assert findings.count(not holds) <= 0.025 * 1000 + 3 * (1000 * 0.025) ** 0.5
         right.append(findings.count(holds))
     assert right[0] < right[1] < right[2]
@@ -156,7 +167,11 @@ def test_of_a_number_that_is_not_known_holds_what_holds_throughout_its_range():
     ratio = number(100, 100, 100) / takes_longer
     assert within(ratio, None, 0.9) == YES
     assert within(ratio, None, 0.6) == Finding(None, None)
-    assert all_of([YES, Finding(None, None)]) == any_of([NO, Finding(None, None)]) == Finding(None, None)
+    assert (
+        all_of([YES, Finding(None, None)])
+        == any_of([NO, Finding(None, None)])
+        == Finding(None, None)
+    )
 
 
 def test_the_greatest_number_lies_between_the_greatest_ends():
@@ -170,7 +185,11 @@ def test_runs_without_the_number_do_not_count():
 
 
 shares = st.floats(0, 1)
-readings = st.lists(st.floats(0.1, 1e6), min_size=3, max_size=3).map(sorted).map(lambda three: number(*three))
+readings = (
+    st.lists(st.floats(0.1, 1e6), min_size=3, max_size=3)
+    .map(sorted)
+    .map(lambda three: number(*three))
+)
 
 
 @given(readings, readings, shares, shares, st.floats(0.01, 100))
@@ -180,7 +199,11 @@ def test_what_holds_throughout_holds_at_every_point_of_the_ranges(a, b, where_a,
     order = greater(a, b)
     if order.throughout is not None:
         assert order.throughout == order.holds == (a.value > b.value)
-        assert (point_a > point_b * (1 - slack)) if order.throughout else (point_a <= point_b * (1 + slack))
+        assert (
+            (point_a > point_b * (1 - slack))
+            if order.throughout
+            else (point_a <= point_b * (1 + slack))
+        )
     share = within(a / b, limit, None)
     if share.throughout is not None:
         ratio = point_a / point_b
@@ -199,11 +222,16 @@ def test_what_holds_throughout_holds_at_every_point_of_the_ranges(a, b, where_a,
     ],
 )
 def test_latencies_of_neighbouring_buckets_are_in_no_order(high, low, holds):
-    one, other = (Reading(value, value, 2 * value, resolution=1 / 16, is_varied=False) for value in (high, low))
+    one, other = (
+        Reading(value, value, 2 * value, resolution=1 / 16, is_varied=False)
+        for value in (high, low)
+    )
     assert greater(one, other, 0.02).holds is holds
 
 
-@pytest.mark.parametrize(("value", "holds"), [(160, True), (155, None), (150, None), (145, None), (141, False)])
+@pytest.mark.parametrize(
+    ("value", "holds"), [(160, True), (155, None), (150, None), (145, None), (141, False)]
+)
 def test_a_ratio_of_latencies_within_a_bucket_of_its_limit_is_open(value, holds):
     one, other = (Reading(each, each, each, resolution=1 / 16) for each in (value, 100))
     assert within(one / other, 1.5, None).holds is holds

@@ -18,7 +18,10 @@ from harness.claims.predicates import Best
 from harness.claims.reading import Reading, of_runs
 from tests.claims.made import FIG9, LOCAL, arm, cell_name, tables, throughput
 
-CELLS = tuple(Wanted(FIG9, {"topology": "pipeline", "cost": cost}, {"operators": "1000"}) for cost in ("1", "9", "1000"))
+CELLS = tuple(
+    Wanted(FIG9, {"topology": "pipeline", "cost": cost}, {"operators": "1000"})
+    for cost in ("1", "9", "1000")
+)
 
 CLAIMS = [
     Claim(
@@ -33,7 +36,9 @@ CLAIMS = [
         cells=CELLS,
         elsewhere=True,
     ),
-    Claim("p17-3-y", "P17", "3", ("16-core",), "Something else.", not_testable="there is no such arm."),
+    Claim(
+        "p17-3-y", "P17", "3", ("16-core",), "Something else.", not_testable="there is no such arm."
+    ),
 ]
 
 PAPERS = {"P17": Paper("P17", "Authors, A title", CLAIMS, ("§1 says one thing, §2 another.",))}
@@ -112,8 +117,16 @@ def test_the_markdown_is_as_expected(results):
 def test_the_json_has_every_result_with_its_numbers(results):
     document = json.loads(json.dumps(report.document(results)))
     own, beside, untested = document["results"]
-    assert (own["id"], own["verdict"], own["why"]) == ("p17-5.1-x", "no data", "the tables do not hold 16-core")
-    assert (beside["machine"], beside["beside"], beside["verdict"]) == ("local (measured)", True, "undecided")
+    assert (own["id"], own["verdict"], own["why"]) == (
+        "p17-5.1-x",
+        "no data",
+        "the tables do not hold 16-core",
+    )
+    assert (beside["machine"], beside["beside"], beside["verdict"]) == (
+        "local (measured)",
+        True,
+        "undecided",
+    )
     assert beside["cells"][0] == {
         "cell": "pipeline, cost 1, 10 operators (paper: 1000)",
         "holds": True,
@@ -124,7 +137,11 @@ def test_the_json_has_every_result_with_its_numbers(results):
     assert beside["numbers"][0]["value"] == 2_180_000
     assert beside["numbers"][0]["unit"] == "tuples/s"
     assert beside["numbers"][3]["high"] is None  # one run: no limit, and JSON has no infinity
-    assert (untested["verdict"], untested["check"], untested["machine"]) == ("not testable", None, None)
+    assert (untested["verdict"], untested["check"], untested["machine"]) == (
+        "not testable",
+        None,
+        None,
+    )
     assert document["summary"][1]["undecided"] == 1
 
 
@@ -236,7 +253,10 @@ def test_a_listing_has_a_line_a_claim():
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("of harness/claims/*.yaml, and *this* is stressed", "of harness/claims/*.yaml, and <em>this</em> is stressed"),
+        (
+            "of harness/claims/*.yaml, and *this* is stressed",
+            "of harness/claims/*.yaml, and <em>this</em> is stressed",
+        ),
         ("3 * 4 is not 3*4 but *two words*: here", "3 * 4 is not 3*4 but <em>two words</em>: here"),
         ("*Begin* a * and *end*", "<em>Begin</em> a * and <em>end</em>"),
     ],

@@ -95,7 +95,10 @@ def test_no_number_depends_on_whether_a_graph_is_faster_than_a_tuple_a_second(na
     assert measure(name, *slow).value == pytest.approx(measure(name, *CLIMBS).value)
 
 
-@pytest.mark.parametrize("name", ["highest_over_final", "final_over_best", "throughput_range", "noise", "submitted_over_sink"])
+@pytest.mark.parametrize(
+    "name",
+    ["highest_over_final", "final_over_best", "throughput_range", "noise", "submitted_over_sink"],
+)
 def test_where_no_tuple_arrives_nothing_is_over_anything(name):
     with pytest.raises(Missing):
         measure(name, *[run.assign(**(run[RATES] * 0.0)) for run in CLIMBS])
@@ -116,30 +119,42 @@ def test_noise_is_seen_only_where_the_level_stays():
     steady = periods([1, 2, 4, 4, 4, 4], [10, 20, 40, 40, 40, 40])
     shaky = periods([1, 2, 4, 4, 4, 4, 4], [10, 20, 40, 44, 40, 44, 40])
     assert measure("noise", steady).value == 0
-    assert measure("noise", shaky).value == pytest.approx(0.067, abs=0.002)  # 10 % up and down, of a difference of two
+    assert measure("noise", shaky).value == pytest.approx(
+        0.067, abs=0.002
+    )  # 10 % up and down, of a difference of two
     with pytest.raises(Missing):
         measure("noise", periods([1, 2, 1, 2, 1]))
 
 
 def test_climbs_pay_if_throughput_rises_by_more_than_5_percent():
     run = periods([1, 2, 3, 4, 3, 4], [100, 120, 124, 150, 10, 999])
-    assert measure("paying_climbs", periods([1, 2, 3], [100, 105, 115.5])).value == 0.5, "5 % is not more than 5 %"
-    assert measure("paying_climbs", run).value == pytest.approx(2 / 3)  # 120 to 124 is 3 %; after the highest none counts
+    assert measure("paying_climbs", periods([1, 2, 3], [100, 105, 115.5])).value == 0.5, (
+        "5 % is not more than 5 %"
+    )
+    assert measure("paying_climbs", run).value == pytest.approx(
+        2 / 3
+    )  # 120 to 124 is 3 %; after the highest none counts
 
 
 def test_climbs_of_busy_cpus_are_counted():
     run = periods([1, 2, 4, 4, 8], system_cpu=[0.1, 0.81, 0.9, 0.79, 1.0])
     assert measure("busy_climbs", run).value == 1
-    spared = periods([1, 1, 2, 2, 4], system_cpu=[0.1, 0.9, 0.85, 0.9, 1.0])  # the mean since the start allows the first step
+    spared = periods(
+        [1, 1, 2, 2, 4], system_cpu=[0.1, 0.9, 0.85, 0.9, 1.0]
+    )  # the mean since the start allows the first step
     assert measure("busy_climbs", spared).value == 1
     assert measure("busy_climbs", periods([4, 4, 2])).value == 0
-    assert measure("busy_climbs", periods([1, 2], system_cpu=[0.8, 1.0])).value == 0, "80 % is not more than 80 %"
+    assert measure("busy_climbs", periods([1, 2], system_cpu=[0.8, 1.0])).value == 0, (
+        "80 % is not more than 80 %"
+    )
     with pytest.raises(Missing):
         measure("busy_climbs", periods([1, 2], system_cpu=None))
 
 
 def test_the_cpus_of_the_end():
-    assert measure("cpu", periods([1, 1, 1], system_cpu=[0.1, 0.2, 0.9])).value == pytest.approx(0.9)
+    assert measure("cpu", periods([1, 1, 1], system_cpu=[0.1, 0.2, 0.9])).value == pytest.approx(
+        0.9
+    )
 
 
 def test_throughput_of_all_operators_is_over_that_of_the_sinks():
@@ -154,7 +169,9 @@ def test_a_balancers_level_is_that_of_its_ports():
 def test_failed_runs_are_left_out():
     good, bad = periods([1, 2, 2]), periods([1, 9, 9], failed=True)
     assert measure("highest_level", good, bad).value == 2
-    with pytest.raises(Missing, match="all runs of dynamic-elastic over time failed in pipeline, cost 1"):
+    with pytest.raises(
+        Missing, match="all runs of dynamic-elastic over time failed in pipeline, cost 1"
+    ):
         measure("highest_level", bad)
 
 

@@ -24,7 +24,9 @@ def profiles(monkeypatch):
     """The machines' CPUs, without their profiles."""
     measured = tables_module._cpus
     monkeypatch.setattr(
-        tables_module, "_cpus", lambda name, simulated, rows: CPUS[name] if simulated else measured(name, False, rows)
+        tables_module,
+        "_cpus",
+        lambda name, simulated, rows: CPUS[name] if simulated else measured(name, False, rows),
     )
 
 
@@ -32,7 +34,14 @@ def claim(costs=(1, 100), check=None, machines=("xeon", "power8"), **other):
     """Dedicated is faster than manual, in pipelines of these costs."""
     cells = tuple(Wanted(FIG9, {"topology": "pipeline", "cost": str(cost)}, {}) for cost in costs)
     return Claim(
-        "p17-5.1-x", "P17", "5.1", machines, "A claim.", check=check or Order(("dedicated", "manual")), cells=cells, **other
+        "p17-5.1-x",
+        "P17",
+        "5.1",
+        machines,
+        "A claim.",
+        check=check or Order(("dedicated", "manual")),
+        cells=cells,
+        **other,
     )
 
 
@@ -42,7 +51,9 @@ def pair(dedicated, manual=10.0, **other):
 
 def on(venue, **of_cost):
     """The table of a machine: the arms at cost 1 and 100 are `c1` and `c100`."""
-    return throughput({cell_name(cost=cost.removeprefix("c")): arms for cost, arms in of_cost.items()}, venue)
+    return throughput(
+        {cell_name(cost=cost.removeprefix("c")): arms for cost, arms in of_cost.items()}, venue
+    )
 
 
 def verdicts(results):
@@ -72,31 +83,48 @@ def test_a_claim_that_holds_where_there_are_cells_is_reproduced_in_part():
 
 
 def test_a_claim_that_fails_in_one_cell_is_not_reproduced_whatever_is_missing():
-    [result] = evaluate([claim(costs=(1, 100, 1000), machines=("xeon",))], tables(on(XEON, c1=pair(20), c100=pair(5))))
+    [result] = evaluate(
+        [claim(costs=(1, 100, 1000), machines=("xeon",))],
+        tables(on(XEON, c1=pair(20), c100=pair(5))),
+    )
     assert result.verdict is Verdict.NOT_REPRODUCED
 
 
-@pytest.mark.parametrize(("dedicated", "verdict"), [(30, Verdict.REPRODUCED), (20, Verdict.UNDECIDED)])
-def test_what_shall_hold_in_one_cell_at_least_is_undone_by_no_missing_cell_and_may_hold_in_it(dedicated, verdict):
+@pytest.mark.parametrize(
+    ("dedicated", "verdict"), [(30, Verdict.REPRODUCED), (20, Verdict.UNDECIDED)]
+)
+def test_what_shall_hold_in_one_cell_at_least_is_undone_by_no_missing_cell_and_may_hold_in_it(
+    dedicated, verdict
+):
     check = Somewhere(Term("dedicated"), Term("manual"), at_least=2.5)
-    [result] = evaluate([claim(check=check, machines=("xeon",))], tables(on(XEON, c1=pair(dedicated))))
+    [result] = evaluate(
+        [claim(check=check, machines=("xeon",))], tables(on(XEON, c1=pair(dedicated)))
+    )
     assert result.verdict is verdict
     assert result.why
 
 
 @pytest.mark.parametrize(
-    ("dedicated", "verdict"), [(9, Verdict.IN_PART), (10, Verdict.UNDECIDED), (11, Verdict.NOT_REPRODUCED)]
+    ("dedicated", "verdict"),
+    [(9, Verdict.IN_PART), (10, Verdict.UNDECIDED), (11, Verdict.NOT_REPRODUCED)],
 )
-def test_of_two_limits_the_one_of_all_cells_is_met_in_part_and_the_one_of_some_cell_may_be_in_a_missing_one(dedicated, verdict):
+def test_of_two_limits_the_one_of_all_cells_is_met_in_part_and_the_one_of_some_cell_may_be_in_a_missing_one(
+    dedicated, verdict
+):
     check = Ratio(Term("dedicated"), Term("manual"), at_most=1, somewhere_below=1)
-    [result] = evaluate([claim(check=check, machines=("xeon",))], tables(on(XEON, c1=pair(dedicated))))
+    [result] = evaluate(
+        [claim(check=check, machines=("xeon",))], tables(on(XEON, c1=pair(dedicated)))
+    )
     assert result.verdict is verdict
     assert (result.sensitivity is Sensitivity.NONE) == (verdict is Verdict.UNDECIDED)
 
 
 def test_a_claim_without_a_cell_has_no_data():
     [result] = evaluate([claim(costs=(7,), machines=("xeon",))], tables(on(XEON, c1=pair(20))))
-    assert (result.verdict, result.why) == (Verdict.NO_DATA, "no cell pipeline, cost 7 in pldi17_fig9")
+    assert (result.verdict, result.why) == (
+        Verdict.NO_DATA,
+        "no cell pipeline, cost 7 in pldi17_fig9",
+    )
 
 
 def test_a_failed_arm_leaves_no_data():
@@ -110,16 +138,25 @@ def test_a_failed_arm_leaves_no_data():
 def test_a_ratio_between_cells_needs_both():
     between = Ratio(Term("manual", cell=0), Term("manual", cell=1), at_least=1)
     [result] = evaluate([claim(check=between, machines=("xeon",))], tables(on(XEON, c1=pair(20))))
-    assert (result.verdict, result.why) == (Verdict.NO_DATA, "no cell pipeline, cost 100 in pldi17_fig9")
+    assert (result.verdict, result.why) == (
+        Verdict.NO_DATA,
+        "no cell pipeline, cost 100 in pldi17_fig9",
+    )
 
 
 @pytest.mark.parametrize(
     ("dedicated", "half", "verdict"),
-    [(20, 1, Verdict.REPRODUCED), (12, 2, Verdict.UNDECIDED), (9, 2, Verdict.UNDECIDED), (5, 1, Verdict.NOT_REPRODUCED)],
+    [
+        (20, 1, Verdict.REPRODUCED),
+        (12, 2, Verdict.UNDECIDED),
+        (9, 2, Verdict.UNDECIDED),
+        (5, 1, Verdict.NOT_REPRODUCED),
+    ],
 )
 def test_a_measured_order_that_intervals_do_not_separate_is_undecided(dedicated, half, verdict):
     [result] = evaluate(
-        [claim(costs=(1,), machines=("4-core",))], tables(on(replace(LOCAL, cpus=4), c1=pair(dedicated, half=half)))
+        [claim(costs=(1,), machines=("4-core",))],
+        tables(on(replace(LOCAL, cpus=4), c1=pair(dedicated, half=half))),
     )
     assert (result.verdict, result.sensitivity) == (verdict, Sensitivity.NONE)
 
@@ -134,7 +171,9 @@ def test_a_measured_order_that_intervals_do_not_separate_is_undecided(dedicated,
         (12, None, Verdict.REPRODUCED, Sensitivity.NOT_VARIED),
     ],
 )
-def test_a_simulated_order_is_decided_and_its_band_says_how_surely(dedicated, band, verdict, sensitivity):
+def test_a_simulated_order_is_decided_and_its_band_says_how_surely(
+    dedicated, band, verdict, sensitivity
+):
     arms = [
         arm(name, mean, band=None if band is None else (mean - band, mean + band))
         for name, mean in (("dedicated", dedicated), ("manual", 10))
@@ -155,7 +194,9 @@ def test_constants_that_reach_no_arm_of_a_claim_vary_nothing(dedicated, sensitiv
     [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=arms)))
     assert (result.verdict, result.sensitivity) == (Verdict.REPRODUCED, sensitivity)
     [line] = summary([result])
-    assert (line.varied, line.flips) == ((0, 0) if sensitivity is Sensitivity.NOT_VARIED else (1, 0))
+    assert (line.varied, line.flips) == (
+        (0, 0) if sensitivity is Sensitivity.NOT_VARIED else (1, 0)
+    )
     assert summary_row(line)[-2] == ("not varied" if line.varied == 0 else "0 of 1")
 
 
@@ -164,8 +205,12 @@ def test_constants_that_reach_no_arm_of_a_claim_vary_nothing(dedicated, sensitiv
 def test_a_claim_about_the_best_level_is_undecided_without_the_levels_beside_it(venue, last):
     """Whichever way it would go: over 1, 4 and 12 threads a peak at 6 is not to be seen."""
     falls = Ratio(Term("static-176"), Term("static"), at_most=0.99)
-    arms = [arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 5), (16, 30), (176, last))]
-    [result] = evaluate([claim(costs=(1,), machines=(venue.machine,), check=falls)], tables(on(venue, c1=arms)))
+    arms = [
+        arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 5), (16, 30), (176, last))
+    ]
+    [result] = evaluate(
+        [claim(costs=(1,), machines=(venue.machine,), check=falls)], tables(on(venue, c1=arms))
+    )
     assert result.verdict is Verdict.UNDECIDED
     best = 176 if last == 50 else 16
     assert f"beside the best, {best}" in result.why
@@ -189,17 +234,32 @@ def test_other_machines_are_judged_beside_where_that_makes_sense():
     assert not any(result.beside for result in evaluate([asked], held))
     [own, beside] = evaluate([replace(asked, elsewhere=True)], held)
     assert (own.verdict, own.beside) == (Verdict.NO_DATA, False)
-    assert (beside.machine, beside.verdict, beside.beside) == ("local (measured)", Verdict.REPRODUCED, True)
-    assert any(result.beside for result in evaluate([replace(asked, elsewhere=True, needs_cpus=8)], held))
-    assert not any(result.beside for result in evaluate([replace(asked, elsewhere=True, needs_cpus=9)], held))
+    assert (beside.machine, beside.verdict, beside.beside) == (
+        "local (measured)",
+        Verdict.REPRODUCED,
+        True,
+    )
+    assert any(
+        result.beside for result in evaluate([replace(asked, elsewhere=True, needs_cpus=8)], held)
+    )
+    assert not any(
+        result.beside for result in evaluate([replace(asked, elsewhere=True, needs_cpus=9)], held)
+    )
 
 
 def test_a_machine_known_by_its_cpus_is_any_with_as_many():
     sixteen = replace(LOCAL, cpus=16)
-    [result] = evaluate([claim(costs=(1,), machines=("16-core",))], tables(on(sixteen, c1=pair(20, half=1))))
+    [result] = evaluate(
+        [claim(costs=(1,), machines=("16-core",))], tables(on(sixteen, c1=pair(20, half=1)))
+    )
     assert (result.machine, result.beside) == ("local (measured)", False)
-    [result] = evaluate([claim(costs=(1,), machines=("16-core",))], tables(on(LOCAL, c1=pair(20, half=1))))
-    assert (result.machine, result.verdict) == ("16-core (any with 16 logical CPUs)", Verdict.NO_DATA)
+    [result] = evaluate(
+        [claim(costs=(1,), machines=("16-core",))], tables(on(LOCAL, c1=pair(20, half=1)))
+    )
+    assert (result.machine, result.verdict) == (
+        "16-core (any with 16 logical CPUs)",
+        Verdict.NO_DATA,
+    )
 
 
 ELSEWHERE = "pldi17_fig10"
@@ -213,9 +273,16 @@ def test_a_machine_has_the_cpus_that_the_claims_own_cells_were_measured_with():
         on(sixteen, c1=pair(20, half=1)),
         on(two, c100=pair(20, half=1)),
     )
-    of_16, of_2 = (claim(costs=(cost,), machines=("16-core",), elsewhere=True, needs_cpus=4) for cost in (1, 100))
-    assert [(each.machine, each.verdict) for each in evaluate([of_16], held)] == [("local (measured)", Verdict.REPRODUCED)]
-    assert [each.verdict for each in evaluate([of_2], held)] == [Verdict.NO_DATA], "not 16, and fewer than it needs"
+    of_16, of_2 = (
+        claim(costs=(cost,), machines=("16-core",), elsewhere=True, needs_cpus=4)
+        for cost in (1, 100)
+    )
+    assert [(each.machine, each.verdict) for each in evaluate([of_16], held)] == [
+        ("local (measured)", Verdict.REPRODUCED)
+    ]
+    assert [each.verdict for each in evaluate([of_2], held)] == [Verdict.NO_DATA], (
+        "not 16, and fewer than it needs"
+    )
     assert [each.verdict for each in evaluate([of_16], held, "16-core")] == [Verdict.REPRODUCED]
 
 
@@ -241,11 +308,15 @@ def test_software_costs_are_judged_apart():
 
 
 def joint():
-    cells = tuple(Wanted(FIG9, {"topology": "pipeline", "cost": "1"}, {}, name) for name in ("power8", "xeon"))
+    cells = tuple(
+        Wanted(FIG9, {"topology": "pipeline", "cost": "1"}, {}, name) for name in ("power8", "xeon")
+    )
     return replace(claim(check=Order(("manual",))), cells=cells)
 
 
-@pytest.mark.parametrize(("power8", "verdict"), [(30, Verdict.REPRODUCED), (10, Verdict.NOT_REPRODUCED)])
+@pytest.mark.parametrize(
+    ("power8", "verdict"), [(30, Verdict.REPRODUCED), (10, Verdict.NOT_REPRODUCED)]
+)
 def test_machines_are_compared_with_each_other(power8, verdict):
     held = tables(on(XEON, c1=pair(1, manual=20)), on(POWER8, c1=pair(1, manual=power8)))
     assert verdicts(evaluate([joint()], held)) == [("xeon and power8 (simulated)", verdict)]
@@ -253,7 +324,10 @@ def test_machines_are_compared_with_each_other(power8, verdict):
 
 def test_a_comparison_of_machines_needs_both():
     [result] = evaluate([joint()], tables(on(XEON, c1=pair(1))))
-    assert (result.verdict, result.why) == (Verdict.NO_DATA, "the tables do not hold xeon and power8")
+    assert (result.verdict, result.why) == (
+        Verdict.NO_DATA,
+        "the tables do not hold xeon and power8",
+    )
 
 
 def test_the_results_of_one_machine_only():
@@ -278,7 +352,9 @@ def test_a_machine_of_that_many_cpus_may_be_asked_for():
 
 def test_a_machine_without_a_run_of_the_claims_experiments_is_not_looked_at():
     here = throughput({cell_name(cost=1): pair(20.0)}, XEON)
-    elsewhere = throughput({cell_name(cost=1): pair(20.0)}, Venue("xeon:16", True, "millrace"), "mw19_fig1")
+    elsewhere = throughput(
+        {cell_name(cost=1): pair(20.0)}, Venue("xeon:16", True, "millrace"), "mw19_fig1"
+    )
     results = evaluate([claim(costs=(1,), elsewhere=True)], tables(here, elsewhere))
     assert [result.machine for result in results] == ["xeon (simulated)", "power8 (simulated)"]
 
@@ -286,6 +362,8 @@ def test_a_machine_without_a_run_of_the_claims_experiments_is_not_looked_at():
 def test_a_machine_with_some_of_its_cpus_is_one_of_its_own():
     some = throughput({cell_name(cost=1): pair(20.0)}, Venue("xeon:16", True, "millrace"))
     results = evaluate([claim(costs=(1,), machines=("xeon:16",))], tables(some))
-    assert [(result.machine, result.verdict) for result in results] == [("xeon with 16 CPUs (simulated)", Verdict.REPRODUCED)]
+    assert [(result.machine, result.verdict) for result in results] == [
+        ("xeon with 16 CPUs (simulated)", Verdict.REPRODUCED)
+    ]
     [missing] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(some))
     assert missing.verdict == Verdict.NO_DATA

@@ -101,7 +101,11 @@ def error_line(capsys):
     """What is on stderr when it is asked for: one line, without a traceback. Progress does not count."""
 
     def read():
-        lines = [line for line in capsys.readouterr().err.splitlines() if "building" not in line and "block" not in line]
+        lines = [
+            line
+            for line in capsys.readouterr().err.splitlines()
+            if "building" not in line and "block" not in line
+        ]
         assert len(lines) == 1, lines
         return lines[0]
 

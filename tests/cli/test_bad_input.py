@@ -262,7 +262,9 @@ CASES = {
 def words_of(line: str, tmp: Path) -> list[str]:
     """The words of a command line, with TMP and CONFIG[…] filled in."""
     words = []
-    for word in shlex.split(line.replace("CONFIG[", "'CONFIG[").replace("]", "]'") if "CONFIG[" in line else line):
+    for word in shlex.split(
+        line.replace("CONFIG[", "'CONFIG[").replace("]", "]'") if "CONFIG[" in line else line
+    ):
         if word.startswith("CONFIG["):
             config = tmp / "config.yaml"
             config.write_text(word[7:-1])
@@ -294,11 +296,20 @@ def test_bad_input_is_one_line_and_exit_code_2(line, tmp_path, capsys, monkeypat
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    "line", ["frobnicate", "run circle --model manual", f"{RUN} --duration nan", "plot nonesuch --tables . -o a.png"]
+    "line",
+    [
+        "frobnicate",
+        "run circle --model manual",
+        f"{RUN} --duration nan",
+        "plot nonesuch --tables . -o a.png",
+    ],
 )
 def test_bad_input_is_told_the_same_way_by_the_real_command(line, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "harness", *words_of(line, tmp_path)], capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-m", "harness", *words_of(line, tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     check(done.returncode, done.stdout, done.stderr, CASES.get(line, "nonesuch"))
 
@@ -314,8 +325,14 @@ TRACE = '{"max": 4, "throughputs": [1, 2]}'
         ("--law pldi17 --set cpu_limit=0", "cpu_limit must be more than 0 and at most 1, not '0'"),
         ("--law pldi17 --set doubling=often", "doubling must be true or false, not 'often'"),
         (f"--law pldi17 --set sensitivity={LONG}", "sensitivity must be from 0 to 1, not '999"),
-        ("--law elastic_load_balance --set congestion_tolerance=-0.2", "congestion_tolerance must be from 0 to 1, not '-0.2'"),
-        ("--law elastic_load_balance --set throughput_tolerance=1.2", "throughput_tolerance must be from 0 to 1, not '1.2'"),
+        (
+            "--law elastic_load_balance --set congestion_tolerance=-0.2",
+            "congestion_tolerance must be from 0 to 1, not '-0.2'",
+        ),
+        (
+            "--law elastic_load_balance --set throughput_tolerance=1.2",
+            "throughput_tolerance must be from 0 to 1, not '1.2'",
+        ),
         ("--law utilisation --set low=0.99", "low must be at most high, 0.95, not 0.99"),
         ("--law fixed --json TMP", "--json"),
         ("--law fixed --json TMP/none/out.json", "--json"),
@@ -346,7 +363,9 @@ def test_a_name_too_long_for_any_file_is_one_line(words, tmp_path, capsys, monke
     check(code, *capsys.readouterr(), "File name too long")
 
 
-@pytest.mark.parametrize("words", ["show pipeline -o shut/a.svg", "plot crossover --tables shut -o out.png"])
+@pytest.mark.parametrize(
+    "words", ["show pipeline -o shut/a.svg", "plot crossover --tables shut -o out.png"]
+)
 def test_a_folder_that_may_not_be_searched_is_one_line(words, tmp_path, capsys, monkeypatch):
     look = Path.stat
 
@@ -380,12 +399,18 @@ def test_a_file_that_may_not_be_written_is_told_before_anything_runs(tmp_path, c
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
-@pytest.mark.parametrize("words", ["topologies", "topologies --json", "models", "sweep pldi17_fig10 --dry-run"])
+@pytest.mark.parametrize(
+    "words", ["topologies", "topologies --json", "models", "sweep pldi17_fig10 --dry-run"]
+)
 def test_a_listing_that_finds_no_room_is_one_line(words):
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         command = [sys.executable, "-m", "harness", *words.split()]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=50)
-    said = f"millrace {words.split()[0]}: cannot write to standard output: No space left on device\n"
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=50
+        )
+    said = (
+        f"millrace {words.split()[0]}: cannot write to standard output: No space left on device\n"
+    )
     assert (done.returncode, done.stderr) == (1, said)
 
 

@@ -33,7 +33,11 @@ CODES = [
     (5, [result("a", Verdict.UNMEASURED)], {}),
     (6, [result("a")], {"control_failed": True}),
     (1, [result("a", Verdict.REGRESSED)], {"control_failed": True}),
-    (1, [result("a", Verdict.REGRESSED), result("b", Verdict.FIXED), result("c", Verdict.FAILED)], {}),
+    (
+        1,
+        [result("a", Verdict.REGRESSED), result("b", Verdict.FIXED), result("c", Verdict.FAILED)],
+        {},
+    ),
     (7, [result("a", Verdict.WRONG)], {}),
 ]
 
@@ -56,9 +60,16 @@ def test_what_cannot_be_told_is_mapped_by_the_policy(gate_stand, capsys, policy,
 def test_by_default_the_working_tree_is_compared_by_the_projects_suite(gate_stand, capsys):
     assert main(["gate", "--base", "main"]) == 0
     assert gate_stand.prepared == [("base", "main"), ("head", ".")]
-    assert gate_stand.loaded == [str(gate.DEFAULT_SUITE)] and gate_stand.loaded[0].endswith("config/gate/default.yaml")
+    assert gate_stand.loaded == [str(gate.DEFAULT_SUITE)] and gate_stand.loaded[0].endswith(
+        "config/gate/default.yaml"
+    )
     asked = gate_stand.asked
-    assert (asked["factor"], asked["alpha"], asked["pairs"], asked["time_budget_s"]) == (1.02, 0.01, None, 540.0)
+    assert (asked["factor"], asked["alpha"], asked["pairs"], asked["time_budget_s"]) == (
+        1.02,
+        0.01,
+        None,
+        540.0,
+    )
     assert 0 <= asked["seed"] < 2**32
 
 
@@ -73,18 +84,32 @@ def test_a_seed_is_drawn_anew_for_each_call_unless_it_is_given(gate_stand, capsy
 
 
 def test_the_suites_terms_hold_unless_others_are_given(gate_stand, capsys):
-    gate_stand.suite.factor, gate_stand.suite.alpha, gate_stand.suite.time_budget_s = 1.1, 0.05, 90.0
+    gate_stand.suite.factor, gate_stand.suite.alpha, gate_stand.suite.time_budget_s = (
+        1.1,
+        0.05,
+        90.0,
+    )
     main(["gate", "--base", "main", "--suite", "my.yaml"])
     assert gate_stand.loaded == ["my.yaml"]
-    assert (gate_stand.asked["factor"], gate_stand.asked["alpha"], gate_stand.asked["time_budget_s"]) == (1.1, 0.05, 90.0)
+    assert (
+        gate_stand.asked["factor"],
+        gate_stand.asked["alpha"],
+        gate_stand.asked["time_budget_s"],
+    ) == (1.1, 0.05, 90.0)
     main(["gate", "--base", "main", "--factor", "1.3", "--alpha", "0.02", "--time-budget", "7"])
-    assert (gate_stand.asked["factor"], gate_stand.asked["alpha"], gate_stand.asked["time_budget_s"]) == (1.3, 0.02, 7.0)
+    assert (
+        gate_stand.asked["factor"],
+        gate_stand.asked["alpha"],
+        gate_stand.asked["time_budget_s"],
+    ) == (1.3, 0.02, 7.0)
 
 
 def test_a_command_stands_in_place_of_a_suite(gate_stand, capsys):
     words = ["gate", "--base", "main", "--build", "make -s 'a b'", "--build", "make c"]
     assert main([*words, "--", "./a", "--base", "x", "--"]) == 0
-    assert gate_stand.loaded == [(["./a", "--base", "x", "--"], [["make", "-s", "a b"], ["make", "c"]])]
+    assert gate_stand.loaded == [
+        (["./a", "--base", "x", "--"], [["make", "-s", "a b"], ["make", "c"]])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +173,11 @@ def test_a_whole_command_is_timed_in_both_trees(tmp_path):
     found = json.loads((tmp_path / "v.json").read_text())["gate"]
     (cell,) = found["cells"]
     assert (found["suite"], cell["name"]) == ("command", "sh -c '. ./built'")
-    assert (cell["metric"]["name"], cell["metric"]["unit"], cell["metric"]["lower_is_better"]) == ("wall_s", "s", True)
+    assert (cell["metric"]["name"], cell["metric"]["unit"], cell["metric"]["lower_is_better"]) == (
+        "wall_s",
+        "s",
+        True,
+    )
     assert 0.06 < min(cell["base"]) < 0.09 < min(cell["head"])
 
 
@@ -174,11 +203,17 @@ def test_too_few_pairs_are_refused_before_anything_is_built(gate_stand, error_li
         (["--factor", "1_1"], "not '1_1'"),
         (["--alpha", "0"], "argument --alpha: must be a number above 0 and below 0.5, not '0'"),
         (["--alpha", "0.5"], "not '0.5'"),
-        (["--pairs", "7"], "argument --pairs: must be auto, or an even number from 2 to 10000, not '7'"),
+        (
+            ["--pairs", "7"],
+            "argument --pairs: must be auto, or an even number from 2 to 10000, not '7'",
+        ),
         (["--pairs", "0"], "not '0'"),
         (["--pairs", "²"], "not '²'"),
         (["--pairs", "10002"], "not '10002'"),
-        (["--time-budget", "0"], "argument --time-budget: must be from 1 to 86400 seconds, not '0'"),
+        (
+            ["--time-budget", "0"],
+            "argument --time-budget: must be from 1 to 86400 seconds, not '0'",
+        ),
         (["--seed", "-1"], "argument --seed: must be a whole number from 0"),
         (["--inconclusive", "maybe"], "argument --inconclusive: invalid choice: 'maybe'"),
     ],
@@ -227,13 +262,17 @@ def test_pairs_are_even_or_auto_or_refused(value):
         ("head", RunFailed("cannot open the lock file"), 70),
     ],
 )
-def test_a_side_that_cannot_be_prepared_has_its_exit_code(gate_stand, error_line, role, error, code):
+def test_a_side_that_cannot_be_prepared_has_its_exit_code(
+    gate_stand, error_line, role, error, code
+):
     gate_stand.refuses = {role: error}
     assert main(["gate", "--base", "x"]) == code
     assert error_line() == f"millrace gate: {error}"
 
 
-def test_sides_are_built_and_measured_under_one_hold_of_the_measuring_lock(gate_stand, capsys, monkeypatch):
+def test_sides_are_built_and_measured_under_one_hold_of_the_measuring_lock(
+    gate_stand, capsys, monkeypatch
+):
     held = []
 
     @contextmanager
@@ -241,7 +280,9 @@ def test_sides_are_built_and_measured_under_one_hold_of_the_measuring_lock(gate_
         held.append("taken")
         with gate_stand.lock(notify):
             yield
-        held.append([role for role, _ in gate_stand.prepared] + ["measured"] * bool(gate_stand.asked))
+        held.append(
+            [role for role, _ in gate_stand.prepared] + ["measured"] * bool(gate_stand.asked)
+        )
 
     monkeypatch.setattr("harness.measurement.lock.measuring_lock", lock)
     assert main(["gate", "--base", "main"]) == 0
@@ -251,7 +292,9 @@ def test_sides_are_built_and_measured_under_one_hold_of_the_measuring_lock(gate_
 
 
 def test_an_unknown_head_is_told_before_base_is_built(gate_stand, error_line):
-    gate_stand.unknown = {"head": UserError("--head must be a directory or a revision of this repository, not 'x'")}
+    gate_stand.unknown = {
+        "head": UserError("--head must be a directory or a revision of this repository, not 'x'")
+    }
     assert main(["gate", "--base", "main", "--head", "x"]) == 2
     assert "--head must be a directory or a revision" in error_line()
     assert gate_stand.prepared == []
@@ -266,7 +309,9 @@ def test_a_bug_never_looks_like_a_regression(gate_stand, capsys):
 @pytest.mark.parametrize("policy", [[], ["--inconclusive", "pass"]])
 def test_an_interrupted_call_writes_what_it_has_measured(gate_stand, capsys, policy):
     gate_stand.ends = Interrupted(comparison(result("a"), result("b", Verdict.INCONCLUSIVE)))
-    assert main(["gate", "--base", "main", "--json", "v.json", "--junitxml", "v.xml", *policy]) == 130
+    assert (
+        main(["gate", "--base", "main", "--json", "v.json", "--junitxml", "v.xml", *policy]) == 130
+    )
     found = json.loads(Path("v.json").read_text())["gate"]
     assert found["finished"] is False and found["exit_code"] == 130 and len(found["cells"]) == 2
     (code,) = ElementTree.parse("v.xml").findall("testsuite/properties/property[@name='exit_code']")
@@ -276,7 +321,9 @@ def test_an_interrupted_call_writes_what_it_has_measured(gate_stand, capsys, pol
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_signals_that_end_a_job_interrupt_it_once_and_are_as_before_afterwards(gate_stand, capsys, monkeypatch, number):
+def test_signals_that_end_a_job_interrupt_it_once_and_are_as_before_afterwards(
+    gate_stand, capsys, monkeypatch, number
+):
     def end(*sides, **options):
         try:
             signal.raise_signal(number)
@@ -317,7 +364,18 @@ def test_a_call_that_is_terminated_writes_its_reports_and_leaves_no_process(tmp_
     (tmp_path / "suite.yaml").write_text(json.dumps(suite))
     for side in ("base", "head"):
         (tmp_path / side).mkdir()
-    words = ["--base", "base", "--head", "head", "--suite", "suite.yaml", "--json", "v.json", "--junitxml", "v.xml"]
+    words = [
+        "--base",
+        "base",
+        "--head",
+        "head",
+        "--suite",
+        "suite.yaml",
+        "--json",
+        "v.json",
+        "--junitxml",
+        "v.xml",
+    ]
     call = subprocess.Popen(
         [sys.executable, "-m", "harness", "gate", *words],
         cwd=tmp_path,

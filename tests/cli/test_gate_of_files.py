@@ -22,11 +22,23 @@ def write_run(path, median=1e-3, **machine):
 
 
 def test_files_of_pytest_benchmark_are_sides(gate_stand, capsys):
-    base = [word for index in range(16) for word in ("--base", write_run(f"b{index}.json", 1e-3 + index * 1e-7))]
-    head = [word for index in range(16) for word in ("--head", write_run(f"h{index}.json", 2e-3 + index * 1e-7))]
+    base = [
+        word
+        for index in range(16)
+        for word in ("--base", write_run(f"b{index}.json", 1e-3 + index * 1e-7))
+    ]
+    head = [
+        word
+        for index in range(16)
+        for word in ("--head", write_run(f"h{index}.json", 2e-3 + index * 1e-7))
+    ]
     assert main(["gate", *base, *head, "--json", "v.json"]) == 1
     out = capsys.readouterr().out
-    assert "REGRESSED: 1 of 1 cells (t.py::test)" in out and "different times" in out and "b0.json and 15 more" in out
+    assert (
+        "REGRESSED: 1 of 1 cells (t.py::test)" in out
+        and "different times" in out
+        and "b0.json and 15 more" in out
+    )
     assert gate_stand.prepared == [] and gate_stand.loaded == []
 
 
@@ -49,15 +61,39 @@ def test_a_verdict_file_can_be_a_side_of_the_next_call_and_is_one_session(gate_s
     ("words", "code", "told"),
     [
         (["--base", "b.json"], 2, "--head must be files of results too, since --base is: not '.'"),
-        (["--base", "main", "--head", "b.json"], 2, "--base must be files of results too, since --head is: not 'main'"),
-        (["--base", "b.json", "--base", "main", "--head", "b.json"], 2, "--base must be files of results only"),
-        (["--base", "main", "--base", "v1"], 2, "--base must be one revision or directory, not 2: main, v1"),
-        (["--base", "gone.json", "--head", "b.json"], 4, "--base 'gone.json': there is no such file"),
-        (["--base", "b.json", "--head", "gone.json"], 2, "--head 'gone.json': there is no such file"),
+        (
+            ["--base", "main", "--head", "b.json"],
+            2,
+            "--base must be files of results too, since --head is: not 'main'",
+        ),
+        (
+            ["--base", "b.json", "--base", "main", "--head", "b.json"],
+            2,
+            "--base must be files of results only",
+        ),
+        (
+            ["--base", "main", "--base", "v1"],
+            2,
+            "--base must be one revision or directory, not 2: main, v1",
+        ),
+        (
+            ["--base", "gone.json", "--head", "b.json"],
+            4,
+            "--base 'gone.json': there is no such file",
+        ),
+        (
+            ["--base", "b.json", "--head", "gone.json"],
+            2,
+            "--head 'gone.json': there is no such file",
+        ),
         (["--base", "b.json", "--head", "b.json", "--suite", "s"], 2, "--suite is for measuring"),
         (["--base", "b.json", "--head", "b.json", "--pairs", "40"], 2, "--pairs is for measuring"),
         (["--base", "b.json", "--head", "b.json", "--seed", "0"], 2, "--seed is for measuring"),
-        (["--base", "b.json", "--head", "b.json", "--time-budget", "9"], 2, "--time-budget is for measuring"),
+        (
+            ["--base", "b.json", "--head", "b.json", "--time-budget", "9"],
+            2,
+            "--time-budget is for measuring",
+        ),
         (["--base", "b.json", "--head", "other.json"], 4, "different hosts"),
         (["--base", "b.json", "--head", "other.json", "--allow-other-host"], 3, None),
         (["--base", "cut.json", "--head", "b.json"], 4, "cut.json: not JSON, or cut short"),
@@ -66,10 +102,15 @@ def test_a_verdict_file_can_be_a_side_of_the_next_call_and_is_one_session(gate_s
         (["--base", "future.json", "--head", "b.json"], 4, "schema version 2"),
     ],
 )
-def test_files_that_do_not_go_together_are_told_in_a_line(gate_stand, error_line, words, code, told):
+def test_files_that_do_not_go_together_are_told_in_a_line(
+    gate_stand, error_line, words, code, told
+):
     write_run("b.json", python_version="3.11.2")
     write_run("other.json", python_version="3.13.1")
-    for name, text in (("cut.json", '{"benchmarks": ['), ("future.json", '{"gate": {"schema_version": 2}}')):
+    for name, text in (
+        ("cut.json", '{"benchmarks": ['),
+        ("future.json", '{"gate": {"schema_version": 2}}'),
+    ):
         Path(name).write_text(text)
     assert main(["gate", *words]) == code
     if told:
@@ -82,7 +123,9 @@ def without_a_reader(*words, both=True):
     os.close(reading)
     command = [sys.executable, "-m", "harness", "gate", *words]
     errors = writing if both else subprocess.PIPE
-    done = subprocess.run(command, stdout=writing, stderr=errors, text=True, timeout=50, check=False)
+    done = subprocess.run(
+        command, stdout=writing, stderr=errors, text=True, timeout=50, check=False
+    )
     os.close(writing)
     return done
 

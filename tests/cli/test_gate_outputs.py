@@ -17,7 +17,24 @@ from tests.gate.made_comparisons import comparison, result
 
 def test_all_reports_of_one_call_tell_the_same(gate_stand, capsys):
     gate_stand.ends = comparison(result("slow", Verdict.REGRESSED), result("fine"))
-    assert main(["gate", "--base", "main", "--json", "a", "--markdown", "b", "--csv", "c", "--junitxml", "d"]) == 1
+    assert (
+        main(
+            [
+                "gate",
+                "--base",
+                "main",
+                "--json",
+                "a",
+                "--markdown",
+                "b",
+                "--csv",
+                "c",
+                "--junitxml",
+                "d",
+            ]
+        )
+        == 1
+    )
     texts = [Path(name).read_text() for name in "abcd"]
     assert all("slow" in text for text in [*texts, capsys.readouterr().out])
     assert json.loads(texts[0])["gate"]["options"] == {
@@ -31,14 +48,34 @@ def test_all_reports_of_one_call_tell_the_same(gate_stand, capsys):
 
 def test_only_changed_is_for_tables_and_leaves_data_whole(gate_stand, capsys):
     gate_stand.ends = comparison(result("slow", Verdict.REGRESSED), result("fine"))
-    main(["gate", "--base", "main", "--only-changed", "--json", "a", "--markdown", "b", "--csv", "c", "--junitxml", "d"])
+    main(
+        [
+            "gate",
+            "--base",
+            "main",
+            "--only-changed",
+            "--json",
+            "a",
+            "--markdown",
+            "b",
+            "--csv",
+            "c",
+            "--junitxml",
+            "d",
+        ]
+    )
     texts = {name: Path(name).read_text() for name in "abcd"}
     assert "fine" in texts["a"] and "fine" in texts["d"]
-    assert "fine" not in texts["b"] and "fine" not in texts["c"] and "fine" not in capsys.readouterr().out
+    assert (
+        "fine" not in texts["b"]
+        and "fine" not in texts["c"]
+        and "fine" not in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
-    ("option", "begin"), [("--json", "{"), ("--markdown", "### "), ("--csv", "cell,"), ("--junitxml", "<?xml")]
+    ("option", "begin"),
+    [("--json", "{"), ("--markdown", "### "), ("--csv", "cell,"), ("--junitxml", "<?xml")],
 )
 def test_a_dash_is_stdout_in_place_of_the_table(gate_stand, capsys, option, begin):
     assert main(["gate", "--base", "main", option, "-"]) == 0
@@ -50,13 +87,18 @@ def test_a_dash_is_stdout_in_place_of_the_table(gate_stand, capsys, option, begi
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--json", "-", "--csv", "-"], "--csv must name a place of its own: '-' is that of --json"),
+        (
+            ["--json", "-", "--csv", "-"],
+            "--csv must name a place of its own: '-' is that of --json",
+        ),
         (["--json", "x", "--csv", "./x"], "--csv must name a place of its own"),
         (["--json", "no/such/place.json"], "--json 'no/such/place.json': there is no directory"),
         (["--junitxml", "."], "--junitxml must name a file"),
     ],
 )
-def test_a_place_that_cannot_be_written_is_refused_before_measuring(gate_stand, error_line, words, told):
+def test_a_place_that_cannot_be_written_is_refused_before_measuring(
+    gate_stand, error_line, words, told
+):
     assert main(["gate", "--base", "main", *words]) == 2
     assert told in error_line()
     assert gate_stand.prepared == []
@@ -112,7 +154,9 @@ class Gone(io.StringIO):
         return self.file.fileno()
 
 
-@pytest.mark.parametrize("ends", [comparison(result("a", Verdict.WRONG)), ZeroDivisionError("a bug"), NoBase("none")])
+@pytest.mark.parametrize(
+    "ends", [comparison(result("a", Verdict.WRONG)), ZeroDivisionError("a bug"), NoBase("none")]
+)
 def test_a_reader_of_progress_that_has_gone_changes_nothing(gate_stand, monkeypatch, ends):
     gate_stand.ends = ends
     with Path("log").open("w") as file:

@@ -42,7 +42,9 @@ def no_hang():
 
 
 @pytest.mark.parametrize(("words", "name"), READERS.items())
-def test_a_pipe_in_place_of_a_file_is_refused_in_one_line(words, name, tmp_path, monkeypatch, capsys):
+def test_a_pipe_in_place_of_a_file_is_refused_in_one_line(
+    words, name, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     os.mkfifo(name)
     words = words.replace(f"PIPE{Path(name).suffix}", name).replace("PIPE", name)
@@ -57,7 +59,8 @@ def test_a_pipe_in_place_of_a_file_is_refused_in_one_line(words, name, tmp_path,
 
 
 @pytest.mark.parametrize(
-    ("make", "told"), [(Path.mkdir, "Is a directory"), (lambda path: path.symlink_to("/dev/null"), "not a device")]
+    ("make", "told"),
+    [(Path.mkdir, "Is a directory"), (lambda path: path.symlink_to("/dev/null"), "not a device")],
 )
 def test_only_regular_files_are_read(make, told, tmp_path):
     make(tmp_path / "x")
@@ -65,10 +68,15 @@ def test_only_regular_files_are_read(make, told, tmp_path):
         read_given(tmp_path / "x")
 
 
-def test_a_file_that_is_not_there_is_told_with_where_it_was_looked_for(tmp_path, monkeypatch, capsys):
+def test_a_file_that_is_not_there_is_told_with_where_it_was_looked_for(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     assert main(["sweep", "--dry-run", "--config", "my.yaml"]) == 2
-    assert capsys.readouterr().err == f"millrace sweep: my.yaml: cannot be read: No such file or directory in {tmp_path}\n"
+    assert (
+        capsys.readouterr().err
+        == f"millrace sweep: my.yaml: cannot be read: No such file or directory in {tmp_path}\n"
+    )
 
 
 def test_a_pipe_without_a_reader_is_not_waited_for(tmp_path):
@@ -85,7 +93,9 @@ def test_a_pipe_with_a_reader_is_written_to(tmp_path):
     os.close(reader)
 
 
-@pytest.mark.parametrize("text", ["[1e400]", "[-1e999]", "[NaN]", "[Infinity]", '{"a": 1, "a": 2}', f"[{'9' * 5000}]"])
+@pytest.mark.parametrize(
+    "text", ["[1e400]", "[-1e999]", "[NaN]", "[Infinity]", '{"a": 1, "a": 2}', f"[{'9' * 5000}]"]
+)
 def test_json_of_a_user_holds_finite_numbers_and_each_key_once(text):
     with pytest.raises(ValueError, match=r"finite|twice|digits"):
         load_strict_json(text)

@@ -102,7 +102,13 @@ def test_parameters_of_a_function_reach_the_run_and_name_the_cell(specs, makes):
 def test_the_record_of_a_file_keeps_its_schema(makes):
     subject = find_subject(str(makes), {"length": "1"}, 0)
     spec = run_of(
-        subject.topology, subject.given, "manual", tuples=50, cell=subject.cell, graph_file=subject.file, digest=subject.digest
+        subject.topology,
+        subject.given,
+        "manual",
+        tuples=50,
+        cell=subject.cell,
+        graph_file=subject.file,
+        digest=subject.digest,
     )
     validate_record(failed_record(spec, "lost"))
 
@@ -110,7 +116,9 @@ def test_the_record_of_a_file_keeps_its_schema(makes):
 def test_a_file_that_changes_before_it_is_measured_is_told(specs, chain):
     main(["run", str(chain), "--model", "manual"])
     chain.write_text(CHAIN.replace("cost: 3", "cost: 4"))
-    with pytest.raises(UserError, match=r"chain.yaml: the file has changed since the run was asked for"):
+    with pytest.raises(
+        UserError, match=r"chain.yaml: the file has changed since the run was asked for"
+    ):
         build_subject(specs[0])
     build_subject(replace(specs[0], digest=""))
 
@@ -120,12 +128,16 @@ def test_a_graph_that_cannot_run_is_told_before_anything_is_started(specs, tmp_p
     path.write_text(CHAIN.replace(", parse -> out", ""))
     assert main(["run", str(path), "--model", "manual"]) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].endswith("graph 'my chain': output port parse[0] feeds nothing; input port out[0] is fed by nothing")
+    assert lines[0].endswith(
+        "graph 'my chain': output port parse[0] feeds nothing; input port out[0] is fed by nothing"
+    )
     assert len(lines) == 1
     assert specs == []
 
 
-def test_levels_that_the_operators_of_a_file_do_not_allow_are_told_before_anything_is_started(specs, tmp_path, capsys):
+def test_levels_that_the_operators_of_a_file_do_not_allow_are_told_before_anything_is_started(
+    specs, tmp_path, capsys
+):
     path = tmp_path / "user.yaml"
     path.write_text(USER)
     words = ["run", str(path), "--model", "dynamic", "--law", "fixed"]
@@ -133,13 +145,21 @@ def test_levels_that_the_operators_of_a_file_do_not_allow_are_told_before_anythi
     assert "maximum must be at least 2 threads" in capsys.readouterr().err
     assert specs == []
     assert main([*words, "--max-threads", "2"]) == 1, "no run is really made"
-    assert (specs[0].model.elastic, specs[0].model.law, specs[0].model.maximum) == (True, "fixed", 2)
+    assert (specs[0].model.elastic, specs[0].model.law, specs[0].model.maximum) == (
+        True,
+        "fixed",
+        2,
+    )
 
 
-def test_a_run_of_a_fixed_level_is_named_and_recorded_by_the_threads_that_it_has(specs, tmp_path, capsys):
+def test_a_run_of_a_fixed_level_is_named_and_recorded_by_the_threads_that_it_has(
+    specs, tmp_path, capsys
+):
     path = tmp_path / "user.yaml"
     path.write_text(USER)
-    assert main(["run", str(path), "--model", "dynamic", "--threads", "1", "--json", "-"]) == 1, "no run is really made"
+    assert main(["run", str(path), "--model", "dynamic", "--threads", "1", "--json", "-"]) == 1, (
+        "no run is really made"
+    )
     assert (specs[0].model.threads, specs[0].arm) == (2, "dynamic-2")
     record = json.loads(capsys.readouterr().out)
     assert (record["threads"], record["arm"]) == (2, "dynamic-2")
@@ -155,7 +175,9 @@ def test_a_file_may_make_a_run_elastic_by_an_annotation(specs, tmp_path, monkeyp
     assert control.pool_law(graph, specs[0].model).name == "fixed"
 
 
-@pytest.mark.parametrize("model", [[], ["--model", "manual"], ["--model", "dynamic", "--threads", "2"]], ids=str)
+@pytest.mark.parametrize(
+    "model", [[], ["--model", "manual"], ["--model", "dynamic", "--threads", "2"]], ids=str
+)
 def test_a_file_can_be_drawn(chain, tmp_path, model):
     assert main(["show", str(chain), *model, "-o", str(tmp_path / "a.svg")]) == 0
     assert "<svg" in (tmp_path / "a.svg").read_text()
@@ -177,7 +199,11 @@ def test_an_experiment_may_be_about_files(tmp_path, chain, makes):
     blocks = load_config(experiment(tmp_path, sweeps)).experiment("mine").blocks()
     assert [each.cell.topology for each in blocks] == ["my chain", "made", "made"]
     spec = blocks[2].runs_by_arm()["manual"]
-    assert (spec.graph_file, dict(spec.parameters), spec.cell) == (str(makes), {"length": 2}, blocks[2].cell.name)
+    assert (spec.graph_file, dict(spec.parameters), spec.cell) == (
+        str(makes),
+        {"length": 2},
+        blocks[2].cell.name,
+    )
     assert len(build_subject(spec)[0].operators) == 4
 
 
@@ -193,12 +219,17 @@ def test_a_file_that_changes_makes_its_records_out_of_date(tmp_path, chain):
     ("sweep", "told"),
     [
         ({"topology": "none.yaml"}, "sizes.tiny.sweeps[0]: none.yaml: cannot be read"),
-        ({"topology": "CHAIN", "parameters": {"cost": 1}}, "has no parameters; 'cost' cannot be set"),
+        (
+            {"topology": "CHAIN", "parameters": {"cost": 1}},
+            "has no parameters; 'cost' cannot be set",
+        ),
         ({"topology": "MAKES", "parameters": {"depth": 1}}, "graph() has no parameter 'depth'"),
     ],
 )
 def test_an_experiment_about_a_bad_file_is_told(tmp_path, chain, makes, sweep, told):
-    sweep["topology"] = {"CHAIN": str(chain), "MAKES": str(makes)}.get(sweep["topology"], sweep["topology"])
+    sweep["topology"] = {"CHAIN": str(chain), "MAKES": str(makes)}.get(
+        sweep["topology"], sweep["topology"]
+    )
     with pytest.raises(UserError) as caught:
         load_config(experiment(tmp_path, [sweep]))
     assert told in str(caught.value)
@@ -209,10 +240,17 @@ def test_an_arm_of_fewer_threads_than_the_graph_of_a_file_gets_is_told(tmp_path)
     path = tmp_path / "user.yaml"
     path.write_text(USER)
     sweeps = [{"topology": str(path)}]
-    assert load_config(experiment(tmp_path, sweeps, {"model": "dynamic", "threads": [2, 3]})).experiment("mine").blocks()
+    assert (
+        load_config(experiment(tmp_path, sweeps, {"model": "dynamic", "threads": [2, 3]}))
+        .experiment("mine")
+        .blocks()
+    )
     with pytest.raises(UserError) as caught:
         load_config(experiment(tmp_path, sweeps, {"model": "dynamic", "threads": [1, 2]}))
-    assert "sizes.tiny: threads of arm dynamic-1 must be at least 2 for graph 'user', not 1: " in str(caught.value)
+    assert (
+        "sizes.tiny: threads of arm dynamic-1 must be at least 2 for graph 'user', not 1: "
+        in str(caught.value)
+    )
 
 
 def test_long_names_of_cells_are_cut_and_still_differ(tmp_path):
@@ -234,7 +272,11 @@ def test_a_file_runs_for_real(chain, model, tmp_path, capsys, monkeypatch):
     assert main(["run", str(chain), "--model", model, "--tuples", "500", "--json", "-"]) == 0
     record = json.loads(capsys.readouterr().out)
     validate_record(record)
-    assert (record["topology"], record["tuples_received"], record["correct"]) == ("my chain", 500, True)
+    assert (record["topology"], record["tuples_received"], record["correct"]) == (
+        "my chain",
+        500,
+        True,
+    )
 
 
 @pytest.mark.heavy
@@ -268,14 +310,26 @@ LEAST = "graph 'user' needs one more than the input ports of a user's operator, 
         (USER, "--threads 2", []),
         (CHAIN, "--threads 1", []),
         (USER, "--elastic --threads 1 --max-threads 4", [f"--threads 1 becomes 2: {LEAST}"]),
-        (USER, "--elastic --min-threads 1 --max-threads 4", [f"--min-threads 1 becomes 2: {LEAST}"]),
-        (PINNED, "--threads 1", ["--threads 1 becomes 3: a threading annotation in graph 'user' asks for as many"]),
+        (
+            USER,
+            "--elastic --min-threads 1 --max-threads 4",
+            [f"--min-threads 1 becomes 2: {LEAST}"],
+        ),
+        (
+            PINNED,
+            "--threads 1",
+            ["--threads 1 becomes 3: a threading annotation in graph 'user' asks for as many"],
+        ),
     ],
 )
-def test_a_number_of_threads_that_the_graph_raises_is_told_with_the_reason(tmp_path, monkeypatch, capsys, text, words, told):
+def test_a_number_of_threads_that_the_graph_raises_is_told_with_the_reason(
+    tmp_path, monkeypatch, capsys, text, words, told
+):
     path = tmp_path / "user.yaml"
     path.write_text(text)
-    monkeypatch.setattr(block, "run_in_fresh_process", lambda spec, announce: failed_record(spec, "not made"))
+    monkeypatch.setattr(
+        block, "run_in_fresh_process", lambda spec, announce: failed_record(spec, "not made")
+    )
     main(["run", str(path), "--model", "dynamic", *words.split()])
     err = capsys.readouterr().err.splitlines()
     assert [line for line in err if "becomes" in line] == [f"millrace: {line}" for line in told]

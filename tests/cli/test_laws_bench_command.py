@@ -64,15 +64,36 @@ def test_every_takes_each_nth_scenario_of_the_library(capsys):
 
 
 def test_held_out_takes_only_scenarios_that_score(capsys):
-    assert main(["laws", "bench", "--law", "fixed", "--every", "100", "--held-out", "--json", "-"]) == 0
+    assert (
+        main(["laws", "bench", "--law", "fixed", "--every", "100", "--held-out", "--json", "-"])
+        == 0
+    )
     rows = results(capsys)
     assert rows and all(row["held_out"] for row in rows)
 
 
 def test_without_a_law_all_are_run_and_one_named_twice_once(curves, capsys):
     assert main(["laws", "bench", "--scenarios", curves, "--json", "-"]) == 0
-    assert pairs(results(capsys)) == [(law, name) for name in ("sink", "listed") for law in contestants()]
-    assert main(["laws", "bench", "--scenarios", curves, "--law", "fixed", "--law", "fixed", "--json", "-"]) == 0
+    assert pairs(results(capsys)) == [
+        (law, name) for name in ("sink", "listed") for law in contestants()
+    ]
+    assert (
+        main(
+            [
+                "laws",
+                "bench",
+                "--scenarios",
+                curves,
+                "--law",
+                "fixed",
+                "--law",
+                "fixed",
+                "--json",
+                "-",
+            ]
+        )
+        == 0
+    )
     assert pairs(results(capsys)) == [("fixed", "sink"), ("fixed", "listed")]
 
 
@@ -84,15 +105,33 @@ def test_options_before_the_word_bench_count_as_those_behind_it(curves, capsys):
 def test_rows_on_stdout_have_every_number_and_level(curves, capsys):
     assert main(["laws", "bench", "--scenarios", curves, "--law", "millrace", "--json", "-"]) == 0
     row = results(capsys)[0]
-    assert (row["best_threads"], row["settled_threads"], row["accuracy"], row["changes"]) == (6, 6, 1.0, 0.0)
+    assert (row["best_threads"], row["settled_threads"], row["accuracy"], row["changes"]) == (
+        6,
+        6,
+        1.0,
+        0.0,
+    )
     assert len(row["levels"]) == 40
     assert row["levels"][-1] == 6
-    assert {"settling", "overshoot", "regret", "noise", "drift", "minimum", "maximum", "start", "periods", "seed"} <= row.keys()
+    assert {
+        "settling",
+        "overshoot",
+        "regret",
+        "noise",
+        "drift",
+        "minimum",
+        "maximum",
+        "start",
+        "periods",
+        "seed",
+    } <= row.keys()
 
 
 def test_the_same_command_prints_the_same(curves, capsys):
     for _ in range(2):
-        assert main(["laws", "bench", "--scenarios", curves, "--law", "millrace", "--json", "-"]) == 0
+        assert (
+            main(["laws", "bench", "--scenarios", curves, "--law", "millrace", "--json", "-"]) == 0
+        )
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
 
@@ -146,11 +185,20 @@ def test_curves_may_be_json_with_its_numbers_and_tabs(indent, tmp_path, capsys):
         ("- {throughput: [1], ? [a] : b}", "must be YAML or JSON: "),
         ('[{"throughput": [NaN]}]', "must be YAML or JSON: must hold finite numbers, not NaN"),
         ("- throughput: n", "[0].throughput: an expression needs the key 'max' beside it"),
-        ("- {throughput: [1], name: a}\n- {throughput: [1], name: a}", "[1].name must not be there twice: 'a'"),
+        (
+            "- {throughput: [1], name: a}\n- {throughput: [1], name: a}",
+            "[1].name must not be there twice: 'a'",
+        ),
         ('- {throughput: [1], name: "\\ud800"}', "must be YAML or JSON: "),
         ('[{"throughput": [1], "name": "\\ud800"}]', "[0].name must be text on one line"),
-        ("- throughput: [1]\n  noise: 0.1\n  noise: 0.2", "must be YAML or JSON: key 'noise' is given twice"),
-        ('[{"throughput": [1], "noise": 0.1, "noise": 0.2}]', "must be YAML or JSON: key 'noise' is given twice"),
+        (
+            "- throughput: [1]\n  noise: 0.1\n  noise: 0.2",
+            "must be YAML or JSON: key 'noise' is given twice",
+        ),
+        (
+            '[{"throughput": [1], "noise": 0.1, "noise": 0.2}]',
+            "must be YAML or JSON: key 'noise' is given twice",
+        ),
         ("- throughput: [!!bool maybe]", "must be YAML or JSON: a tag does not fit its value"),
         ("- &loop {throughput: [1], name: *loop}", "[0].name must be text on one line"),
     ],
@@ -170,12 +218,30 @@ def test_a_file_that_holds_no_scenarios_is_refused_in_one_line(text, said, tmp_p
 @pytest.mark.heavy
 def test_the_real_command_uses_several_processes_and_keeps_stdout_clean(tmp_path):
     path = tmp_path / "mine.json"
-    many = [{"name": f"s{k}", "throughput": "min(n, 5)", "max": 9, "noise": 0.03, "seed": k, "periods": 30} for k in range(40)]
+    many = [
+        {
+            "name": f"s{k}",
+            "throughput": "min(n, 5)",
+            "max": 9,
+            "noise": 0.03,
+            "seed": k,
+            "periods": 30,
+        }
+        for k in range(40)
+    ]
     path.write_text(json.dumps(many), encoding="utf-8")
     words = ["laws", "bench", "--scenarios", str(path), "--law", "millrace", "--json", "-"]
-    done = subprocess.run([sys.executable, "-m", "harness", *words], capture_output=True, text=True, cwd=ROOT, timeout=50)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=50,
+    )
     assert (done.returncode, done.stderr) == (0, "")
-    assert [row["scenario"] for row in json.loads(done.stdout)["results"]] == [f"s{k}" for k in range(40)]
+    assert [row["scenario"] for row in json.loads(done.stdout)["results"]] == [
+        f"s{k}" for k in range(40)
+    ]
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
@@ -183,6 +249,12 @@ def test_the_real_command_uses_several_processes_and_keeps_stdout_clean(tmp_path
 def test_a_full_disk_is_told_and_a_device_stays_a_device(option, tmp_path, capsys):
     curves = tmp_path / "mine.yaml"
     curves.write_text("- {throughput: [1, 2], periods: 20}", encoding="utf-8")
-    assert main(["laws", "bench", "--law", "fixed", "--scenarios", str(curves), option, "/dev/full"]) == 1
-    assert capsys.readouterr().err == "millrace laws: cannot write /dev/full: No space left on device\n"
+    assert (
+        main(["laws", "bench", "--law", "fixed", "--scenarios", str(curves), option, "/dev/full"])
+        == 1
+    )
+    assert (
+        capsys.readouterr().err
+        == "millrace laws: cannot write /dev/full: No space left on device\n"
+    )
     assert Path("/dev/full").is_char_device()

@@ -64,12 +64,29 @@ def test_surfaces_of_ones_own_in_all_forms(capsys, surfaces, tmp_path):
         ("manual", "chain"),
         ("dynamic", "chain"),
     ]
-    assert rows[1]["best_threads"] == 3 and rows[1]["accuracy"] > 0.95 and len(rows[1]["counts"]) == 30
+    assert (
+        rows[1]["best_threads"] == 3 and rows[1]["accuracy"] > 0.95 and len(rows[1]["counts"]) == 30
+    )
     assert list(pd.read_parquet(table)["law"]) == ["manual", "dynamic"] * 2
 
 
 def test_json_can_go_to_stdout_alone(capsys, surfaces):
-    assert main(["laws", "bench", "--multilevel", "--scenarios", surfaces, "--law", "manual", "--json", "-"]) == 0
+    assert (
+        main(
+            [
+                "laws",
+                "bench",
+                "--multilevel",
+                "--scenarios",
+                surfaces,
+                "--law",
+                "manual",
+                "--json",
+                "-",
+            ]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     assert err == "" and len(json.loads(out)["results"]) == 2
 
@@ -77,10 +94,19 @@ def test_json_can_go_to_stdout_alone(capsys, surfaces):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--multilevel", "--law", "magic"), "law 'magic' is not on the bench of placements; there are: manual, dedicated"),
+        (
+            ("--multilevel", "--law", "magic"),
+            "law 'magic' is not on the bench of placements; there are: manual, dedicated",
+        ),
         (("--simulator", "3"), "--simulator is for --multilevel only, not '3'"),
-        (("--multilevel", "--scenarios", "none.yaml"), "none.yaml: cannot be read: No such file or directory"),
-        (("--multilevel", "--simulator", "2", "--scenarios", "SURFACES"), "--simulator takes scenarios of the library"),
+        (
+            ("--multilevel", "--scenarios", "none.yaml"),
+            "none.yaml: cannot be read: No such file or directory",
+        ),
+        (
+            ("--multilevel", "--simulator", "2", "--scenarios", "SURFACES"),
+            "--simulator takes scenarios of the library",
+        ),
         (
             ("--multilevel", "--simulator", "2", "--every", "600"),
             "with at most 150 operators and 16 CPUs: of the 2 with --every 600 there is none",
@@ -89,7 +115,10 @@ def test_json_can_go_to_stdout_alone(capsys, surfaces):
             ("--multilevel", "--every", "2", "--scenarios", "SURFACES"),
             "--every is for the library, not for --scenarios, of which all are taken: 2",
         ),
-        (("--multilevel", "--held-out", "--scenarios", "SURFACES"), "--held-out is for the library, not for --scenarios"),
+        (
+            ("--multilevel", "--held-out", "--scenarios", "SURFACES"),
+            "--held-out is for the library, not for --scenarios",
+        ),
     ],
 )
 def test_mistakes_are_told(capsys, surfaces, words, told):
@@ -99,8 +128,9 @@ def test_mistakes_are_told(capsys, surfaces, words, told):
 def test_a_mistake_in_a_file_is_told_with_its_place(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("- {topology: pipeline, cpus: many}\n")
-    assert f"--scenarios {path}: [0].cpus must be a whole number from 1 to 1024, not 'many'" in refusal(
-        capsys, "--multilevel", "--scenarios", str(path)
+    assert (
+        f"--scenarios {path}: [0].cpus must be a whole number from 1 to 1024, not 'many'"
+        in refusal(capsys, "--multilevel", "--scenarios", str(path))
     )
 
 
@@ -109,16 +139,30 @@ def test_where_fewer_scenarios_fit_the_simulator_than_asked_for_that_is_told(cap
 
     def rows_of(laws, scenario):
         asked.append(scenario)
-        facts = {"scenario": scenario.name, "maximum": 4, "periods": 1, "seed": 1, "levels": (1,), "simulated": True}
+        facts = {
+            "scenario": scenario.name,
+            "maximum": 4,
+            "periods": 1,
+            "seed": 1,
+            "levels": (1,),
+            "simulated": True,
+        }
         score = {"accuracy": 1.0, "settling": 0.0, "overshoot": 1.0, "changes": 0.0, "regret": 0.0}
-        places = {"best_throughput": 1.0, "best_threads": 1, "settled_threads": 1.0, "phases": ((1.0, 1.0),)}
+        places = {
+            "best_throughput": 1.0,
+            "best_threads": 1,
+            "settled_threads": 1.0,
+            "phases": ((1.0, 1.0),),
+        }
         return [Row(bench="queues", law=law, **facts, **score, **places) for law in laws]
 
     monkeypatch.setattr(simulated, "rows_of", rows_of)
     assert main(["laws", "bench", "--multilevel", "--every", "60", "--simulator", "50"]) == 0
     out, err = capsys.readouterr()
     assert 0 < len(asked) < 14
-    assert err.startswith(f"millrace laws: --simulator: only {len(asked)} of 14 scenarios are without noise")
+    assert err.startswith(
+        f"millrace laws: --simulator: only {len(asked)} of 14 scenarios are without noise"
+    )
     assert err.endswith(", not 50\n")
     assert "All throughputs are simulated" in out and "surfaces, not of runs" not in out
 
@@ -126,11 +170,28 @@ def test_where_fewer_scenarios_fit_the_simulator_than_asked_for_that_is_told(cap
 @pytest.mark.heavy
 def test_scenarios_on_the_simulator(capsys):
     assert (
-        main(["laws", "bench", "--multilevel", "--simulator", "1", "--jobs", "1", "--law", "manual", "--law", "hand-placed"])
+        main(
+            [
+                "laws",
+                "bench",
+                "--multilevel",
+                "--simulator",
+                "1",
+                "--jobs",
+                "1",
+                "--law",
+                "manual",
+                "--law",
+                "hand-placed",
+            ]
+        )
         == 0
     )
     told = capsys.readouterr().out
-    assert told.startswith("**noise up to 5 %** (1 scenario, simulated)\n") and told.count("**noise") == 1
+    assert (
+        told.startswith("**noise up to 5 %** (1 scenario, simulated)\n")
+        and told.count("**noise") == 1
+    )
     assert "\n| hand-placed " in told
     assert "All throughputs are simulated. Noise is" in told and "There is no\noracle" in told
     assert "surfaces, not of runs" not in told

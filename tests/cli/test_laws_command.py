@@ -44,7 +44,10 @@ def test_a_replay_prints_a_line_a_sample_with_its_reason(trace, capsys):
 
 
 def test_json_on_stdout_stands_alone(trace, capsys):
-    assert main(["laws", "replay", "--law", "pldi17", "--set", "doubling=true", trace, "--json", "-"]) == 0
+    assert (
+        main(["laws", "replay", "--law", "pldi17", "--set", "doubling=true", trace, "--json", "-"])
+        == 0
+    )
     answer = json.loads(capsys.readouterr().out)
     assert answer["levels"] == [2, 4, 2, 2]
     assert answer.keys() == {"law", "levels", "reasons", "states"}
@@ -74,4 +77,6 @@ def test_a_trace_that_is_no_text_is_refused_in_one_line(tmp_path, capsys):
     path = tmp_path / "trace.json"
     path.write_bytes(b'{"max": \xff}')
     assert main(["laws", "replay", "--law", "fixed", str(path)]) == 2
-    assert capsys.readouterr().err.endswith("trace.json: must be UTF-8 text (invalid start byte at byte 8)\n")
+    assert capsys.readouterr().err.endswith(
+        "trace.json: must be UTF-8 text (invalid start byte at byte 8)\n"
+    )

@@ -26,7 +26,9 @@ def test_the_listing_has_a_line_a_machine_with_its_shape_and_its_tags(capsys):
     for line in lines:
         machine = load_machine(line.split()[0])
         tags = [sum(each.tag == tag for each in machine.constants.values()) for tag in TAGS]
-        assert "  ".join(map(str, [*tags, len(machine.sweep)])) in " ".join(line.split()).replace(" ", "  ")
+        assert "  ".join(map(str, [*tags, len(machine.sweep)])) in " ".join(line.split()).replace(
+            " ", "  "
+        )
         assert f" {machine.cpus} " in line
         assert line.endswith(machine.title)
     power8 = next(line for line in lines if line.startswith("power8"))
@@ -80,7 +82,9 @@ def test_runtimes_are_listed_in_place_of_machines(capsys):
     for path in load_software("streams-4.2").constants:
         assert path in one
     assert "how.queue_capacity" in one
-    assert json.loads(out_of(capsys, "--software", "millrace", "--json"))["how.queue_capacity"] is None
+    assert (
+        json.loads(out_of(capsys, "--software", "millrace", "--json"))["how.queue_capacity"] is None
+    )
 
 
 def test_a_bad_file_is_one_line(tmp_path, capsys):

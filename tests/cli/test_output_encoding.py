@@ -15,7 +15,15 @@ from harness.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "run pipeline --set operators=3 --machine xeon --threads 2 --duration 0.001 --warmup 0.001 --repeats 2"
-LISTINGS = ["models", "topologies", "topologies --json", "machines", "machines xeon", "machines xeon --json", "laws list"]
+LISTINGS = [
+    "models",
+    "topologies",
+    "topologies --json",
+    "machines",
+    "machines xeon",
+    "machines xeon --json",
+    "laws list",
+]
 LISTINGS += ["claims --list", "sweep --dry-run", *(f"{command} --help" for command in COMMANDS)]
 
 
@@ -42,7 +50,11 @@ def test_a_listing_is_printed_in_ascii(words):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    "setting", [{"PYTHONIOENCODING": "ascii"}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
+    "setting",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
 )
 def test_a_result_survives_a_terminal_without_our_characters(setting, tmp_path):
     plain = {

@@ -59,9 +59,17 @@ def runs(monkeypatch, tmp_path):
 def test_defaults_are_two_seconds_after_an_automatic_warm_up_once(runs):
     assert main(["run", "pipeline", "--model", "manual"]) == 0
     (spec,) = runs.specs
-    assert (spec.duration_s, spec.warmup, spec.seed, spec.tuples, spec.place.machine) == (2.0, "auto", 0, None, "local")
+    assert (spec.duration_s, spec.warmup, spec.seed, spec.tuples, spec.place.machine) == (
+        2.0,
+        "auto",
+        0,
+        None,
+        "local",
+    )
     assert (spec.model, spec.arm) == (Manual(), "manual")
-    assert spec.parameters.keys() >= {"operators", "cost", "payload"}, "the topology's defaults are filled in"
+    assert spec.parameters.keys() >= {"operators", "cost", "payload"}, (
+        "the topology's defaults are filled in"
+    )
     assert spec.cell.startswith("pipeline,operators=")
 
 
@@ -72,7 +80,12 @@ def test_every_option_reaches_the_run(runs):
     assert [spec.repeat for spec in runs.specs] == [0, 1]
     spec = runs.specs[0]
     assert str(spec.parameters["operators"]) == "5" and str(spec.parameters["cost"]) == "7"
-    assert (spec.model.threads, spec.model.queue_capacity, spec.duration_s, spec.warmup) == (3, 64, 0.5, 0.0)
+    assert (spec.model.threads, spec.model.queue_capacity, spec.duration_s, spec.warmup) == (
+        3,
+        64,
+        0.5,
+        0.0,
+    )
     assert (spec.seed, spec.tuples, spec.arm) == (9, 77, "dynamic-3")
 
 
@@ -80,13 +93,29 @@ def test_the_options_of_a_law_reach_the_run(runs):
     line = "run pipeline --model dynamic --law fixed --threads 3 --min-threads 2 --max-threads 9 --period 0.25"
     assert main(line.split()) == 0
     (spec,) = runs.specs
-    assert (spec.model.elastic, spec.model.law, spec.model.law_settings, spec.period_s) == (True, "fixed", (), 0.25)
-    assert (spec.model.threads, spec.model.minimum, spec.model.maximum, spec.arm) == (3, 2, 9, "dynamic-elastic-fixed")
+    assert (spec.model.elastic, spec.model.law, spec.model.law_settings, spec.period_s) == (
+        True,
+        "fixed",
+        (),
+        0.25,
+    )
+    assert (spec.model.threads, spec.model.minimum, spec.model.maximum, spec.arm) == (
+        3,
+        2,
+        9,
+        "dynamic-elastic-fixed",
+    )
 
 
 def test_a_virtual_period_of_coroutines_has_two_quanta_at_least():
     periods = [
-        virtual_period_s(*asked) for asked in (("coroutine", None), ("coroutine", 8.0), ("coroutine", 0.5), ("dynamic", None))
+        virtual_period_s(*asked)
+        for asked in (
+            ("coroutine", None),
+            ("coroutine", 8.0),
+            ("coroutine", 0.5),
+            ("dynamic", None),
+        )
     ]
     assert periods == [0.1, 0.016, 0.002, 0.002]
 
@@ -101,9 +130,16 @@ def test_the_options_of_adaptation_reach_a_run_of_coroutines(runs):
         (("tau", "0.02"),),
         2,
     )
-    assert (spec.model.threads, spec.model.maximum, spec.arm) == (3, 9, "coroutine-elastic-cstream-random-replicas-2")
+    assert (spec.model.threads, spec.model.maximum, spec.arm) == (
+        3,
+        9,
+        "coroutine-elastic-cstream-random-replicas-2",
+    )
     assert main(["run", "chain", "--model", "coroutine", "--threads", "2", "--replicas", "3"]) == 0
-    assert (runs.specs[1].model, runs.specs[1].arm) == (Coroutine(2, replicas=3), "coroutine-2-replicas-3")
+    assert (runs.specs[1].model, runs.specs[1].arm) == (
+        Coroutine(2, replicas=3),
+        "coroutine-2-replicas-3",
+    )
 
 
 def test_a_period_is_for_what_is_elastic_in_the_graph_too(runs):
@@ -114,17 +150,40 @@ def test_a_period_is_for_what_is_elastic_in_the_graph_too(runs):
 
 def test_settings_of_a_law_are_checked_and_reach_the_run_as_text(runs, monkeypatch):
     asked = []
-    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings, **_: asked.append((name, bounds, settings)))
-    words = ["--elastic", "--law-set", "gain=0.5", "--law-set", "bold=yes", "--min-threads", "2", "--max-threads", "7"]
+    monkeypatch.setattr(
+        elasticity,
+        "make_law",
+        lambda name, bounds, settings, **_: asked.append((name, bounds, settings)),
+    )
+    words = [
+        "--elastic",
+        "--law-set",
+        "gain=0.5",
+        "--law-set",
+        "bold=yes",
+        "--min-threads",
+        "2",
+        "--max-threads",
+        "7",
+    ]
     assert main(["run", "pipeline", "--model", "dynamic", *words]) == 0
     assert runs.specs[0].model.law_settings == (("gain", "0.5"), ("bold", "yes"))
-    assert (runs.specs[0].model.threads, runs.specs[0].period_s, runs.specs[0].arm) == (None, 1.0, "dynamic-elastic")
-    assert asked and all(each == ("millrace", Bounds(2, 7, 2), {"gain": "0.5", "bold": "yes"}) for each in asked)
+    assert (runs.specs[0].model.threads, runs.specs[0].period_s, runs.specs[0].arm) == (
+        None,
+        1.0,
+        "dynamic-elastic",
+    )
+    assert asked and all(
+        each == ("millrace", Bounds(2, 7, 2), {"gain": "0.5", "bold": "yes"}) for each in asked
+    )
 
 
 def periods(*states: str, moves: int = 0) -> list[dict]:
     """Periods of a law in these states; its level has moved in the first `moves` of them."""
-    return [{"law_state": state, "threads_requested": 1 + min(place, moves)} for place, state in enumerate(states)]
+    return [
+        {"law_state": state, "threads_requested": 1 + min(place, moves)}
+        for place, state in enumerate(states)
+    ]
 
 
 def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
@@ -145,8 +204,14 @@ def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
     ]
     assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed", "--repeats", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "dynamic-elastic-fixed: 3 threads at the end (those of sources included), queues of 1000 tuples"
-    assert lines[2] == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
+    assert (
+        lines[1]
+        == "dynamic-elastic-fixed: 3 threads at the end (those of sources included), queues of 1000 tuples"
+    )
+    assert (
+        lines[2]
+        == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
+    )
     assert lines[10:14] == [
         "run 1: after 6.25 s the law kept its level: 4 scheduler threads, 1 change of level while measured",
         "run 2: after 6.25 s the law was still moving: 1 scheduler thread, 2 changes of level while measured",
@@ -167,14 +232,39 @@ UNSETTLED = {
     [
         (periods(*["searching"] * 40, moves=35), {}, "was still moving"),
         (periods(*["settled"] * 40), {"maximum": 1}, "had one level only"),
-        (periods(*["settled"] * 10, *["crowded"] * 20), {}, "was held back, as others had the CPUs in 20 of 30 periods"),
+        (
+            periods(*["settled"] * 10, *["crowded"] * 20),
+            {},
+            "was held back, as others had the CPUs in 20 of 30 periods",
+        ),
         (periods(*["settled"] * 3), {}, "had 3 periods only, and settles in 8 at least"),
         ([], {}, "had 0 periods only, and settles in 8 at least"),
-        (periods(*["settled"] * 10, *["learning"] * 12), {}, "kept its level, but was still learning"),
-        (periods("load changed", *["settled"] * 7), {}, "had not kept its level for 8 periods when measuring began"),
-        (periods(*["settled"] * 10, *["idle"] * 12), {}, "kept its level, but learnt nothing from 12 of 22 periods (idle)"),
+        (
+            periods(*["settled"] * 10, *["learning"] * 12),
+            {},
+            "kept its level, but was still learning",
+        ),
+        (
+            periods("load changed", *["settled"] * 7),
+            {},
+            "had not kept its level for 8 periods when measuring began",
+        ),
+        (
+            periods(*["settled"] * 10, *["idle"] * 12),
+            {},
+            "kept its level, but learnt nothing from 12 of 22 periods (idle)",
+        ),
     ],
-    ids=["moves", "one level", "crowded", "few periods", "no period", "learns", "restarted", "idle"],
+    ids=[
+        "moves",
+        "one level",
+        "crowded",
+        "few periods",
+        "no period",
+        "learns",
+        "restarted",
+        "idle",
+    ],
 )
 def test_what_a_law_that_has_not_settled_came_to_is_said(runs, capsys, adaptation, terms, told):
     runs.changes = [{"elastic": UNSETTLED | terms, "adaptation": adaptation}]
@@ -187,15 +277,38 @@ def test_a_run_that_ended_is_reported_as_one_and_is_no_failure(runs, capsys):
     runs.changes = [{"ended": True, "duration_s": 0.31}]
     assert main(["run", "vwap", "--set", "cycles=1", "--model", "manual"]) == 0
     out, err = capsys.readouterr()
-    assert out.splitlines()[-1] == "run 1: its sources ended after 0.31 s; the rates are of the whole run"
+    assert (
+        out.splitlines()[-1]
+        == "run 1: its sources ended after 0.31 s; the rates are of the whole run"
+    )
     assert err == ""
 
 
 def test_a_log_has_a_line_for_all_that_a_run_tells(runs, capsys, tmp_path):
     path = tmp_path / "run.log"
     path.write_text("of before")
-    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", "-", "--log", str(path)]) == 0
-    assert path.read_text().splitlines() == ["run 1/2: manual: measuring", "run 2/2: manual: measuring", "run 2/2: done"]
+    assert (
+        main(
+            [
+                "run",
+                "pipeline",
+                "--model",
+                "manual",
+                "--repeats",
+                "2",
+                "--json",
+                "-",
+                "--log",
+                str(path),
+            ]
+        )
+        == 0
+    )
+    assert path.read_text().splitlines() == [
+        "run 1/2: manual: measuring",
+        "run 2/2: manual: measuring",
+        "run 2/2: done",
+    ]
     assert capsys.readouterr().err == ""
     assert main(["run", "pipeline", "--model", "manual", "--log", "-"]) == 0
     assert capsys.readouterr().err.splitlines() == ["run 1/1: manual: measuring", "run 1/1: done"]
@@ -203,7 +316,9 @@ def test_a_log_has_a_line_for_all_that_a_run_tells(runs, capsys, tmp_path):
 
 def test_a_log_on_a_full_disk_is_told_when_the_runs_are_done(runs, capsys):
     assert main(["run", "pipeline", "--model", "manual", "--log", "/dev/full"]) == 1
-    assert "millrace run: cannot write /dev/full: No space left on device\n" in capsys.readouterr().err
+    assert (
+        "millrace run: cannot write /dev/full: No space left on device\n" in capsys.readouterr().err
+    )
     assert len(runs.specs) == 1
 
 
@@ -219,9 +334,23 @@ def test_the_table_has_a_line_a_run(runs, capsys):
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].startswith("pipeline operators=")
-    assert lines[1] == "dynamic-2: 3 threads (2 scheduler threads, 1 operator thread), queues of 1000 tuples"
+    assert (
+        lines[1]
+        == "dynamic-2: 3 threads (2 scheduler threads, 1 operator thread), queues of 1000 tuples"
+    )
     assert lines[3].split()[0] == "run"
-    assert lines[4].split() == ["1", "1,234,567", "12,345,670", "81", "740", "ns", "2.3", "ms", "yes", "yes"]
+    assert lines[4].split() == [
+        "1",
+        "1,234,567",
+        "12,345,670",
+        "81",
+        "740",
+        "ns",
+        "2.3",
+        "ms",
+        "yes",
+        "yes",
+    ]
     assert len(lines) == 5
     assert err == "", "no progress where nobody sees it"
 
@@ -229,9 +358,7 @@ def test_the_table_has_a_line_a_run(runs, capsys):
 def test_several_runs_have_a_mean_with_its_interval(runs, capsys):
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    told = (
-        "mean: 1,235,567 tuples/s, 95 % interval 1,233,085 .. 1,238,054 (-0.2 %, +0.2 %), of 3 correct runs, 3 of them settled"
-    )
+    told = "mean: 1,235,567 tuples/s, 95 % interval 1,233,085 .. 1,238,054 (-0.2 %, +0.2 %), of 3 correct runs, 3 of them settled"
     assert last == told
 
 
@@ -251,15 +378,25 @@ def test_what_speaks_against_the_host_is_said_once(runs, capsys):
     runs.changes = [{"host": runs.host | {"host_warnings": warning}} for warning in warnings]
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("host: ")]
-    assert told == ["host: 9.5 % was stolen (in 2 of 3 runs)", "host: it is on fire (in 1 of 3 runs)"]
+    assert told == [
+        "host: 9.5 % was stolen (in 2 of 3 runs)",
+        "host: it is on fire (in 1 of 3 runs)",
+    ]
 
 
 def test_a_wrong_run_is_exit_code_1_and_one_line_saying_why(runs, capsys):
-    wrong = {"correct": False, "error": "3 tuple(s) reached a sink after a later one\nTraceback", "sink_tuples_per_s": None}
+    wrong = {
+        "correct": False,
+        "error": "3 tuple(s) reached a sink after a later one\nTraceback",
+        "sink_tuples_per_s": None,
+    }
     runs.changes = [{}, wrong]
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "2"]) == 1
     out, err = capsys.readouterr()
-    assert err == "millrace run: 1 of 2 run(s) failed; run 2: 3 tuple(s) reached a sink after a later one\n"
+    assert (
+        err
+        == "millrace run: 1 of 2 run(s) failed; run 2: 3 tuple(s) reached a sink after a later one\n"
+    )
     assert out.splitlines()[5].split()[-1] == "NO"
     assert "needs two correct runs; here: 1" in out
 
@@ -288,7 +425,9 @@ def test_a_model_need_not_be_named(runs):
 def test_each_run_is_told_when_it_ends(runs, capsys, monkeypatch):
     told = []
     monkeypatch.setattr(
-        block, "run_in_fresh_process", lambda spec, announce: told.append(capsys.readouterr().out) or runs(spec, announce)
+        block,
+        "run_in_fresh_process",
+        lambda spec, announce: told.append(capsys.readouterr().out) or runs(spec, announce),
     )
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
     assert [text.splitlines()[-1].split()[0] for text in told[1:]] == ["1", "2"]
@@ -317,10 +456,14 @@ def raise_full(text):
     raise RunFailed("cannot write to standard output: No space left on device")
 
 
-def test_whatever_ends_the_runs_those_that_are_finished_are_in_the_file(runs, capsys, tmp_path, monkeypatch):
+def test_whatever_ends_the_runs_those_that_are_finished_are_in_the_file(
+    runs, capsys, tmp_path, monkeypatch
+):
     path = tmp_path / "out.jsonl"
     monkeypatch.setattr("harness.cli.run.say", raise_full)
-    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3", "--json", str(path)]) == 1
+    assert (
+        main(["run", "pipeline", "--model", "manual", "--repeats", "3", "--json", str(path)]) == 1
+    )
     assert "standard output" in capsys.readouterr().err
     assert len(read_records(path)[0]) == 1
 
@@ -329,10 +472,14 @@ def test_a_json_file_is_replaced_when_all_runs_are_done(runs, capsys, tmp_path):
     path = tmp_path / "out.jsonl"
     path.write_text("before")
     runs.interrupt_at = 0
-    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 130
+    assert (
+        main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 130
+    )
     assert path.read_text() == "before", "nothing was finished"
     runs.interrupt_at = None
-    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 0
+    assert (
+        main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 0
+    )
     records, problems = read_records(path)
     assert (len(records), problems) == (2, [])
     assert capsys.readouterr().out.splitlines()[-1] == f"wrote 2 record(s) to {path}"
@@ -360,10 +507,14 @@ def test_a_full_disk_under_stdout_is_told(runs, capsys, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(
-        "builtins.print", lambda *_, file=sys.stdout, **__: full() if file is sys.stdout else file.write(f"{_[0]}\n")
+        "builtins.print",
+        lambda *_, file=sys.stdout, **__: full() if file is sys.stdout else file.write(f"{_[0]}\n"),
     )
     assert main(["run", "pipeline", "--model", "manual"]) == 1
-    assert capsys.readouterr().err == "millrace run: cannot write to standard output: No space left on device\n"
+    assert (
+        capsys.readouterr().err
+        == "millrace run: cannot write to standard output: No space left on device\n"
+    )
 
 
 def test_help_teaches_by_examples(capsys):
@@ -379,8 +530,14 @@ def test_help_teaches_by_examples(capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--elastic --duration 0.5", "measured for 5 periods at least, so for 5 s and not for --duration 0.5"),
-        ("--model multilevel --duration 0.5 --period 0.25", "so for 1.25 s and not for --duration 0.5"),
+        (
+            "--elastic --duration 0.5",
+            "measured for 5 periods at least, so for 5 s and not for --duration 0.5",
+        ),
+        (
+            "--model multilevel --duration 0.5 --period 0.25",
+            "so for 1.25 s and not for --duration 0.5",
+        ),
         ("--elastic --duration 6", ""),
         ("--elastic", ""),
         ("--duration 0.5", ""),

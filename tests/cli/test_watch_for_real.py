@@ -35,10 +35,14 @@ RUNS = {
 
 
 @pytest.mark.parametrize("line", RUNS.values(), ids=RUNS)
-def test_an_elastic_run_is_seen_period_by_period_and_can_be_replayed(line: str, tmp_path: Path) -> None:
+def test_an_elastic_run_is_seen_period_by_period_and_can_be_replayed(
+    line: str, tmp_path: Path
+) -> None:
     html, jsonl, again = tmp_path / "run.html", tmp_path / "run.jsonl", tmp_path / "again.html"
     words = line.split()
-    out, err = watching(*words, "--html", str(html), "--record", str(jsonl), temp=tmp_path).communicate(timeout=50)
+    out, err = watching(
+        *words, "--html", str(html), "--record", str(jsonl), temp=tmp_path
+    ).communicate(timeout=50)
     assert err == ""
     (record,), _ = read_records(jsonl)
     periods = len(record["adaptation"]) + len(record["samples"])
@@ -50,10 +54,14 @@ def test_an_elastic_run_is_seen_period_by_period_and_can_be_replayed(line: str, 
 
 
 @pytest.mark.parametrize(
-    "model", [["manual"], ["dedicated"], ["dynamic", "--threads", "1", "--queued", "1"]], ids=lambda words: words[0]
+    "model",
+    [["manual"], ["dedicated"], ["dynamic", "--threads", "1", "--queued", "1"]],
+    ids=lambda words: words[0],
 )
 @pytest.mark.parametrize("place", [[], ["--machine", "cstream"]], ids=["real", "simulated"])
-def test_any_model_can_be_watched_anywhere(model: list[str], place: list[str], tmp_path: Path) -> None:
+def test_any_model_can_be_watched_anywhere(
+    model: list[str], place: list[str], tmp_path: Path
+) -> None:
     html, jsonl = tmp_path / "run.html", tmp_path / "run.jsonl"
     length = [] if place else ["--duration", "0.2", "--warmup", "0.1"]
     files = ["--html", str(html), "--record", str(jsonl)]
@@ -66,14 +74,29 @@ def test_any_model_can_be_watched_anywhere(model: list[str], place: list[str], t
     assert "may mark wrong ports" not in text
     assert ("SIMULATED" in text) == bool(place)
     again = tmp_path / "again.html"
-    assert watching("--replay", str(jsonl), "--html", str(again), temp=tmp_path).communicate(timeout=50)[1] == ""
+    assert (
+        watching("--replay", str(jsonl), "--html", str(again), temp=tmp_path).communicate(
+            timeout=50
+        )[1]
+        == ""
+    )
     assert "may mark wrong ports" not in again.read_text()
 
 
 @pytest.mark.usefixtures("signals_heeded")
 def test_ctrl_c_ends_the_run_and_writes_what_was_seen(tmp_path: Path) -> None:
     html = tmp_path / "run.html"
-    words = ["pipeline", "--model", "dynamic", "--threads", "1", "--duration", "500", "--warmup", "0"]
+    words = [
+        "pipeline",
+        "--model",
+        "dynamic",
+        "--threads",
+        "1",
+        "--duration",
+        "500",
+        "--warmup",
+        "0",
+    ]
     run = watching(*words, "--html", str(html), temp=tmp_path)
     try:
         measuring = first_child(run)

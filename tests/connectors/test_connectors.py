@@ -44,7 +44,10 @@ MODELS = {
 
 
 def pairs(count):
-    return [{"number": number, "text": f"é {number}", "raw": bytes([number % 256, 7])} for number in range(count)]
+    return [
+        {"number": number, "text": f"é {number}", "raw": bytes([number % 256, 7])}
+        for number in range(count)
+    ]
 
 
 def engine_of(source, sink, model=None):
@@ -108,8 +111,14 @@ def test_a_file_is_read_and_written_under_every_model(tmp_path, model):
 
 NETWORK = {
     "tcp": (TcpSink, lambda address, *more: TcpSource(*address, PAIR, *more)),
-    "events": (EventSink, lambda address, *more: EventSource(f"http://{address[0]}:{address[1]}/", PAIR, *more)),
-    "web socket": (WebSocketSink, lambda address, *more: WebSocketSource(f"ws://{address[0]}:{address[1]}", PAIR, *more)),
+    "events": (
+        EventSink,
+        lambda address, *more: EventSource(f"http://{address[0]}:{address[1]}/", PAIR, *more),
+    ),
+    "web socket": (
+        WebSocketSink,
+        lambda address, *more: WebSocketSource(f"ws://{address[0]}:{address[1]}", PAIR, *more),
+    ),
 }
 
 
@@ -226,7 +235,10 @@ def nobody():
 def test_a_refused_connection_is_one_line(kind):
     address = nobody()
     told = stops_with(NETWORK[kind][1](address))
-    assert told.startswith(f"operator 'in': {SCHEMES[kind]}://127.0.0.1:{address[1]}") and "Connection refused" in told
+    assert (
+        told.startswith(f"operator 'in': {SCHEMES[kind]}://127.0.0.1:{address[1]}")
+        and "Connection refused" in told
+    )
     assert "\n" not in told and len(told) < 120
 
 
@@ -259,7 +271,10 @@ def test_an_address_in_use_is_one_line(kind):
 
 @pytest.mark.heavy
 def test_files_that_cannot_be_had_are_one_line(tmp_path):
-    assert stops_with(FileSource("/nowhere/in", PAIR)) == "/nowhere/in: cannot be read: No such file or directory"
+    assert (
+        stops_with(FileSource("/nowhere/in", PAIR))
+        == "/nowhere/in: cannot be read: No such file or directory"
+    )
     told = stops_with(lambda: iter(()), FileSink(str(tmp_path), PAIR))
     assert told == f"{tmp_path}: cannot be written: Is a directory"
     if Path("/dev/full").exists():
@@ -273,7 +288,9 @@ def test_an_address_of_another_kind_is_refused(make):
         make("ftp://x", PAIR)
 
 
-@pytest.mark.parametrize(("page", "status", "type_"), [("<p>é", 200, "text/html; charset=utf-8"), ("", 404, None)])
+@pytest.mark.parametrize(
+    ("page", "status", "type_"), [("<p>é", 200, "text/html; charset=utf-8"), ("", 404, None)]
+)
 def test_a_sink_of_web_sockets_gives_browsers_its_page_and_others_the_tuples(page, status, type_):
     sink = WebSocketSink(0, PAIR, page=page)
     sink.open()
@@ -285,7 +302,9 @@ def test_a_sink_of_web_sockets_gives_browsers_its_page_and_others_the_tuples(pag
         assert answer.read().decode() == (page or "There is no page here, but a web socket.\n")
         assert type_ is None or answer.getheader("Content-Type") == type_
         browser.request("GET", "/", headers={"Connection": "Upgrade", "Upgrade": "WebSocket"})
-        assert browser.getresponse().status == 400, "an upgrade without its key is refused, with a page or without"
+        assert browser.getresponse().status == 400, (
+            "an upgrade without its key is refused, with a page or without"
+        )
     finally:
         sink.close()
 
@@ -302,7 +321,9 @@ def test_standard_input_is_read_until_it_ends():
         )
     )
     lines = "".join(to_json(PAIR, each) + "\n" for each in pairs(3)) + "[]\nbroken"
-    done = subprocess.run([sys.executable, "-c", program], input=lines.encode(), capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=lines.encode(), capture_output=True, timeout=60
+    )
     assert done.stdout == b"[0, 1, 2] {'records': 5, 'broken': 2}\n", done.stderr
 
 
@@ -330,7 +351,19 @@ def test_lines_are_whole_wherever_the_pieces_are_cut(given_lines, size):
     assert found == (expected if expected[-1] else expected[:-1])
 
 
-FIELDS = (b"data: a", b"data:b", b"data", b"data:  c", b"id: 7", b"id", b": x", b"event: y", b"retry: 20", b"other", b"")
+FIELDS = (
+    b"data: a",
+    b"data:b",
+    b"data",
+    b"data:  c",
+    b"id: 7",
+    b"id",
+    b": x",
+    b"event: y",
+    b"retry: 20",
+    b"other",
+    b"",
+)
 FIELD = st.sampled_from(FIELDS)
 
 
@@ -350,5 +383,7 @@ def test_events_are_the_same_wherever_the_pieces_are_cut(lines, end, size):
         elif field == b"id":
             name = value.decode()
     reader = EventReader()
-    assert [each for at in range(0, len(text), size) for each in reader.cut(text[at : at + size])] == expected
+    assert [
+        each for at in range(0, len(text), size) for each in reader.cut(text[at : at + size])
+    ] == expected
     assert reader.last_id == last and reader.retry_s == (0.02 if b"retry: 20" in lines else 1.0)

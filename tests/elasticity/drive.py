@@ -22,7 +22,9 @@ def closed_loop(
     """What a law decides when the throughput of each period is that of its level; `after`: what it has decided before."""
     level, decisions = after[-1].threads if after else law.bounds.start, []
     for second in range(len(after) + 1, len(after) + 1 + periods):
-        decisions.append(law.step(reading(second, level, curve(level), congestion=float(congested(level)))))
+        decisions.append(
+            law.step(reading(second, level, curve(level), congestion=float(congested(level))))
+        )
         level = decisions[-1].threads
     return decisions
 
@@ -77,6 +79,17 @@ def scaled(curve: Callable[[int], float], factor: float) -> Callable[[int], floa
     return lambda level: factor * curve(level)
 
 
-def millrace(maximum: int = 64, minimum: int = 1, start: int | None = None, cpu: Cpu | None = None, **given: object) -> Law:
+def millrace(
+    maximum: int = 64,
+    minimum: int = 1,
+    start: int | None = None,
+    cpu: Cpu | None = None,
+    **given: object,
+) -> Law:
     """Millrace's own law with settings, from its minimum if no start is given; climbs are granted if nobody else is to say."""
-    return make_law("millrace", Bounds(minimum, maximum, minimum if start is None else start), cpu or Cpu(), given)
+    return make_law(
+        "millrace",
+        Bounds(minimum, maximum, minimum if start is None else start),
+        cpu or Cpu(),
+        given,
+    )

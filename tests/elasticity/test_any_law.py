@@ -14,7 +14,11 @@ from harness.errors import UserError
 from tests.elasticity.drive import reading
 
 SHARES = st.none() | st.floats(0.0, 1.0)
-THROUGHPUTS = st.floats(0.0, 1.7e308) | st.sampled_from([0.0, 5e-324, 100.0, 105.0, 120.0, 121.0]) | st.floats(50.0, 200.0)
+THROUGHPUTS = (
+    st.floats(0.0, 1.7e308)
+    | st.sampled_from([0.0, 5e-324, 100.0, 105.0, 120.0, 121.0])
+    | st.floats(50.0, 200.0)
+)
 
 
 @st.composite
@@ -36,8 +40,18 @@ def traces(draw):
 
 def drive(name, bounds, answers, trace, switched=False):
     """`switched`: every setting that is a yes or no is the other way round."""
-    given = {setting.name: not setting.default for setting in law_class(name).SETTINGS if isinstance(setting.default, bool)}
-    law = make_law(name, bounds, None if answers is None else Answers(answers), given if switched else None, CHAIN)
+    given = {
+        setting.name: not setting.default
+        for setting in law_class(name).SETTINGS
+        if isinstance(setting.default, bool)
+    }
+    law = make_law(
+        name,
+        bounds,
+        None if answers is None else Answers(answers),
+        given if switched else None,
+        CHAIN,
+    )
     level, time_s, decisions = bounds.start, 0.0, []
     for elapsed_s, throughput, *shares in trace:
         time_s += elapsed_s
@@ -54,7 +68,9 @@ def drive(name, bounds, answers, trace, switched=False):
     trace=traces(),
     switched=st.booleans(),
 )
-def test_levels_stay_within_the_bounds_and_the_same_trace_gives_the_same_decisions(name, bounds, answers, trace, switched):
+def test_levels_stay_within_the_bounds_and_the_same_trace_gives_the_same_decisions(
+    name, bounds, answers, trace, switched
+):
     decisions = drive(name, bounds, answers, trace, switched)
     assert all(bounds.minimum <= decision.threads <= bounds.maximum for decision in decisions)
     assert all(decision.reason and decision.state for decision in decisions)
@@ -63,7 +79,10 @@ def test_levels_stay_within_the_bounds_and_the_same_trace_gives_the_same_decisio
 
 @pytest.mark.parametrize("name", LAWS[Decides.THREADS])
 def test_an_idle_hour_raises_nothing_and_work_that_comes_back_neither(name):
-    trace = [(1.0, throughput, 0.0, 0.0, 0.0, 0.0) for throughput in [100.0] * 10 + [0.0] * 60 + [100.0] * 10]
+    trace = [
+        (1.0, throughput, 0.0, 0.0, 0.0, 0.0)
+        for throughput in [100.0] * 10 + [0.0] * 60 + [100.0] * 10
+    ]
     assert len(drive(name, Bounds(1, 8, 1), (), trace)) == 80
 
 
@@ -78,12 +97,15 @@ def test_a_clock_that_stands_still_or_goes_back_is_refused(name):
 
 @pytest.mark.parametrize("throughput", [math.nan, math.inf, -1.0, -math.inf])
 def test_a_throughput_that_no_counter_can_show_is_refused(throughput):
-    with pytest.raises(UserError, match=f"throughput must be a number of tuples/s from 0, not {throughput!r}"):
+    with pytest.raises(
+        UserError, match=f"throughput must be a number of tuples/s from 0, not {throughput!r}"
+    ):
         reading(1, 1, throughput)
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("elapsed_s", 0.0), ("elapsed_s", math.nan), ("utilisation", 1.1), ("system_cpu", -0.1)]
+    ("field", "value"),
+    [("elapsed_s", 0.0), ("elapsed_s", math.nan), ("utilisation", 1.1), ("system_cpu", -0.1)],
 )
 def test_a_reading_that_no_clock_can_show_is_refused(field, value):
     with pytest.raises(UserError, match=field):
@@ -114,7 +136,9 @@ def test_unknown_laws_and_settings_are_refused_with_what_there_is():
         make_law("magic", Bounds(1, 8, 1))
     with pytest.raises(UserError, match="law fixed has no setting 'speed'; it has none"):
         make_law("fixed", Bounds(1, 8, 1), settings={"speed": 1})
-    with pytest.raises(UserError, match="law utilisation has no setting 'speed'; its settings are: low, high"):
+    with pytest.raises(
+        UserError, match="law utilisation has no setting 'speed'; its settings are: low, high"
+    ):
         make_law("utilisation", Bounds(1, 8, 1), settings={"speed": 1})
 
 
@@ -142,12 +166,16 @@ def test_a_reading_that_no_counter_can_show_is_refused(field, value, told):
 
 
 def test_a_law_that_must_know_the_graph_is_not_made_without_it():
-    with pytest.raises(UserError, match="law middleware19 must know the graph: it decides about queues by its operators"):
+    with pytest.raises(
+        UserError,
+        match="law middleware19 must know the graph: it decides about queues by its operators",
+    ):
         make_law("middleware19", Bounds(1, 8, 1), decides=Decides.QUEUES)
 
 
 def test_a_law_of_the_other_kind_is_refused_with_those_of_this_kind():
     with pytest.raises(
-        UserError, match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams"
+        UserError,
+        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams",
     ):
         make_law("pldi17", Bounds(1, 8, 1), decides=Decides.QUEUES)

@@ -15,7 +15,10 @@ from harness.elasticity.law import Law
 from tests.elasticity.drive import Cpu, closed_loop, peak_at, reading
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE, BENCH, OWN = ((DOCS / name).read_text(encoding="utf-8") for name in ("laws.md", "laws-bench.md", "laws-millrace.md"))
+PAGE, BENCH, OWN = (
+    (DOCS / name).read_text(encoding="utf-8")
+    for name in ("laws.md", "laws-bench.md", "laws-millrace.md")
+)
 
 
 def texts(kind: str, page: str = PAGE) -> list[str]:
@@ -68,12 +71,17 @@ def test_the_page_tells_of_every_column_of_the_bench():
 
 def test_the_page_tells_of_every_setting_of_our_law_with_its_default():
     for setting in law_class("millrace").SETTINGS:
-        assert f"| `{setting.name}` ({setting.default:g}) |" in OWN.partition("## Queues and threads")[0]
+        assert (
+            f"| `{setting.name}` ({setting.default:g}) |"
+            in OWN.partition("## Queues and threads")[0]
+        )
 
 
 def in_general(reason: str) -> str:
     """A reason without its numbers, and without what follows from it."""
-    return re.sub(r"[-+]?\d+(\.\d+)?%?", "#", reason.partition(" →")[0].removeprefix("another load: "))
+    return re.sub(
+        r"[-+]?\d+(\.\d+)?%?", "#", reason.partition(" →")[0].removeprefix("another load: ")
+    )
 
 
 def test_the_page_tells_of_every_reason_and_state_of_our_law():
@@ -81,7 +89,13 @@ def test_the_page_tells_of_every_reason_and_state_of_our_law():
     cpu = Cpu()
     law = make_law("millrace", Bounds(1, 16, 1), cpu)
     decisions = []
-    for curve in (peak_at(12), lambda n: 0.5 * peak_at(4)(n), peak_at(12), lambda n: 0.0, lambda n: 0.3):
+    for curve in (
+        peak_at(12),
+        lambda n: 0.5 * peak_at(4)(n),
+        peak_at(12),
+        lambda n: 0.0,
+        lambda n: 0.3,
+    ):
         decisions += closed_loop(law, curve, 30, after=decisions)
     cpu.granted = False
     decisions += closed_loop(law, peak_at(12), 5, after=decisions)

@@ -36,13 +36,21 @@ def test_the_answer_has_a_level_a_reason_and_a_state_for_each_sample():
 def test_the_least_that_a_trace_needs_is_its_maximum_and_throughputs():
     trace = parse_trace('{"max": 4, "throughputs": [1]}')
     assert trace.bounds == Bounds(1, 4, 1)
-    assert parse_trace('{"min": 2, "max": 4, "throughputs": [1]}').bounds == Bounds(2, 4, 2), "start is the minimum"
+    assert parse_trace('{"min": 2, "max": 4, "throughputs": [1]}').bounds == Bounds(2, 4, 2), (
+        "start is the minimum"
+    )
     assert (trace.cpu_ok, trace.untrust_above) == ((), False)
 
 
 def test_answers_are_used_up_by_requests_to_climb_not_by_samples():
     rising = [100, 200, 200, 200, 300, 400]
-    assert levels(max=9, start=3, throughputs=[300, 200, 200, 300, 400], cpu_ok=[False]) == [2, 1, 1, 2, 3]
+    assert levels(max=9, start=3, throughputs=[300, 200, 200, 300, 400], cpu_ok=[False]) == [
+        2,
+        1,
+        1,
+        2,
+        3,
+    ]
     assert levels(max=9, throughputs=rising, cpu_ok=[True, False, False]) == [2, 2, 2, 3, 4, 5]
 
 
@@ -51,13 +59,22 @@ def test_levels_above_the_start_can_be_untrusted():
     assert levels(**frozen) == [1, 2, 2, 2]
     assert levels(**frozen, untrust_above=True) == [1, 2, 4, 4]
     for law in ("pldi17", "elastic_load_balance", "utilisation", "fixed"):
-        assert levels(law, max=4, throughputs=[100], untrust_above=True) == levels(law, max=4, throughputs=[100])
+        assert levels(law, max=4, throughputs=[100], untrust_above=True) == levels(
+            law, max=4, throughputs=[100]
+        )
 
 
 def test_congestion_and_utilisation_are_one_a_sample():
-    assert levels("elastic_load_balance", max=8, throughputs=[9, 9], congested=[True, False]) == [2, 1]
-    assert levels("elastic_load_balance", max=8, throughputs=[9, 9]) == [2, 2], "what is not known counts as congested"
-    assert levels("utilisation", max=8, start=3, throughputs=[9, 9, 9], utilisation=[1, None, 0.1]) == [4, 4, 3]
+    assert levels("elastic_load_balance", max=8, throughputs=[9, 9], congested=[True, False]) == [
+        2,
+        1,
+    ]
+    assert levels("elastic_load_balance", max=8, throughputs=[9, 9]) == [2, 2], (
+        "what is not known counts as congested"
+    )
+    assert levels(
+        "utilisation", max=8, start=3, throughputs=[9, 9, 9], utilisation=[1, None, 0.1]
+    ) == [4, 4, 3]
 
 
 def test_settings_reach_the_law():
@@ -65,19 +82,34 @@ def test_settings_reach_the_law():
 
 
 def sample(time_s, throughput, threads=2, **more):
-    return {"time_s": time_s, "elapsed_s": 0.5, "submitted_tuples_per_s": throughput, "threads_active": threads, **more}
+    return {
+        "time_s": time_s,
+        "elapsed_s": 0.5,
+        "submitted_tuples_per_s": throughput,
+        "threads_active": threads,
+        **more,
+    }
 
 
 def test_the_record_of_a_run_is_a_trace_from_its_first_level_to_its_cpus():
-    record = {"samples": [sample(0.5, 100.0), sample(1.0, 200.0)], "host": {"cpus_allowed": 6}, "arm": "dynamic-2"}
+    record = {
+        "samples": [sample(0.5, 100.0), sample(1.0, 200.0)],
+        "host": {"cpus_allowed": 6},
+        "arm": "dynamic-2",
+    }
     trace = parse_trace(json.dumps(record))
     assert trace.bounds == Bounds(1, 6, 2)
-    assert [(r.time_s, r.elapsed_s, r.throughput) for r in trace.readings] == [(0.5, 0.5, 100.0), (1.0, 0.5, 200.0)]
+    assert [(r.time_s, r.elapsed_s, r.throughput) for r in trace.readings] == [
+        (0.5, 0.5, 100.0),
+        (1.0, 0.5, 200.0),
+    ]
     assert trace.cpu_ok == (), "climbs are granted where nothing is known of the CPUs"
 
 
 def test_a_record_without_a_pool_of_threads_begins_at_one():
-    assert parse_trace(json.dumps({"samples": [sample(1.0, 5.0, threads=0)]})).bounds == Bounds(1, 1, 1)
+    assert parse_trace(json.dumps({"samples": [sample(1.0, 5.0, threads=0)]})).bounds == Bounds(
+        1, 1, 1
+    )
 
 
 def test_the_adaptation_of_an_elastic_run_comes_before_its_samples():
@@ -88,12 +120,17 @@ def test_the_adaptation_of_an_elastic_run_comes_before_its_samples():
     }
     trace = parse_trace(json.dumps(record))
     assert trace.bounds == Bounds(2, 9, 3)
-    assert [(r.throughput, r.system_cpu, r.utilisation) for r in trace.readings] == [(1.0, 0.25, None), (2.0, 0.75, 0.5)]
+    assert [(r.throughput, r.system_cpu, r.utilisation) for r in trace.readings] == [
+        (1.0, 0.25, None),
+        (2.0, 0.75, 0.5),
+    ]
     assert trace.cpu_ok is None, "the law's own limit decides"
 
 
 def test_the_reference_records_can_be_replayed():
-    lines = sorted(Path(__file__).parents[2].joinpath("results/reference").rglob("*.jsonl"))[0].read_text(encoding="utf-8")
+    lines = sorted(Path(__file__).parents[2].joinpath("results/reference").rglob("*.jsonl"))[
+        0
+    ].read_text(encoding="utf-8")
     trace = parse_trace(lines.splitlines()[0])
     assert len(replay("streams", trace)) == len(trace.readings) > 0
 
@@ -115,7 +152,9 @@ BAD = {
     '{"max": 4, "throughputs": [null]}': "throughputs[0] must be a number of tuples/s from 0, not null",
     '{"max": 4, "throughputs": [true]}': "throughputs[0] must be a number of tuples/s from 0, not true",
     '{"max": 4, "throughputs": [1e999]}': "throughputs[0] must be a number of tuples/s from 0, not Infinity",
-    '{"max": 4, "throughputs": [1' + "0" * 400 + "]}": "throughputs[0] must be a number of tuples/s from 0, not 1000",
+    '{"max": 4, "throughputs": [1'
+    + "0" * 400
+    + "]}": "throughputs[0] must be a number of tuples/s from 0, not 1000",
     '{"max": 4, "throughputs": [1' + "0" * 5000 + "]}": "must be JSON: ",
     '{"max": 4, "min": 5, "throughputs": [1]}': "minimum level must be at most the maximum level 4, not 5",
     '{"max": 4, "start": 5, "throughputs": [1]}': "start level must be from 1 to 4 threads, not 5",
@@ -154,5 +193,7 @@ def test_what_is_no_trace_is_refused_in_one_short_line(text):
 
 def test_a_clock_that_goes_back_in_a_record_is_refused():
     record = {"samples": [sample(1.0, 5.0), sample(0.5, 5.0)]}
-    with pytest.raises(UserError, match=r"time_s must grow from reading to reading: 0\.5 follows 1\.0"):
+    with pytest.raises(
+        UserError, match=r"time_s must grow from reading to reading: 0\.5 follows 1\.0"
+    ):
         replay("fixed", parse_trace(json.dumps(record)))

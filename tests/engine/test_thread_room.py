@@ -32,10 +32,15 @@ def pipeline(operators):
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     """Makes a host of some files besides the usual ones, without a limit of its own for users."""
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    )
 
     def make(**files: str) -> Path:
-        for name, text in {**FILES, **{name.replace("__", "/"): text for name, text in files.items()}}.items():
+        for name, text in {
+            **FILES,
+            **{name.replace("__", "/"): text for name, text in files.items()},
+        }.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -69,8 +74,17 @@ def test_our_own_limit_can_be_lifted_and_lowered(host):
     [
         ({"proc__sys__kernel__threads-max": "1500"}, "500 more: kernel.threads-max is 1,500"),
         ({"proc__sys__kernel__pid_max": "1900"}, "900 more: kernel.pid_max is 1,900"),
-        ({"proc__sys__vm__max_map_count": "2000"}, "950 more: vm.max_map_count is 2,000, and a thread takes 2 mappings"),
-        ({"sys__fs__cgroup__pids__box__pids.max": "70", "sys__fs__cgroup__pids__box__pids.current": "60"}, "10 more: pids.max"),
+        (
+            {"proc__sys__vm__max_map_count": "2000"},
+            "950 more: vm.max_map_count is 2,000, and a thread takes 2 mappings",
+        ),
+        (
+            {
+                "sys__fs__cgroup__pids__box__pids.max": "70",
+                "sys__fs__cgroup__pids__box__pids.current": "60",
+            },
+            "10 more: pids.max",
+        ),
         (
             {
                 "proc__self__cgroup": "0::/box\n",
@@ -85,13 +99,16 @@ def test_our_own_limit_can_be_lifted_and_lowered(host):
 def test_what_the_host_has_no_room_for_is_refused_whatever_is_allowed(host, files, told):
     with pytest.raises(UserError) as refused:
         check_threads(pipeline(1000), Dedicated(), 100_000, host(**files))
-    assert f"needs 1,002 threads under model dedicated; this host has room for {told}" in str(refused.value)
+    assert f"needs 1,002 threads under model dedicated; this host has room for {told}" in str(
+        refused.value
+    )
 
 
 def test_a_limit_of_the_users_threads_counts_but_for_root(host, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda which: (1010, 1010))
     files = {
-        f"proc__{pid}__status": f"Name:\tx\nUid:\t{user}\t{user}\nThreads:\t8\n" for pid, user in ((1, os.getuid()), (2, 77))
+        f"proc__{pid}__status": f"Name:\tx\nUid:\t{user}\t{user}\nThreads:\t8\n"
+        for pid, user in ((1, os.getuid()), (2, 77))
     }
     root = host(**files)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
@@ -102,11 +119,16 @@ def test_a_limit_of_the_users_threads_counts_but_for_root(host, monkeypatch):
         check_threads(pipeline(1001), Dedicated(), None, root)
 
 
-def test_the_command_refuses_at_once_and_simulated_runs_have_as_many_as_they_like(capsys, monkeypatch):
+def test_the_command_refuses_at_once_and_simulated_runs_have_as_many_as_they_like(
+    capsys, monkeypatch
+):
     words = ["run", "pipeline", "--set", "operators=20000", "--model", "dedicated"]
     assert main(words) == 2
     told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "needs 20,002 threads under model dedicated; at most 16,384 are allowed" in told
+    assert (
+        told.count("\n") == 1
+        and "needs 20,002 threads under model dedicated; at most 16,384 are allowed" in told
+    )
     assert main([*words, "--allow-threads", "20001"]) == 2
     assert "at most 20,001 are allowed" in capsys.readouterr().err
     monkeypatch.setattr("harness.measurement.block.run_block", lambda *_, **__: iter(()))
@@ -124,9 +146,11 @@ def test_a_profile_may_allow_for_more(tmp_path):
     config = load_config(tmp_path / "config.yaml")
     specs = [spec for block in config.blocks() for spec in block.runs_by_arm().values()]
     assert config.allow_threads == 20_000 and {spec.allow_threads for spec in specs} == {20_000}
-    assert {spec.asked for block in load_config("config/config.yaml").blocks() for spec in block.runs_by_arm().values()} == {
-        spec.asked for spec in specs
-    }, "what is allowed changes no answer"
+    assert {
+        spec.asked
+        for block in load_config("config/config.yaml").blocks()
+        for spec in block.runs_by_arm().values()
+    } == {spec.asked for spec in specs}, "what is allowed changes no answer"
 
 
 def test_models_by_name_are_counted_like_others():

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-CONFIG = {
-    "profile": "tiny",
-    "experiments": ["one"],
-    "repeats": 2,
-    "duration_s": 0.1,
-}
+CONFIG = {"profile": "tiny", "experiments": ["one"], "repeats": 2, "duration_s": 0.1}
 
 EXPERIMENT = {
     "title": "a title",
@@ -44,14 +39,20 @@ def merged(base: dict, changes: dict) -> dict:
 def profile(tmp_path: Path) -> Callable[..., Path]:
     """Writes a profile with one experiment, changed as asked, and returns the path of its config."""
 
-    def write(config: dict | None = None, experiment: dict | None = None, size: dict | None = None) -> Path:
+    def write(
+        config: dict | None = None, experiment: dict | None = None, size: dict | None = None
+    ) -> Path:
         folder = tmp_path / "config"
         (folder / "experiments").mkdir(parents=True, exist_ok=True)
         values = merged(EXPERIMENT, experiment or {})
         if size is not None:
             values["sizes"] = {"tiny": merged(EXPERIMENT["sizes"]["tiny"], size)}
-        (folder / "experiments" / "one.yaml").write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
-        (folder / "config.yaml").write_text(yaml.safe_dump(merged(CONFIG, config or {}), sort_keys=False), encoding="utf-8")
+        (folder / "experiments" / "one.yaml").write_text(
+            yaml.safe_dump(values, sort_keys=False), encoding="utf-8"
+        )
+        (folder / "config.yaml").write_text(
+            yaml.safe_dump(merged(CONFIG, config or {}), sort_keys=False), encoding="utf-8"
+        )
         return folder / "config.yaml"
 
     return write

@@ -39,7 +39,11 @@ def run(typed: bool, **fields: Any) -> None:
             from harness.measurement import profiling
 
             profiling.SETTLE_S, profiling.LOOK_S, profiling.ROOM = 0.1, 0.1, Path(folder)
-        records = list(run_block({"arm": spec}, 1, 1)) if spec.simulated else [measure(spec) | {"commit": None}]
+        records = (
+            list(run_block({"arm": spec}, 1, 1))
+            if spec.simulated
+            else [measure(spec) | {"commit": None}]
+        )
         assert records[0]["error"] is None, records[0]["error"]
         write_records(Path(folder) / "block.jsonl", records)
 
@@ -93,7 +97,9 @@ def project_files(opened: set[str]) -> list[str]:
     """Those of modules that are loaded, and those opened, relative to the project."""
     loaded = {getattr(each, "__file__", None) or "" for each in list(sys.modules.values())}
     files = {Path(file).resolve() for file in loaded | opened if file and not file.endswith(".pyc")}
-    ours = (file.relative_to(ROOT) for file in files if file.is_relative_to(ROOT) and file.is_file())
+    ours = (
+        file.relative_to(ROOT) for file in files if file.is_relative_to(ROOT) and file.is_file()
+    )
     return sorted(file.as_posix() for file in ours if file.parts[0] in OURS)
 
 
@@ -107,7 +113,9 @@ def main() -> None:
         if os.fork() == 0:
             os.dup2(2, 1)
             with os.fdopen(write, "w") as answer:
-                json.dump(modules(**arguments) if name == "modules" else used(name, arguments), answer)
+                json.dump(
+                    modules(**arguments) if name == "modules" else used(name, arguments), answer
+                )
             os._exit(0)
         os.close(write)
         with os.fdopen(read) as answer:

@@ -11,31 +11,70 @@ from harness.experiments.config import load_config
 SWEEP = {"topology": "pipeline", "parameters": {"operators": 3, "cost": 1}}
 
 BAD_CONFIGS = {
-    "a misspelt key": ({"repeats": ..., "repeat": 3}, "config.yaml: repeat: unknown key; did you mean 'repeats'?"),
-    "a key that is like no other": ({"zzz": 1}, "config.yaml: zzz: unknown key; keys are: profile, experiments,"),
+    "a misspelt key": (
+        {"repeats": ..., "repeat": 3},
+        "config.yaml: repeat: unknown key; did you mean 'repeats'?",
+    ),
+    "a key that is like no other": (
+        {"zzz": 1},
+        "config.yaml: zzz: unknown key; keys are: profile, experiments,",
+    ),
     "a bench that there is not": (
         {"bench_every": {"sas": 6}},
         "config.yaml: bench_every.sas: unknown key; did you mean 'saso'?",
     ),
     "a missing key": ({"duration_s": ...}, "config.yaml: duration_s: missing key"),
-    "a word for a number": ({"repeats": "three"}, "config.yaml: repeats: must be a whole number, not 'three'"),
-    "a fraction for a whole number": ({"repeats": 2.5}, "config.yaml: repeats: must be a whole number, not 2.5"),
-    "yes for a number": ({"repeats": True}, "config.yaml: repeats: must be a whole number, not true"),
+    "a word for a number": (
+        {"repeats": "three"},
+        "config.yaml: repeats: must be a whole number, not 'three'",
+    ),
+    "a fraction for a whole number": (
+        {"repeats": 2.5},
+        "config.yaml: repeats: must be a whole number, not 2.5",
+    ),
+    "yes for a number": (
+        {"repeats": True},
+        "config.yaml: repeats: must be a whole number, not true",
+    ),
     "too small": ({"repeats": 0}, "config.yaml: repeats: must be 1 or more, not 0"),
-    "too large": ({"duration_s": 1e6}, "config.yaml: duration_s: must be 3600 or less, not 1000000.0"),
-    "infinite": ({"duration_s": float("inf")}, "config.yaml: duration_s: must be 3600 or less, not Infinity"),
-    "not a number": ({"duration_s": float("nan")}, "config.yaml: duration_s: must be a finite number, not NaN"),
+    "too large": (
+        {"duration_s": 1e6},
+        "config.yaml: duration_s: must be 3600 or less, not 1000000.0",
+    ),
+    "infinite": (
+        {"duration_s": float("inf")},
+        "config.yaml: duration_s: must be 3600 or less, not Infinity",
+    ),
+    "not a number": (
+        {"duration_s": float("nan")},
+        "config.yaml: duration_s: must be a finite number, not NaN",
+    ),
     "a negative seed": ({"seed": -1}, "config.yaml: seed: must be 0 or more, not -1"),
-    "another word than auto": ({"warmup": "soon"}, "config.yaml: warmup: must be auto, or seconds from 0 to 3600, not 'soon'"),
+    "another word than auto": (
+        {"warmup": "soon"},
+        "config.yaml: warmup: must be auto, or seconds from 0 to 3600, not 'soon'",
+    ),
     "queues of nothing": (
         {"queue_capacity": 0},
         "config.yaml: queue_capacity: must be null, or a whole number from 1 to 1048576",
     ),
-    "a period too short to say anything": ({"period_s": 0.05}, "config.yaml: period_s: must be 0.1 or more, not 0.05"),
+    "a period too short to say anything": (
+        {"period_s": 0.05},
+        "config.yaml: period_s: must be 0.1 or more, not 0.05",
+    ),
     "no experiments": ({"experiments": []}, "config.yaml: experiments: must not be empty, not []"),
-    "an experiment twice": ({"experiments": ["one", "one"]}, "config.yaml: experiments: must not name anything twice"),
-    "an experiment that is not there": ({"experiments": ["ones"]}, "experiments[0]: must name a file in"),
-    "an experiment outside the folder": ({"experiments": ["../one"]}, "experiments[0]: must be a word of letters"),
+    "an experiment twice": (
+        {"experiments": ["one", "one"]},
+        "config.yaml: experiments: must not name anything twice",
+    ),
+    "an experiment that is not there": (
+        {"experiments": ["ones"]},
+        "experiments[0]: must name a file in",
+    ),
+    "an experiment outside the folder": (
+        {"experiments": ["../one"]},
+        "experiments[0]: must be a word of letters",
+    ),
     "a bench that is none": (
         {"benches": ["sas"]},
         "config.yaml: benches[0]: must be one of saso, saso_placement, not 'sas'; did you mean 'saso'?",
@@ -44,12 +83,30 @@ BAD_CONFIGS = {
         {"machine": "locl"},
         "config.yaml: machine: must be one of local, cstream, power8, xeon, not 'locl'; did you mean 'local'?",
     ),
-    "results elsewhere": ({"results": "../other"}, "config.yaml: results: must be a folder below the working directory"),
-    "results here": ({"results": "."}, "config.yaml: results: must be a folder below the working directory, not '.'"),
-    "figures here": ({"figures": "./."}, "config.yaml: figures: must be a folder below the working directory, not './.'"),
-    "results that look like an option": ({"results": "-x"}, "config.yaml: results: must be a relative path"),
-    "results at an absolute path": ({"results": "/tmp/x"}, "config.yaml: results: must be a relative path"),
-    "a Spark setting that is none": ({"spark": {"master": "local"}}, "config.yaml: spark: must be a Spark setting"),
+    "results elsewhere": (
+        {"results": "../other"},
+        "config.yaml: results: must be a folder below the working directory",
+    ),
+    "results here": (
+        {"results": "."},
+        "config.yaml: results: must be a folder below the working directory, not '.'",
+    ),
+    "figures here": (
+        {"figures": "./."},
+        "config.yaml: figures: must be a folder below the working directory, not './.'",
+    ),
+    "results that look like an option": (
+        {"results": "-x"},
+        "config.yaml: results: must be a relative path",
+    ),
+    "results at an absolute path": (
+        {"results": "/tmp/x"},
+        "config.yaml: results: must be a relative path",
+    ),
+    "a Spark setting that is none": (
+        {"spark": {"master": "local"}},
+        "config.yaml: spark: must be a Spark setting",
+    ),
     "a list for a Spark setting": (
         {"spark": {"spark.master": ["a"]}},
         "config.yaml: spark.spark.master: must be a text, a number",
@@ -62,15 +119,35 @@ BAD_CONFIGS = {
 
 BAD_SIZES = {
     "a setting of a law without a value": (
-        {"arms": [{"model": "multilevel", "law": "middleware19", "law_settings": {"satisfaction": None}}]},
+        {
+            "arms": [
+                {
+                    "model": "multilevel",
+                    "law": "middleware19",
+                    "law_settings": {"satisfaction": None},
+                }
+            ]
+        },
         "law_settings.satisfaction: must be a number or true or false or a text, not null",
     ),
-    "a misspelt key": ({"sweep": []}, "one.yaml: sizes.tiny.sweep: unknown key; did you mean 'sweeps'?"),
+    "a misspelt key": (
+        {"sweep": []},
+        "one.yaml: sizes.tiny.sweep: unknown key; did you mean 'sweeps'?",
+    ),
     "no arms": ({"arms": []}, "one.yaml: sizes.tiny.arms: must not be empty"),
-    "a measured window of nothing": ({"duration_s": 0}, "one.yaml: sizes.tiny.duration_s: must be 0.05 or more, not 0"),
-    "a warm-up that is none": ({"warmup": -1}, "one.yaml: sizes.tiny.warmup: must be auto, or seconds from 0 to 3600, not -1"),
+    "a measured window of nothing": (
+        {"duration_s": 0},
+        "one.yaml: sizes.tiny.duration_s: must be 0.05 or more, not 0",
+    ),
+    "a warm-up that is none": (
+        {"warmup": -1},
+        "one.yaml: sizes.tiny.warmup: must be auto, or seconds from 0 to 3600, not -1",
+    ),
     "no repeats": ({"repeats": 0}, "one.yaml: sizes.tiny.repeats: must be 1 or more, not 0"),
-    "a period too short to read the CPUs in": ({"period_s": 0.05}, "one.yaml: sizes.tiny.period_s: must be 0.1 or more"),
+    "a period too short to read the CPUs in": (
+        {"period_s": 0.05},
+        "one.yaml: sizes.tiny.period_s: must be 0.1 or more",
+    ),
     "a seed of its own": ({"seed": 2}, "one.yaml: sizes.tiny.seed: unknown key"),
     "an unknown topology": (
         {"sweeps": [{"topology": "pipline"}]},
@@ -165,16 +242,34 @@ BAD_TEXTS = {
     "a list": ("- a\n- b\n", "must hold keys and values, as in KEY: VALUE; found list"),
     "not YAML": ("profile: [quick\nrepeats: 3\n", "line 2: not YAML: "),
     "tabs": ("profile:\n\tquick\n", "line 2: not YAML: "),
-    "a key given twice": ("repeats: 1\nrepeats: 2\n", "line 2: not YAML: key 'repeats' is given twice"),
+    "a key given twice": (
+        "repeats: 1\nrepeats: 2\n",
+        "line 2: not YAML: key 'repeats' is given twice",
+    ),
     "a key that is no text": ("profile: a\n1: 2\n", "line 2: not YAML: key '1' is no text"),
     "a list as a key": ("? [a, b]\n: c\n", "line 1: not YAML: key 'sequence' is no text"),
     "a date that is none": ("profile: 2020-13-45\n", "not YAML: month must be in 1..12"),
     "a number too long to read": (f"repeats: {'9' * 5000}\n", "not YAML: Exceeds the limit"),
-    "nested without end": ("experiments: " + "[" * 100_000 + "\n", "config.yaml: not YAML: nested more than 100 deep"),
-    "a list that holds itself": ("profile: a\nrepeats: 1\nduration_s: 1\nexperiments: &a [*a]\n", "experiments[0]: must be"),
-    "a truth that is none": ("repeats: !!bool maybe\n", "config.yaml: not YAML: a tag does not fit its value"),
-    "a number without digits": ('repeats: !!int ""\n', "config.yaml: not YAML: a tag does not fit its value"),
-    "a time that is none": ("repeats: !!timestamp x\n", "config.yaml: not YAML: a tag does not fit its value"),
+    "nested without end": (
+        "experiments: " + "[" * 100_000 + "\n",
+        "config.yaml: not YAML: nested more than 100 deep",
+    ),
+    "a list that holds itself": (
+        "profile: a\nrepeats: 1\nduration_s: 1\nexperiments: &a [*a]\n",
+        "experiments[0]: must be",
+    ),
+    "a truth that is none": (
+        "repeats: !!bool maybe\n",
+        "config.yaml: not YAML: a tag does not fit its value",
+    ),
+    "a number without digits": (
+        'repeats: !!int ""\n',
+        "config.yaml: not YAML: a tag does not fit its value",
+    ),
+    "a time that is none": (
+        "repeats: !!timestamp x\n",
+        "config.yaml: not YAML: a tag does not fit its value",
+    ),
     "a control character": ("profile: \x07\n", "not YAML: "),
 }
 
@@ -214,7 +309,9 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    assert refusal(tmp_path / "none.yaml").endswith("none.yaml: cannot be read: No such file or directory")
+    assert refusal(tmp_path / "none.yaml").endswith(
+        "none.yaml: cannot be read: No such file or directory"
+    )
 
 
 def test_a_missing_title_is_refused(profile):

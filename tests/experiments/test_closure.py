@@ -33,7 +33,11 @@ DRAWN = ("cstream_fig9", "mw19_fig14", "saso_placement")
 ON_BENCH = {Decides.THREADS: "threads", Decides.QUEUES: "queues", Decides.REPLICAS: "replicas"}
 NAMED = strings("harness.bench.queues.scenario")
 
-HERE, XEON, POWER8 = Place(), Place("xeon:16", True, "millrace"), Place("power8", True, "streams-4.2")
+HERE, XEON, POWER8 = (
+    Place(),
+    Place("xeon:16", True, "millrace"),
+    Place("power8", True, "streams-4.2"),
+)
 NEVER_MATTERS = {"harness/files/closure.py"}
 
 
@@ -55,7 +59,10 @@ def does_nothing(file: str) -> bool:
     if not file.endswith("__init__.py"):
         return False
     active = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Call)
-    return not any(isinstance(node, active) for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))))
+    return not any(
+        isinstance(node, active)
+        for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8")))
+    )
 
 
 def answers(tasks: list[tuple[str, dict[str, Any]]], folder: Path) -> list[Any]:
@@ -78,16 +85,26 @@ def missed(used: Collection[str], found: Collection[Path]) -> set[str]:
     return {file for file in set(used) - relative(found) - NEVER_MATTERS if not does_nothing(file)}
 
 
-def check(tasks: dict[str, Task], folder: Path, modules: dict[str, Collection[Path]] | None = None) -> None:
+def check(
+    tasks: dict[str, Task], folder: Path, modules: dict[str, Collection[Path]] | None = None
+) -> None:
     """All that tasks use, and modules load, is among the files that they depend on."""
     words = [(task.name, task.arguments) for task in tasks.values()]
     *used, loaded = answers([*words, ("modules", {"names": list(modules or ())})], folder)
-    wrong = {name: missed(files, task.files) for (name, task), files in zip(tasks.items(), used, strict=True)}
-    wrong |= {name: missed(files, found) for (name, found), files in zip((modules or {}).items(), loaded, strict=True)}
+    wrong = {
+        name: missed(files, task.files)
+        for (name, task), files in zip(tasks.items(), used, strict=True)
+    }
+    wrong |= {
+        name: missed(files, found)
+        for (name, found), files in zip((modules or {}).items(), loaded, strict=True)
+    }
     assert not any(wrong.values()), {name: files for name, files in wrong.items() if files}
 
 
-def block(topology: str, parameters: dict[str, Any], model: str, place: Place = HERE, **arm: Any) -> Block:
+def block(
+    topology: str, parameters: dict[str, Any], model: str, place: Place = HERE, **arm: Any
+) -> Block:
     """A short one."""
     window_s, period_s = (0.0005, 0.0002) if place.simulated else (0.05, 0.05)
     executes = PeerModel(model, arm["peer"]) if "peer" in arm else model_on(place, model, arm)
@@ -97,13 +114,21 @@ def block(topology: str, parameters: dict[str, Any], model: str, place: Place = 
 
 FOUR = {"operators": 4}
 BLOCKS = {
-    "simulated dynamic": block("pipeline", FOUR, "dynamic", POWER8, elastic=True, law="pldi17", maximum=4),
+    "simulated dynamic": block(
+        "pipeline", FOUR, "dynamic", POWER8, elastic=True, law="pldi17", maximum=4
+    ),
     "simulated multilevel": block("pipeline", FOUR, "multilevel", XEON, maximum=4),
-    "simulated co-routines": block("chain", FOUR, "coroutine", XEON, elastic=True, law="cstream", maximum=4),
-    "simulated balancer": block("load-balance", {"elastic": "yes", "workers": 4}, "dedicated", XEON),
+    "simulated co-routines": block(
+        "chain", FOUR, "coroutine", XEON, elastic=True, law="cstream", maximum=4
+    ),
+    "simulated balancer": block(
+        "load-balance", {"elastic": "yes", "workers": 4}, "dedicated", XEON
+    ),
     "simulated application": block("vwap", {}, "dynamic", XEON, threads=2),
     "measured multilevel": block("pipeline", FOUR, "multilevel", maximum=2),
-    "measured co-routines": block("replicated", {"width": 2}, "coroutine", threads=2, policy="random"),
+    "measured co-routines": block(
+        "replicated", {"width": 2}, "coroutine", threads=2, policy="random"
+    ),
     "measured peer": block("pipeline", FOUR, "asyncio", peer=find_peer("asyncio").label),
 }
 TYPED = ("vwap",)
@@ -112,19 +137,30 @@ TYPED = ("vwap",)
 def runs() -> dict[str, Task]:
     specs = {name: next(iter(each.runs_by_arm().values())) for name, each in BLOCKS.items()}
     return {
-        name: Task("run", {"typed": spec.topology in TYPED, **json.loads(spec.to_json())}, freshness.of_block(BLOCKS[name]))
+        name: Task(
+            "run",
+            {"typed": spec.topology in TYPED, **json.loads(spec.to_json())},
+            freshness.of_block(BLOCKS[name]),
+        )
         for name, spec in specs.items()
     }
 
 
 def drawings(names: Collection[str], tables: Path) -> dict[str, Task]:
     write_all(tables)
-    return {f"drawn {name}": Task("figure", {"name": name, "tables": str(tables)}, freshness.of_figure(name)) for name in names}
+    return {
+        f"drawn {name}": Task(
+            "figure", {"name": name, "tables": str(tables)}, freshness.of_figure(name)
+        )
+        for name in names
+    }
 
 
 def benches() -> dict[str, Task]:
     return {
-        f"bench of {name}": Task("bench", {"library": name, "laws": None, "place": 0}, freshness.of_bench(name))
+        f"bench of {name}": Task(
+            "bench", {"library": name, "laws": None, "place": 0}, freshness.of_bench(name)
+        )
         for name in LIBRARIES
     }
 
@@ -134,11 +170,18 @@ def laws_alone() -> dict[str, Task]:
     tasks = {}
     for decides, laws in LAWS.items():
         library = ON_BENCH[decides]
-        shared = closure("harness.bench.bench", "harness.bench.report", f"harness.bench.{LIBRARIES[library]}", names=NAMED)
+        shared = closure(
+            "harness.bench.bench",
+            "harness.bench.report",
+            f"harness.bench.{LIBRARIES[library]}",
+            names=NAMED,
+        )
         for law in laws:
             if decides is not Decides.THREADS or law_class(law).NEEDS <= SHOWN:
                 arguments = {"library": library, "laws": [law], "place": 0}
-                tasks[f"{library} {law}"] = Task("bench", arguments, shared | closure(law_module(law, decides)))
+                tasks[f"{library} {law}"] = Task(
+                    "bench", arguments, shared | closure(law_module(law, decides))
+                )
     return tasks
 
 
@@ -150,7 +193,9 @@ def test_results_depend_on_all_that_making_them_loads(tmp_path):
     laws = {name: closure(name) for name in names}
     claims = {"claims": Task("claims", {"tables": str(tmp_path)}, freshness.of_claims())}
     check(
-        {**runs(), **drawings(DRAWN, tmp_path), **claims, **benches()}, tmp_path, figures | {law: closure(law) for law in laws}
+        {**runs(), **drawings(DRAWN, tmp_path), **claims, **benches()},
+        tmp_path,
+        figures | {law: closure(law) for law in laws},
     )
 
 
@@ -171,8 +216,25 @@ COMPILED = {
 @pytest.mark.parametrize("module", COMPILED)
 def test_headers_are_those_that_the_compiler_reads(module):
     folders = [sysconfig.get_path("include"), *(str(ROOT / folder) for folder in COMPILED[module])]
-    words = ["g++", "-std=c++20", "-MM", *(f"-I{folder}" for folder in folders), '-DMILLRACE_FLAGS=""']
-    done = subprocess.run([*words, str(ROOT / f"build/cython/{module}.cpp")], capture_output=True, text=True, check=True)
-    read = {Path(os.path.normpath(word)) for word in done.stdout.split() if word.endswith((".h", ".hpp"))}
+    words = [
+        "g++",
+        "-std=c++20",
+        "-MM",
+        *(f"-I{folder}" for folder in folders),
+        '-DMILLRACE_FLAGS=""',
+    ]
+    done = subprocess.run(
+        [*words, str(ROOT / f"build/cython/{module}.cpp")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    read = {
+        Path(os.path.normpath(word))
+        for word in done.stdout.split()
+        if word.endswith((".h", ".hpp"))
+    }
     ours = {path for path in read if path.is_relative_to(ROOT / "harness")}
-    assert ours == {path for path in closure(module.replace("/", ".")) if path.suffix in (".h", ".hpp")}
+    assert ours == {
+        path for path in closure(module.replace("/", ".")) if path.suffix in (".h", ".hpp")
+    }

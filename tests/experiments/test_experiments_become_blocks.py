@@ -40,73 +40,128 @@ def test_an_elastic_arm_has_a_law_and_its_levels(profile, monkeypatch):
     arms = [
         {"model": "dynamic", "threads": 4},
         {"model": "dynamic", "law": "fixed"},
-        {"model": "dynamic", "elastic": True, "law": "fixed", "threads": 3, "minimum": 2, "maximum": "machine"},
+        {
+            "model": "dynamic",
+            "elastic": True,
+            "law": "fixed",
+            "threads": 3,
+            "minimum": 2,
+            "maximum": "machine",
+        },
     ]
     made = [
-        load_config(profile(size={"arms": [arms[0], arm]}, config={"period_s": 2})).experiment("one").blocks()[0]
+        load_config(profile(size={"arms": [arms[0], arm]}, config={"period_s": 2}))
+        .experiment("one")
+        .blocks()[0]
         for arm in arms[1:]
     ]
-    assert [list(block.runs_by_arm()) for block in made] == [["dynamic-4", "dynamic-elastic-fixed"]] * 2
+    assert [list(block.runs_by_arm()) for block in made] == [
+        ["dynamic-4", "dynamic-elastic-fixed"]
+    ] * 2
     fixed, first = made[0].runs_by_arm().values()
     second = made[1].runs_by_arm()["dynamic-elastic-fixed"]
     assert (fixed.model.elastic, fixed.model.threads, fixed.model.law) == (False, 4, "millrace")
     assert first.model == Dynamic(elastic=True, law="fixed")
-    assert (second.model.threads, second.model.minimum, second.model.maximum, second.period_s) == (3, 2, 6, 2.0)
+    assert (second.model.threads, second.model.minimum, second.model.maximum, second.period_s) == (
+        3,
+        2,
+        6,
+        2.0,
+    )
     assert made[0].settings != made[1].settings, "records of other levels are out of date"
     assert [made[0].window_s(arm) for arm in made[0].arms] == [0.1, 10.0]
 
 
 def test_without_a_law_of_its_own_an_elastic_arm_has_the_default_one(profile, monkeypatch):
     asked = []
-    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings, **_: asked.append(name))
-    block = load_config(profile(size={"arms": [{"model": "dynamic", "elastic": True}]})).experiment("one").blocks()[0]
+    monkeypatch.setattr(
+        elasticity, "make_law", lambda name, bounds, settings, **_: asked.append(name)
+    )
+    block = (
+        load_config(profile(size={"arms": [{"model": "dynamic", "elastic": True}]}))
+        .experiment("one")
+        .blocks()[0]
+    )
     assert (list(block.runs_by_arm()), asked) == (["dynamic-elastic"], ["millrace"])
     assert block.runs_by_arm()["dynamic-elastic"].period_s == 1.0
 
 
-@pytest.mark.parametrize(("arms", "differ"), [([{"model": "dynamic", "law": "fixed"}], True), ([{"model": "manual"}], False)])
+@pytest.mark.parametrize(
+    ("arms", "differ"),
+    [([{"model": "dynamic", "law": "fixed"}], True), ([{"model": "manual"}], False)],
+)
 def test_another_period_makes_records_of_laws_out_of_date_and_no_others(profile, arms, differ):
     settings = {
-        load_config(profile(size={"arms": arms}, config={"period_s": period})).experiment("one").blocks()[0].settings
+        load_config(profile(size={"arms": arms}, config={"period_s": period}))
+        .experiment("one")
+        .blocks()[0]
+        .settings
         for period in (1, 2)
     }
     assert len(settings) == 1 + differ
 
 
-@pytest.mark.parametrize(("cpus", "levels"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8])])
+@pytest.mark.parametrize(
+    ("cpus", "levels"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8])]
+)
 def test_machine_means_powers_of_two_and_the_number_of_cpus(profile, monkeypatch, cpus, levels):
     monkeypatch.setattr(place, "allowed_cpus", lambda: cpus)
-    experiment = load_config(profile(size={"arms": [{"model": "dynamic", "threads": "machine"}]})).experiment("one")
+    experiment = load_config(
+        profile(size={"arms": [{"model": "dynamic", "threads": "machine"}]})
+    ).experiment("one")
     assert [arm.threads for arm in experiment.arms] == levels
 
 
 def test_a_block_asks_each_arm_the_same_question(profile):
-    block = load_config(profile(config={"queue_capacity": 64, "warmup": 0.5, "seed": 7})).experiment("one").blocks()[0]
+    block = (
+        load_config(profile(config={"queue_capacity": 64, "warmup": 0.5, "seed": 7}))
+        .experiment("one")
+        .blocks()[0]
+    )
     specs = block.runs_by_arm()
     assert list(specs) == ["manual", "dynamic-1", "dynamic-2"]
     for arm, spec in specs.items():
-        assert (spec.experiment, spec.cell, spec.arm) == ("one", "pipeline,operators=3,cost=1,payload=128", arm)
+        assert (spec.experiment, spec.cell, spec.arm) == (
+            "one",
+            "pipeline,operators=3,cost=1,payload=128",
+            arm,
+        )
         assert dict(spec.parameters) == {"operators": 3, "cost": 1, "payload": 128}
-        assert (spec.duration_s, spec.warmup, spec.seed, spec.place.machine) == (0.1, 0.5, 7, "local")
+        assert (spec.duration_s, spec.warmup, spec.seed, spec.place.machine) == (
+            0.1,
+            0.5,
+            7,
+            "local",
+        )
     assert specs["manual"].model == Manual()  # it has no queues
     assert specs["dynamic-2"].model.queue_capacity == 64
 
 
 def test_what_is_left_out_has_the_defaults_that_the_schema_names(profile):
     config = load_config(profile())
-    schema = yaml.safe_load((ROOT / "config/schemas/config.schema.json").read_text(encoding="utf-8"))
+    schema = yaml.safe_load(
+        (ROOT / "config/schemas/config.schema.json").read_text(encoding="utf-8")
+    )
     for key, rules in schema["properties"].items():
         if "default" in rules:
             assert getattr(config, key) == rules["default"], key
 
 
 def test_spark_settings_are_text(profile):
-    config = load_config(profile(config={"spark": {"spark.ui.enabled": False, "spark.executor.cores": 2}}))
-    assert config.spark == {"spark.master": "local[*]", "spark.ui.enabled": "false", "spark.executor.cores": "2"}
+    config = load_config(
+        profile(config={"spark": {"spark.ui.enabled": False, "spark.executor.cores": 2}})
+    )
+    assert config.spark == {
+        "spark.master": "local[*]",
+        "spark.ui.enabled": "false",
+        "spark.executor.cores": "2",
+    }
 
 
 @pytest.mark.parametrize(
-    "change", [{"repeats": 3}, {"duration_s": 0.2}, {"warmup": 1}, {"seed": 2}, {"queue_capacity": 9}], ids=str
+    "change",
+    [{"repeats": 3}, {"duration_s": 0.2}, {"warmup": 1}, {"seed": 2}, {"queue_capacity": 9}],
+    ids=str,
 )
 def test_settings_differ_if_records_would(profile, change):
     before = load_config(profile()).experiment("one").blocks()[0].settings
@@ -114,7 +169,9 @@ def test_settings_differ_if_records_would(profile, change):
 
 
 def test_a_size_may_measure_otherwise_than_its_profile(profile):
-    path = profile(config={"warmup": 1, "seed": 3}, size={"repeats": 5, "duration_s": 8, "warmup": 0})
+    path = profile(
+        config={"warmup": 1, "seed": 3}, size={"repeats": 5, "duration_s": 8, "warmup": 0}
+    )
     config = load_config(path)
     (first, _) = config.experiment("one").blocks()
     assert (first.repeats, first.duration_s, first.warmup, first.seed) == (5, 8.0, 0.0, 3)
@@ -156,21 +213,42 @@ def test_the_profiles_do_not_share_folders():
 
 def test_the_quick_profile_fits_the_time_promised():
     config = load_config(ROOT / "config/config.yaml")
-    over_time = {name for name in config.drawn if name == "pldi17_fig11" or name.startswith(("elb_", "mw19_"))}  # single runs
+    over_time = {
+        name
+        for name in config.drawn
+        if name == "pldi17_fig11" or name.startswith(("elb_", "mw19_"))
+    }  # single runs
     blocks = list(config.blocks())
-    measured, simulated = ([each for each in blocks if each.place.simulated == virtual] for virtual in (False, True))
-    assert all(block.repeats >= 3 or block.experiment in over_time for block in measured)  # with 2: 13 standard errors
+    measured, simulated = (
+        [each for each in blocks if each.place.simulated == virtual] for virtual in (False, True)
+    )
+    assert all(
+        block.repeats >= 3 or block.experiment in over_time for block in measured
+    )  # with 2: 13 standard errors
     assert sum(block.runs for block in measured) <= 360
-    seconds = sum(block.estimated_s for block in measured) + sum(block.estimated_s for block in simulated) / 2  # side by side
-    assert seconds <= 640  # of about 12 minutes; tables and drawing take the rest, and estimates of simulated laws are too high
+    seconds = (
+        sum(block.estimated_s for block in measured)
+        + sum(block.estimated_s for block in simulated) / 2
+    )  # side by side
+    assert (
+        seconds <= 640
+    )  # of about 12 minutes; tables and drawing take the rest, and estimates of simulated laws are too high
 
 
 def test_the_paper_profile_has_the_papers_sizes():
     config = load_config(ROOT / "config/paper.yaml")
-    assert (config.repeats, config.duration_s) == (5, 1.0)  # three hours in all do not allow for P17's 5 s
-    parameters = {experiment.name: [cell.parameters for cell in experiment.cells] for experiment in config.experiments}
+    assert (config.repeats, config.duration_s) == (
+        5,
+        1.0,
+    )  # three hours in all do not allow for P17's 5 s
+    parameters = {
+        experiment.name: [cell.parameters for cell in experiment.cells]
+        for experiment in config.experiments
+    }
     assert [cell["operators"] for cell in parameters["pldi17_fig9"][:3]] == [1000] * 3
-    assert [(cell["width"], cell["depth"]) for cell in parameters["pldi17_fig10"]] == [(10, 100)] * 3
+    assert [(cell["width"], cell["depth"]) for cell in parameters["pldi17_fig10"]] == [
+        (10, 100)
+    ] * 3
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
@@ -180,30 +258,41 @@ def test_elastic_may_go_as_high_as_the_highest_fixed_level_that_it_is_compared_w
         for block in config.experiment(figure).blocks():
             fixed = [arm for arm in block.arms if arm.model.name == "dynamic" and not arm.elastic]
             elastic = [arm for arm in block.arms if arm.elastic]
-            assert {arm.model.maximum for arm in elastic} == {max(arm.threads for arm in fixed)}, block.name
+            assert {arm.model.maximum for arm in elastic} == {max(arm.threads for arm in fixed)}, (
+                block.name
+            )
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
 @pytest.mark.parametrize("figure", ["pldi17_fig9", "pldi17_fig10", "pldi17_fig11"])
-def test_the_papers_figures_are_of_its_machines_with_its_thousand_operators_and_of_this_one(name, figure):
-    operators = 100 if (name, figure) == ("config.yaml", "pldi17_fig10") else 1000  # so small a mix settles in quick runs
+def test_the_papers_figures_are_of_its_machines_with_its_thousand_operators_and_of_this_one(
+    name, figure
+):
+    operators = (
+        100 if (name, figure) == ("config.yaml", "pldi17_fig10") else 1000
+    )  # so small a mix settles in quick runs
     blocks = load_config(ROOT / "config" / name).experiment(figure).blocks()
     assert {(block.place.machine, block.place.simulated) for block in blocks} == {
         ("xeon", True), ("power8", True), ("local", False),
     }  # fmt: skip
     sizes = [block.cell.parameters for block in blocks if block.place.simulated]
-    assert {size.get("operators") or size["width"] * size.get("depth", 1) for size in sizes} == {operators}
+    assert {size.get("operators") or size["width"] * size.get("depth", 1) for size in sizes} == {
+        operators
+    }
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
 def test_figures_over_time_show_runs_from_their_beginning(name):
     blocks = load_config(ROOT / "config" / name).experiment("pldi17_fig11").blocks()
     assert {block.warmup for block in blocks} == {0.0}
-    assert all(block.duration_s >= 30 * block.period_s for block in blocks)  # enough to settle in, and to stay a while
+    assert all(
+        block.duration_s >= 30 * block.period_s for block in blocks
+    )  # enough to settle in, and to stay a while
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0 s"), (59.4, "59 s"), (60, "1 min 00 s"), (380, "6 min 20 s"), (7500, "2 h 05 min")]
+    ("seconds", "text"),
+    [(0, "0 s"), (59.4, "59 s"), (60, "1 min 00 s"), (380, "6 min 20 s"), (7500, "2 h 05 min")],
 )
 def test_a_stretch_of_time_reads_well(seconds, text):
     assert clock(seconds) == text

@@ -11,7 +11,10 @@ from harness.models import Dedicated
 from tests.described import describe
 
 CELLS = ["pipeline,operators=3,cost=1,payload=128", "pipeline,operators=3,cost=10,payload=128"]
-DYNAMIC = [{"model": "dynamic", "threads": "machine"}, {"model": "dynamic", "law": "fixed", "maximum": "machine"}]
+DYNAMIC = [
+    {"model": "dynamic", "threads": "machine"},
+    {"model": "dynamic", "law": "fixed", "maximum": "machine"},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -25,11 +28,17 @@ def blocks(path, *place, **options):
 
 def test_without_machines_all_is_as_the_profile_says(profile):
     assert [block.place for block in blocks(profile())] == [Place()] * 2
-    assert [block.place for block in blocks(profile(config={"machine": "xeon"}))] == [Place("xeon", True, "millrace")] * 2
+    assert [block.place for block in blocks(profile(config={"machine": "xeon"}))] == [
+        Place("xeon", True, "millrace")
+    ] * 2
 
 
 def test_each_machine_has_every_cell_in_a_file_of_its_own(profile):
-    made = blocks(profile(size={"machines": ["xeon", "local", {"machine": "xeon", "software": "streams-4.2"}]}))
+    made = blocks(
+        profile(
+            size={"machines": ["xeon", "local", {"machine": "xeon", "software": "streams-4.2"}]}
+        )
+    )
     assert [block.stem for block in made] == [
         *(f"xeon~{cell}" for cell in CELLS),
         *CELLS,
@@ -76,18 +85,31 @@ def test_a_machine_may_be_measured_otherwise(profile):
         "queue_capacity": 64,
         "repeats": 1,
     }
-    first, _, third, _ = blocks(profile(size={"machines": [xeon, "local"], "duration_s": 0.3, "repeats": 4}))
+    first, _, third, _ = blocks(
+        profile(size={"machines": [xeon, "local"], "duration_s": 0.3, "repeats": 4})
+    )
     assert first.cell.name == "pipeline,operators=1000,cost=1,payload=128"
     assert [arm.name for arm in first.arms] == ["dedicated"]
-    assert (first.duration_s, first.period_s, first.warmup, first.repeats) == (0.002, 0.0001, 0.001, 1)
+    assert (first.duration_s, first.period_s, first.warmup, first.repeats) == (
+        0.002,
+        0.0001,
+        0.001,
+        1,
+    )
     assert (third.duration_s, third.period_s, third.warmup, third.repeats) == (0.3, 1.0, "auto", 4)
     assert (first.arms[-1].model, third.arms[-1].model.queue_capacity) == (Dedicated(64), None)
     assert third.cell.name == CELLS[0]
 
 
 def test_a_machine_may_be_there_with_several_numbers_of_its_cpus(profile):
-    made = blocks(profile(size={"machines": [{"machine": "xeon", "cpus": [16, 64, 176]}], "arms": DYNAMIC}))[::2]
-    assert [block.stem for block in made] == [f"xeon+16-cpus~{CELLS[0]}", f"xeon+64-cpus~{CELLS[0]}", f"xeon~{CELLS[0]}"]
+    made = blocks(
+        profile(size={"machines": [{"machine": "xeon", "cpus": [16, 64, 176]}], "arms": DYNAMIC})
+    )[::2]
+    assert [block.stem for block in made] == [
+        f"xeon+16-cpus~{CELLS[0]}",
+        f"xeon+64-cpus~{CELLS[0]}",
+        f"xeon~{CELLS[0]}",
+    ]
     assert [block.place.machine for block in made] == ["xeon:16", "xeon:64", "xeon"]
     assert [block.arms[-1].model.maximum for block in made] == [16, 64, 176]
     assert [arm.threads for arm in made[0].arms[:-1]] == [1, 2, 4, 8, 16]
@@ -97,21 +119,29 @@ def test_a_machine_may_be_there_with_several_numbers_of_its_cpus(profile):
 
 def test_one_number_of_cpus_can_be_asked_for(profile):
     path = profile(size={"machines": [{"machine": "xeon", "cpus": [16, 64], "repeats": 5}]})
-    assert [(block.place.machine, block.repeats) for block in blocks(path, find_place("xeon", cpus=64))] == [("xeon:64", 5)] * 2
-    assert [(block.place.machine, block.repeats) for block in blocks(path, find_place("xeon:8"))] == [("xeon:8", 2)] * 2
+    assert [
+        (block.place.machine, block.repeats) for block in blocks(path, find_place("xeon", cpus=64))
+    ] == [("xeon:64", 5)] * 2
+    assert [
+        (block.place.machine, block.repeats) for block in blocks(path, find_place("xeon:8"))
+    ] == [("xeon:8", 2)] * 2
 
 
 def test_a_machine_may_have_other_sweeps(profile):
-    xeon = {"machine": "xeon", "sweeps": [{"topology": "mix", "parameters": {"width": 2, "depth": 3}}]}
-    assert [block.cell.topology for block in blocks(profile(size={"machines": [xeon, "local"]}))] == [
-        "mix",
-        "pipeline",
-        "pipeline",
-    ]
+    xeon = {
+        "machine": "xeon",
+        "sweeps": [{"topology": "mix", "parameters": {"width": 2, "depth": 3}}],
+    }
+    assert [
+        block.cell.topology for block in blocks(profile(size={"machines": [xeon, "local"]}))
+    ] == ["mix", "pipeline", "pipeline"]
 
 
 def test_an_arm_may_be_measured_longer_than_the_others(profile):
-    arms = [{"model": "dynamic", "threads": [1, 2], "duration_s": 0.05}, {"model": "dynamic", "threads": 176}]
+    arms = [
+        {"model": "dynamic", "threads": [1, 2], "duration_s": 0.05},
+        {"model": "dynamic", "threads": 176},
+    ]
     (block, _) = blocks(profile(size={"machines": ["xeon"], "arms": arms, "duration_s": 0.01}))
     assert {arm: spec.duration_s for arm, spec in block.runs_by_arm().items()} == {
         "dynamic-1": 0.05,
@@ -119,7 +149,10 @@ def test_an_arm_may_be_measured_longer_than_the_others(profile):
         "dynamic-176": 0.01,
     }
     arms[0]["duration_s"] = 0.06
-    assert blocks(profile(size={"machines": ["xeon"], "arms": arms, "duration_s": 0.01}))[0].settings != block.settings
+    assert (
+        blocks(profile(size={"machines": ["xeon"], "arms": arms, "duration_s": 0.01}))[0].settings
+        != block.settings
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,20 +165,33 @@ def test_an_arm_may_be_measured_longer_than_the_others(profile):
     ],
 )
 def test_an_arm_under_the_same_name_that_is_another_one_is_measured_anew(profile, before, after):
-    settings = [blocks(profile(size={"arms": [{"name": "mine", **arm}]}))[0].settings for arm in (before, after)]
+    settings = [
+        blocks(profile(size={"arms": [{"name": "mine", **arm}]}))[0].settings
+        for arm in (before, after)
+    ]
     assert settings[0] != settings[1]
 
 
 @pytest.mark.parametrize(
     ("sensitivity", "variants"),
     [
-        (True, [{"atomic.fence": 4.0}, {"atomic.fence": 9.0}, {"os.wake_us": 1.0}, {"os.wake_us": 5.0}]),
+        (
+            True,
+            [
+                {"atomic.fence": 4.0},
+                {"atomic.fence": 9.0},
+                {"os.wake_us": 1.0},
+                {"os.wake_us": 5.0},
+            ],
+        ),
         (1, [{"atomic.fence": 4.0}, {"atomic.fence": 9.0}]),
         (False, []),
     ],
 )
 def test_sensitivity_takes_each_constant_to_either_end_of_its_range(profile, sensitivity, variants):
-    simulated, _, measured, _ = blocks(profile(size={"machines": ["xeon", "local"], "sensitivity": sensitivity}))
+    simulated, _, measured, _ = blocks(
+        profile(size={"machines": ["xeon", "local"], "sensitivity": sensitivity})
+    )
     assert list(simulated.variants) == variants
     assert not measured.variants
     assert simulated.runs == 3 * (2 + len(variants))
@@ -154,9 +200,13 @@ def test_sensitivity_takes_each_constant_to_either_end_of_its_range(profile, sen
 def test_sensitivity_can_be_asked_for_and_a_machine_too(profile):
     path = profile(size={"machines": ["local", {"machine": "power8", "repeats": 1}]})
     on_power8 = blocks(path, find_place("power8"), sensitivity=True)
-    assert [(block.place.machine, block.repeats, len(block.variants)) for block in on_power8] == [("power8", 1, 4)] * 2
+    assert [(block.place.machine, block.repeats, len(block.variants)) for block in on_power8] == [
+        ("power8", 1, 4)
+    ] * 2
     on_xeon = blocks(path, find_place("xeon"))
-    assert [(block.place.machine, block.repeats, len(block.variants)) for block in on_xeon] == [("xeon", 2, 0)] * 2
+    assert [(block.place.machine, block.repeats, len(block.variants)) for block in on_xeon] == [
+        ("xeon", 2, 0)
+    ] * 2
 
 
 @pytest.mark.parametrize(
@@ -179,7 +229,12 @@ def test_records_of_another_profile_of_the_machine_are_out_of_date(profile, monk
     before = [block.settings for block in blocks(path)]
     describe(monkeypatch, digest="fedcba987654")
     after = [block.settings for block in blocks(path)]
-    assert [old == new for old, new in zip(before, after, strict=True)] == [False, False, True, True]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 BAD = {
@@ -195,7 +250,10 @@ BAD = {
         {"machines": [{"machine": "local", "software": "millrace"}]},
         "sizes.tiny.machines[0]: software applies to simulated machines only, not to real threads: 'millrace'",
     ),
-    "a machine twice": ({"machines": ["xeon", "xeon"]}, "sizes.tiny.machines[1]: must not repeat a machine, not 'xeon'"),
+    "a machine twice": (
+        {"machines": ["xeon", "xeon"]},
+        "sizes.tiny.machines[1]: must not repeat a machine, not 'xeon'",
+    ),
     "a number of CPUs twice": (
         {"machines": ["xeon", {"machine": "xeon", "cpus": 176}]},
         "sizes.tiny.machines[1]: must not repeat a machine, not 'xeon'",
@@ -226,7 +284,11 @@ BAD = {
         "sizes.tiny.arms[0].threads: threads must be at most 176, the CPUs of machine 'xeon', not 200",
     ),
     "a law that may ask for more": (
-        {"machines": [{"machine": "xeon", "arms": [{"model": "dynamic", "elastic": True, "maximum": 200}]}]},
+        {
+            "machines": [
+                {"machine": "xeon", "arms": [{"model": "dynamic", "elastic": True, "maximum": 200}]}
+            ]
+        },
         "sizes.tiny.machines[0].arms[0]: maximum must be at most 176, the CPUs of machine 'xeon', not 200",
     ),
     "a parameter that no sweep has": (
@@ -245,12 +307,18 @@ BAD = {
         {"machines": ["xeon", "local"], "duration_s": 0.001},
         "sizes.tiny.duration_s: must be 0.05 or more, not 0.001",
     ),
-    "no time at all": ({"machines": ["xeon"], "duration_s": 0}, "sizes.tiny.duration_s: must be 1e-06 or more, not 0"),
+    "no time at all": (
+        {"machines": ["xeon"], "duration_s": 0},
+        "sizes.tiny.duration_s: must be 1e-06 or more, not 0",
+    ),
     "no time for an arm": (
         {"machines": ["local"], "arms": [{"model": "manual", "duration_s": 0.01}]},
         "sizes.tiny.arms[0].duration_s: must be 0.05 or more, not 0.01",
     ),
-    "a word for sensitivity": ({"sensitivity": "high"}, "sizes.tiny.sensitivity: must be true, false, or a whole number"),
+    "a word for sensitivity": (
+        {"sensitivity": "high"},
+        "sizes.tiny.sensitivity: must be true, false, or a whole number",
+    ),
 }
 
 
@@ -266,5 +334,7 @@ def test_what_cannot_be_is_refused_in_one_line(profile, case):
 def test_short_times_of_a_profile_are_refused_where_an_experiment_has_real_threads(profile):
     config = {"machine": "xeon", "period_s": 0.001}
     assert blocks(profile(config=config))[0].period_s == 0.001
-    with pytest.raises(UserError, match=r"machines\[0\]\.period_s: must be 0\.1 or more, not 0\.001"):
+    with pytest.raises(
+        UserError, match=r"machines\[0\]\.period_s: must be 0\.1 or more, not 0\.001"
+    ):
         load_config(profile(config=config, size={"machines": ["local"]}))

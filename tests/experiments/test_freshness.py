@@ -18,10 +18,19 @@ from harness.peers import all_peers
 
 REPLICATION = {f"cstream_fig{number}" for number in (9, 10)}
 POLICIES = {"cstream_policies", *(f"cstream_fig{number}" for number in (4, 6, 7, 8, 9, 10, 11))}
-THREADS = {f"pldi17_fig{number}" for number in (9, 10, 11)} | {"saso", "saso_placement", "crossover"}
+THREADS = {f"pldi17_fig{number}" for number in (9, 10, 11)} | {
+    "saso",
+    "saso_placement",
+    "crossover",
+}
 THREADS |= {f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 15)}
 THREADS |= {f"elb_{load}" for load in ("cost", "bursty_cost", "bursty_rate")}
-OVER_TIME = {"pldi17_fig11", "mw19_fig6", "mw19_fig13", *(name for name in THREADS if name.startswith("elb_"))}
+OVER_TIME = {
+    "pldi17_fig11",
+    "mw19_fig6",
+    "mw19_fig13",
+    *(name for name in THREADS if name.startswith("elb_")),
+}
 BENCHES = {"bench threads", "bench queues", "answers"}
 GRAPHS = {"mw19_fig14", *BENCHES}
 
@@ -37,7 +46,11 @@ def results() -> dict[str, frozenset[Path]]:
     found = {block.name: freshness.of_block(block) for block in config().blocks()}
     found |= {name: freshness.of_figure(name) for name in config().drawn}
     found |= {f"bench {library}": freshness.of_bench(library) for library in ("threads", "queues")}
-    return found | {"tables": freshness.of_tables(), "claims": freshness.of_claims(), "answers": of_answers()}
+    return found | {
+        "tables": freshness.of_tables(),
+        "claims": freshness.of_claims(),
+        "answers": of_answers(),
+    }
 
 
 def blocks(which: Callable[[Block], bool] = lambda block: True) -> set[str]:
@@ -96,7 +109,9 @@ EDITS: dict[str, Callable[[], set[str]]] = {
     "harness/elasticity/queues/limits.pyx": lambda: blocks(places_queues) | {"bench queues"},
     "harness/elasticity/queues/regions.py": lambda: blocks(places_queues) | {"bench queues"},
     "harness/elasticity/threads/aimd.py": lambda: {"bench threads"},
-    "harness/elasticity/threads/elastic_load_balance.py": lambda: blocks(of("load-balance")) | {"bench threads"},
+    "harness/elasticity/threads/elastic_load_balance.py": lambda: (
+        blocks(of("load-balance")) | {"bench threads"}
+    ),
     "topologies/mix.py": lambda: blocks(of("mix")) | {"bench queues", "answers"},
     "topologies/vwap.py": lambda: blocks(of("vwap")) | {"mw19_fig14", "bench queues", "answers"},
     "config/machines/power8.yaml": lambda: blocks(on("power8")),
@@ -143,7 +158,9 @@ def with_peers(*names: str) -> frozenset[Path]:
 @pytest.mark.parametrize("name", all_peers())
 def test_records_of_a_peer_depend_on_its_program_and_on_no_other_one(name):
     found = with_peers(name)
-    folders = {file.relative_to(ROOT / "harness/peers").parts[0] for file in found if "peers" in file.parts}
+    folders = {
+        file.relative_to(ROOT / "harness/peers").parts[0] for file in found if "peers" in file.parts
+    }
     programs = {path.parent.name for path in (ROOT / "harness/peers").glob("*/adaptor.py")}
     assert folders & programs == {name.partition("-")[0]}
     assert set(all_peers()[name].sources) <= found
@@ -151,7 +168,9 @@ def test_records_of_a_peer_depend_on_its_program_and_on_no_other_one(name):
 
 
 def test_records_of_peers_and_of_our_own_runtime_depend_on_both():
-    (block,) = [block for block in config().blocks() if block.name.startswith("pldi17_fig10/mix")][:1]
+    (block,) = [block for block in config().blocks() if block.name.startswith("pldi17_fig10/mix")][
+        :1
+    ]
     assert freshness.of_block(block) - with_peers("go")
     arms = [*block.arms, Arm("go", PeerModel("go", "go 1.0"))]
     both = Block("both", block.cell, arms, 1, 1.0, "auto", 1)

@@ -12,9 +12,18 @@ ROW = arm_row("elb_bursty_cost", "load-balance", 10000, "manual", 1e6, queue_cap
 
 
 def test_bursts_of_cost_are_where_their_tuples_arrived():
-    rates = [60.0, 20.0, 20.0, 120.0, 80.0]  # 30, 10, 10, 60 and 40 tuples: a cycle of 100, and half of the next
+    rates = [
+        60.0,
+        20.0,
+        20.0,
+        120.0,
+        80.0,
+    ]  # 30, 10, 10, 60 and 40 tuples: a cycle of 100, and half of the next
     rows = pd.DataFrame(balanced_rows(ROW, [1] * 5, rates, cycle=100))
-    assert [(burst.begin_s, burst.end_s) for burst in expensive_bursts(rows)] == [(0.5, 1.0), (2.25, 2.375)]
+    assert [(burst.begin_s, burst.end_s) for burst in expensive_bursts(rows)] == [
+        (0.5, 1.0),
+        (2.25, 2.375),
+    ]
 
 
 def test_a_burst_that_the_run_ended_in_ends_with_it():

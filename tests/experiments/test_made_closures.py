@@ -13,13 +13,17 @@ from harness.files import closure as module
 @pytest.fixture
 def closure_of(tmp_path, monkeypatch):
     """`closure_of(files)`: what `project.a` depends on in a project of these files, by their texts."""
-    caches = [each for each in vars(module).values() if isinstance(each, functools._lru_cache_wrapper)]
+    caches = [
+        each for each in vars(module).values() if isinstance(each, functools._lru_cache_wrapper)
+    ]
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "PACKAGES", ("project",))
     monkeypatch.setattr(module, "LATE_IMPORTS", frozenset(("project.door",)))
     monkeypatch.setattr(module, "FOUND_BY_NAME", {"project.find": ("project/found", ".yaml")})
 
-    def closure_of(files: dict[str, str], *modules: str, names: frozenset[str] = frozenset()) -> set[str]:
+    def closure_of(
+        files: dict[str, str], *modules: str, names: frozenset[str] = frozenset()
+    ) -> set[str]:
         for name, text in {"__init__.py": "", **files}.items():
             path: Path = tmp_path / "project" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,7 +31,11 @@ def closure_of(tmp_path, monkeypatch):
         for cache in caches:
             cache.cache_clear()
         found = module.closure("project.a", *modules, names=names)
-        return {file.relative_to(tmp_path / "project").as_posix() for file in found if file.name != "setup.py"}
+        return {
+            file.relative_to(tmp_path / "project").as_posix()
+            for file in found
+            if file.name != "setup.py"
+        }
 
     yield closure_of
     for cache in caches:
@@ -45,7 +53,10 @@ PACKAGE = {"p/__init__.py": '"""A package."""\nNAMES = ("x",)\n', "p/x.py": "", 
         ("from project.b import name", {"b.py"}),
         ("def f():\n    from project import b", {"b.py"}),
         ('COMMAND = ("-m", "project.b")', {"b.py"}),
-        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import project.b\nelse:\n    import project.c", {"c.py"}),
+        (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import project.b\nelse:\n    import project.c",
+            {"c.py"},
+        ),
         ("import os, json", set()),
         ("import project.unknown", set()),
         ("from project.p import x", {"p/x.py"}),
@@ -60,13 +71,23 @@ def test_imports(closure_of, text, expected):
 
 
 def test_what_is_imported_is_followed_and_a_circle_ends(closure_of):
-    files = {"a.py": "import project.b", "b.py": "import project.c", "c.py": "import project.a", "d.py": "import project.a"}
+    files = {
+        "a.py": "import project.b",
+        "b.py": "import project.c",
+        "c.py": "import project.a",
+        "d.py": "import project.a",
+    }
     assert closure_of(files) == {"a.py", "b.py", "c.py"}
 
 
 def test_a_package_that_imports_counts_for_all_its_modules(closure_of):
     active = PACKAGE | {"p/__init__.py": "from project.p.y import name"}
-    assert closure_of({"a.py": "from project.p import x", **active}) == {"a.py", "p/__init__.py", "p/x.py", "p/y.py"}
+    assert closure_of({"a.py": "from project.p import x", **active}) == {
+        "a.py",
+        "p/__init__.py",
+        "p/x.py",
+        "p/y.py",
+    }
 
 
 def test_a_door_is_entered_if_the_result_names_it(closure_of):
@@ -77,15 +98,32 @@ def test_a_door_is_entered_if_the_result_names_it(closure_of):
 
 def test_data_counts_if_a_module_beside_it_names_it(closure_of):
     data = {"page.html": "", "claims.yaml": "", "other.yaml": "", "notes.md": "", "p/page.css": ""}
-    assert closure_of({"a.py": 'FILES = ("page.html", "claims", "notes")', **data}) == {"a.py", "page.html", "claims.yaml"}
+    assert closure_of({"a.py": 'FILES = ("page.html", "claims", "notes")', **data}) == {
+        "a.py",
+        "page.html",
+        "claims.yaml",
+    }
 
 
 def test_what_is_found_by_name_counts_if_the_result_or_who_finds_it_names_it(closure_of):
-    found = {"found/one.yaml": "", "found/two.yaml": "", "found/three.yaml": "", "__init__.py": "def find(name): ..."}
+    found = {
+        "found/one.yaml": "",
+        "found/two.yaml": "",
+        "found/three.yaml": "",
+        "__init__.py": "def find(name): ...",
+    }
     finding = {"a.py": 'from project import find\nfind("one")', **found}
     assert closure_of(finding) == {"a.py", "__init__.py", "found/one.yaml"}
-    assert closure_of(finding, names=frozenset(("two",))) == {"a.py", "__init__.py", "found/one.yaml", "found/two.yaml"}
-    assert closure_of({"a.py": 'NAMES = ("one",)', **found}, names=frozenset(("two",))) == {"a.py", "__init__.py"}
+    assert closure_of(finding, names=frozenset(("two",))) == {
+        "a.py",
+        "__init__.py",
+        "found/one.yaml",
+        "found/two.yaml",
+    }
+    assert closure_of({"a.py": 'NAMES = ("one",)', **found}, names=frozenset(("two",))) == {
+        "a.py",
+        "__init__.py",
+    }
 
 
 def test_a_compiled_module_depends_on_what_it_is_built_from_and_what_it_executes(closure_of):

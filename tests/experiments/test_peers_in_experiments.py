@@ -18,7 +18,9 @@ from harness.peers import all_peers
 def only_asyncio(monkeypatch):
     """On this machine nothing but asyncio is built."""
     known = {
-        name: peer if name == "asyncio" else replace(peer, tools=(), folder=peer.folder.parent / "none")
+        name: peer
+        if name == "asyncio"
+        else replace(peer, tools=(), folder=peer.folder.parent / "none")
         for name, peer in all_peers().items()
     }
     monkeypatch.setattr(harness.peers, "all_peers", lambda: known)
@@ -36,7 +38,9 @@ def test_a_list_of_peers_is_an_arm_each_of_those_that_are_built(profile):
     specs = block.runs_by_arm()
     assert specs["asyncio"].model == PeerModel("asyncio", all_peers()["asyncio"].label)
     assert specs["asyncio"].duration_s == 0.2 and specs["manual"].model == Manual()
-    assert all_peers()["asyncio"].label in block.settings, "records of another version are out of date"
+    assert all_peers()["asyncio"].label in block.settings, (
+        "records of another version are out of date"
+    )
 
 
 @pytest.mark.usefixtures("only_asyncio")

@@ -11,10 +11,17 @@ from hypothesis import strategies as st
 from harness.gate.cell import Cell, Metric
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
-CALM = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(
+    max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)  # the machine may be busy
 
 DECIDED = (Verdict.REGRESSED, Verdict.OK, Verdict.IMPROVED, Verdict.INCONCLUSIVE)
-RATIOS = {Verdict.REGRESSED: 1.08, Verdict.OK: 1.001, Verdict.IMPROVED: 0.9, Verdict.INCONCLUSIVE: 1.03}
+RATIOS = {
+    Verdict.REGRESSED: 1.08,
+    Verdict.OK: 1.001,
+    Verdict.IMPROVED: 0.9,
+    Verdict.INCONCLUSIVE: 1.03,
+}
 HOST = {
     "cpu_model": "Aligned 9000",
     "cpus_allowed": 2,
@@ -24,15 +31,26 @@ HOST = {
 }
 
 
-def result(name: str, verdict: Verdict = Verdict.OK, *, metric: Metric | None = None, key: str = "", reason: str = ""):
+def result(
+    name: str,
+    verdict: Verdict = Verdict.OK,
+    *,
+    metric: Metric | None = None,
+    key: str = "",
+    reason: str = "",
+):
     """A cell of 20 pairs whose ratio suits its verdict, or without a number."""
     cell = Cell(name, metric or Metric(), key)
     if verdict not in DECIDED:
-        return CellResult(cell, Decision(verdict, math.nan, 0.0, math.inf, 0), reason=reason or "no record")
+        return CellResult(
+            cell, Decision(verdict, math.nan, 0.0, math.inf, 0), reason=reason or "no record"
+        )
     ratio = RATIOS[verdict]
     base = tuple(400.0 + index for index in range(20))
     head = tuple(value * ratio for value in base)
-    return CellResult(cell, Decision(verdict, ratio, ratio - 0.02, ratio + 0.02, 10), base, head, reason)
+    return CellResult(
+        cell, Decision(verdict, ratio, ratio - 0.02, ratio + 0.02, 10), base, head, reason
+    )
 
 
 def comparison(*cells: CellResult, **changes) -> Comparison:
@@ -70,7 +88,13 @@ def _without_nan(given: Comparison) -> Comparison:
 TEXTS = st.text(max_size=12)
 POSITIVE = st.floats(1e-9, 1e12)
 HOSTS = st.dictionaries(TEXTS, st.one_of(TEXTS, st.integers(-5, 5), st.none()), max_size=3)
-METRICS = st.builds(Metric, TEXTS, st.sampled_from(["ns", "s", "tuples/s", ""]) | TEXTS, st.booleans(), st.floats(0, 100))
+METRICS = st.builds(
+    Metric,
+    TEXTS,
+    st.sampled_from(["ns", "s", "tuples/s", ""]) | TEXTS,
+    st.booleans(),
+    st.floats(0, 100),
+)
 CELLS = st.builds(Cell, TEXTS, METRICS, TEXTS)
 DECISIONS = st.builds(
     Decision,

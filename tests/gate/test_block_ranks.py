@@ -18,7 +18,11 @@ from harness.gate.signed_rank import EXACT, Walsh, tail
 
 few_digits = st.integers(-4, 4).map(lambda k: k / 4)  # many ties; differences are exact
 some_blocks = st.lists(
-    st.builds(lambda a, b, c, d: Block((a, b), (c, d)), few_digits, few_digits, few_digits, few_digits), min_size=1, max_size=9
+    st.builds(
+        lambda a, b, c, d: Block((a, b), (c, d)), few_digits, few_digits, few_digits, few_digits
+    ),
+    min_size=1,
+    max_size=9,
 )
 levels = st.sampled_from([0.3, 0.1, 0.05, 0.01])
 
@@ -57,7 +61,12 @@ def test_of_equal_sides_each_fall_of_the_coins_is_equally_likely(seed):
     rows = normal(seed, 10)
     told = np.sort(
         [
-            Blocks([swapped(block) if other else block for block, other in zip(rows, coins, strict=True)]).p_greater(0.0)
+            Blocks(
+                [
+                    swapped(block) if other else block
+                    for block, other in zip(rows, coins, strict=True)
+                ]
+            ).p_greater(0.0)
             for coins in itertools.product([False, True], repeat=10)
         ]
     )
@@ -70,7 +79,9 @@ def test_with_ties_p_is_never_too_small(rows):
     rows = rows[:6]
     falls = list(itertools.product([False, True], repeat=len(rows)))
     told = [
-        Blocks([swapped(block) if other else block for block, other in zip(rows, coins, strict=True)]).p_greater(0.0)
+        Blocks(
+            [swapped(block) if other else block for block, other in zip(rows, coins, strict=True)]
+        ).p_greater(0.0)
         for coins in falls
     ]
     for p in set(told):
@@ -88,8 +99,12 @@ def test_a_shift_is_taken_off_head_alone():
 def test_p_grows_with_the_shift(rows, shifts):
     blocks = Blocks(rows)
     shifts = sorted(shifts)
-    assert [blocks.p_greater(shift) for shift in shifts] == sorted(blocks.p_greater(shift) for shift in shifts)
-    assert [-blocks.p_less(shift) for shift in shifts] == sorted(-blocks.p_less(shift) for shift in shifts)
+    assert [blocks.p_greater(shift) for shift in shifts] == sorted(
+        blocks.p_greater(shift) for shift in shifts
+    )
+    assert [-blocks.p_less(shift) for shift in shifts] == sorted(
+        -blocks.p_less(shift) for shift in shifts
+    )
 
 
 @given(some_blocks, levels)
@@ -118,7 +133,10 @@ def test_turning_the_sides_round_turns_everything_round(rows, level):
 @given(some_blocks, levels)
 def test_the_estimate_is_between_the_bounds(rows, level):
     blocks = Blocks(rows)
-    assert blocks.low(level) <= blocks.estimate() + RESOLUTION and blocks.estimate() <= blocks.high(level) + RESOLUTION
+    assert (
+        blocks.low(level) <= blocks.estimate() + RESOLUTION
+        and blocks.estimate() <= blocks.high(level) + RESOLUTION
+    )
 
 
 def test_blocks_that_do_not_scatter_are_told_exactly():
@@ -153,7 +171,9 @@ def test_leaning_is_an_estimate_above():
 def found(rows: list[Block], level: float = 0.001) -> tuple[bool, bool]:
     """Whether ranks, and whether the blocks' mean log ratios, find that head is slower by more than 2 %."""
     means = [(sum(block.head) - sum(block.base)) / 2 for block in rows]
-    return Blocks(rows).p_greater(math.log(1.02)) <= level, Walsh(means).p_greater(math.log(1.02)) <= level
+    return Blocks(rows).p_greater(math.log(1.02)) <= level, Walsh(means).p_greater(
+        math.log(1.02)
+    ) <= level
 
 
 def test_a_host_that_slows_a_process_in_three_hides_5_percent_from_means_but_not_from_ranks():
@@ -161,7 +181,9 @@ def test_a_host_that_slows_a_process_in_three_hides_5_percent_from_means_but_not
     for seed in range(50):
         draw = np.random.default_rng(seed)
         logs = draw.normal(0.0, 0.01, (40, 4)) + 0.2 * (draw.random((40, 4)) < 1 / 3)
-        rows = [Block((a, b), (c + math.log(1.05), d + math.log(1.05))) for a, b, c, d in logs.tolist()]
+        rows = [
+            Block((a, b), (c + math.log(1.05), d + math.log(1.05))) for a, b, c, d in logs.tolist()
+        ]
         ranks, means = found(rows)
         by_ranks, by_means = by_ranks + ranks, by_means + means
     assert by_ranks >= 48 and by_means <= 10

@@ -34,7 +34,11 @@ Answer = Callable[[str, Program, int], Sample]
 
 
 def program(name: str, cells: int = 1) -> Program:
-    return Program(name, (name,), tuple(Cell(name if cells == 1 else f"{name}:{k}", Metric()) for k in range(cells)))
+    return Program(
+        name,
+        (name,),
+        tuple(Cell(name if cells == 1 else f"{name}:{k}", Metric()) for k in range(cells)),
+    )
 
 
 def suite_of(*programs: Program, **options: object) -> Suite:
@@ -46,7 +50,9 @@ class Machine:
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self.base, self.head = (Tree(Path("/", side), "", Side(side, f"c0ffee of {side}")) for side in ("base", "head"))
+        self.base, self.head = (
+            Tree(Path("/", side), "", Side(side, f"c0ffee of {side}")) for side in ("base", "head")
+        )
         self.now_s = 1000.0
         self.rows: list[SampleRow] = []
         self.calls: list[tuple[str, str, int]] = []
@@ -63,7 +69,13 @@ class Machine:
         return sample
 
     def compare(self, suite: Suite, **options: object) -> Comparison:
-        terms = {"factor": 1.05, "alpha": 0.01, "pairs": None, "time_budget_s": 1000.0, "seed": 7} | options
+        terms = {
+            "factor": 1.05,
+            "alpha": 0.01,
+            "pairs": None,
+            "time_budget_s": 1000.0,
+            "seed": 7,
+        } | options
         return compare(
             self.base,
             self.head,
@@ -77,14 +89,22 @@ class Machine:
         )
 
 
-def noisy(ratio: float = 1.0, seed: int = 1, seconds: float = 1.0, host: dict | None = None, noise: float = 0.01) -> Answer:
+def noisy(
+    ratio: float = 1.0,
+    seed: int = 1,
+    seconds: float = 1.0,
+    host: dict | None = None,
+    noise: float = 0.01,
+) -> Answer:
     """About 100 in every cell, `ratio` times as much of head, with 1 % of noise or so."""
     draw = random.Random(seed)
 
     def answer(side: str, asked: Program, pair: int) -> Sample:
         level = 100.0 * (ratio if side == "head" else 1.0)
         return Sample(
-            {cell.name: level * draw.lognormvariate(0, noise) for cell in asked.cells}, seconds=seconds, host=host or {}
+            {cell.name: level * draw.lognormvariate(0, noise) for cell in asked.cells},
+            seconds=seconds,
+            host=host or {},
         )
 
     return answer
@@ -113,7 +133,11 @@ def test_blocks_are_mirrored_pairs_and_the_coin_falls_both_ways() -> None:
 def test_both_sides_of_a_pair_have_its_number() -> None:
     machine = Machine(noisy())
     machine.compare(suite_of(program("a")), pairs=20)
-    numbers = Counter(pair for (_, name, pair), row in zip(machine.calls, machine.rows, strict=True) if not row.control)
+    numbers = Counter(
+        pair
+        for (_, name, pair), row in zip(machine.calls, machine.rows, strict=True)
+        if not row.control
+    )
     assert numbers == dict.fromkeys(range(20), 2)
 
 
@@ -160,7 +184,8 @@ def test_a_cell_that_looks_slower_gets_three_quarters_of_the_time() -> None:
 def test_seed_decides_everything() -> None:
     machines = [Machine(noisy()) for _ in range(3)]
     comparisons = [
-        machine.compare(suite_of(program("a")), seed=seed) for machine, seed in zip(machines, (1, 1, 2), strict=True)
+        machine.compare(suite_of(program("a")), seed=seed)
+        for machine, seed in zip(machines, (1, 1, 2), strict=True)
     ]
     assert machines[0].calls == machines[1].calls != machines[2].calls
     assert machines[0].environments == machines[1].environments
@@ -199,12 +224,19 @@ def test_measuring_ends_when_all_is_decided() -> None:
     comparison = machine.compare(suite_of(program("a")), time_budget_s=float("inf"))
     assert verdicts(comparison) == {"a": Verdict.OK}
     assert (comparison.seconds, len(comparison.notes)) == (len(machine.calls), 0)
-    assert (comparison.suite, comparison.factor, comparison.alpha, comparison.interleaved) == ("mine", 1.05, 0.01, True)
+    assert (comparison.suite, comparison.factor, comparison.alpha, comparison.interleaved) == (
+        "mine",
+        1.05,
+        0.01,
+        True,
+    )
 
 
 def test_fixed_pairs_are_measured_to_the_end_also_of_the_control() -> None:
     machine = Machine(noisy(1.05))
-    comparison = machine.compare(suite_of(program("a"), program("b")), pairs=24, time_budget_s=float("inf"))
+    comparison = machine.compare(
+        suite_of(program("a"), program("b")), pairs=24, time_budget_s=float("inf")
+    )
     assert [len(result.base) for result in comparison.cells] == [24, 24]
     assert comparison.control is not None
     assert comparison.control.decision.blocks == 12
@@ -228,7 +260,9 @@ def test_block_that_would_not_end_in_time_is_not_begun() -> None:
 
 
 def test_cell_that_there_was_no_time_for_is_not_measured() -> None:
-    comparison = Machine(noisy(seconds=5.0)).compare(suite_of(program("a"), program("b"), program("c")), time_budget_s=10.0)
+    comparison = Machine(noisy(seconds=5.0)).compare(
+        suite_of(program("a"), program("b"), program("c")), time_budget_s=10.0
+    )
     unmeasured = [result for result in comparison.cells if result.verdict is Verdict.UNMEASURED]
     assert unmeasured
     assert {result.reason for result in unmeasured} == {"there was no time for a block of it"}
@@ -237,16 +271,24 @@ def test_cell_that_there_was_no_time_for_is_not_measured() -> None:
 
 def failing(side: str, sample: Sample, after: int = 0) -> Answer:
     good = noisy()
-    return lambda s, asked, pair: sample if s == side and asked.name == "a" and pair >= after else good(s, asked, pair)
+    return lambda s, asked, pair: (
+        sample if s == side and asked.name == "a" and pair >= after else good(s, asked, pair)
+    )
 
 
-CRASH, WRONG = Sample({}, error="killed by SIGSEGV", seconds=1.0), Sample({}, wrong="tuples lost", seconds=1.0)
+CRASH, WRONG = (
+    Sample({}, error="killed by SIGSEGV", seconds=1.0),
+    Sample({}, wrong="tuples lost", seconds=1.0),
+)
 
 
 OUTCOMES = st.sampled_from(["good"] * 6 + ["crash", "wrong", "missing"])
 
 
-@given(st.lists(st.lists(OUTCOMES, min_size=1, max_size=12), min_size=2, max_size=6), st.integers(0, 1000))
+@given(
+    st.lists(st.lists(OUTCOMES, min_size=1, max_size=12), min_size=2, max_size=6),
+    st.integers(0, 1000),
+)
 @settings(max_examples=60)
 def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_again(
     scripts: list[list[str]], seed: int
@@ -256,7 +298,11 @@ def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_
     A crash is repeated, twice on each side.
     """
     names = "abc"[: len(scripts) // 2]
-    left = {(side, name): iter(scripts[2 * k + s]) for k, name in enumerate(names) for s, side in enumerate(("base", "head"))}
+    left = {
+        (side, name): iter(scripts[2 * k + s])
+        for k, name in enumerate(names)
+        for s, side in enumerate(("base", "head"))
+    }
     bad: dict[tuple[str, str], str] = {}
     crashes: Counter[tuple[str, str]] = Counter()
     good = noisy()
@@ -271,7 +317,11 @@ def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_
         crashes[side, asked.name] += outcome == "crash"
         if outcome != "crash" or crashes[side, asked.name] > REPEATS:
             bad[side, asked.name] = outcome
-        return {"crash": CRASH, "wrong": WRONG, "missing": Sample({}, missing={asked.name: "gone"}, seconds=1.0)}[outcome]
+        return {
+            "crash": CRASH,
+            "wrong": WRONG,
+            "missing": Sample({}, missing={asked.name: "gone"}, seconds=1.0),
+        }[outcome]
 
     machine = Machine(answer)
     block = Series.block
@@ -344,7 +394,9 @@ def test_cell_that_neither_side_answers_is_not_measured() -> None:
 
 
 @pytest.mark.parametrize("control", [False, True])
-def test_a_crash_of_one_process_is_repeated_told_and_changes_no_verdict(monkeypatch: pytest.MonkeyPatch, control: bool) -> None:
+def test_a_crash_of_one_process_is_repeated_told_and_changes_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, control: bool
+) -> None:
     good, block, left = noisy(1.2), Series.block, [CRASH]
 
     def watched(series: Series, *words: object) -> object:
@@ -352,7 +404,11 @@ def test_a_crash_of_one_process_is_repeated_told_and_changes_no_verdict(monkeypa
         return block(series, *words)  # type: ignore[arg-type]
 
     def answer(side: str, asked: Program, pair: int) -> Sample:
-        return left.pop() if left and pair == 5 and machine.is_control is control else good(side, asked, pair)
+        return (
+            left.pop()
+            if left and pair == 5 and machine.is_control is control
+            else good(side, asked, pair)
+        )
 
     machine = Machine(answer)
     monkeypatch.setattr(Series, "block", watched)
@@ -379,8 +435,14 @@ def test_a_regression_that_is_proven_stays_so_when_head_fails_later() -> None:
     def answer(side: str, asked: Program, pair: int) -> Sample:
         if side == "head" and pair >= 40:
             return CRASH
-        levels = {"a:0": 200.0 if side == "head" else 100.0, "a:1": 105.0 if side == "head" else 100.0}
-        return Sample({name: level * draw.lognormvariate(0, 0.01) for name, level in levels.items()}, seconds=1.0)
+        levels = {
+            "a:0": 200.0 if side == "head" else 100.0,
+            "a:1": 105.0 if side == "head" else 100.0,
+        }
+        return Sample(
+            {name: level * draw.lognormvariate(0, 0.01) for name, level in levels.items()},
+            seconds=1.0,
+        )
 
     comparison = Machine(answer).compare(suite_of(program("a", cells=2)))
     assert verdicts(comparison) == {"a:0": Verdict.REGRESSED, "a:1": Verdict.FAILED}
@@ -396,7 +458,12 @@ def two_sides(only: str) -> Answer:
         sample = good(side, asked, pair)
         if side == only:
             return sample
-        return replace(sample, values={"a:0": sample.values["a:0"]}, missing={"a:1": "none"}, absent=frozenset({"a:1"}))
+        return replace(
+            sample,
+            values={"a:0": sample.values["a:0"]},
+            missing={"a:1": "none"},
+            absent=frozenset({"a:1"}),
+        )
 
     return answer
 
@@ -434,7 +501,10 @@ def test_means_that_disagree_with_the_verdict_are_told() -> None:
     def answer(side: str, asked: Program, pair: int) -> Sample:
         sample = good(side, asked, pair)
         slow = side == "head" and asked.name == "a" and pair % 8 == 3
-        return replace(sample, values={name: value * (3 if slow else 1) for name, value in sample.values.items()})
+        return replace(
+            sample,
+            values={name: value * (3 if slow else 1) for name, value in sample.values.items()},
+        )
 
     comparison = Machine(answer).compare(suite_of(program("b"), program("a")))
     assert verdicts(comparison) == {"b": Verdict.OK, "a": Verdict.OK}
@@ -446,11 +516,15 @@ def test_sides_of_one_commit_are_told() -> None:
     machine = Machine(noisy())
     machine.head = Tree(Path("/other"), "", Side("HEAD", machine.base.side.commit))
     notes = machine.compare(suite_of(program("a"))).notes
-    assert notes[0].startswith("base and head are the same commit, c0ffee of ba: there is no difference to be found")
+    assert notes[0].startswith(
+        "base and head are the same commit, c0ffee of ba: there is no difference to be found"
+    )
 
 
 @pytest.mark.parametrize("broken", ["head", "base", "control", "missing"])
-def test_a_proven_regression_outranks_whatever_else_has_no_number(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proven_regression_outranks_whatever_else_has_no_number(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And the last line names it, and says what else there is."""
     slower = noisy(1.2)
 
@@ -458,7 +532,11 @@ def test_a_proven_regression_outranks_whatever_else_has_no_number(broken: str, m
         if asked.name == "other" and side == broken:
             return CRASH
         if asked.name == "other" and side == "head" and broken == "missing":
-            return Sample({}, seconds=1.0, missing={"other": "ns_per_hop must be a finite number above 0, not 0"})
+            return Sample(
+                {},
+                seconds=1.0,
+                missing={"other": "ns_per_hop must be a finite number above 0, not 0"},
+            )
         return slower(side, asked, pair)
 
     if broken == "control":
@@ -468,7 +546,10 @@ def test_a_proven_regression_outranks_whatever_else_has_no_number(broken: str, m
     assert exit_code(comparison) == Exit.REGRESSED
     last = conclusion(comparison)
     assert last.startswith("REGRESSED: ") and "(a" in last
-    told = {"base": "base has no number of other", "control": "the control failed: base differs from itself"}
+    told = {
+        "base": "base has no number of other",
+        "control": "the control failed: base differs from itself",
+    }
     assert told.get(broken, "; no number of other") in last
 
 
@@ -479,7 +560,9 @@ def test_missing_number_ends_its_cell_but_not_the_others_of_its_program() -> Non
         sample = good(side, asked, pair)
         if side == "base":
             return sample
-        return Sample({"a:0": sample.values["a:0"]}, seconds=0.5, missing={"a:1": "there is no benchmark 'x'"})
+        return Sample(
+            {"a:0": sample.values["a:0"]}, seconds=0.5, missing={"a:1": "there is no benchmark 'x'"}
+        )
 
     comparison = Machine(answer).compare(suite_of(program("a", cells=2)))
     assert verdicts(comparison) == {"a:0": Verdict.OK, "a:1": Verdict.FAILED}
@@ -495,7 +578,9 @@ def test_control_that_fails_to_run_is_told() -> None:
     assert exit_code(comparison) == Exit.NO_BASE
 
 
-def test_base_that_fails_beside_itself_alone_leaves_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_base_that_fails_beside_itself_alone_leaves_no_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     good = noisy()
     block = Series.block
 
@@ -503,7 +588,11 @@ def test_base_that_fails_beside_itself_alone_leaves_no_verdict(monkeypatch: pyte
         machine.is_control = series.control
         return block(series, *words)  # type: ignore[arg-type]
 
-    machine = Machine(lambda side, asked, pair: CRASH if machine.is_control and pair > 5 else good(side, asked, pair))
+    machine = Machine(
+        lambda side, asked, pair: (
+            CRASH if machine.is_control and pair > 5 else good(side, asked, pair)
+        )
+    )
     monkeypatch.setattr(Series, "block", watched)
     comparison = machine.compare(suite_of(program("a")))
     assert verdicts(comparison) == {"a": Verdict.OK}
@@ -514,18 +603,28 @@ def test_sides_that_were_built_in_different_ways_are_told() -> None:
     good = noisy()
 
     def answer(side: str, asked: Program, pair: int) -> Sample:
-        return replace(good(side, asked, pair), host={"compiler_flags": "-O0" if side == "base" else "-O3"})
+        return replace(
+            good(side, asked, pair), host={"compiler_flags": "-O0" if side == "base" else "-O3"}
+        )
 
     comparison = Machine(answer).compare(suite_of(program("a")))
-    assert "base and head were not built or executed alike: compiler_flags -O3, base had -O0" in comparison.notes
+    assert (
+        "base and head were not built or executed alike: compiler_flags -O3, base had -O0"
+        in comparison.notes
+    )
 
 
 def test_time_that_ends_before_the_first_look_is_told_as_such() -> None:
     notes = Machine(noisy()).compare(suite_of(program("a")), time_budget_s=30.0).notes
-    assert "the time budget of 30 s ended before 1 cell(s) were decided; 1 of them had fewer than 10 blocks, which" in notes[0]
+    assert (
+        "the time budget of 30 s ended before 1 cell(s) were decided; 1 of them had fewer than 10 blocks, which"
+        in notes[0]
+    )
 
 
-def test_base_that_differs_from_itself_makes_the_host_unstable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_base_that_differs_from_itself_makes_the_host_unstable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Control, "failed", True)
     comparison = Machine(noisy()).compare(suite_of(program("a")))
     assert comparison.control_failed
@@ -552,13 +651,18 @@ def test_wide_control_is_a_note() -> None:
         return Sample({cell.name: draw.lognormvariate(0, 0.3) for cell in asked.cells}, seconds=1.0)
 
     comparison = Machine(answer).compare(suite_of(program("a")), time_budget_s=200.0)
-    assert any(note.startswith("the host is noisy: base can differ from itself by up to ") for note in comparison.notes)
+    assert any(
+        note.startswith("the host is noisy: base can differ from itself by up to ")
+        for note in comparison.notes
+    )
 
 
 def test_dirty_and_unversioned_sides_are_told() -> None:
     machine = Machine(noisy())
     machine.base = Tree(Path("/same"), "", Side("old", None))
-    machine.head = Tree(Path("/same"), "", Side(".", "c0ffee", dirty=True), notes=("head lacks a submodule",))
+    machine.head = Tree(
+        Path("/same"), "", Side(".", "c0ffee", dirty=True), notes=("head lacks a submodule",)
+    )
     notes = machine.compare(suite_of(program("a"))).notes
     assert notes[:4] == (
         "no commit is known of base 'old'",
@@ -669,7 +773,9 @@ def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
         "duration_s": 0.05,
         "warmup": 0.02,
     }
-    path.write_text(json.dumps({"programs": [{"name": "one", "run": run}], "build": []}), encoding="utf-8")
+    path.write_text(
+        json.dumps({"programs": [{"name": "one", "run": run}], "build": []}), encoding="utf-8"
+    )
     suite = load_suite(path)
     told: list[str] = []
     trees = prepare({"base": ".", "head": "."}, suite, ROOT, told.append)

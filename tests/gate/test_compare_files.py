@@ -42,8 +42,16 @@ class Runs:
         self.written = 0
 
     def write(self, medians, machine=MACHINE, **changes):
-        stats = [{"fullname": name, "name": name, "stats": {"median": median}} for name, median in medians.items()]
-        document = {"machine_info": machine, "commit_info": {"id": "c" * 40, "dirty": False}, "benchmarks": stats, **changes}
+        stats = [
+            {"fullname": name, "name": name, "stats": {"median": median}}
+            for name, median in medians.items()
+        ]
+        document = {
+            "machine_info": machine,
+            "commit_info": {"id": "c" * 40, "dirty": False},
+            "benchmarks": stats,
+            **changes,
+        }
         self.written += 1
         path = self.directory / f"{self.written}.json"
         path.write_text(json.dumps(document))
@@ -51,7 +59,10 @@ class Runs:
 
     def side(self, processes, factor=1.0, names=("a", "b"), seed=1):
         draw = random.Random(seed)
-        return [self.write({name: 1e-3 * factor * draw.uniform(0.995, 1.005) for name in names}) for _ in range(processes)]
+        return [
+            self.write({name: 1e-3 * factor * draw.uniform(0.995, 1.005) for name in names})
+            for _ in range(processes)
+        ]
 
 
 @pytest.fixture
@@ -78,7 +89,9 @@ def test_files_of_one_process_each_are_samples_in_the_order_given(runs):
     assert made.control is None
 
 
-@pytest.mark.parametrize(("factor", "expected"), [(1.0, Verdict.OK), (1.2, Verdict.REGRESSED), (0.8, Verdict.IMPROVED)])
+@pytest.mark.parametrize(
+    ("factor", "expected"), [(1.0, Verdict.OK), (1.2, Verdict.REGRESSED), (0.8, Verdict.IMPROVED)]
+)
 def test_enough_processes_decide(runs, factor, expected):
     made = judged(runs.side(24), runs.side(24, factor, seed=2))
     assert set(verdicts(made).values()) == {expected}
@@ -96,7 +109,10 @@ def test_copies_of_a_file_count_once_whatever_they_are_called(runs, tmp_path):
     made = judged(copies["base"], copies["head"])
     assert exit_code(made) == Exit.INCONCLUSIVE
     assert (made.cells[0].base, made.cells[0].head) == ((1.0,), (2.0,))
-    assert any("13 of 14 files of base hold the same as one before, and do not count: " in note for note in made.notes)
+    assert any(
+        "13 of 14 files of base hold the same as one before, and do not count: " in note
+        for note in made.notes
+    )
 
 
 def test_files_that_are_on_both_sides_prove_nothing(runs):
@@ -117,14 +133,21 @@ def timed(runs, plan, factor=1.2, seed=1):
     return judged(sides["b"], sides["h"])
 
 
-@pytest.mark.parametrize("plan", ["b" * 24 + "h" * 24, "h" * 24 + "b" * 24, ("b" * 12 + "h" * 12) * 2])
+@pytest.mark.parametrize(
+    "plan", ["b" * 24 + "h" * 24, "h" * 24 + "b" * 24, ("b" * 12 + "h" * 12) * 2]
+)
 @pytest.mark.parametrize("factor", [1.2, 1.0, 0.8])
-def test_sessions_one_after_the_other_never_decide_as_nothing_tells_how_far_they_are_apart(runs, plan, factor):
+def test_sessions_one_after_the_other_never_decide_as_nothing_tells_how_far_they_are_apart(
+    runs, plan, factor
+):
     made = timed(runs, plan, factor)
     (cell,) = made.cells
     assert cell.verdict is Verdict.INCONCLUSIVE
     assert cell.reason.startswith(f"measured in {1 if plan[12] == plan[0] else 2} session")
-    assert "without the other side in between: what the host was like then counts as a difference" in cell.reason
+    assert (
+        "without the other side in between: what the host was like then counts as a difference"
+        in cell.reason
+    )
     assert cell.decision.ratio == pytest.approx(factor, rel=0.01)
 
 
@@ -135,13 +158,20 @@ def test_sides_measured_in_turns_decide_also_if_files_are_given_in_another_order
 
 def test_sides_of_one_commit_are_told(runs):
     made = judged(runs.side(2), runs.side(2, seed=2))
-    assert any(note.startswith("base and head are the same commit, cccccccccccc: ") for note in made.notes)
+    assert any(
+        note.startswith("base and head are the same commit, cccccccccccc: ") for note in made.notes
+    )
 
 
 @pytest.mark.parametrize("word", ["unversioned", "unknown"])
 def test_files_made_outside_a_repository_have_no_commit(runs, word):
     commit = {"id": word, "dirty": False}
-    made = judged(*([runs.write({"a": value}, commit_info=commit) for value in pair] for pair in ((1.0, 1.1), (1.2, 1.3))))
+    made = judged(
+        *(
+            [runs.write({"a": value}, commit_info=commit) for value in pair]
+            for pair in ((1.0, 1.1), (1.2, 1.3))
+        )
+    )
     assert not any("same commit" in note for note in made.notes)
     assert (made.base.commit, made.head.commit) == (None, None)
 
@@ -172,12 +202,18 @@ def test_too_few_processes_say_how_many_it_takes(runs):
     made = judged(runs.side(6), runs.side(6, factor=3.0))
     assert set(verdicts(made).values()) == {Verdict.INCONCLUSIVE}
     assert made.cells[0].reason == "6 processes a side, of which it takes 16 to decide anything"
-    assert set(verdicts(judged(runs.side(16), runs.side(16, factor=3.0))).values()) == {Verdict.REGRESSED}
+    assert set(verdicts(judged(runs.side(16), runs.side(16, factor=3.0))).values()) == {
+        Verdict.REGRESSED
+    }
 
 
 def test_a_benchmark_that_is_on_one_side_only_is_never_a_pass(runs):
     made = judged(runs.side(2, names=("both", "gone")), runs.side(2, names=("both", "new")))
-    assert verdicts(made) == {"both": Verdict.INCONCLUSIVE, "new": Verdict.FIXED, "gone": Verdict.FAILED}
+    assert verdicts(made) == {
+        "both": Verdict.INCONCLUSIVE,
+        "new": Verdict.FIXED,
+        "gone": Verdict.FAILED,
+    }
     assert exit_code(made) == Exit.NOTHING_MEASURED
 
 
@@ -211,9 +247,13 @@ def test_cells_with_different_numbers_of_blocks_are_decided_each_with_its_own(tm
 
     for name, verdict in (("old", Verdict.OK), ("new", Verdict.REGRESSED)):
         for n in range(12):
-            made = comparison(result("long", verdict), cut(result("short", verdict), 2 if n else 1), seed=n)
+            made = comparison(
+                result("long", verdict), cut(result("short", verdict), 2 if n else 1), seed=n
+            )
             write_json(made, tmp_path / f"{name}{n}.json")
-    files = {name: [str(tmp_path / f"{name}{n}.json") for n in range(12)] for name in ("old", "new")}
+    files = {
+        name: [str(tmp_path / f"{name}{n}.json") for n in range(12)] for name in ("old", "new")
+    }
     again = judged(files["old"], files["new"])
     assert [len(each.base) for each in again.cells] == [24, 23]
     assert set(verdicts(again).values()) == {Verdict.REGRESSED}
@@ -221,7 +261,9 @@ def test_cells_with_different_numbers_of_blocks_are_decided_each_with_its_own(tm
 
 def test_wrong_results_in_heads_file_stay_wrong(tmp_path):
     write_json(comparison(result("a")), tmp_path / "old.json")
-    write_json(comparison(result("a", Verdict.WRONG, reason="3 tuples lost")), tmp_path / "new.json")
+    write_json(
+        comparison(result("a", Verdict.WRONG, reason="3 tuples lost")), tmp_path / "new.json"
+    )
     again = judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
     assert exit_code(again) == Exit.WRONG_RESULTS
     assert "3 tuples lost" in again.cells[0].reason
@@ -231,13 +273,19 @@ def test_wrong_results_in_heads_file_stay_wrong(tmp_path):
 def test_a_cell_that_was_broken_in_bases_file_is_no_base(tmp_path, verdict):
     write_json(comparison(result("a", verdict), result("b")), tmp_path / "old.json")
     write_json(comparison(result("a"), result("b")), tmp_path / "new.json")
-    assert exit_code(judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])) == Exit.NO_BASE
+    assert (
+        exit_code(judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")]))
+        == Exit.NO_BASE
+    )
 
 
 def test_an_interrupted_verdict_can_be_a_side_and_is_told(tmp_path):
     write_json(comparison(result("a")), tmp_path / "old.json", code=130, finished=False)
     write_json(comparison(result("a")), tmp_path / "new.json")
-    assert any("interrupted" in note for note in judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")]).notes)
+    assert any(
+        "interrupted" in note
+        for note in judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")]).notes
+    )
 
 
 def test_a_verdict_whose_control_failed_can_be_a_side_and_is_told(tmp_path):
@@ -257,7 +305,9 @@ def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_num
     sides = [[tmp_path / f"{name}{n}.json" for n in range(10)] for name in ("old", "new")]
     (few,) = judged(*(side[:7] for side in sides)).cells
     assert few.verdict is Verdict.INCONCLUSIVE
-    assert few.reason.endswith("so there are 14 samples a side, of which it takes 20 to decide anything")
+    assert few.reason.endswith(
+        "so there are 14 samples a side, of which it takes 20 to decide anything"
+    )
     (many,) = judged(*sides).cells
     assert many.verdict is Verdict.REGRESSED
 
@@ -265,7 +315,12 @@ def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_num
 def test_a_verdict_without_a_sample_holds_no_results(tmp_path):
     write_json(comparison(result("a")), tmp_path / "old.json")
     for cells in ((), (result("a", Verdict.UNMEASURED),)):
-        write_json(comparison(*cells, head=Side(".", None)), tmp_path / "new.json", code=130, finished=False)
+        write_json(
+            comparison(*cells, head=Side(".", None)),
+            tmp_path / "new.json",
+            code=130,
+            finished=False,
+        )
         with pytest.raises(NothingMeasured, match="holds no sample"):
             judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
 
@@ -281,7 +336,9 @@ def test_a_file_without_results_is_no_base_or_a_head_without_a_measurement(runs,
     assert "\n" not in str(refusal.value) and str(refusal.value).startswith("--head ")
 
 
-@pytest.mark.parametrize("text", ["[1, 2]", '{"speed": 5}', '{"gate": {"schema_version": 2}}', '{"gate": {}}'])
+@pytest.mark.parametrize(
+    "text", ["[1, 2]", '{"speed": 5}', '{"gate": {"schema_version": 2}}', '{"gate": {}}']
+)
 def test_a_file_of_something_else_is_no_base_or_a_wrong_call(runs, tmp_path, text):
     good, bad = runs.write({"a": 1.0}), tmp_path / "bad.json"
     bad.write_text(text)
@@ -307,12 +364,17 @@ def test_a_benchmark_that_is_there_twice_has_no_number(runs):
     ("broken", "told"),
     [
         ({"fullname": "b", "stats": {"median": 0}}, "must be a finite number above 0, not 0 in"),
-        ({"fullname": "b", "stats": {"median": math.nan}}, "must be a finite number above 0, not nan in"),
+        (
+            {"fullname": "b", "stats": {"median": math.nan}},
+            "must be a finite number above 0, not nan in",
+        ),
         ({"stats": {"median": 1.0}}, "fullname is missing, or no text in"),
         ("nothing", "fullname is missing, or no text in"),
     ],
 )
-def test_one_broken_benchmark_in_a_file_is_its_own_fault_and_the_others_are_judged(runs, broken, told):
+def test_one_broken_benchmark_in_a_file_is_its_own_fault_and_the_others_are_judged(
+    runs, broken, told
+):
     base, head = runs.side(24), runs.side(23, 1.2, seed=2)
     stats = [{"fullname": "a", "stats": {"median": 1.2e-3}}, broken]
     made = judged(base, [*head, runs.write({}, benchmarks=stats)])
@@ -334,7 +396,9 @@ def test_results_of_another_host_are_no_base_unless_allowed(runs):
 def test_files_of_one_side_must_be_of_one_host_too(runs):
     other = {**MACHINE, "python_version": "3.13.1"}
     with pytest.raises(NoBase, match="python"):
-        judged([runs.write({"a": 1.0})] * 2, [runs.write({"a": 1.0}), runs.write({"a": 1.0}, other)])
+        judged(
+            [runs.write({"a": 1.0})] * 2, [runs.write({"a": 1.0}), runs.write({"a": 1.0}, other)]
+        )
 
 
 def test_a_kernels_last_number_makes_no_other_host(runs):
@@ -343,7 +407,10 @@ def test_a_kernels_last_number_makes_no_other_host(runs):
 
 
 def test_both_kinds_of_files_go_together_as_far_as_they_tell_their_hosts(runs, tmp_path):
-    write_json(comparison(result("verdict's name", metric=Metric("median", "s"), key="a")), tmp_path / "old.json")
+    write_json(
+        comparison(result("verdict's name", metric=Metric("median", "s"), key="a")),
+        tmp_path / "old.json",
+    )
     assert HOST["cpu_model"] == MACHINE["cpu"]["brand_raw"]
     made = judged([str(tmp_path / "old.json")], [runs.write({"a": 1.0})])
     assert [each.cell.key for each in made.cells] == ["a"] and made.cells[0].base
@@ -358,7 +425,9 @@ def test_numbers_in_different_units_are_not_compared(runs, tmp_path):
 
 def test_the_least_time_is_not_compared_with_a_median(runs, tmp_path):
     """As of a suite that asks pytest-benchmark for `min`: the same benchmark in the same unit."""
-    write_json(comparison(result("a", metric=Metric("min", "s"), key="a")), tmp_path / "verdict.json")
+    write_json(
+        comparison(result("a", metric=Metric("min", "s"), key="a")), tmp_path / "verdict.json"
+    )
     verdict, run = str(tmp_path / "verdict.json"), runs.write({"a": 410.0})
     assert exit_code(judged([verdict], [run])) == Exit.NO_BASE
     mixed = judged([run], [verdict, run])
@@ -369,7 +438,9 @@ def test_the_least_time_is_not_compared_with_a_median(runs, tmp_path):
 def test_a_throughput_that_falls_is_worse(tmp_path):
     def of(value):
         cell = result("a", metric=Metric("rate", "tuples/s", lower_is_better=False)).cell
-        return CellResult(cell, Decision(Verdict.INCONCLUSIVE, 1.0, 0.0, math.inf, 0), (value,), (value,))
+        return CellResult(
+            cell, Decision(Verdict.INCONCLUSIVE, 1.0, 0.0, math.inf, 0), (value,), (value,)
+        )
 
     write_json(comparison(of(100.0)), tmp_path / "old.json")
     write_json(comparison(of(50.0)), tmp_path / "new.json")
@@ -387,19 +458,42 @@ def test_files_that_do_not_tell_their_host_are_compared_with_a_note(runs):
     assert any("taken on trust" in note for note in judged([base], [head]).notes)
     with pytest.raises(NoBase, match="cpu_model"):
         judged([base], [runs.write({"a": 1.0})])
-    assert not any("taken on trust" in note for note in judged([runs.write({"a": 1.0})], [runs.write({"a": 1.0})]).notes)
+    assert not any(
+        "taken on trust" in note
+        for note in judged([runs.write({"a": 1.0})], [runs.write({"a": 1.0})]).notes
+    )
 
 
 @pytest.mark.heavy
 def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
-    (tmp_path / "test_it.py").write_text("def test_sum(benchmark):\n    benchmark.pedantic(sum, ([1, 2],), rounds=3)\n")
-    words = ["-m", "pytest", "test_it.py", "-q", "-p", "no:cacheprovider", "--benchmark-json", "out.json"]
+    (tmp_path / "test_it.py").write_text(
+        "def test_sum(benchmark):\n    benchmark.pedantic(sum, ([1, 2],), rounds=3)\n"
+    )
+    words = [
+        "-m",
+        "pytest",
+        "test_it.py",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--benchmark-json",
+        "out.json",
+    ]
     done = subprocess.run(
-        [sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=50, env=clean_environment()
+        [sys.executable, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        env=clean_environment(),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     results = read_results(tmp_path / "out.json")
     (answer,) = results.answers.values()
-    assert answer.cell.key == "test_it.py::test_sum" and len(answer.values) == 1 and 0 < answer.values[0] < 1
+    assert (
+        answer.cell.key == "test_it.py::test_sum"
+        and len(answer.values) == 1
+        and 0 < answer.values[0] < 1
+    )
     assert results.host["python"] == f"{sys.implementation.name} {platform.python_version()}"
     assert results.host["cpus_allowed"] >= 1 and results.host["cpu_model"]

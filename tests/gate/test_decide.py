@@ -27,7 +27,15 @@ def throughput(name: str = "a", floor: float = 0.0) -> Cell:
     return Cell(name, Metric("rate", "tuples/s", lower_is_better=False, floor=floor))
 
 
-def measure(family, name: str, ratio: float, blocks: int, spread: float = 0.004, seed: int = 2, base: float = 100.0) -> None:
+def measure(
+    family,
+    name: str,
+    ratio: float,
+    blocks: int,
+    spread: float = 0.004,
+    seed: int = 2,
+    base: float = 100.0,
+) -> None:
     """Add blocks of a cell whose head's values are `ratio` times base's."""
     draw = random.Random(seed)
 
@@ -59,7 +67,9 @@ def test_verdicts_of_times(ratio, expected):
     assert verdict(time(), ratio) is expected
 
 
-@pytest.mark.parametrize(("ratio", "expected"), [(0.95, Verdict.REGRESSED), (1.0, Verdict.OK), (1.1, Verdict.IMPROVED)])
+@pytest.mark.parametrize(
+    ("ratio", "expected"), [(0.95, Verdict.REGRESSED), (1.0, Verdict.OK), (1.1, Verdict.IMPROVED)]
+)
 def test_verdicts_of_throughputs_are_the_other_way_round(ratio, expected):
     assert verdict(throughput(), ratio) is expected
 
@@ -88,7 +98,10 @@ def test_a_decided_cell_stays_decided():
     measure(family, "a", 0.5, 90)
     assert family.decision("a") == decision
     (result,) = family.results()
-    assert (len(result.base), len(result.head)) == (20, 20)  # and no value is told that the decision does not rest on
+    assert (len(result.base), len(result.head)) == (
+        20,
+        20,
+    )  # and no value is told that the decision does not rest on
 
 
 def test_values_are_told_pair_by_pair_in_order():
@@ -96,14 +109,21 @@ def test_values_are_told_pair_by_pair_in_order():
     family.add("b", (1.0, 2.0), (3.0, 4.0))
     family.add("b", (5.0, 6.0), (7.0, 8.0))
     first, second = family.results()
-    assert (first.cell.name, first.base, first.head) == ("b", (1.0, 2.0, 5.0, 6.0), (3.0, 4.0, 7.0, 8.0))
+    assert (first.cell.name, first.base, first.head) == (
+        "b",
+        (1.0, 2.0, 5.0, 6.0),
+        (3.0, 4.0, 7.0, 8.0),
+    )
     assert second.base == ()
 
 
 def test_a_fixed_call_spends_all_of_alpha_at_its_end_and_nothing_before():
     """Of 12 blocks that all say the same, the p-value is 2^-12: enough if all of alpha is spent on it, not if half is."""
     alpha = 2.0**-12
-    for looks, expected in ((Looks.fixed(12), Verdict.REGRESSED), (Looks(12), Verdict.INCONCLUSIVE)):
+    for looks, expected in (
+        (Looks.fixed(12), Verdict.REGRESSED),
+        (Looks(12), Verdict.INCONCLUSIVE),
+    ):
         family = Family([time()], FACTOR, alpha, looks)
         measure(family, "a", 1.2, 11)
         assert family.decision("a").verdict is Verdict.INCONCLUSIVE
@@ -143,9 +163,15 @@ def test_bounds_are_at_the_level_that_holm_held_the_verdict_against():
         measure(family, name, 0.9 if name == "d" else 1.0, 20, seed=seed)
     improved = family.results()[3]
     for pair in range(0, 40, 2):
-        alone.add(*on_scale(cells[3], improved.base[pair : pair + 2], improved.head[pair : pair + 2]))
+        alone.add(
+            *on_scale(cells[3], improved.base[pair : pair + 2], improved.head[pair : pair + 2])
+        )
     assert [result.verdict for result in family.results()] == [Verdict.OK] * 3 + [Verdict.IMPROVED]
-    assert math.log(improved.decision.high) == pytest.approx(alone.high(ALPHA / 4)) != pytest.approx(alone.high(ALPHA))
+    assert (
+        math.log(improved.decision.high)
+        == pytest.approx(alone.high(ALPHA / 4))
+        != pytest.approx(alone.high(ALPHA))
+    )
     assert math.log(improved.decision.low) == pytest.approx(alone.low(ALPHA / 4))
 
 
@@ -165,7 +191,10 @@ def test_the_verdict_is_what_its_bounds_say(ratio, spread):
 
 def test_a_difference_up_to_the_floor_is_never_called():
     """10 to 14 ns is a ratio of 1.4, but 4 ns; and so is 10 to 6."""
-    for ratio, without, floored in ((1.4, Verdict.REGRESSED, Verdict.OK), (0.6, Verdict.IMPROVED, Verdict.OK)):
+    for ratio, without, floored in (
+        (1.4, Verdict.REGRESSED, Verdict.OK),
+        (0.6, Verdict.IMPROVED, Verdict.OK),
+    ):
         assert verdict(time(), ratio, base=10.0) is without
         assert verdict(time(floor=5.0), ratio, base=10.0) is floored
     assert verdict(time(floor=5.0), 1.6, base=10.0) is Verdict.REGRESSED
@@ -173,7 +202,13 @@ def test_a_difference_up_to_the_floor_is_never_called():
     assert verdict(time(floor=5.0), 1.05, base=1000.0) is Verdict.REGRESSED
 
 
-@given(st.booleans(), st.floats(0.0, 50.0), st.floats(1.0, 100.0), st.floats(1.001, 2.0), st.floats(0.1, 300.0))
+@given(
+    st.booleans(),
+    st.floats(0.0, 50.0),
+    st.floats(1.0, 100.0),
+    st.floats(1.001, 2.0),
+    st.floats(0.1, 300.0),
+)
 def test_limits_are_the_wider_of_factor_and_floor(lower_is_better, floor, base, factor, head):
     """Whatever head is: beyond a limit exactly if its ratio is beyond the factor and its difference beyond the floor."""
     better, worse = limits(Metric(lower_is_better=lower_is_better, floor=floor), factor, base)
@@ -213,7 +248,11 @@ def control(ratio: float, spread: float, blocks: int = 33, alpha: float = ALPHA)
 def test_the_control_fails_if_base_differs_from_itself(ratio, spread, failed, expected):
     tested = control(ratio, spread)
     assert (tested.failed, tested.result().verdict) == (failed, expected)
-    assert tested.result().decision.low < tested.result().decision.ratio < tested.result().decision.high
+    assert (
+        tested.result().decision.low
+        < tested.result().decision.ratio
+        < tested.result().decision.high
+    )
 
 
 def test_the_control_is_two_sided_and_pays_for_it():

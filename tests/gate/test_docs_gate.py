@@ -28,12 +28,23 @@ def test_every_option_is_in_the_docs_and_no_other():
 
 def test_every_exit_code_is_in_the_docs_and_in_the_help():
     codes = {*map(int, Exit), gate.FAILED, 130}
-    assert {int(code) for code in re.findall(r"^\| (\d+) \| ", DOCS.split("## Exit codes")[1].split("\n## ")[0], re.M)} == codes
+    assert {
+        int(code)
+        for code in re.findall(
+            r"^\| (\d+) \| ", DOCS.split("## Exit codes")[1].split("\n## ")[0], re.M
+        )
+    } == codes
     assert {int(code) for code in re.findall(r"^  (\d+) +\w", gate.DESCRIPTION, re.M)} == codes
 
 
 def test_every_mark_is_in_the_docs_with_its_verdicts():
-    rows = dict(re.findall(r"^\| (`.`|) ?\| ([a-z].*) \|$", DOCS.split("| mark | verdict |")[1].split("\n\n")[0], re.M))
+    rows = dict(
+        re.findall(
+            r"^\| (`.`|) ?\| ([a-z].*) \|$",
+            DOCS.split("| mark | verdict |")[1].split("\n\n")[0],
+            re.M,
+        )
+    )
     for verdict in Verdict:
         mark = f"`{MARKS[verdict]}`" if MARKS[verdict] else ""
         assert str(verdict) in rows[mark]

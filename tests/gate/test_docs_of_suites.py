@@ -21,9 +21,6 @@ def test_example_can_be_loaded(text: str, tmp_path: Path) -> None:
 
 
 def test_every_kind_has_an_example() -> None:
-    assert {word for text in EXAMPLES for word in re.findall(r"(run|command|time|pytest):", text)} == {
-        "run",
-        "command",
-        "time",
-        "pytest",
-    }
+    assert {
+        word for text in EXAMPLES for word in re.findall(r"(run|command|time|pytest):", text)
+    } == {"run", "command", "time", "pytest"}

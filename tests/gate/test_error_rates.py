@@ -26,7 +26,14 @@ FACTOR, ALPHA = 1.02, 0.05
 CALLS, BLOCKS = 100, 32  # looks at 10, 15, 22 and 32 blocks
 
 
-def calls(noise: Noise, ratio: float, calls: int = CALLS, blocks: int = BLOCKS, looks: Looks | None = None, seed: int = 7):
+def calls(
+    noise: Noise,
+    ratio: float,
+    calls: int = CALLS,
+    blocks: int = BLOCKS,
+    looks: Looks | None = None,
+    seed: int = 7,
+):
     """Families of calls stopped after `blocks` rounds, one block of each open cell a round, all in one row of time."""
     draw, coin = np.random.default_rng(seed), random.Random(seed)
     for disturbance in noise(draw, (calls, blocks * len(CELLS) * 4)):
@@ -35,7 +42,9 @@ def calls(noise: Noise, ratio: float, calls: int = CALLS, blocks: int = BLOCKS, 
         for _ in range(blocks):
             for name in family.open():
                 order = block_order(coin)
-                values = [100 * np.exp(next(now)) * (ratio if side == "head" else 1.0) for side in order]
+                values = [
+                    100 * np.exp(next(now)) * (ratio if side == "head" else 1.0) for side in order
+                ]
                 family.add(name, *sides(order, values))
         yield family
 
@@ -52,7 +61,9 @@ def promised(calls: int, alpha: float = ALPHA) -> int:
 @pytest.mark.parametrize("kind", NOISES)
 def test_equal_sides_are_hardly_ever_called(kind):
     said = [verdicts(family) for family in calls(NOISES[kind], 1.0)]
-    assert sum(Verdict.REGRESSED in call for call in said) <= promised(CALLS) / 2  # the factor is beyond the truth: far fewer
+    assert (
+        sum(Verdict.REGRESSED in call for call in said) <= promised(CALLS) / 2
+    )  # the factor is beyond the truth: far fewer
     assert sum(Verdict.IMPROVED in call for call in said) <= promised(CALLS) / 2
 
 
@@ -66,19 +77,30 @@ def test_sides_that_differ_by_the_factor_are_called_either_way_as_often_as_promi
 
 def test_that_promise_is_used():
     """Else the tests above would pass for a gate that never says anything."""
-    said = [verdicts(family) for family in calls(NOISES["quiet"], FACTOR, calls=300, blocks=11, looks=Looks.fixed(11))]
-    assert sum(Verdict.REGRESSED in call for call in said) >= stats.binom.ppf(0.001, 300, 8 * 8 / 2.0**11) > 0
+    said = [
+        verdicts(family)
+        for family in calls(NOISES["quiet"], FACTOR, calls=300, blocks=11, looks=Looks.fixed(11))
+    ]
+    assert (
+        sum(Verdict.REGRESSED in call for call in said)
+        >= stats.binom.ppf(0.001, 300, 8 * 8 / 2.0**11)
+        > 0
+    )
 
 
 @pytest.mark.parametrize("kind", NOISES)
 def test_a_slowdown_beyond_the_factor_is_never_ok(kind):
-    said = Counter(word for family in calls(NOISES[kind], FACTOR * 1.03) for word in verdicts(family))
+    said = Counter(
+        word for family in calls(NOISES[kind], FACTOR * 1.03) for word in verdicts(family)
+    )
     assert said[Verdict.OK] + said[Verdict.IMPROVED] == 0
     assert said[Verdict.REGRESSED] + said[Verdict.INCONCLUSIVE] == CALLS * len(CELLS)
 
 
 def test_a_slowdown_of_5_percent_is_found_on_a_quiet_host():
-    said = Counter(word for family in calls(NOISES["quiet"], 1.05, calls=40) for word in verdicts(family))
+    said = Counter(
+        word for family in calls(NOISES["quiet"], 1.05, calls=40) for word in verdicts(family)
+    )
     assert said[Verdict.REGRESSED] >= 0.98 * 40 * len(CELLS)
 
 
@@ -86,17 +108,25 @@ def test_a_slowdown_of_5_percent_is_found_on_a_quiet_host():
 @pytest.mark.parametrize("ratio", [0.97, 1.1])
 def test_bounds_hold_the_truth_wherever_a_cell_stopped(kind, ratio):
     """Each bound is at a level of at most alpha, which Holm reaches for the last cell of a family."""
-    decisions = [result.decision for family in calls(NOISES[kind], ratio, calls=40) for result in family.results()]
+    decisions = [
+        result.decision
+        for family in calls(NOISES[kind], ratio, calls=40)
+        for result in family.results()
+    ]
     assert sum(decision.low > ratio for decision in decisions) <= promised(len(decisions))
     assert sum(decision.high < ratio for decision in decisions) <= promised(len(decisions))
 
 
-@pytest.mark.parametrize(("kind", "ratio"), [("bimodal", 1.05), ("heavy-tailed", 1.03), ("bursts", 1.024)])
+@pytest.mark.parametrize(
+    ("kind", "ratio"), [("bimodal", 1.05), ("heavy-tailed", 1.03), ("bursts", 1.024)]
+)
 def test_power_grows_with_blocks(kind, ratio):
     found = []
     for blocks in (8, 16, 32):
         families = calls(NOISES[kind], ratio, calls=25, blocks=blocks, looks=Looks.fixed(blocks))
-        found.append(Counter(word for family in families for word in verdicts(family))[Verdict.REGRESSED])
+        found.append(
+            Counter(word for family in families for word in verdicts(family))[Verdict.REGRESSED]
+        )
     assert found[0] < found[1] < found[2]
 
 

@@ -26,7 +26,12 @@ CALLS = 150
 
 
 def cell(base, head, metric: Metric | None = None, name: str = "a") -> CellResult:
-    return CellResult(Cell(name, metric or Metric()), Decision(Verdict.OK, 1.0, 0.9, 1.1, 10), tuple(base), tuple(head))
+    return CellResult(
+        Cell(name, metric or Metric()),
+        Decision(Verdict.OK, 1.0, 0.9, 1.1, 10),
+        tuple(base),
+        tuple(head),
+    )
 
 
 @pytest.mark.parametrize("kind", ["quiet", "drift", "bursts", "bimodal", "heavy-tailed"])
@@ -40,10 +45,17 @@ def test_the_interval_misses_the_truth_no_more_often_than_it_says(kind):
         for _ in range(22):
             for name in family.open():
                 order = block_order(coin)
-                values = [100 * math.exp(next(now)) * (float(name) if side == "head" else 1.0) for side in order]
+                values = [
+                    100 * math.exp(next(now)) * (float(name) if side == "head" else 1.0)
+                    for side in order
+                ]
                 family.add(name, *sides(order, values))
         found = geometric_mean(comparison(*family.results()))
-        assert found is not None and found.cells == len(cells) and found.low <= found.ratio <= found.high
+        assert (
+            found is not None
+            and found.cells == len(cells)
+            and found.low <= found.ratio <= found.high
+        )
         missed += not found.low <= TRUTH <= found.high
     assert missed <= stats.binom.ppf(0.999, CALLS, 0.05)
 
@@ -51,21 +63,34 @@ def test_the_interval_misses_the_truth_no_more_often_than_it_says(kind):
 def test_throughputs_are_turned_and_deterministic_cells_count_with_their_ratio():
     rate = Metric("rate", "/s", lower_is_better=False)
     count = Metric("instructions", "", deterministic=True)
-    found = geometric_mean(comparison(cell([100.0] * 20, [50.0] * 20, rate), cell([1.0] * 2, [8.0] * 2, count, "b")))
-    assert found is not None and found.ratio == pytest.approx(4.0) and found.low == found.high == pytest.approx(4.0)
+    found = geometric_mean(
+        comparison(cell([100.0] * 20, [50.0] * 20, rate), cell([1.0] * 2, [8.0] * 2, count, "b"))
+    )
+    assert (
+        found is not None
+        and found.ratio == pytest.approx(4.0)
+        and found.low == found.high == pytest.approx(4.0)
+    )
 
 
 def test_cells_without_a_ratio_or_with_few_blocks_do_not_count():
-    few, zero = cell([1.0] * 18, [2.0] * 18, name="b"), cell([0.0] * 20, [2.0] * 20, Metric(may_be_zero=True), "c")
+    few, zero = (
+        cell([1.0] * 18, [2.0] * 18, name="b"),
+        cell([0.0] * 20, [2.0] * 20, Metric(may_be_zero=True), "c"),
+    )
     assert geometric_mean(comparison(cell([1.0] * 20, [2.0] * 20), few, zero)) is None
 
 
 def test_it_is_in_the_reports_with_an_interval_only_if_sides_were_measured_in_turns():
     draw = random.Random(1)
-    pairs = [[[100 * draw.lognormvariate(0, 0.01) for _ in range(20)] for _ in "bh"] for _ in range(2)]
+    pairs = [
+        [[100 * draw.lognormvariate(0, 0.01) for _ in range(20)] for _ in "bh"] for _ in range(2)
+    ]
     made = comparison(cell(*pairs[0]), cell(*pairs[1], name="b"))
     found = geometric_mean(made)
     told = f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] of 2 cells (95 %, of the first 10 blocks of each)"
     assert f"geometric mean {told}" in text(made) and told in junit(made)
     apart = comparison(*made.cells, interleaved=False)
-    assert f"geometric mean {found.ratio:.3f} of 2 cells (of the first 10 blocks of each)" in text(apart)
+    assert f"geometric mean {found.ratio:.3f} of 2 cells (of the first 10 blocks of each)" in text(
+        apart
+    )

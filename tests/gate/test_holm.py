@@ -18,7 +18,10 @@ def rejected(p: list[float], alpha: float) -> list[bool]:
 @pytest.mark.parametrize(
     ("p", "expected"),
     [
-        ([0.01, 0.04, 0.03, 0.005], [True, False, False, True]),  # Holm's 1/4, 1/3; 0.03 > 0.05 / 2 stops, 0.04 with it
+        (
+            [0.01, 0.04, 0.03, 0.005],
+            [True, False, False, True],
+        ),  # Holm's 1/4, 1/3; 0.03 > 0.05 / 2 stops, 0.04 with it
         ([0.012, 0.016, 0.024, 0.049], [True, True, True, True]),  # each just below its own level
         ([0.013, 0.016, 0.024, 0.049], [False, False, False, False]),  # the first fails, so do all
         ([0.05], [True]),
@@ -49,4 +52,6 @@ def test_a_p_value_that_falls_takes_no_rejection_back(p, data):
     """Which is why it may be applied at every look."""
     before = rejected(p, 0.05)
     lower = [data.draw(st.floats(0.0, value)) for value in p]
-    assert all(after or not earlier for earlier, after in zip(before, rejected(lower, 0.05), strict=True))
+    assert all(
+        after or not earlier for earlier, after in zip(before, rejected(lower, 0.05), strict=True)
+    )

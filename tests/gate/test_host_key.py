@@ -53,7 +53,13 @@ def test_every_fact_that_counts_makes_another_host(name):
 
 
 @pytest.mark.parametrize(
-    "passing", [{"load_of_others": 0.9}, {"steal_share": 0.5}, {"hostname_hash": "xyz"}, {"kernel": "Linux 6.8.12"}]
+    "passing",
+    [
+        {"load_of_others": 0.9},
+        {"steal_share": 0.5},
+        {"hostname_hash": "xyz"},
+        {"kernel": "Linux 6.8.12"},
+    ],
 )
 def test_what_passes_or_changes_nothing_does_not_count(passing):
     assert host_key({**HOST, **passing}) == host_key(HOST)
@@ -61,7 +67,9 @@ def test_what_passes_or_changes_nothing_does_not_count(passing):
 
 
 def test_kernels_with_two_digits_are_told_apart():
-    assert host_key({**HOST, "kernel": "Linux 6.1.0"}) != host_key({**HOST, "kernel": "Linux 6.18.0"})
+    assert host_key({**HOST, "kernel": "Linux 6.1.0"}) != host_key(
+        {**HOST, "kernel": "Linux 6.18.0"}
+    )
 
 
 def test_differences_say_what_base_had():

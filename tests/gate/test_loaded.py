@@ -45,7 +45,10 @@ def install(room: Path, line: str) -> None:
 
 def trees(room: Path) -> dict[Role, Tree]:
     python = str(room / "env" / "bin" / "python")
-    return {"base": Tree(room / "base", python, Side("b", None)), "head": Tree(room / "head", python, Side("h", None))}
+    return {
+        "base": Tree(room / "base", python, Side("b", None)),
+        "head": Tree(room / "head", python, Side("h", None)),
+    }
 
 
 def suite_of(*argv: str) -> Suite:
@@ -68,7 +71,10 @@ def test_editable_install_of_one_side_is_refused(room: Path, where: Role) -> Non
     assert told in str(refusal.value)
     made, record = rehearsed(trees(room), suite, True, lambda text: None)
     assert any("not of its own" in note for note in made["base"].notes)
-    assert record[other]["files"] == {"own": ["bench.py"], "other": ["src/foo/__init__.py", "src/foo/core.py"]}
+    assert record[other]["files"] == {
+        "own": ["bench.py"],
+        "other": ["src/foo/__init__.py", "src/foo/core.py"],
+    }
     assert record[where]["counts"]["own"] == 3
 
 
@@ -83,15 +89,22 @@ def test_package_that_is_installed_or_lies_in_a_third_place_is_refused(room: Pat
             install(room, str(place))
         found = loads(room, "{python}", "bench.py")
         for side in found.values():
-            assert side.installed == {str(place / "foo" / name) for name in ("__init__.py", "core.py")}
+            assert side.installed == {
+                str(place / "foo" / name) for name in ("__init__.py", "core.py")
+            }
             assert side.own == {"bench.py"}
-        with pytest.raises(UserError, match=r"base loads .*core\.py, not what its tree .*; head loads .*core\.py, not what"):
+        with pytest.raises(
+            UserError,
+            match=r"base loads .*core\.py, not what its tree .*; head loads .*core\.py, not what",
+        ):
             rehearsed(trees(room), suite_of("{python}", "bench.py"), False, lambda text: None)
 
 
 def test_trees_of_their_own_are_fine_and_are_on_record(room: Path) -> None:
     code = "import sys; sys.path.insert(0, 'src'); import foo.core, json"
-    made, record = rehearsed(trees(room), suite_of("{python}", "-c", code), False, lambda text: None)
+    made, record = rehearsed(
+        trees(room), suite_of("{python}", "-c", code), False, lambda text: None
+    )
     assert made["base"].notes == ()
     for side in record.values():
         assert side["files"] == {"own": ["src/foo/__init__.py", "src/foo/core.py"], "other": []}
@@ -104,7 +117,10 @@ def test_children_of_a_program_are_seen_and_its_environment_is_left_as_it_is(roo
         "import os, subprocess, sys; assert not any('probe' in path for path in sys.path)\n"
         "subprocess.run([sys.executable, '-c', 'import os, foo.core; os._exit(0)'], check=True)"
     )
-    assert loads(room, "{python}", "-c", code)["base"].foreign == {"src/foo/__init__.py", "src/foo/core.py"}
+    assert loads(room, "{python}", "-c", code)["base"].foreign == {
+        "src/foo/__init__.py",
+        "src/foo/core.py",
+    }
 
 
 def test_sitecustomize_of_the_environment_is_executed_all_the_same(room: Path) -> None:
@@ -116,7 +132,9 @@ def test_sitecustomize_of_the_environment_is_executed_all_the_same(room: Path) -
 
 
 def test_script_that_is_named_by_its_whole_path_is_meant_to_be_shared(room: Path) -> None:
-    (room / "head" / "bench.py").write_text("import beside, sys; sys.path[0] = 'src'; import foo.core", encoding="utf-8")
+    (room / "head" / "bench.py").write_text(
+        "import beside, sys; sys.path[0] = 'src'; import foo.core", encoding="utf-8"
+    )
     for side in ("base", "head"):
         (room / side / "beside.py").touch()
     (room / "head" / "tools").mkdir()
@@ -136,7 +154,9 @@ def test_file_of_the_other_tree_that_the_own_one_lacks_is_a_note(room: Path) -> 
 
 
 def test_nothing_of_either_tree_is_a_note_where_python_tells(room: Path) -> None:
-    made, _ = rehearsed(trees(room), suite_of("{python}", "-c", "import json"), False, lambda text: None)
+    made, _ = rehearsed(
+        trees(room), suite_of("{python}", "-c", "import json"), False, lambda text: None
+    )
     assert made["base"].notes == (
         "neither side loads a file of its tree, as far as can be seen: base and head may be the same code",
     )
@@ -158,7 +178,9 @@ def test_library_that_both_programs_link_from_one_tree_is_refused(room: Path) ->
     (room / "main.c").write_text("int f(void); int main(void) { return f(); }\n", encoding="utf-8")
     for side in ("base", "head"):
         tree, head = room / side, room / "head"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(tree / "libf.so"), str(room / "f.c")], check=True)
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-o", str(tree / "libf.so"), str(room / "f.c")], check=True
+        )
         link = ["-L", str(tree), "-lf", f"-Wl,-rpath,{head}"]
         subprocess.run(["cc", "-o", str(tree / "main"), str(room / "main.c"), *link], check=True)
     found = loads(room, "./main")
@@ -171,20 +193,51 @@ def test_call_whose_base_would_be_heads_code_ends_before_anything_is_measured(ro
     """The usual way: the repository's own environment, in which the working tree is installed."""
     head = room / "head"
     install(room, str(head / "src"))
-    settings = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", "-c", "core.hooksPath=/dev/null")
+    settings = (
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "core.hooksPath=/dev/null",
+    )
     for words in (["init", "-q"], ["add", "--all"], ["commit", "-qm", "one"]):
         subprocess.run(["git", "-C", str(head), *settings, *words], check=True)
-    suite = {"python": str(room / "env/bin/python"), "programs": [{"name": "one", "command": "{python} bench.py"}]}
+    suite = {
+        "python": str(room / "env/bin/python"),
+        "programs": [{"name": "one", "command": "{python} bench.py"}],
+    }
     (room / "suite.yaml").write_text(json.dumps(suite), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "gate", "--base", "main", "--suite", str(room / "suite.yaml"), "--json", "v.json"],
+        [
+            sys.executable,
+            "-m",
+            "harness",
+            "gate",
+            "--base",
+            "main",
+            "--suite",
+            str(room / "suite.yaml"),
+            "--json",
+            "v.json",
+        ],
         cwd=head,
-        env={**os.environ, "TMPDIR": str(room), "MILLRACE_LOCK": str(room / "millrace.lock"), "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "TMPDIR": str(room),
+            "MILLRACE_LOCK": str(room / "millrace.lock"),
+            "PYTHONPATH": str(ROOT),
+        },
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
     )
     assert done.returncode == 2, done.stderr
-    assert "base loads src/foo/__init__.py, src/foo/core.py of head's tree" in done.stderr.splitlines()[-1]
+    assert (
+        "base loads src/foo/__init__.py, src/foo/core.py of head's tree"
+        in done.stderr.splitlines()[-1]
+    )
     assert not (head / "v.json").exists()

@@ -34,7 +34,9 @@ def test_quiet_is_small_and_forgets_at_once():
 
 def test_drift_is_large_and_remembers():
     values = sample("drift")
-    assert values[:, 0].std() == pytest.approx(0.05, rel=0.2)  # from the first process on: it does not start at rest
+    assert values[:, 0].std() == pytest.approx(
+        0.05, rel=0.2
+    )  # from the first process on: it does not start at rest
     assert values[:, -1].std() == pytest.approx(0.05, rel=0.2)
     assert correlation(values, 1) > 0.95 > 0.8 > correlation(values, 35) > 0.35
 
@@ -50,7 +52,9 @@ def test_bimodal_processes_are_one_of_two_speeds():
     values = sample("bimodal")
     slow = values > np.log(1.04)
     assert slow.mean() == pytest.approx(0.3, abs=0.02)
-    assert (values[slow].mean(), values[~slow].mean()) == pytest.approx((np.log(1.08), 0.0), abs=1e-3)
+    assert (values[slow].mean(), values[~slow].mean()) == pytest.approx(
+        (np.log(1.08), 0.0), abs=1e-3
+    )
     assert values[slow].std() < 2 * QUIET
 
 

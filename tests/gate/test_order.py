@@ -25,7 +25,9 @@ def test_both_orders_come_about_equally_often_and_no_other():
     draw = random.Random(3)
     orders = [block_order(draw) for _ in range(400)]
     assert set(orders) == MIRRORED
-    assert 160 < orders.count(("base", "head", "head", "base")) < 240  # a fair coin is outside in 6 of 100,000 cases
+    assert (
+        160 < orders.count(("base", "head", "head", "base")) < 240
+    )  # a fair coin is outside in 6 of 100,000 cases
 
 
 def test_the_seed_decides_the_order():
@@ -61,10 +63,17 @@ def test_pairs_of_half_a_block_are_left_out():
     assert on_scale(TIME, [1.0], [2.0]) == []
 
 
-@given(st.sampled_from(sorted(MIRRORED)), st.floats(-0.1, 0.1), st.floats(-0.1, 0.1), st.floats(-0.5, 0.5))
+@given(
+    st.sampled_from(sorted(MIRRORED)),
+    st.floats(-0.1, 0.1),
+    st.floats(-0.1, 0.1),
+    st.floats(-0.5, 0.5),
+)
 def test_drift_and_a_slower_second_process_cancel(order, drift, second, effect):
     """What is left is the effect alone."""
-    times = [drift * t + second * (t % 2) + effect * (side == "head") for t, side in enumerate(order)]
+    times = [
+        drift * t + second * (t % 2) + effect * (side == "head") for t, side in enumerate(order)
+    ]
     base, head = sides(order, [math.exp(time) for time in times])
     assert difference(*on_scale(TIME, base, head)) == pytest.approx(effect, abs=1e-9)
 
@@ -75,10 +84,14 @@ def test_had_the_coin_fallen_otherwise_the_sides_would_have_each_others_times(va
     assert (one.base, one.head) == (other.head, other.base)
 
 
-@pytest.mark.parametrize(("value", "side"), list(itertools.product([0.0, -1.0, math.inf, math.nan], [0, 1])))
+@pytest.mark.parametrize(
+    ("value", "side"), list(itertools.product([0.0, -1.0, math.inf, math.nan], [0, 1]))
+)
 def test_a_value_without_a_logarithm_is_told_in_one_line(value, side):
     pairs = [[1.0, 1.0], [1.0, 1.0]]
     pairs[side][1] = value
-    with pytest.raises(UserError, match=r"^cell pipeline: ns_per_hop must be a finite number above 0 .*, not ") as raised:
+    with pytest.raises(
+        UserError, match=r"^cell pipeline: ns_per_hop must be a finite number above 0 .*, not "
+    ) as raised:
         on_scale(TIME, *pairs)
     assert "\n" not in str(raised.value)

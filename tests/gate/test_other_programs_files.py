@@ -42,15 +42,38 @@ PYPERF: dict[str, Any] = {
 }
 HYPERFINE: dict[str, Any] = {
     "results": [
-        {"command": "sort", "mean": 0.5, "median": 0.5, "times": [0.25, 0.75], "exit_codes": [0, 0]},
+        {
+            "command": "sort",
+            "mean": 0.5,
+            "median": 0.5,
+            "times": [0.25, 0.75],
+            "exit_codes": [0, 0],
+        },
         {"command": "uniq", "mean": 0.125, "median": 0.125, "times": [0.125, 0.125]},
     ]
 }
 GOOGLE: dict[str, Any] = {
-    "context": {"date": "2026-05-01T10:00:00+00:00", "host_name": "here", "num_cpus": 2, "library_build_type": "release"},
+    "context": {
+        "date": "2026-05-01T10:00:00+00:00",
+        "host_name": "here",
+        "num_cpus": 2,
+        "library_build_type": "release",
+    },
     "benchmarks": [
-        {"name": "BM_push/8", "run_type": "iteration", "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us"},
-        {"name": "BM_push/8", "run_type": "iteration", "real_time": 2.5, "cpu_time": 1.25, "time_unit": "us"},
+        {
+            "name": "BM_push/8",
+            "run_type": "iteration",
+            "real_time": 1.5,
+            "cpu_time": 1.25,
+            "time_unit": "us",
+        },
+        {
+            "name": "BM_push/8",
+            "run_type": "iteration",
+            "real_time": 2.5,
+            "cpu_time": 1.25,
+            "time_unit": "us",
+        },
         {
             "name": "BM_push/8_mean",
             "run_name": "BM_push/8",
@@ -137,15 +160,26 @@ def test_each_run_of_go_in_a_file_is_a_sample_and_each_unit_a_cell(tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(tmp_path: Path, kind: str) -> None:
+def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(
+    tmp_path: Path, kind: str
+) -> None:
     content = KINDS[kind]
-    each = [f"{content}# {n}\n" if isinstance(content, str) else content | {"number": n} for n in range(48)]
-    base, head = ([written(tmp_path / f"{side}{n}", each[2 * n + side]) for n in range(24)] for side in (0, 1))
+    each = [
+        f"{content}# {n}\n" if isinstance(content, str) else content | {"number": n}
+        for n in range(48)
+    ]
+    base, head = (
+        [written(tmp_path / f"{side}{n}", each[2 * n + side]) for n in range(24)] for side in (0, 1)
+    )
     file = base[0]
     made = compare_files(base, head, factor=1.05, alpha=0.01)
-    assert len(made.cells[0].base) == 24 * len(read_results(file).answers[made.cells[0].cell.name].values)
+    assert len(made.cells[0].base) == 24 * len(
+        read_results(file).answers[made.cells[0].cell.name].values
+    )
     write_json(made, tmp_path / "verdict.json")
-    again = compare_files([str(tmp_path / "verdict.json")], [file], factor=1.05, alpha=0.01, allow_other_host=True)
+    again = compare_files(
+        [str(tmp_path / "verdict.json")], [file], factor=1.05, alpha=0.01, allow_other_host=True
+    )
     assert [each.cell for each in again.cells] == [each.cell for each in made.cells]
     assert {each.verdict for each in again.cells} <= {Verdict.INCONCLUSIVE, Verdict.OK}
 
@@ -155,38 +189,62 @@ def many(kind: str, scale: float, hour: int) -> Any:
     times = [scale * (1 + n % 7 / 100) for n in range(20)]
     if kind == "hyperfine":
         return {"results": [{"command": "sort", "times": times}], "number": hour}
-    runs = [{"metadata": {"date": f"2026-05-01 {hour:02d}:{n:02d}:00"}, "values": [time]} for n, time in enumerate(times)]
+    runs = [
+        {"metadata": {"date": f"2026-05-01 {hour:02d}:{n:02d}:00"}, "values": [time]}
+        for n, time in enumerate(times)
+    ]
     return {"version": "1.0", "metadata": {"name": "sort"}, "benchmarks": [{"runs": runs}]}
 
 
 @pytest.mark.parametrize("kind", ["hyperfine", "pyperf"])
-def test_one_file_a_side_decides_nothing_however_many_processes_it_holds(tmp_path: Path, kind: str) -> None:
-    base, head = (written(tmp_path / f"{kind}{hour}", many(kind, 1 + hour / 10, hour)) for hour in (1, 2))
+def test_one_file_a_side_decides_nothing_however_many_processes_it_holds(
+    tmp_path: Path, kind: str
+) -> None:
+    base, head = (
+        written(tmp_path / f"{kind}{hour}", many(kind, 1 + hour / 10, hour)) for hour in (1, 2)
+    )
     (cell,) = compare_files([base], [head], factor=1.02, alpha=0.01).cells
     assert cell.verdict is Verdict.INCONCLUSIVE
     assert cell.reason.startswith("measured in 1 session a side, without the other side in between")
-    base, head = ([written(tmp_path / f"{side}{n}", many(kind, side, 2 * n + side)) for n in range(10)] for side in (1, 2))
+    base, head = (
+        [written(tmp_path / f"{side}{n}", many(kind, side, 2 * n + side)) for n in range(10)]
+        for side in (1, 2)
+    )
     (cell,) = compare_files(base, head, factor=1.02, alpha=0.01).cells
     assert (cell.verdict, len(cell.base)) == (Verdict.REGRESSED, 20)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bytes])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_a_file_may_be_packed_and_marked_as_windows_does(tmp_path: Path, pack: Any, encoding: str) -> None:
+def test_a_file_may_be_packed_and_marked_as_windows_does(
+    tmp_path: Path, pack: Any, encoding: str
+) -> None:
     for kind, content in KINDS.items():
         text = content if isinstance(content, str) else json.dumps(content)
         (tmp_path / "made").write_bytes(pack(text.encode(encoding)))
-        assert told(read_results(tmp_path / "made")) == told(read_results(written(tmp_path / kind, content)))
+        assert told(read_results(tmp_path / "made")) == told(
+            read_results(written(tmp_path / kind, content))
+        )
     write_json(comparison(result("a")), tmp_path / "verdict.json")
-    (tmp_path / "packed").write_bytes(pack((tmp_path / "verdict.json").read_text().encode(encoding)))
+    (tmp_path / "packed").write_bytes(
+        pack((tmp_path / "verdict.json").read_text().encode(encoding))
+    )
     assert read_verdict(tmp_path / "packed") == read_verdict(tmp_path / "verdict.json")
 
 
-def test_a_packed_file_that_is_broken_or_endless_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_file_that_is_broken_or_endless_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed = gzip.compress(json.dumps(PYPERF).encode())
-    for name, data in {"short": packed[:60], "harmed": packed[:30] + b"\0\0\0\0" + packed[34:], "head": packed[:2]}.items():
+    for name, data in {
+        "short": packed[:60],
+        "harmed": packed[:30] + b"\0\0\0\0" + packed[34:],
+        "head": packed[:2],
+    }.items():
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(UnusableResults, match=rf"{name}: is packed by gzip, and broken or cut short: [^\n]+$"):
+        with pytest.raises(
+            UnusableResults, match=rf"{name}: is packed by gzip, and broken or cut short: [^\n]+$"
+        ):
             read_results(tmp_path / name)
     monkeypatch.setattr("harness.gate.results.load.MOST", 1 << 20)
     (tmp_path / "bomb").write_bytes(gzip.compress(bytes(1 << 21)))
@@ -207,26 +265,76 @@ def changed(document: dict[str, Any], *place: Any, to: Any) -> dict[str, Any]:
 
 
 ONE_FAULT = [
-    (changed(PYPERF, "benchmarks", 0, "runs", 1, "values", to=[0.0]), "parse", "value must be a finite number above 0, not"),
+    (
+        changed(PYPERF, "benchmarks", 0, "runs", 1, "values", to=[0.0]),
+        "parse",
+        "value must be a finite number above 0, not",
+    ),
     (changed(PYPERF, "benchmarks", 0, "runs", to=[]), "parse", "has no value"),
-    (changed(PYPERF, "benchmarks", to=PYPERF["benchmarks"][:1] + PYPERF["benchmarks"]), "parse", "is there twice"),
-    (changed(HYPERFINE, "results", 0, "exit_codes", to=[0, 3]), "sort", "1 of 2 processes failed, the first of them ended"),
+    (
+        changed(PYPERF, "benchmarks", to=PYPERF["benchmarks"][:1] + PYPERF["benchmarks"]),
+        "parse",
+        "is there twice",
+    ),
+    (
+        changed(HYPERFINE, "results", 0, "exit_codes", to=[0, 3]),
+        "sort",
+        "1 of 2 processes failed, the first of them ended",
+    ),
     (changed(HYPERFINE, "results", 0, "times", to=None), "sort", "has no time"),
-    (changed(HYPERFINE, "results", 0, "times", to=[1, "x"]), "sort", "time must be a finite number above 0, not 'x'"),
-    (changed(GOOGLE, "benchmarks", 0, "time_unit", to="h"), "BM_push/8", "time_unit must be one of ns, us, ms, s, not h, us"),
-    (changed(GOOGLE, "benchmarks", 0, "time_unit", to="ns"), "BM_push/8", "time_unit must be one of ns, us, ms, s, not ns, us"),
-    (changed(GOOGLE, "benchmarks", 4, "time_unit", to="h"), "BM_old", "time_unit must be one of ns, us, ms, s, not h"),
+    (
+        changed(HYPERFINE, "results", 0, "times", to=[1, "x"]),
+        "sort",
+        "time must be a finite number above 0, not 'x'",
+    ),
+    (
+        changed(GOOGLE, "benchmarks", 0, "time_unit", to="h"),
+        "BM_push/8",
+        "time_unit must be one of ns, us, ms, s, not h, us",
+    ),
+    (
+        changed(GOOGLE, "benchmarks", 0, "time_unit", to="ns"),
+        "BM_push/8",
+        "time_unit must be one of ns, us, ms, s, not ns, us",
+    ),
+    (
+        changed(GOOGLE, "benchmarks", 4, "time_unit", to="h"),
+        "BM_old",
+        "time_unit must be one of ns, us, ms, s, not h",
+    ),
     (changed(GOOGLE, "benchmarks", 3, "aggregate_name", to="cv"), "BM_pop", "has no real_time"),
-    (changed(GOOGLE, "benchmarks", 4, "real_time", to=None), "BM_old", "real_time must be a finite number above 0, not None"),
-    (changed(GOOGLE, "benchmarks", 4, "error_occurred", to=True), "BM_old", "failed: it gave no reason"),
-    (GO.replace("50.5", "-1"), "example.org/queue.BenchmarkPush-2", "ns/op must be a finite number above 0, not -1.0"),
-    (GO.replace("3.0", "x"), "example.org/queue.BenchmarkRate/size=1-2", "ns/op must be a finite number above 0, not 'x'"),
-    (GO.replace("PASS", "--- FAIL: BenchmarkPop\n    t.go:6: no luck\nFAIL"), "example.org/queue.BenchmarkPop-2", "it failed"),
+    (
+        changed(GOOGLE, "benchmarks", 4, "real_time", to=None),
+        "BM_old",
+        "real_time must be a finite number above 0, not None",
+    ),
+    (
+        changed(GOOGLE, "benchmarks", 4, "error_occurred", to=True),
+        "BM_old",
+        "failed: it gave no reason",
+    ),
+    (
+        GO.replace("50.5", "-1"),
+        "example.org/queue.BenchmarkPush-2",
+        "ns/op must be a finite number above 0, not -1.0",
+    ),
+    (
+        GO.replace("3.0", "x"),
+        "example.org/queue.BenchmarkRate/size=1-2",
+        "ns/op must be a finite number above 0, not 'x'",
+    ),
+    (
+        GO.replace("PASS", "--- FAIL: BenchmarkPop\n    t.go:6: no luck\nFAIL"),
+        "example.org/queue.BenchmarkPop-2",
+        "it failed",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("content", "cell", "reason"), ONE_FAULT)
-def test_a_fault_of_one_benchmark_is_its_own(tmp_path: Path, content: Any, cell: str, reason: str) -> None:
+def test_a_fault_of_one_benchmark_is_its_own(
+    tmp_path: Path, content: Any, cell: str, reason: str
+) -> None:
     answers = read_results(written(tmp_path / "a", content)).answers
     assert [name for name, answer in answers.items() if answer.broken] == [cell]
     assert answers[cell].reason.startswith(reason)
@@ -236,7 +344,9 @@ def test_a_benchmark_that_fails_in_head_is_told_beside_the_others(tmp_path: Path
     base = written(tmp_path / "base", GO)
     head = written(tmp_path / "head", GO.replace("PASS", "--- FAIL: BenchmarkPush\nFAIL"))
     made = compare_files([base], [head], factor=1.05, alpha=0.01)
-    assert {each.cell.name for each in made.cells if each.verdict is Verdict.FAILED} == {"example.org/queue.BenchmarkPush-2"}
+    assert {each.cell.name for each in made.cells if each.verdict is Verdict.FAILED} == {
+        "example.org/queue.BenchmarkPush-2"
+    }
     assert exit_code(made) == Exit.NOTHING_MEASURED
 
 
@@ -281,12 +391,18 @@ def test_other_hosts_are_refused_as_far_as_a_kind_tells_them(tmp_path: Path) -> 
     with pytest.raises(NoBase, match="cpu_model Aligned 9000, there Other 9000"):
         compare_files([there], [here], factor=1.05, alpha=0.01)
     fast = written(tmp_path / "fast", HYPERFINE)
-    assert any("taken on trust" in note for note in compare_files([fast], [fast], factor=1.05, alpha=0.01).notes)
+    assert any(
+        "taken on trust" in note
+        for note in compare_files([fast], [fast], factor=1.05, alpha=0.01).notes
+    )
 
 
 def test_a_text_that_is_no_benchmark_is_no_file_of_results(tmp_path: Path) -> None:
     for content in ("hello\n", {"results": [{"x": 1}]}, {"version": "1"}, [1]):
-        with pytest.raises(UserError, match=r"(not JSON|no results that can be read: must be a verdict of the gate, JSON of)"):
+        with pytest.raises(
+            UserError,
+            match=r"(not JSON|no results that can be read: must be a verdict of the gate, JSON of)",
+        ):
             read_results(written(tmp_path / "a", content))
 
 
@@ -297,7 +413,9 @@ def test_what_go_prints_today_can_be_read(tmp_path: Path) -> None:
     written(tmp_path / "a_test.go", code)
     written(tmp_path / "go.mod", "module example.org/a\n")
     words = ["go", "test", "-bench", ".", "-benchtime", "10000x", "-cpu", "1"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     results = read_results(written(tmp_path / "out.txt", done.stdout))
     assert told(results)["example.org/a.BenchmarkA:widgets/s"] == ("widgets/s", False, (2.0,))

@@ -17,7 +17,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "gate-statistics.md"
 
 
 def test_the_docs_show_what_the_code_computes():
-    (shown,) = re.findall(r"<!-- python -m harness.gate.power -->\n(.*?)\n<!-- end -->", DOCS.read_text(), re.DOTALL)
+    (shown,) = re.findall(
+        r"<!-- python -m harness.gate.power -->\n(.*?)\n<!-- end -->", DOCS.read_text(), re.DOTALL
+    )
     assert shown.strip() == power.table()
 
 

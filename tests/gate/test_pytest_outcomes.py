@@ -27,7 +27,9 @@ ASKED = {
 }
 
 
-def test_only_tests_that_were_asked_for_and_gave_no_result_are_told_with_the_first_line_of_the_reason(tmp_path: Path) -> None:
+def test_only_tests_that_were_asked_for_and_gave_no_result_are_told_with_the_first_line_of_the_reason(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "junit.xml").write_text(XML, encoding="utf-8")
     assert troubles(tmp_path / "junit.xml", ASKED) == {
         "deep/test_it.py::test_it[::b]": "its test failed: it is b",

@@ -15,7 +15,16 @@ from hypothesis import given
 from harness.gate.cell import Metric
 from harness.gate.report.junit import junit
 from harness.gate.report.markdown import markdown
-from harness.gate.report.rows import between, legend, one_line, quantity, ratio, row, side, worst_first
+from harness.gate.report.rows import (
+    between,
+    legend,
+    one_line,
+    quantity,
+    ratio,
+    row,
+    side,
+    worst_first,
+)
 from harness.gate.report.table import COLUMNS, table
 from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
@@ -76,7 +85,10 @@ def test_of_very_many_samples_the_median_is_told_in_every_report():
     """Their pairs would take gigabytes. Skewed, so that the median is not the other estimate."""
     values = tuple(100.0 + 1e-7 * k**3 for k in range(EXACT + 1))
     found = median_interval(values)
-    assert side(values, "ns") == f"{found.median:.1f} ns ± {100 * (found.high - found.median) / found.median:.1f} %"
+    assert (
+        side(values, "ns")
+        == f"{found.median:.1f} ns ± {100 * (found.high - found.median) / found.median:.1f} %"
+    )
     many = CellResult(result("a").cell, result("a").decision, values, values[:-1])
     (entry,) = csv.DictReader(io.StringIO(table(comparison(many))))
     assert (float(entry["base"]), float(entry["base_low"]), float(entry["base_high"])) == found
@@ -122,7 +134,9 @@ SENTENCES = {
     "INCONCLUSIVE: cannot tell 1 of 1 cells (b): give more time (--time-budget) or a larger --factor": [
         result("b", Verdict.INCONCLUSIVE)
     ],
-    "WRONG RESULTS of head in 1 of 1 cells (a): whatever its speed, mend that first": [result("a", Verdict.WRONG)],
+    "WRONG RESULTS of head in 1 of 1 cells (a): whatever its speed, mend that first": [
+        result("a", Verdict.WRONG)
+    ],
     "NOT MEASURED: no number of 2 of 2 cells (a, b), for the reasons above: a cell that was not measured is no pass": [
         result("a", Verdict.FAILED),
         result("b", Verdict.UNMEASURED),
@@ -144,18 +158,34 @@ def test_an_unstable_host_is_told_beside_a_regression():
     assert conclusion(made) == (
         "REGRESSED: 1 of 1 cells (a) worse by more than 2 %; and the control failed: base differs from itself"
     )
-    assert conclusion(comparison(result("a"), control_failed=True)).startswith("HOST UNSTABLE: base differs from itself")
-    assert "control: FAILED: base differs from itself (1.001 [0.981, 1.021], 10 blocks of pipeline)" in text(made)
+    assert conclusion(comparison(result("a"), control_failed=True)).startswith(
+        "HOST UNSTABLE: base differs from itself"
+    )
+    assert (
+        "control: FAILED: base differs from itself (1.001 [0.981, 1.021], 10 blocks of pipeline)"
+        in text(made)
+    )
 
 
 def test_a_control_without_blocks_or_bounds_proves_nothing_and_says_so():
     few = result("pipeline", Verdict.INCONCLUSIVE)
     few = replace(few, decision=replace(few.decision, low=0.0, high=math.inf, blocks=2))
-    assert "control: too few blocks to say whether base differs from itself (2 of pipeline)" in text(comparison(control=few))
+    assert (
+        "control: too few blocks to say whether base differs from itself (2 of pipeline)"
+        in text(comparison(control=few))
+    )
     none = replace(few, decision=replace(few.decision, blocks=0))
-    assert "control: there was no time to compare base with itself (pipeline)" in text(comparison(control=none))
-    failed = comparison(control=result("pipeline", Verdict.UNMEASURED, reason="base: exit code 3"), control_failed=True)
-    assert "control: FAILED: base, compared with itself, gave no number of pipeline: base: exit code 3" in text(failed)
+    assert "control: there was no time to compare base with itself (pipeline)" in text(
+        comparison(control=none)
+    )
+    failed = comparison(
+        control=result("pipeline", Verdict.UNMEASURED, reason="base: exit code 3"),
+        control_failed=True,
+    )
+    assert (
+        "control: FAILED: base, compared with itself, gave no number of pipeline: base: exit code 3"
+        in text(failed)
+    )
     told = conclusion(replace(failed, cells=(result("a"),)))
     assert told.startswith("HOST UNSTABLE: base, compared with itself, gave no number")
     assert "control: none" in text(comparison(control=None))
@@ -170,9 +200,15 @@ def test_the_policy_of_what_cannot_be_told_is_part_of_the_verdict():
 
 def test_an_interrupted_call_has_no_other_verdict():
     made = comparison(result("a"), result("b", Verdict.INCONCLUSIVE), result("c", Verdict.IMPROVED))
-    assert text(made, finished=False).splitlines()[-1] == "INTERRUPTED: 1 of 3 cells had no verdict yet"
+    assert (
+        text(made, finished=False).splitlines()[-1]
+        == "INTERRUPTED: 1 of 3 cells had no verdict yet"
+    )
     made = comparison(*made.cells, result("d", Verdict.REGRESSED))
-    assert conclusion(made, finished=False) == "INTERRUPTED: 1 of 4 cells had no verdict yet; REGRESSED: d"
+    assert (
+        conclusion(made, finished=False)
+        == "INTERRUPTED: 1 of 4 cells had no verdict yet; REGRESSED: d"
+    )
 
 
 def test_the_text_has_what_one_needs_to_repeat_and_to_trust_it():
@@ -199,7 +235,11 @@ def test_colour_is_around_lines_that_matter_and_only_if_asked_for():
     made = comparison(result("slow", Verdict.REGRESSED), result("fine"))
     assert "\033" not in text(made)
     coloured = [line for line in text(made, colour=True).splitlines() if "\033" in line]
-    assert len(coloured) == 1 and coloured[0].startswith("\033[31m+  slow") and coloured[0].endswith("\033[0m")
+    assert (
+        len(coloured) == 1
+        and coloured[0].startswith("\033[31m+  slow")
+        and coloured[0].endswith("\033[0m")
+    )
 
 
 @CALM
@@ -248,7 +288,10 @@ def test_markdown_lets_no_name_call_link_or_begin_anything(name, shown):
 @pytest.mark.parametrize("name", ["=1+2", "+1", "-1", "@a", "＝a"])
 def test_csv_holds_no_formula(name):
     """A spreadsheet would execute it."""
-    made = comparison(result(name, Verdict.FAILED, metric=Metric(name, name), reason=name), result("a=1", reason="- so"))
+    made = comparison(
+        result(name, Verdict.FAILED, metric=Metric(name, name), reason=name),
+        result("a=1", reason="- so"),
+    )
     first, second = csv.DictReader(io.StringIO(table(made)))
     assert [first[column] for column in ("cell", "metric", "unit", "reason")] == [f"'{name}"] * 4
     assert (second["cell"], second["reason"]) == ("a=1", "'- so")
@@ -263,13 +306,20 @@ def test_csv_has_raw_numbers_one_row_a_cell(made):
     ]
     for entry, each in zip(rows, worst_first(made), strict=True):
         assert int(entry["base_samples"]) == len(each.base)
-        assert (float(entry["ratio"]) if entry["ratio"] else math.nan) == pytest.approx(each.decision.ratio, nan_ok=True)
+        assert (float(entry["ratio"]) if entry["ratio"] else math.nan) == pytest.approx(
+            each.decision.ratio, nan_ok=True
+        )
 
 
 def test_csv_of_a_cell_that_is_known():
     (entry,) = csv.DictReader(io.StringIO(table(comparison(result("a", Verdict.REGRESSED)))))
     assert tuple(entry) == COLUMNS
-    assert entry["base"] == "409.5" and entry["unit"] == "ns" and entry["lower_is_better"] == "true" and entry["blocks"] == "10"
+    assert (
+        entry["base"] == "409.5"
+        and entry["unit"] == "ns"
+        and entry["lower_is_better"] == "true"
+        and entry["blocks"] == "10"
+    )
     assert float(entry["base_low"]) < 409.5 < float(entry["base_high"])
 
 
@@ -325,10 +375,22 @@ def test_junit_has_a_failed_control_as_an_error():
 
 def test_junit_has_the_numbers_as_properties():
     root = ElementTree.fromstring(junit(comparison(result("a", Verdict.REGRESSED))))
-    found = {each.get("name"): each.get("value") for each in root.findall(".//testcase[@name='a']/properties/property")}
-    assert found["ratio"] == "1.080" and found["bounds"] == "[1.060, 1.100]" and found["head"] == "442.3 ns"
-    terms = {each.get("name"): each.get("value") for each in root.findall("testsuite/properties/property")}
-    assert terms["exit_code"] == "1" and terms["factor"] == "1.02" and terms["base_commit"] == "a" * 40
+    found = {
+        each.get("name"): each.get("value")
+        for each in root.findall(".//testcase[@name='a']/properties/property")
+    }
+    assert (
+        found["ratio"] == "1.080"
+        and found["bounds"] == "[1.060, 1.100]"
+        and found["head"] == "442.3 ns"
+    )
+    terms = {
+        each.get("name"): each.get("value")
+        for each in root.findall("testsuite/properties/property")
+    }
+    assert (
+        terms["exit_code"] == "1" and terms["factor"] == "1.02" and terms["base_commit"] == "a" * 40
+    )
 
 
 def test_a_throughput_keeps_its_unit():

@@ -29,16 +29,26 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path, sys.executable, Side(".", None))
 
 
-def run(tree: Tree, code: str, *words: str, cells: tuple[Cell, ...] = (CELL,), **options: object) -> Sample:
+def run(
+    tree: Tree, code: str, *words: str, cells: tuple[Cell, ...] = (CELL,), **options: object
+) -> Sample:
     """A sample of a Python program."""
     (tree.directory / "program.py").write_text(code, encoding="utf-8")
     return take(tree, Program("program", ("{python}", "program.py", *words), cells, **options))  # type: ignore[arg-type]
 
 
 def test_last_line_of_the_output_is_the_answer(tree: Tree) -> None:
-    record = {"ns_per_hop": 7, "elastic": {"period_s": 0.5}, "correct": True, "error": None, "host": HOST}
+    record = {
+        "ns_per_hop": 7,
+        "elastic": {"period_s": 0.5},
+        "correct": True,
+        "error": None,
+        "host": HOST,
+    }
     cells = (CELL, Cell("period", Metric("elastic.period_s")))
-    sample = run(tree, f"print('warming up')\nprint({json.dumps(json.dumps(record))})\nprint()", cells=cells)
+    sample = run(
+        tree, f"print('warming up')\nprint({json.dumps(json.dumps(record))})\nprint()", cells=cells
+    )
     assert sample.values == {"one": 7.0, "period": 0.5}
     assert (sample.wrong, sample.error, sample.missing, sample.host) == (None, None, {}, HOST)
     assert sample.seconds > 0
@@ -51,7 +61,9 @@ def test_answer_may_be_a_file(tree: Tree) -> None:
     assert run(tree, "", "{answer}").error == "the answer file was not written"
 
 
-def test_process_runs_in_the_tree_and_is_asked_on_stdin_with_the_number_of_the_pair(tree: Tree) -> None:
+def test_process_runs_in_the_tree_and_is_asked_on_stdin_with_the_number_of_the_pair(
+    tree: Tree,
+) -> None:
     code = (
         "import os, sys, json; assert os.path.exists('program.py')\n"
         "print(json.dumps({'ns_per_hop': json.load(sys.stdin)['n']}))"
@@ -61,7 +73,9 @@ def test_process_runs_in_the_tree_and_is_asked_on_stdin_with_the_number_of_the_p
     assert take(tree, program, {}, 5).values == {"one": 15.0}
 
 
-def test_environment_is_clean_and_the_same_for_both_sides(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_is_clean_and_the_same_for_both_sides(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("PYTHONPATH", "GIT_DIR", "VIRTUAL_ENV", "MAKEFLAGS"):
         monkeypatch.setenv(name, "/elsewhere")
     monkeypatch.setenv("KEPT", "1")
@@ -80,7 +94,10 @@ def test_program_that_is_timed_answers_with_its_wall_time(tree: Tree) -> None:
     cell = Cell("one", Metric("wall_s", "s"))
     sample = run(tree, "import time; time.sleep(0.2); print('hello')", cells=(cell,), answers=WALL)
     assert 0.2 < sample.values["one"] < sample.seconds
-    assert run(tree, "print('no luck'); raise SystemExit(3)", cells=(cell,), answers=WALL).error == "exit code 3 (no luck)"
+    assert (
+        run(tree, "print('no luck'); raise SystemExit(3)", cells=(cell,), answers=WALL).error
+        == "exit code 3 (no luck)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +113,9 @@ def test_program_that_is_timed_answers_with_its_wall_time(tree: Tree) -> None:
         ('print(\'{"error": "no luck\\\\nat all"}\')', "no luck"),
     ],
 )
-def test_process_without_an_answer_is_an_error_with_its_reason(tree: Tree, code: str, reason: str) -> None:
+def test_process_without_an_answer_is_an_error_with_its_reason(
+    tree: Tree, code: str, reason: str
+) -> None:
     sample = run(tree, code)
     assert sample.error is not None
     assert sample.error.startswith(reason)
@@ -115,7 +134,10 @@ def test_program_that_is_not_there_is_an_error(tree: Tree) -> None:
 def is_running(pid: int) -> bool:
     """Not so for a zombie, which its parent may not have reaped yet."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+            != "Z"
+        )
     except OSError:
         return False
 
@@ -126,7 +148,9 @@ def test_whole_session_is_killed_at_the_end_or_when_time_is_up(tree: Tree, hangs
         "import os, subprocess, sys, time\n"
         "other = subprocess.Popen(['sleep', '600'], process_group=0)\n"  # a group of its own, in the same session
         "open('pid', 'w').write(str(other.pid))\n"
-        + ("time.sleep(600)" if hangs else "print('{\"ns_per_hop\": 4}')")  # it holds the output open, too
+        + (
+            "time.sleep(600)" if hangs else "print('{\"ns_per_hop\": 4}')"
+        )  # it holds the output open, too
     )
     before = time.monotonic()
     sample = run(tree, code, timeout_s=2.0 if hangs else 500.0)
@@ -155,7 +179,11 @@ def left_behind(tree: Tree) -> int:
 
 @pytest.mark.parametrize("how", ["ends", "fails", "hangs"])
 def test_what_left_its_session_ends_with_the_process_that_started_it(tree: Tree, how: str) -> None:
-    ending = {"ends": "print('{\"ns_per_hop\": 4}')", "fails": "os.abort()", "hangs": "time.sleep(600)"}[how]
+    ending = {
+        "ends": "print('{\"ns_per_hop\": 4}')",
+        "fails": "os.abort()",
+        "hangs": "time.sleep(600)",
+    }[how]
     sample = run(tree, LEAVES + ending, timeout_s=3.0 if how == "hangs" else 500.0)
     assert (sample.error is None) == (how == "ends")
     assert not is_running(left_behind(tree))
@@ -177,7 +205,9 @@ run_session([sys.executable, "program.py"], Path("."), {}, 600.0)
 def test_all_of_it_ends_with_a_call_that_is_killed(tree: Tree, number: int) -> None:
     (tree.directory / "program.py").write_text(LEAVES + "time.sleep(600)", encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    call = subprocess.Popen([sys.executable, "-c", CALL], cwd=tree.directory, env=environment, stderr=subprocess.DEVNULL)
+    call = subprocess.Popen(
+        [sys.executable, "-c", CALL], cwd=tree.directory, env=environment, stderr=subprocess.DEVNULL
+    )
     try:
         while not (tree.directory / "left").exists():
             assert call.poll() is None
@@ -193,7 +223,9 @@ def test_all_of_it_ends_with_a_call_that_is_killed(tree: Tree, number: int) -> N
     assert not is_running(left_behind(tree))
 
 
-def test_interruption_while_a_process_starts_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interruption_while_a_process_starts_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Already started, not yet known."""
     started: list[subprocess.Popen] = []
 
@@ -227,26 +259,45 @@ def test_supervisor_that_somebody_has_killed_is_replaced(tmp_path: Path) -> None
 def test_process_can_be_run_from_any_thread(tmp_path: Path) -> None:
     """Where no handler can be set: Ctrl-C reaches the main thread alone."""
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(session.run_session, ["sh", "-c", "exit 3"], tmp_path, os.environ, 500.0).result().code == 3
+        assert (
+            pool.submit(session.run_session, ["sh", "-c", "exit 3"], tmp_path, os.environ, 500.0)
+            .result()
+            .code
+            == 3
+        )
 
 
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
         ({"ns_per_hop": 3, "correct": False, "error": "tuples lost"}, {"wrong": "tuples lost"}),
-        ({"correct": False, "error": None}, {"wrong": "the program says that its results are not correct"}),
-        ({"ns_per_hop": None, "correct": False, "error": "no memory\nat all"}, {"error": "no memory"}),
+        (
+            {"correct": False, "error": None},
+            {"wrong": "the program says that its results are not correct"},
+        ),
+        (
+            {"ns_per_hop": None, "correct": False, "error": "no memory\nat all"},
+            {"error": "no memory"},
+        ),
         ({"ns_per_hop": 3, "error": "bad"}, {"error": "bad"}),
     ],
 )
-def test_wrong_results_are_told_from_a_run_that_failed_before_it_had_any(record: dict, expected: dict) -> None:
+def test_wrong_results_are_told_from_a_run_that_failed_before_it_had_any(
+    record: dict, expected: dict
+) -> None:
     assert of_record(record, (CELL,)) == {"host": {}, **expected}
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("-inf"), [1.0, float("inf")]])
 def test_what_no_file_can_hold_of_a_host_is_left_out(bad: object) -> None:
-    assert of_record({"ns_per_hop": 3, "host": {**HOST, "load_of_others": bad}}, (CELL,))["host"] == HOST
-    assert of_benchmarks({"machine_info": {"cpu": {"brand_raw": "a CPU", "count": bad}}}, ())["host"] == HOST
+    assert (
+        of_record({"ns_per_hop": 3, "host": {**HOST, "load_of_others": bad}}, (CELL,))["host"]
+        == HOST
+    )
+    assert (
+        of_benchmarks({"machine_info": {"cpu": {"brand_raw": "a CPU", "count": bad}}}, ())["host"]
+        == HOST
+    )
 
 
 @pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), True, "3", [1], 10**400])
@@ -260,22 +311,40 @@ def test_field_that_is_not_there_is_missing_and_others_are_not() -> None:
     cells = (CELL, Cell("deep", Metric("a.b")), Cell("deeper", Metric("ns_per_hop.b")))
     found = of_record({"ns_per_hop": 1, "a": None}, cells)
     assert found["values"] == {"one": 1.0}
-    assert found["missing"] == {"deep": "the answer has no a.b", "deeper": "the answer has no ns_per_hop.b"}
+    assert found["missing"] == {
+        "deep": "the answer has no a.b",
+        "deeper": "the answer has no ns_per_hop.b",
+    }
 
 
 def test_benchmark_that_was_not_run_is_missing() -> None:
-    cells = tuple(Cell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b", "t.py::c"))
-    document = {"benchmarks": [{"fullname": "t.py::a", "stats": {"median": 0.5}}, {"fullname": "t.py::c", "stats": {}}, 3]}
+    cells = tuple(
+        Cell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b", "t.py::c")
+    )
+    document = {
+        "benchmarks": [
+            {"fullname": "t.py::a", "stats": {"median": 0.5}},
+            {"fullname": "t.py::c", "stats": {}},
+            3,
+        ]
+    }
     found = of_benchmarks(document, cells)
     assert found["values"] == {"t.py::a": 0.5}
-    assert found["missing"] == {"t.py::b": "there is no benchmark 't.py::b'", "t.py::c": "the answer has no median"}
+    assert found["missing"] == {
+        "t.py::b": "there is no benchmark 't.py::b'",
+        "t.py::c": "the answer has no median",
+    }
     assert found["absent"] == {"t.py::b"}
     assert set(of_benchmarks({}, cells)["missing"]) == {cell.name for cell in cells}
 
 
 def test_benchmark_whose_test_failed_is_missing_for_that_reason_but_known() -> None:
     cells = tuple(Cell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b"))
-    found = of_benchmarks({"benchmarks": [{"fullname": "t.py::a", "stats": {"median": 0.5}}]}, cells, {"t.py::a": "no\nluck"})
+    found = of_benchmarks(
+        {"benchmarks": [{"fullname": "t.py::a", "stats": {"median": 0.5}}]},
+        cells,
+        {"t.py::a": "no\nluck"},
+    )
     assert found["values"] == {}
     assert found["missing"] == {"t.py::a": "no", "t.py::b": "there is no benchmark 't.py::b'"}
     assert found["absent"] == {"t.py::b"}
@@ -283,10 +352,15 @@ def test_benchmark_whose_test_failed_is_missing_for_that_reason_but_known() -> N
 
 @pytest.mark.heavy
 def test_pytest_benchmark_is_run_and_read(tree: Tree) -> None:
-    (tree.directory / "test_it.py").write_text("def test_it(benchmark):\n    benchmark(sum, [1, 2])\n", encoding="utf-8")
+    (tree.directory / "test_it.py").write_text(
+        "def test_it(benchmark):\n    benchmark(sum, [1, 2])\n", encoding="utf-8"
+    )
     from harness.gate.suite import PYTEST
 
-    cells = tuple(Cell(name, Metric("median", "s"), name) for name in ("test_it.py::test_it", "test_it.py::gone"))
+    cells = tuple(
+        Cell(name, Metric("median", "s"), name)
+        for name in ("test_it.py::test_it", "test_it.py::gone")
+    )
     sample = take(tree, Program("b", (*PYTEST, "test_it.py"), cells, BENCHMARKS))
     assert (sample.error, set(sample.values)) == (None, {"test_it.py::test_it"})
     assert set(sample.missing) == {"test_it.py::gone"}
@@ -314,14 +388,26 @@ class TestMore:
 
 
 @pytest.mark.heavy
-def test_benchmark_whose_test_fails_or_is_skipped_is_named_and_the_others_are_used(tree: Tree) -> None:
+def test_benchmark_whose_test_fails_or_is_skipped_is_named_and_the_others_are_used(
+    tree: Tree,
+) -> None:
     from harness.gate.suite import PYTEST
 
     (tree.directory / "deep").mkdir()
     (tree.directory / "deep" / "test_it.py").write_text(TESTS, encoding="utf-8")
     (tree.directory / "pytest.ini").write_text("[pytest]\naddopts = -x\n", encoding="utf-8")
-    own = ("test_it[a]", "test_it[::b]", "test_it[c[d]]", "test_it[skip]", "TestMore::test_broken", "test_gone")
-    cells = tuple(Cell(f"deep/test_it.py::{name}", Metric("median", "s"), f"deep/test_it.py::{name}") for name in own)
+    own = (
+        "test_it[a]",
+        "test_it[::b]",
+        "test_it[c[d]]",
+        "test_it[skip]",
+        "TestMore::test_broken",
+        "test_gone",
+    )
+    cells = tuple(
+        Cell(f"deep/test_it.py::{name}", Metric("median", "s"), f"deep/test_it.py::{name}")
+        for name in own
+    )
     sample = take(tree, Program("b", (*PYTEST, "deep"), cells, BENCHMARKS))
     assert sample.error is None
     assert {name.partition("::")[2] for name in sample.values} == {"test_it[a]", "test_it[c[d]]"}
@@ -343,8 +429,16 @@ def test_benchmark_whose_test_fails_or_is_skipped_is_named_and_the_others_are_us
         ({}, "error"),  # a simulation that came to its bound on events
     ],
 )
-def test_our_own_record_of_a_run_that_failed_is_wrong_only_if_tuples_were_harmed(found: dict, expected: str) -> None:
-    record = {"order_violations": 0, "conservation": [], "checksum_ok": True, "tuples_received": 0, "ns_per_hop": 7.0} | found
+def test_our_own_record_of_a_run_that_failed_is_wrong_only_if_tuples_were_harmed(
+    found: dict, expected: str
+) -> None:
+    record = {
+        "order_violations": 0,
+        "conservation": [],
+        "checksum_ok": True,
+        "tuples_received": 0,
+        "ns_per_hop": 7.0,
+    } | found
     of_one = of_record(record | {"correct": False, "error": "it failed"}, (CELL,))
     assert {key: value for key, value in of_one.items() if key != "host"} == {expected: "it failed"}
 

@@ -26,7 +26,9 @@ DROPS = Metric("drops", "tuples", may_be_zero=True)
 COUNT = Metric("instructions", "", deterministic=True)
 
 
-def judged(metric: Metric, base: list[float], head: list[float], factor: float = 1.02) -> CellResult:
+def judged(
+    metric: Metric, base: list[float], head: list[float], factor: float = 1.02
+) -> CellResult:
     """What a call says of a cell that gave these values, in their order."""
     family = Family([Cell("a", metric)], factor, 0.01, declare(1, 0.01))
     for at in range(0, len(base), 2):
@@ -43,7 +45,9 @@ def poisson(mean: float, seed: int, count: int = 44) -> list[float]:
 def test_nothing_on_both_sides_is_ok():
     result = judged(DROPS, [0.0] * 22, [0.0] * 22)
     assert (result.verdict, result.decision.ratio, result.reason) == (Verdict.OK, 1.0, "")
-    assert judged(DROPS, [0.0] * 18, [0.0] * 18).verdict is Verdict.INCONCLUSIVE  # fewer blocks than a look takes
+    assert (
+        judged(DROPS, [0.0] * 18, [0.0] * 18).verdict is Verdict.INCONCLUSIVE
+    )  # fewer blocks than a look takes
     assert judged(DROPS, [5.0] * 22, [5.0] * 22).verdict is Verdict.OK
 
 
@@ -82,23 +86,40 @@ def test_of_a_rate_that_may_be_0_less_is_worse():
 
 
 def test_equal_rates_of_drops_are_hardly_ever_called():
-    said = [judged(DROPS, poisson(2.0, seed), poisson(2.0, seed + 1000)).verdict for seed in range(150)]
-    assert said.count(Verdict.REGRESSED) + said.count(Verdict.IMPROVED) <= 5  # 1.5 of 150 is what was promised; 5 is its 0.999
+    said = [
+        judged(DROPS, poisson(2.0, seed), poisson(2.0, seed + 1000)).verdict for seed in range(150)
+    ]
+    assert (
+        said.count(Verdict.REGRESSED) + said.count(Verdict.IMPROVED) <= 5
+    )  # 1.5 of 150 is what was promised; 5 is its 0.999
 
 
 @pytest.mark.parametrize(
     ("head", "verdict"),
-    [(1_000_000, Verdict.OK), (1_020_000, Verdict.OK), (1_030_000, Verdict.REGRESSED), (900_000, Verdict.IMPROVED)],
+    [
+        (1_000_000, Verdict.OK),
+        (1_020_000, Verdict.OK),
+        (1_030_000, Verdict.REGRESSED),
+        (900_000, Verdict.IMPROVED),
+    ],
 )
 def test_what_has_no_chance_is_decided_by_one_block(head, verdict):
     result = judged(COUNT, [1e6] * 2, [float(head)] * 2)
     assert (result.verdict, result.decision.blocks) == (verdict, 1)
-    assert result.decision.low == result.decision.high == result.decision.ratio == pytest.approx(head / 1e6)
+    assert (
+        result.decision.low
+        == result.decision.high
+        == result.decision.ratio
+        == pytest.approx(head / 1e6)
+    )
 
 
 def test_a_metric_that_was_said_to_have_no_chance_and_has_is_not_decided():
     result = judged(COUNT, [100.0, 101.0], [150.0, 150.0])
-    assert (result.verdict, result.reason) == (Verdict.INCONCLUSIVE, "said to be deterministic, but base gave 100 and 101")
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "said to be deterministic, but base gave 100 and 101",
+    )
 
 
 def test_of_drops_without_chance_one_block_tells_nothing_from_something():
@@ -117,7 +138,9 @@ def test_a_control_without_chance_must_be_the_same():
 
 def test_a_cell_has_the_factor_that_it_asks_for():
     draw = random.Random(3)
-    base, head = ([level * math.exp(draw.gauss(0, 0.004)) for _ in range(44)] for level in (100.0, 105.0))
+    base, head = (
+        [level * math.exp(draw.gauss(0, 0.004)) for _ in range(44)] for level in (100.0, 105.0)
+    )
     assert judged(Metric(), base, head).verdict is Verdict.REGRESSED
     assert judged(Metric(factor=1.2), base, head).verdict is Verdict.OK
 
@@ -131,7 +154,9 @@ def test_limits_of_differences_are_the_factor_of_base_or_the_floor():
 def test_only_a_metric_that_may_be_0_takes_0():
     assert comparable(0, Metric()) is None and comparable(0, DROPS) == 0.0
     assert str(comparable(-0.0, DROPS)) == "0.0"
-    assert [comparable(value, DROPS) for value in (-1, math.nan, math.inf, 1e301, True, "0")] == [None] * 6
+    assert [comparable(value, DROPS) for value in (-1, math.nan, math.inf, 1e301, True, "0")] == [
+        None
+    ] * 6
 
 
 ENDS = [5e-324, 1e-308, 1.0, 1e308, 1.7e308]
@@ -151,4 +176,10 @@ def test_numbers_at_the_ends_of_floats_have_verdicts_and_reports(unit, lower_is_
         again = verdict_of(document, "it").comparison.cells[0]
         assert again.base == result.base and again.verdict is result.verdict
         worse = (after > before) is lower_is_better
-        assert result.verdict is (Verdict.INCONCLUSIVE if before == after else Verdict.REGRESSED if worse else Verdict.IMPROVED)
+        assert result.verdict is (
+            Verdict.INCONCLUSIVE
+            if before == after
+            else Verdict.REGRESSED
+            if worse
+            else Verdict.IMPROVED
+        )

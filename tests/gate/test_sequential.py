@@ -60,7 +60,8 @@ def test_fewest_blocks_can_reject_and_one_less_cannot():
 
 
 @pytest.mark.parametrize(
-    ("cells", "alpha", "first"), [(1, 0.05, 10), (1, 0.004, 11), (2, 0.004, 11), (8, 0.01, 12), (50, 0.01, 15), (8, 0.05, 10)]
+    ("cells", "alpha", "first"),
+    [(1, 0.05, 10), (1, 0.004, 11), (2, 0.004, 11), (8, 0.01, 12), (50, 0.01, 15), (8, 0.05, 10)],
 )
 def test_the_first_look_can_decide_all_cells_and_the_control(cells, alpha, first):
     looks = declare(cells, alpha)
@@ -75,7 +76,8 @@ def test_a_number_of_pairs_is_one_look_at_half_as_many_blocks():
 @pytest.mark.parametrize("pairs", [18, 21, 0, -2])
 def test_pairs_that_could_decide_nothing_are_refused(pairs):
     with pytest.raises(
-        UserError, match=rf"^--pairs must be even and at least 20 to decide 8 cells at alpha 0.01, not {pairs}$"
+        UserError,
+        match=rf"^--pairs must be even and at least 20 to decide 8 cells at alpha 0.01, not {pairs}$",
     ):
         declare(8, 0.01, pairs=pairs)
 
@@ -110,14 +112,20 @@ def test_nothing_is_known_before_the_first_look():
 
 def test_adding_tells_whether_it_is_a_look():
     evidence = Evidence(Looks(2, 2.0))
-    assert [evidence.add(Block((0.0, 0.0), (0.0, 0.0))) for _ in range(9)] == [n in (2, 4, 8) for n in range(1, 10)]
+    assert [evidence.add(Block((0.0, 0.0), (0.0, 0.0))) for _ in range(9)] == [
+        n in (2, 4, 8) for n in range(1, 10)
+    ]
 
 
 def test_the_evidence_is_the_best_of_the_looks_each_at_its_price():
     rows = blocks(5, 30, effect=0.3)
     evidence = fed(Looks(6, 2.0), rows)  # looks at 6, 12, 24
     by_hand = [(weight, Blocks(rows[:n])) for weight, n in ((4, 6), (20 / 3, 12), (10, 24))]
-    assert evidence.p_greater(-0.2) == min(weight * each.p_greater(-0.2) for weight, each in by_hand) < 1.0
+    assert (
+        evidence.p_greater(-0.2)
+        == min(weight * each.p_greater(-0.2) for weight, each in by_hand)
+        < 1.0
+    )
     assert evidence.low(0.1) == max(each.low(0.1 / weight) for weight, each in by_hand)
     assert evidence.high(0.1) == min(each.high(0.1 / weight) for weight, each in by_hand)
     assert evidence.leans(0.0) == by_hand[-1][1].leans(0.0)

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.gate import signed_rank
-from harness.gate.signed_rank import EXACT, Walsh, bounds, chance, estimate, least_rejected, normal_tail, p_greater, tail
+from harness.gate.signed_rank import (
+    EXACT,
+    Walsh,
+    bounds,
+    chance,
+    estimate,
+    least_rejected,
+    normal_tail,
+    p_greater,
+    tail,
+)
 
 some_values = st.lists(
     st.integers(-8, 8).map(lambda k: k / 4), min_size=1, max_size=14
@@ -71,7 +81,9 @@ def test_turning_the_numbers_round_turns_everything_round(values, level):
 def test_ties_never_make_p_smaller_than_breaking_them_any_way(values, quarter):
     """Every way to break the ties is a test with the exact distribution; the p-value is the largest of theirs."""
     shift, tiny = quarter / 4, 1e-6
-    worst = p_greater([value - tiny * (value - shift > 0) - tiny * (value == shift) for value in values], shift)
+    worst = p_greater(
+        [value - tiny * (value - shift > 0) - tiny * (value == shift) for value in values], shift
+    )
     assert p_greater(values, shift) == pytest.approx(worst)
 
 
@@ -97,7 +109,14 @@ def test_bounds_miss_as_often_as_they_may(noise):
 
 
 def test_the_normal_distribution_is_close_where_it_takes_over_and_errs_on_the_safe_side():
-    for level, most in ((0.4, 1.0), (0.05, 1.001), (0.01, 1.01), (1e-3, 1.02), (1e-6, 1.1), (1e-9, 1.25)):
+    for level, most in (
+        (0.4, 1.0),
+        (0.05, 1.001),
+        (0.01, 1.01),
+        (1e-3, 1.02),
+        (1e-6, 1.1),
+        (1e-9, 1.25),
+    ):
         w = least_rejected(EXACT, level)
         assert 0.999 < normal_tail(EXACT, w) / chance(EXACT, w) < most
 

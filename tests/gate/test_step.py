@@ -23,7 +23,9 @@ from harness.gate.verdict import Verdict
 FACTOR, ALPHA, BLOCKS, CALLS = 1.05, 0.01, 12, 200
 MOST = stats.binom.ppf(0.999, CALLS, ALPHA)  # calls that may be wrong, if a share ALPHA is
 
-SHAPES = {"flat": lambda draw, shape: np.zeros(shape)} | {name: NOISES[name] for name in ("quiet", "bimodal", "heavy-tailed")}
+SHAPES = {"flat": lambda draw, shape: np.zeros(shape)} | {
+    name: NOISES[name] for name in ("quiet", "bimodal", "heavy-tailed")
+}
 RECORDED = {
     "floor(t + U)": lambda x, draw: np.floor(x + draw.random(x.shape)),
     "floor(t)": lambda x, draw: np.floor(x),
@@ -46,8 +48,13 @@ def rejected(base: np.ndarray, head: np.ndarray, exact: bool = False) -> tuple[i
     for before, after in zip(base, head, strict=True):
         moved = EXACT if exact else slack(before.ravel().tolist(), after.ravel().tolist(), False)
         logs = np.log(before), np.log(after)
-        regressed += chance(BLOCKS, pair_counts(*logs, math.log(FACTOR) + moved.differs)[0]) <= ALPHA
-        ok += math.isfinite(moved.same) and chance(BLOCKS, pair_counts(*logs, math.log(FACTOR) - moved.same)[1]) <= ALPHA
+        regressed += (
+            chance(BLOCKS, pair_counts(*logs, math.log(FACTOR) + moved.differs)[0]) <= ALPHA
+        )
+        ok += (
+            math.isfinite(moved.same)
+            and chance(BLOCKS, pair_counts(*logs, math.log(FACTOR) - moved.same)[1]) <= ALPHA
+        )
     return regressed, ok
 
 
@@ -85,16 +92,26 @@ def test_values_that_are_fine_enough_are_told_as_before():
 def test_the_step_is_seen():
     assert step([3.0, 4.0, 3.0, 6.0]) == 1.0
     assert step([7.0] * 9) == math.inf
-    assert step([10.0] * 20 + [20.0] * 15 + [10.001]) == pytest.approx(0.001) or step([10.0] * 20 + [20.0] * 15) == 10.0
-    assert step([10.0] * 5 + [20.0] * 15 + [10.001]) == pytest.approx(9.999)  # most samples have a neighbour that far away
+    assert (
+        step([10.0] * 20 + [20.0] * 15 + [10.001]) == pytest.approx(0.001)
+        or step([10.0] * 20 + [20.0] * 15) == 10.0
+    )
+    assert step([10.0] * 5 + [20.0] * 15 + [10.001]) == pytest.approx(
+        9.999
+    )  # most samples have a neighbour that far away
     assert step([0.3, 0.1 * 3, 0.4]) == pytest.approx(0.1)  # what is left of rounding is no step
 
 
 def test_bounds_move_by_the_step_only_if_samples_share_a_value():
     assert slack([100.0, 101.5], [99.0, 103.25], False) == EXACT
-    assert slack([100.0, 101.0, 100.0], [100.0, 102.0, 101.0], False) == pytest.approx((math.log1p(0.01),) * 2)
+    assert slack([100.0, 101.0, 100.0], [100.0, 102.0, 101.0], False) == pytest.approx(
+        (math.log1p(0.01),) * 2
+    )
     assert slack([5.0] * 4, [5.0] * 4, False) == (pytest.approx(ROUNDING_ERROR), math.inf)
-    assert slack([5.0] * 4, [6.0] * 4, False) == (pytest.approx(ROUNDING_ERROR), pytest.approx(math.log(1.2)))
+    assert slack([5.0] * 4, [6.0] * 4, False) == (
+        pytest.approx(ROUNDING_ERROR),
+        pytest.approx(math.log(1.2)),
+    )
     assert slack([0.0] * 4, [0.0, 1.0, 2.0, 2.0], True) == Slack(0.0, 1.0)
     assert slack([0.0] * 4, [4.0] * 4, True) == Slack(0.0, 1.0)
     assert slack([1.0, 2.5, 3.25], [3.25, 1.0, 2.5], False) == UNKNOWN
@@ -129,12 +146,17 @@ def test_equal_samples_in_another_order_do_not_prove_that_the_sides_are_equal(di
     result = verdict_of(base, head)
     assert result.decision.low <= 0.999 and result.decision.high >= 1.001
     if digits == 17:
-        assert result.verdict is Verdict.INCONCLUSIVE and "results of the same processes prove nothing" in result.reason
+        assert (
+            result.verdict is Verdict.INCONCLUSIVE
+            and "results of the same processes prove nothing" in result.reason
+        )
 
 
 def test_what_is_too_coarse_is_told_with_its_step():
     draw = random.Random(1)
-    base, head = ([float(math.floor(level + draw.random())) for _ in range(24)] for level in (10.3, 10.9))
+    base, head = (
+        [float(math.floor(level + draw.random())) for _ in range(24)] for level in (10.3, 10.9)
+    )
     result = verdict_of(base, head)
     assert result.verdict is Verdict.INCONCLUSIVE
     assert result.reason.startswith(
@@ -142,5 +164,7 @@ def test_what_is_too_coarse_is_told_with_its_step():
     )
     same = verdict_of([10.0] * 24, [10.0] * 24)
     assert same.verdict is Verdict.INCONCLUSIVE
-    assert same.reason.startswith("all processes gave 10 ticks: a clock that is too coarse does that; if the metric is exact")
+    assert same.reason.startswith(
+        "all processes gave 10 ticks: a clock that is too coarse does that; if the metric is exact"
+    )
     assert verdict_of([10.0] * 24, [11.0] * 24).verdict is Verdict.REGRESSED

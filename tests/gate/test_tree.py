@@ -24,8 +24,22 @@ PROGRAM = Program("one", ("{python}", "one.py"), (Cell("one", Metric()),))
 
 
 def git(repository: Path, *words: str) -> str:
-    settings = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", "-c", "core.hooksPath=/dev/null")
-    done = subprocess.run(["git", "-C", str(repository), *settings, *words], capture_output=True, text=True, check=True)
+    settings = (
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "core.hooksPath=/dev/null",
+    )
+    done = subprocess.run(
+        ["git", "-C", str(repository), *settings, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.strip()
 
 
@@ -57,15 +71,25 @@ def suite_of(build: tuple = BUILD, python: str = sys.executable) -> Suite:
     return Suite("mine", (PROGRAM,), "one", build, python)
 
 
-def made(repository: Path, text: str, role: Role = "base", suite: Suite | None = None, told: list[str] | None = None) -> Tree:
-    return prepare({role: text}, suite or suite_of(), repository, (told if told is not None else []).append)[role]
+def made(
+    repository: Path,
+    text: str,
+    role: Role = "base",
+    suite: Suite | None = None,
+    told: list[str] | None = None,
+) -> Tree:
+    return prepare(
+        {role: text}, suite or suite_of(), repository, (told if told is not None else []).append
+    )[role]
 
 
 def trees(repository: Path) -> Path:
     return repository / ".millrace" / "gate" / "trees"
 
 
-def test_revision_is_built_in_a_tree_of_its_own_and_leaves_the_repository_clean(repository: Path) -> None:
+def test_revision_is_built_in_a_tree_of_its_own_and_leaves_the_repository_clean(
+    repository: Path,
+) -> None:
     told: list[str] = []
     tree = made(repository, "one", told=told)
     sha = git(repository, "rev-parse", "one")
@@ -87,7 +111,11 @@ def test_tree_is_built_once_and_again_if_the_commands_are_others(repository: Pat
     assert made(repository, tree.side.commit, told=told).directory == tree.directory
     assert (len(told), (tree.directory / "kept").exists()) == (1, True)
     made(repository, "one", suite=suite_of((("cp", "number", "other"),)), told=told)
-    assert (len(told), (tree.directory / "kept").exists(), (tree.directory / "other").exists()) == (2, False, True)
+    assert (len(told), (tree.directory / "kept").exists(), (tree.directory / "other").exists()) == (
+        2,
+        False,
+        True,
+    )
 
 
 @pytest.mark.parametrize("locked", [True, False])
@@ -118,7 +146,9 @@ def test_what_killed_calls_left_of_other_commits_is_removed(repository: Path) ->
     assert git(repository, "worktree", "list").count("\n") == 1  # the repository itself, and main
 
 
-def test_work_tree_of_the_user_whose_disk_is_not_there_is_not_forgotten(repository: Path, tmp_path: Path) -> None:
+def test_work_tree_of_the_user_whose_disk_is_not_there_is_not_forgotten(
+    repository: Path, tmp_path: Path
+) -> None:
     mine, away = tmp_path / "mine", tmp_path / "away"
     git(repository, "worktree", "add", "-b", "mine", str(mine))
     mine.rename(away)
@@ -127,10 +157,14 @@ def test_work_tree_of_the_user_whose_disk_is_not_there_is_not_forgotten(reposito
     made(repository, "main")  # removes what is left of the other
     away.rename(mine)
     assert git(mine, "rev-parse", "--abbrev-ref", "HEAD") == "mine"
-    assert git(repository, "worktree", "list").count("\n") == 2  # the repository itself, mine, and main
+    assert (
+        git(repository, "worktree", "list").count("\n") == 2
+    )  # the repository itself, mine, and main
 
 
-def test_oldest_of_many_trees_are_removed_unless_they_are_in_use(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_of_many_trees_are_removed_unless_they_are_in_use(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tree_cache, "MAX_TREES", 2)
     monkeypatch.setattr(tree_cache, "_HELD", {})
     made_of = [made(repository, commit(repository, number)) for number in range(3, 6)]
@@ -147,7 +181,9 @@ def test_oldest_of_many_trees_are_removed_unless_they_are_in_use(repository: Pat
 
 
 def test_callers_who_come_together_build_one_after_the_other(repository: Path) -> None:
-    build = (("sh", "-c", "mkdir busy && sleep 0.2 && rmdir busy && cp number built"),)  # mkdir fails if another is at it
+    build = (
+        ("sh", "-c", "mkdir busy && sleep 0.2 && rmdir busy && cp number built"),
+    )  # mkdir fails if another is at it
     results: list[object] = []
 
     def call() -> None:
@@ -179,7 +215,9 @@ def test_file_that_git_does_not_know_makes_a_directory_dirty(repository: Path) -
     assert made(repository, ".", "head").side.dirty
 
 
-def test_tree_is_built_again_under_other_compiler_flags(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tree_is_built_again_under_other_compiler_flags(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[str] = []
     made(repository, "one", told=told)
     monkeypatch.setenv("CXXFLAGS", "-O0")
@@ -187,7 +225,9 @@ def test_tree_is_built_again_under_other_compiler_flags(repository: Path, monkey
     assert len(told) == 2
 
 
-def test_name_that_is_too_long_for_a_file_is_told_as_one_that_is_not_there(repository: Path) -> None:
+def test_name_that_is_too_long_for_a_file_is_told_as_one_that_is_not_there(
+    repository: Path,
+) -> None:
     with pytest.raises(NoBase, match="--base must be a directory or a revision"):
         made(repository, "x" * 5000)
 
@@ -220,7 +260,9 @@ def test_call_in_a_subdirectory_compares_that_subdirectory(repository: Path) -> 
     assert (head.directory / "built").read_text(encoding="utf-8") == "sub 2"
 
 
-def test_git_variables_of_a_hook_do_not_mislead(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_variables_of_a_hook_do_not_mislead(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = git(repository, "rev-parse", "one")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "none"))
     assert made(repository, "one").side.commit == expected
@@ -230,7 +272,10 @@ def test_looking_at_a_word_builds_nothing(repository: Path) -> None:
     check("one", repository, "base")
     check(".", repository, "head")
     for role, error in (("base", NoBase), ("head", UserError)):
-        with pytest.raises(error, match=f"--{role} must be a directory or a revision of this repository, not 'nonesuch'"):
+        with pytest.raises(
+            error,
+            match=f"--{role} must be a directory or a revision of this repository, not 'nonesuch'",
+        ):
             check("nonesuch", repository, role)
     assert not (repository / ".millrace").exists()
 
@@ -256,19 +301,27 @@ def test_side_that_does_not_build_is_one_line_with_the_last_lines_of_its_log(
 
 @pytest.mark.parametrize("text", ["none", "", "--help", "one\0", "main:number", "./none"])
 @pytest.mark.parametrize(("role", "error"), [("base", NoBase), ("head", UserError)])
-def test_word_that_means_nothing_is_told_by_its_role(repository: Path, role: str, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=f"--{role} must be a directory or a revision of this repository, not "):
+def test_word_that_means_nothing_is_told_by_its_role(
+    repository: Path, role: str, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(
+        error, match=f"--{role} must be a directory or a revision of this repository, not "
+    ):
         made(repository, text, role)
 
 
 def test_revision_needs_a_repository(tmp_path: Path) -> None:
-    with pytest.raises(NoBase, match="is in no git repository, so that only a directory can be meant"):
+    with pytest.raises(
+        NoBase, match="is in no git repository, so that only a directory can be meant"
+    ):
         made(tmp_path, "main")
 
 
 def test_word_that_is_both_directory_and_revision_must_be_clearer(repository: Path) -> None:
     git(repository, "branch", "sub")
-    with pytest.raises(UserError, match=r"--base 'sub' is a directory and a revision: write \./sub, or the commit"):
+    with pytest.raises(
+        UserError, match=r"--base 'sub' is a directory and a revision: write \./sub, or the commit"
+    ):
         made(repository, "sub")
     assert made(repository, "./sub").directory == repository / "sub"
 
@@ -289,10 +342,15 @@ def test_branch_that_only_a_remote_has_is_offered(repository: Path, tmp_path: Pa
     check("origin/main", tmp_path / "clone", "base")
 
 
-def test_owner_that_git_does_not_trust_is_told_with_the_remedy(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owner_that_git_does_not_trust_is_told_with_the_remedy(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A checkout by another user, as in many containers."""
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    with pytest.raises(NoBase, match=r"not 'one': fatal: detected dubious ownership in .*git config --global --add safe\.dir"):
+    with pytest.raises(
+        NoBase,
+        match=r"not 'one': fatal: detected dubious ownership in .*git config --global --add safe\.dir",
+    ):
         check("one", repository, "base")
     told: list[str] = []
     assert made(repository, ".", "head", told=told).side.commit is None
@@ -303,7 +361,9 @@ def test_missing_git_and_a_bare_repository_are_told_as_such(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(tmp_path, "clone", "--bare", str(repository), "bare")
-    with pytest.raises(NoBase, match=r"not 'one': fatal: this operation must be run in a work tree$"):
+    with pytest.raises(
+        NoBase, match=r"not 'one': fatal: this operation must be run in a work tree$"
+    ):
         check("one", tmp_path / "bare", "base")
     monkeypatch.setenv("LANGUAGE", "de")
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -313,9 +373,19 @@ def test_missing_git_and_a_bare_repository_are_told_as_such(
     assert made(tmp_path, ".", suite=suite_of(())).side.commit is None  # directories need no git
 
 
-def test_submodules_and_files_of_lfs_that_are_not_there_are_noted(repository: Path, tmp_path: Path) -> None:
+def test_submodules_and_files_of_lfs_that_are_not_there_are_noted(
+    repository: Path, tmp_path: Path
+) -> None:
     git(tmp_path, "clone", str(repository), "other")
-    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "other"), "deep/other")
+    git(
+        repository,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        str(tmp_path / "other"),
+        "deep/other",
+    )
     (repository / ".gitattributes").write_text("*.bin filter=lfs\n", encoding="utf-8")
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
     for name, text in (("a.bin", pointer), ("b.bin", "really"), ("c.txt", pointer)):
@@ -323,7 +393,10 @@ def test_submodules_and_files_of_lfs_that_are_not_there_are_noted(repository: Pa
     git(repository, "config", "filter.lfs.clean", "cat")
     sha = commit(repository, 3)
     lfs = "files of Git LFS are pointers, not what they point to: a.bin"
-    assert made(repository, sha).notes == (f"base {sha!r}: submodules are not checked out: deep/other", f"base {sha!r}: {lfs}")
+    assert made(repository, sha).notes == (
+        f"base {sha!r}: submodules are not checked out: deep/other",
+        f"base {sha!r}: {lfs}",
+    )
     assert made(repository, ".", "head").notes == (f"head '.': {lfs}",)  # the submodule is there
     assert made(repository, "one").notes == ()
 
@@ -350,7 +423,9 @@ def test_interpreter_that_only_an_active_environment_has_is_none(
 
 
 def test_command_that_is_not_there_is_told(repository: Path) -> None:
-    with pytest.raises(NoBase, match=r"base 'one': does not build: \./none: No such file or directory"):
+    with pytest.raises(
+        NoBase, match=r"base 'one': does not build: \./none: No such file or directory"
+    ):
         made(repository, "one", suite=suite_of((("./none",),)))
 
 
@@ -403,12 +478,17 @@ def test_build_of_a_killed_call_ends_with_it_and_does_no_harm(
     finally:
         end.touch()
     made(repository, "one")
-    assert [path.name for path in trees(repository).iterdir() if path.is_dir()] == [tree.side.commit]
+    assert [path.name for path in trees(repository).iterdir() if path.is_dir()] == [
+        tree.side.commit
+    ]
 
 
 @pytest.mark.heavy
 def test_tree_in_use_by_another_process_is_not_removed(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: Callable[[Path], None]
+    repository: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_for: Callable[[Path], None],
 ) -> None:
     """Another process holds the oldest tree while this one makes too many."""
     monkeypatch.setattr(tree_cache, "MAX_TREES", 1)
@@ -419,8 +499,18 @@ def test_tree_in_use_by_another_process_is_not_removed(
         "Path(sys.argv[4]).touch(); sys.stdin.read()\n"
     )
     sha, ready = git(repository, "rev-parse", "one"), tmp_path / "ready"
-    words = [sys.executable, "-c", code, str(repository / ".millrace" / "gate"), str(repository), sha, str(ready)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, cwd=Path(__file__).resolve().parents[2]) as other:
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        str(repository / ".millrace" / "gate"),
+        str(repository),
+        sha,
+        str(ready),
+    ]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, cwd=Path(__file__).resolve().parents[2]
+    ) as other:
         try:
             wait_for(ready)
             made(repository, "main")
@@ -441,12 +531,25 @@ def test_two_calls_at_once_that_build_in_different_ways_both_end(
     hold = f"cp number built; touch {building}; while [ ! -e {waiting} ]; do sleep 0.01; done"
     answer = "echo '{\"ns_per_hop\": 100.'$(date +%N)'}'"  # differs from process to process, by less than the factor
     for name, build in (("first", hold), ("second", "cp number other")):
-        suite = {"build": [["sh", "-c", build]], "programs": [{"name": "one", "command": ["sh", "-c", answer]}]}
+        suite = {
+            "build": [["sh", "-c", build]],
+            "programs": [{"name": "one", "command": ["sh", "-c", answer]}],
+        }
         (tmp_path / f"{name}.yaml").write_text(json.dumps(suite), encoding="utf-8")
 
     def call(name: str) -> subprocess.Popen[bytes]:
         # each has a measuring lock of its own, so that only trees can make it wait
-        words = ["gate", "--base", "one", "--head", "main", "--suite", str(tmp_path / f"{name}.yaml"), "--pairs", "16"]
+        words = [
+            "gate",
+            "--base",
+            "one",
+            "--head",
+            "main",
+            "--suite",
+            str(tmp_path / f"{name}.yaml"),
+            "--pairs",
+            "16",
+        ]
         environment = {
             **os.environ,
             "MILLRACE_LOCK": str(tmp_path / f"{name}.lock"),
@@ -454,14 +557,21 @@ def test_two_calls_at_once_that_build_in_different_ways_both_end(
         }
         with (tmp_path / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "harness", *words], cwd=repository, env=environment, stdout=log, stderr=log
+                [sys.executable, "-m", "harness", *words],
+                cwd=repository,
+                env=environment,
+                stdout=log,
+                stderr=log,
             )
 
     calls = [call("first")]
     try:
         wait_for(building)
         calls.append(call("second"))
-        while b"waiting until another call has built its trees" not in (tmp_path / "second.log").read_bytes():
+        while (
+            b"waiting until another call has built its trees"
+            not in (tmp_path / "second.log").read_bytes()
+        ):
             threading.Event().wait(0.01)
         waiting.touch()
         assert [each.wait(40) for each in calls] == [0, 0]

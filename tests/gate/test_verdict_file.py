@@ -58,7 +58,9 @@ def test_benchmarks_are_heads_samples_in_seconds(tmp_path):
     document = json.loads((tmp_path / "v.json").read_text())
     (benchmark,) = document["benchmarks"]
     assert benchmark["fullname"] == "tests/t.py::test_a"
-    assert benchmark["stats"]["data"] == pytest.approx([value * 1e-9 for value in made.cells[0].head])
+    assert benchmark["stats"]["data"] == pytest.approx(
+        [value * 1e-9 for value in made.cells[0].head]
+    )
     assert benchmark["stats"]["rounds"] == 20
     assert benchmark["stats"]["median"] == pytest.approx(409.5 * 1.08e-9)
     assert document["machine_info"]["cpu"] == {"brand_raw": HOST["cpu_model"], "count": 2}
@@ -69,11 +71,44 @@ def test_benchmarks_are_heads_samples_in_seconds(tmp_path):
     ("samples", "stats"),
     [
         (
-            (10.0, 11.0, 12.0, 13.0, 14.0, 90.0, 1.0),  # quartiles 10.5, 12 and 13.5: fences at 6 and 18; 21.6 ± 30.5
-            {"min": 1, "max": 90, "median": 12, "q1": 10.5, "q3": 13.5, "iqr": 3, "ld15iqr": 10, "hd15iqr": 14, "total": 151},
+            (
+                10.0,
+                11.0,
+                12.0,
+                13.0,
+                14.0,
+                90.0,
+                1.0,
+            ),  # quartiles 10.5, 12 and 13.5: fences at 6 and 18; 21.6 ± 30.5
+            {
+                "min": 1,
+                "max": 90,
+                "median": 12,
+                "q1": 10.5,
+                "q3": 13.5,
+                "iqr": 3,
+                "ld15iqr": 10,
+                "hd15iqr": 14,
+                "total": 151,
+            },
         ),
-        ((6.0, 10.0, 10.0, 14.0), {"q1": 9, "q3": 11, "iqr": 2, "ld15iqr": 6, "hd15iqr": 14, "total": 40}),  # on the fences
-        ((5.0,), {"min": 5, "max": 5, "mean": 5, "stddev": 0, "iqr": 0, "ld15iqr": 5, "hd15iqr": 5, "total": 5}),
+        (
+            (6.0, 10.0, 10.0, 14.0),
+            {"q1": 9, "q3": 11, "iqr": 2, "ld15iqr": 6, "hd15iqr": 14, "total": 40},
+        ),  # on the fences
+        (
+            (5.0,),
+            {
+                "min": 5,
+                "max": 5,
+                "mean": 5,
+                "stddev": 0,
+                "iqr": 0,
+                "ld15iqr": 5,
+                "hd15iqr": 5,
+                "total": 5,
+            },
+        ),
     ],
 )
 def test_statistics_of_benchmarks_are_those_that_its_tables_show(tmp_path, samples, stats):
@@ -84,17 +119,24 @@ def test_statistics_of_benchmarks_are_those_that_its_tables_show(tmp_path, sampl
     assert {name: found[name] for name in stats} == pytest.approx(stats)
     assert found["ops"] == pytest.approx(len(samples) / sum(samples))
     assert found["outliers"] == f"{found['stddev_outliers']};{found['iqr_outliers']}"
-    assert (found["stddev_outliers"], found["iqr_outliers"]) == {7: (1, 2), 4: (2, 0), 1: (0, 0)}[len(samples)]
+    assert (found["stddev_outliers"], found["iqr_outliers"]) == {7: (1, 2), 4: (2, 0), 1: (0, 0)}[
+        len(samples)
+    ]
 
 
 def test_what_is_no_time_is_no_benchmark_but_a_cell(tmp_path):
-    write_json(comparison(result("rate", metric=Metric("sink_tuples_per_s", "tuples/s", False))), tmp_path / "v.json")
+    write_json(
+        comparison(result("rate", metric=Metric("sink_tuples_per_s", "tuples/s", False))),
+        tmp_path / "v.json",
+    )
     document = json.loads((tmp_path / "v.json").read_text())
     assert document["benchmarks"] == []
     assert document["gate"]["cells"][0]["metric"]["lower_is_better"] is False
 
 
-@pytest.mark.parametrize("harm", [lambda text: "", lambda text: text[: len(text) // 2], lambda text: "speed: 5"])
+@pytest.mark.parametrize(
+    "harm", [lambda text: "", lambda text: text[: len(text) // 2], lambda text: "speed: 5"]
+)
 def test_an_empty_or_cut_file_is_refused_in_a_line(tmp_path, harm):
     path = tmp_path / "v.json"
     write_json(comparison(result("a")), path)
@@ -116,7 +158,12 @@ def test_a_file_of_another_version_is_refused_by_its_number(tmp_path):
 
 @pytest.mark.parametrize(
     ("place", "value", "told"),
-    [("alpha", 0.7, "gate.alpha"), ("cells", [{}], "gate.cells[0]"), ("seed", "x", "gate.seed"), ("new", 1, "gate")],
+    [
+        ("alpha", 0.7, "gate.alpha"),
+        ("cells", [{}], "gate.cells[0]"),
+        ("seed", "x", "gate.seed"),
+        ("new", 1, "gate"),
+    ],
 )
 def test_a_key_that_does_not_fit_is_named(tmp_path, place, value, told):
     path = tmp_path / "v.json"
@@ -137,7 +184,10 @@ def test_a_sample_that_is_not_finite_is_refused_in_a_line(tmp_path, number, plac
     document = json.loads(path.read_text())
     document["gate"]["cells"][0][place][3] = "HERE"
     path.write_text(json.dumps(document).replace('"HERE"', number))
-    with pytest.raises(UnusableResults, match=rf"v\.json: a: {place}\[3\] must be a finite number, not {float(number)}$"):
+    with pytest.raises(
+        UnusableResults,
+        match=rf"v\.json: a: {place}\[3\] must be a finite number, not {float(number)}$",
+    ):
         read_verdict(path)
 
 
@@ -155,9 +205,19 @@ def test_an_unknown_ratio_and_a_missing_bound_come_back(tmp_path):
 @pytest.mark.heavy
 def test_pytest_benchmark_compares_our_files(tmp_path):
     for name, verdict in (("old", Verdict.OK), ("new", Verdict.REGRESSED)):
-        write_json(comparison(result("pipeline", verdict), result("mix", verdict)), tmp_path / f"{name}.json")
+        write_json(
+            comparison(result("pipeline", verdict), result("mix", verdict)),
+            tmp_path / f"{name}.json",
+        )
     done = subprocess.run(
-        [sys.executable, "-m", "pytest_benchmark", "compare", str(tmp_path / "old.json"), str(tmp_path / "new.json")],
+        [
+            sys.executable,
+            "-m",
+            "pytest_benchmark",
+            "compare",
+            str(tmp_path / "old.json"),
+            str(tmp_path / "new.json"),
+        ],
         capture_output=True,
         text=True,
         timeout=50,

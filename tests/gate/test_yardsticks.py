@@ -31,7 +31,9 @@ def test_tests_call_what_is_slower_only(rule):
 @pytest.mark.parametrize("rule", [mann_whitney, welch])
 def test_tests_are_two_sided_at_5_percent(rule):
     """Of equal sides, one in forty is called slower; a one-sided test would call twice as many."""
-    called = sum(rule(samples(100.0, seed=2 * i), samples(100.0, seed=2 * i + 1)) for i in range(1500))
+    called = sum(
+        rule(samples(100.0, seed=2 * i), samples(100.0, seed=2 * i + 1)) for i in range(1500)
+    )
     assert 20 <= called <= 57  # 37.5 expected; outside in 2 of 1,000 cases
 
 
@@ -55,10 +57,15 @@ def any_called(rule: Yardstick, cells) -> bool:
 
 
 def test_one_cell_called_fails_the_build_and_more_cells_fail_more_builds():
-    same, slower = (samples(100.0), samples(100.0, seed=2)), (samples(100.0), samples(110.0, seed=2))
+    same, slower = (
+        (samples(100.0), samples(100.0, seed=2)),
+        (samples(100.0), samples(110.0, seed=2)),
+    )
     for rule in YARDSTICKS.values():
         assert not any_called(rule, [same, same])
         assert any_called(rule, [same, slower])
     cells = [(samples(100.0, 8, seed=2 * i), samples(100.0, 8, seed=2 * i + 1)) for i in range(400)]
     builds = [cells[i : i + 10] for i in range(0, 400, 10)]
-    assert sum(any_called(welch, build) for build in builds) > 3  # 1 of 40 is promised of a cell; 22 % of ten
+    assert (
+        sum(any_called(welch, build) for build in builds) > 3
+    )  # 1 of 40 is promised of a cell; 22 % of ten

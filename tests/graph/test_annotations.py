@@ -53,7 +53,11 @@ def test_the_innermost_annotation_wins_and_ends_with_its_call():
         return one(graph, inner(graph, one(graph, inlet, "before"), "inside"), "after")
 
     graph = between(outer)
-    assert [graph.operators[name].threading for name in ("before", "inside", "after")] == [DYNAMIC, MANUAL, DYNAMIC]
+    assert [graph.operators[name].threading for name in ("before", "inside", "after")] == [
+        DYNAMIC,
+        MANUAL,
+        DYNAMIC,
+    ]
 
 
 def test_an_annotation_ends_with_an_exception_too():
@@ -72,7 +76,9 @@ def test_a_function_that_makes_the_whole_graph_can_be_annotated():
     def graph():
         return between(one)
 
-    assert {operator.threading for operator in graph().operators.values()} == {Threading("dedicated")}
+    assert {operator.threading for operator in graph().operators.values()} == {
+        Threading("dedicated")
+    }
 
 
 def test_the_annotation_reaches_the_ports():
@@ -135,7 +141,14 @@ def test_an_annotation_that_makes_no_sense_is_told_when_it_is_read(annotate, tol
 def test_an_ordered_region_is_a_split_replicas_and_a_merge():
     graph = between(parallel(width=2)(one), cost=7)
     graph.check()
-    assert list(graph.operators) == ["source", "one.split", "one.1.work", "one.2.work", "one.merge", "sink"]
+    assert list(graph.operators) == [
+        "source",
+        "one.split",
+        "one.1.work",
+        "one.2.work",
+        "one.merge",
+        "sink",
+    ]
     assert [str(stream.source) + ">" + str(stream.target) for stream in graph.streams] == [
         "one.split[0]>one.1.work[0]",
         "one.split[1]>one.2.work[0]",
@@ -150,7 +163,9 @@ def test_an_ordered_region_is_a_split_replicas_and_a_merge():
 def test_an_unordered_region_fans_in_where_it_is_connected_to():
     graph = between(parallel(width=3, ordered=False)(one))
     graph.check()
-    assert graph.predecessors()[PortId("sink", 0)] == [PortId(f"one.{number}.work", 0) for number in (1, 2, 3)]
+    assert graph.predecessors()[PortId("sink", 0)] == [
+        PortId(f"one.{number}.work", 0) for number in (1, 2, 3)
+    ]
 
 
 def test_a_region_may_be_partitioned_by_key():
@@ -167,9 +182,21 @@ def test_the_same_composite_may_be_used_again():
 
 def test_replicas_may_be_annotated_and_the_split_and_merge_too():
     inside = between(parallel(width=1)(threading(model="manual")(one)))
-    assert [operator.threading for operator in inside.operators.values()] == [None, None, MANUAL, None, None]
+    assert [operator.threading for operator in inside.operators.values()] == [
+        None,
+        None,
+        MANUAL,
+        None,
+        None,
+    ]
     around = between(threading(model="manual")(parallel(width=1)(one)))
-    assert [operator.threading for operator in around.operators.values()] == [None, MANUAL, MANUAL, MANUAL, None]
+    assert [operator.threading for operator in around.operators.values()] == [
+        None,
+        MANUAL,
+        MANUAL,
+        MANUAL,
+        None,
+    ]
 
 
 def test_replicas_may_have_control_ports_and_threaded_ports():
@@ -220,7 +247,10 @@ def test_inside_an_ordered_region_there_may_be_no_other(ordered):
 def test_what_may_drop_tuples_needs_an_unordered_region():
     with pytest.raises(GraphError) as caught:
         between(parallel(width=2)(dropping))
-    assert "parallel 'dropping': operator 'dropping.1.thin' does not promise to pass on every tuple" in str(caught.value)
+    assert (
+        "parallel 'dropping': operator 'dropping.1.thin' does not promise to pass on every tuple"
+        in str(caught.value)
+    )
     assert "ordered=False" in str(caught.value)
     between(parallel(width=2, ordered=False)(dropping)).check()
 
@@ -228,10 +258,16 @@ def test_what_may_drop_tuples_needs_an_unordered_region():
 @pytest.mark.parametrize(
     ("composite", "told"),
     [
-        (lambda graph, inlet: None, "the composite must return the operator or port that its tuples leave by, not nothing"),
+        (
+            lambda graph, inlet: None,
+            "the composite must return the operator or port that its tuples leave by, not nothing",
+        ),
         (lambda graph, inlet: "work", "not str"),
         (lambda graph, inlet: (), "not tuple"),
-        (lambda graph, inlet: graph.sink("end"), "what the composite returns is no output port: operator"),
+        (
+            lambda graph, inlet: graph.sink("end"),
+            "what the composite returns is no output port: operator",
+        ),
         (lambda graph, inlet: PortId("nobody", 0), "no operator is named 'nobody'"),
     ],
 )

@@ -12,7 +12,13 @@ from harness.models import Dedicated, Dynamic, Manual
 
 def parts() -> tuple[Graph, Operator, Operator, Operator, Operator]:
     graph = Graph("parts")
-    return graph, graph.source("source"), graph.filter("filter", 0.5), graph.barrier("barrier"), graph.sink("sink")
+    return (
+        graph,
+        graph.source("source"),
+        graph.filter("filter", 0.5),
+        graph.barrier("barrier"),
+        graph.sink("sink"),
+    )
 
 
 def streams(graph: Graph) -> list[str]:
@@ -40,11 +46,21 @@ def test_a_chain_by_arrows_is_the_same_and_goes_on_behind_a_port():
 
 def test_a_chain_may_begin_at_any_output_port_and_behind_several():
     graph = Graph("split")
-    split, left, right, sink = graph.split("split", 2), graph.work("left"), graph.work("right"), graph.sink("sink")
+    split, left, right, sink = (
+        graph.split("split", 2),
+        graph.work("left"),
+        graph.work("right"),
+        graph.sink("sink"),
+    )
     assert split.output(1) >> right is right
     graph.chain(split.output(0), left)
     graph.chain((left.output(0), right.output(0)), sink)
-    assert streams(graph) == ["split[1] right[0]", "split[0] left[0]", "left[0] sink[0]", "right[0] sink[0]"]
+    assert streams(graph) == [
+        "split[1] right[0]",
+        "split[0] left[0]",
+        "left[0] sink[0]",
+        "right[0] sink[0]",
+    ]
 
 
 def wrong_port():

@@ -48,9 +48,18 @@ def test_each_operator_has_the_threads_that_its_annotation_gives_it():
 @pytest.mark.parametrize(
     ("model", "told"),
     [
-        (Manual(), "manual: 5 scheduler threads, 2 dedicated threads and the thread of the source; 3 queues"),
-        (Dedicated(), "dedicated: 5 scheduler threads, 6 dedicated threads and the thread of the source; 7 queues"),
-        (Dynamic(threads=4), "dynamic: 4 scheduler threads, 2 dedicated threads and the thread of the source; 7 queues"),
+        (
+            Manual(),
+            "manual: 5 scheduler threads, 2 dedicated threads and the thread of the source; 3 queues",
+        ),
+        (
+            Dedicated(),
+            "dedicated: 5 scheduler threads, 6 dedicated threads and the thread of the source; 7 queues",
+        ),
+        (
+            Dynamic(threads=4),
+            "dynamic: 4 scheduler threads, 2 dedicated threads and the thread of the source; 7 queues",
+        ),
         (
             Dynamic(elastic=True, maximum=8),
             "dynamic: 1 to 8 scheduler threads, 2 dedicated threads and the thread of the source; 7 queues",

@@ -120,8 +120,16 @@ def merge_of_a_split_that_doubles() -> Graph:
 BROKEN = [
     (dangling_output, "output port idle[1] feeds nothing"),
     (dangling_input, "input port second[1] is fed by nothing"),
-    (no_source, "no source: a graph needs an operator without input ports", "input port sink[0] is fed by nothing"),
-    (no_sink, "no sink: a graph needs an operator without output ports", "output port source[0] feeds nothing"),
+    (
+        no_source,
+        "no source: a graph needs an operator without input ports",
+        "input port sink[0] is fed by nothing",
+    ),
+    (
+        no_sink,
+        "no sink: a graph needs an operator without output ports",
+        "output port source[0] feeds nothing",
+    ),
     (doubled_stream, "stream work[0] -> sink[0] is connected twice"),
     (cycle, "cycle work -> back -> work"),
     (cycle_in_a_graph_with_a_colon, "cycle work -> back -> work"),
@@ -142,7 +150,10 @@ BROKEN = [
         "merge 'merge': 'filter', between it and its split, may drop",
         "merge 'merge': 'left', between it and its split, may drop",
     ),
-    (merge_of_a_split_that_doubles, "merge 'merge': an output port of its split 'split' feeds more than one input port"),
+    (
+        merge_of_a_split_that_doubles,
+        "merge 'merge': an output port of its split 'split' feeds more than one input port",
+    ),
 ]
 
 
@@ -152,7 +163,9 @@ def test_a_sound_graph_is_accepted(graph):
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"), [(broken, told) for broken, *told in BROKEN], ids=[each[0].__name__ for each in BROKEN]
+    ("broken", "told"),
+    [(broken, told) for broken, *told in BROKEN],
+    ids=[each[0].__name__ for each in BROKEN],
 )
 def test_broken_rules_alone_are_told_with_their_place(broken, told):
     graph = broken()
@@ -183,7 +196,9 @@ def test_a_cycle_is_told_in_topological_order_too():
 def test_an_operator_that_feeds_itself_is_a_cycle():
     graph = small()
     graph.connect(graph.operators["work"], graph.operators["work"])
-    with pytest.raises(GraphError, match=r"cycle work -> work \(only a control port may close one\)$"):
+    with pytest.raises(
+        GraphError, match=r"cycle work -> work \(only a control port may close one\)$"
+    ):
         graph.check()
 
 
@@ -204,7 +219,9 @@ def test_many_problems_are_counted_not_all_told():
     graph = Graph("wide")
     graph.connect(graph.source("source"), graph.split("split", 100))
     graph.sink("sink")
-    with pytest.raises(GraphError, match=r"and 93 more$"):  # 100 output ports and the sink's input port, 8 told
+    with pytest.raises(
+        GraphError, match=r"and 93 more$"
+    ):  # 100 output ports and the sink's input port, 8 told
         graph.check()
 
 
@@ -224,7 +241,10 @@ def test_a_name_is_printable_text(name):
 def test_a_cost_is_a_whole_number_of_flop_in_range(cost):
     with pytest.raises(GraphError) as caught:
         Graph("g").work("w", cost)
-    assert str(caught.value) == f"cost of operator 'w' must be a whole number from 0 to 1000000000 FLOP, not {cost!r}"
+    assert (
+        str(caught.value)
+        == f"cost of operator 'w' must be a whole number from 0 to 1000000000 FLOP, not {cost!r}"
+    )
 
 
 @pytest.mark.parametrize("payload", [-1, 64 * 2**20 + 1, 0.5, "128", False])
@@ -240,9 +260,13 @@ def test_the_ends_of_the_ranges_are_allowed():
 
 @pytest.mark.parametrize("count", [0, -1, 10**6 + 1, 1.0])
 def test_a_count_of_ports_is_in_range(count):
-    with pytest.raises(GraphError, match="outputs of operator 's' must be a whole number from 1 to 1000000 ports"):
+    with pytest.raises(
+        GraphError, match="outputs of operator 's' must be a whole number from 1 to 1000000 ports"
+    ):
         Graph("g").split("s", count)
-    with pytest.raises(GraphError, match="inputs of operator 's' must be a whole number from 1 to 1000000 ports"):
+    with pytest.raises(
+        GraphError, match="inputs of operator 's' must be a whole number from 1 to 1000000 ports"
+    ):
         Graph("g").sink("s", inputs=count)
 
 
@@ -255,9 +279,17 @@ def test_a_python_operator_needs_something_to_call():
     ("source", "target", "told"),
     [
         (PortId("nobody", 0), PortId("sink", 0), "no operator is named 'nobody'"),
-        (PortId("work", 1), PortId("sink", 0), "operator 'work' has 1 output port(s); port 1 does not exist"),
+        (
+            PortId("work", 1),
+            PortId("sink", 0),
+            "operator 'work' has 1 output port(s); port 1 does not exist",
+        ),
         (PortId("work", -1), PortId("sink", 0), "port -1 does not exist"),
-        (PortId("work", 0), PortId("sink", 1), "operator 'sink' has 1 input port(s); port 1 does not exist"),
+        (
+            PortId("work", 0),
+            PortId("sink", 1),
+            "operator 'sink' has 1 input port(s); port 1 does not exist",
+        ),
         (PortId("sink", 0), PortId("work", 0), "operator 'sink' has 0 output port(s)"),
         (PortId("work", 0), PortId("source", 0), "operator 'source' has 0 input port(s)"),
     ],
@@ -276,5 +308,11 @@ def test_readers_list_ports_in_order():
     graph = split_and_merge()
     assert graph.successors()[PortId("split", 1)] == [PortId("right", 0)]
     assert graph.predecessors()[PortId("merge", 0)] == [PortId("left", 0), PortId("right", 0)]
-    assert [str(port) for port in graph.input_ports()] == ["split[0]", "merge[0]", "left[0]", "right[0]", "sink[0]"]
+    assert [str(port) for port in graph.input_ports()] == [
+        "split[0]",
+        "merge[0]",
+        "left[0]",
+        "right[0]",
+        "sink[0]",
+    ]
     assert graph.downstream()["split"] == ["left", "right"]

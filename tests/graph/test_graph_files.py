@@ -18,12 +18,20 @@ from harness.graph import values as graph_values
 from harness.graph.annotations import MAX_WIDTH
 from harness.graph.files import reader as graph_reader
 from harness.graph.files import text as graph_text
-from harness.graph.files.file import MAX_NAME, dump_graph, is_graph_file, load_graph, load_graph_file
+from harness.graph.files.file import (
+    MAX_NAME,
+    dump_graph,
+    is_graph_file,
+    load_graph,
+    load_graph_file,
+)
 from harness.graph.files.function import load_file
 from harness.graph.operator import IN_FORCE
 from tests.graph.test_random_graphs import CALM
 
-SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "config/schemas/graph.schema.json").read_text())
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[2] / "config/schemas/graph.schema.json").read_text()
+)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 WHOLE = """
@@ -81,7 +89,10 @@ def test_a_file_says_what_the_graph_is(tmp_path):
     assert graph.operators["tidy"].threading == Threading("manual")
     assert graph.operators["count.split"].keys == 16
     assert graph.operators["count.2.look.control"].controls == "count.2.look"
-    assert graph.successors()[PortId("tidy", 0)] == [PortId("count.split", 0), PortId("parse.control", 0)]
+    assert graph.successors()[PortId("tidy", 0)] == [
+        PortId("count.split", 0),
+        PortId("parse.control", 0),
+    ]
     assert graph.threaded == {
         PortId("count.1.add", 0): 1000,
         PortId("count.2.add", 0): 1000,
@@ -93,7 +104,9 @@ def test_a_file_says_what_the_graph_is(tmp_path):
 def test_json_says_the_same_as_yaml(tmp_path):
     values = yaml.safe_load(WHOLE)
     VALIDATOR.validate(values)
-    assert load_graph(written(tmp_path, json.dumps(values), "graph.json")) == load_graph(written(tmp_path, WHOLE))
+    assert load_graph(written(tmp_path, json.dumps(values), "graph.json")) == load_graph(
+        written(tmp_path, WHOLE)
+    )
 
 
 def test_a_graph_without_a_name_has_the_file_s(tmp_path):
@@ -145,12 +158,28 @@ def test_the_schema_has_the_limits_of_the_code():
     assert definitions["ports"]["maximum"] == graph_values.MAX_PORTS
     assert definitions["threads"]["maximum"] == graph_values.MAX_THREADS
     assert definitions["buffer_size"]["maximum"] == graph_values.MAX_QUEUE_CAPACITY
-    assert (source["rate"]["minimum"], source["rate"]["maximum"]) == (graph_values.MIN_RATE, graph_values.MAX_RATE)
-    assert (source["window"]["maximum"], source["rates"]["maxItems"]) == (graph_values.MAX_TUPLES, graph_values.MAX_BURSTS)
-    assert definitions["split"]["properties"]["keys"]["maximum"] == graph_values.MAX_KEYS == region["partition_by"]["maximum"]
+    assert (source["rate"]["minimum"], source["rate"]["maximum"]) == (
+        graph_values.MIN_RATE,
+        graph_values.MAX_RATE,
+    )
+    assert (source["window"]["maximum"], source["rates"]["maxItems"]) == (
+        graph_values.MAX_TUPLES,
+        graph_values.MAX_BURSTS,
+    )
+    assert (
+        definitions["split"]["properties"]["keys"]["maximum"]
+        == graph_values.MAX_KEYS
+        == region["partition_by"]["maximum"]
+    )
     assert region["width"]["maximum"] == MAX_WIDTH
-    assert definitions["threading"]["properties"]["threading"]["properties"]["threads"]["maximum"] == graph_values.MAX_THREADS
-    assert definitions["threaded"]["items"]["anyOf"][1]["properties"]["capacity"]["maximum"] == graph_values.MAX_QUEUE_CAPACITY
+    assert (
+        definitions["threading"]["properties"]["threading"]["properties"]["threads"]["maximum"]
+        == graph_values.MAX_THREADS
+    )
+    assert (
+        definitions["threaded"]["items"]["anyOf"][1]["properties"]["capacity"]["maximum"]
+        == graph_values.MAX_QUEUE_CAPACITY
+    )
 
 
 @pytest.mark.parametrize("kind", graph_reader.KEYS)
@@ -161,14 +190,22 @@ def test_the_schema_has_the_keys_of_the_code(kind):
 
 # -- there and back -----------------------------------------------------------------------------------------------------------
 
-NAMES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S"), include_characters=" "), min_size=1, max_size=8)
-ANNOTATIONS = st.sampled_from([None, Threading("manual"), Threading("dynamic", 3), Threading("dynamic", None, False)])
+NAMES = st.text(
+    st.characters(codec="utf-8", categories=("L", "N", "P", "S"), include_characters=" "),
+    min_size=1,
+    max_size=8,
+)
+ANNOTATIONS = st.sampled_from(
+    [None, Threading("manual"), Threading("dynamic", 3), Threading("dynamic", None, False)]
+)
 
 
 @st.composite
 def any_graphs(draw) -> Graph:
     """Graphs of all kinds of operator that have no function, with streams at random: they need not make sense."""
-    graph = Graph(draw(NAMES.filter(lambda name: not set(name) & set("/\\"))), draw(st.integers(0, 1000)))
+    graph = Graph(
+        draw(NAMES.filter(lambda name: not set(name) & set("/\\"))), draw(st.integers(0, 1000))
+    )
     for name in draw(st.lists(NAMES, min_size=1, max_size=8, unique=True)):
         token = IN_FORCE.set(draw(ANNOTATIONS))
         try:
@@ -189,7 +226,9 @@ def any_graphs(draw) -> Graph:
 
 def makers(graph, draw):
     rates = st.floats(1e-6, 1e9)
-    bursts = st.lists(st.tuples(st.floats(1e-3, 1e6), st.one_of(st.none(), rates)), min_size=1, max_size=3)
+    bursts = st.lists(
+        st.tuples(st.floats(1e-3, 1e6), st.one_of(st.none(), rates)), min_size=1, max_size=3
+    )
     costs = st.lists(st.tuples(st.integers(1, 10**15), st.integers(0, 10**9)), max_size=3)
 
     settings = st.fixed_dictionaries(
@@ -208,17 +247,27 @@ def makers(graph, draw):
         graph.control(graph.work(name))
 
     return [
-        lambda name: graph.source(name, rate=draw(st.one_of(st.none(), rates)), window=draw(st.integers(0, 9))),
+        lambda name: graph.source(
+            name, rate=draw(st.one_of(st.none(), rates)), window=draw(st.integers(0, 9))
+        ),
         lambda name: graph.source(name, rates=draw(bursts)),
-        lambda name: graph.work(name, draw(st.integers(0, 10**9)), draw(st.integers(1, 3)), draw(st.integers(1, 3))),
-        lambda name: graph.work(name, busy_us=draw(st.floats(0, 1e6)), selectivity=draw(st.floats(0, 1))),
+        lambda name: graph.work(
+            name, draw(st.integers(0, 10**9)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+        ),
+        lambda name: graph.work(
+            name, busy_us=draw(st.floats(0, 1e6)), selectivity=draw(st.floats(0, 1))
+        ),
         lambda name: graph.work(name, costs=draw(costs)),
         lambda name: graph.filter(name, draw(st.floats(0, 1))),
         lambda name: graph.split(name, draw(st.integers(1, 4)), draw(st.integers(0, 9))),
         lambda name: graph.merge(name),
         lambda name: graph.barrier(name, draw(st.integers(2, 1024))),
-        lambda name: graph.threaded_split(name, draw(st.integers(1, 4)), draw(st.integers(1, 2**20))),
-        lambda name: graph.elastic_load_balance(name, draw(st.integers(1, 4)), 10, **draw(settings)),
+        lambda name: graph.threaded_split(
+            name, draw(st.integers(1, 4)), draw(st.integers(1, 2**20))
+        ),
+        lambda name: graph.elastic_load_balance(
+            name, draw(st.integers(1, 4)), 10, **draw(settings)
+        ),
         lambda name: graph.sink(name, draw(st.integers(1, 3))),
         controlled,
     ]
@@ -250,7 +299,9 @@ def test_a_port_whose_text_is_another_operator_s_name_is_written_by_its_number(t
 def test_a_function_cannot_be_written():
     graph = Graph("g")
     graph.python("p", lambda sequence, value: value)
-    with pytest.raises(GraphError, match="graph 'g': the function of operator 'p' cannot be written to a file"):
+    with pytest.raises(
+        GraphError, match="graph 'g': the function of operator 'p' cannot be written to a file"
+    ):
         dump_graph(graph)
 
 
@@ -399,7 +450,9 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     (tmp_path / "latin.yaml").write_bytes(b"name: \xff")
     with pytest.raises(UserError, match="must be UTF-8 text"):
         load_graph(tmp_path / "latin.yaml")
-    with pytest.raises(UserError, match=r"a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION"):
+    with pytest.raises(
+        UserError, match=r"a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION"
+    ):
         load_graph(tmp_path / "graph.toml")
 
 
@@ -410,7 +463,9 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
         load_graph(path)
 
 
-@pytest.mark.parametrize(("name", "text"), [("g.yaml", "[" + "a," * 50 + "]"), ("g.json", "[" + "1," * 50 + "1]")])
+@pytest.mark.parametrize(
+    ("name", "text"), [("g.yaml", "[" + "a," * 50 + "]"), ("g.json", "[" + "1," * 50 + "1]")]
+)
 def test_a_file_of_too_many_values_is_told(tmp_path, monkeypatch, name, text):
     monkeypatch.setattr(graph_text, "MAX_VALUES", 40)
     with pytest.raises(UserError, match="must hold at most 40 values"):
@@ -424,7 +479,9 @@ def test_too_many_operators_are_told_before_any_is_made(tmp_path, monkeypatch):
 
 
 def test_a_laugh_is_not_multiplied(tmp_path):
-    laughs = "\n".join(["a0: &a0 [lol]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12))])
+    laughs = "\n".join(
+        ["a0: &a0 [lol]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12))]
+    )
     with pytest.raises(UserError, match="line 1: anchors and tags are not allowed"):
         load_graph(written(tmp_path, laughs))
 
@@ -468,11 +525,23 @@ attribute = 5
 
 def test_a_function_makes_the_graph_with_the_values_given(tmp_path):
     path = written(tmp_path, MAKES, "makes.py")
-    loaded = load_graph_file(str(path), {"length": "3", "rate": "2.5", "name": "7", "wide": "true"}, seed=9)
-    assert loaded.graph.operators["source"].rate == 2.5 and loaded.graph.operators["source"].window == 9
+    loaded = load_graph_file(
+        str(path), {"length": "3", "rate": "2.5", "name": "7", "wide": "true"}, seed=9
+    )
+    assert (
+        loaded.graph.operators["source"].rate == 2.5
+        and loaded.graph.operators["source"].window == 9
+    )
     assert len(loaded.graph.operators) == 5 and loaded.graph.operators["w0"].outputs == 2
-    assert loaded.parameters == {"length": 3, "rate": 2.5, "name": "7", "wide": "true"}, "numbers are numbers in a record"
-    assert load_graph_file(str(path)).parameters == {"length": 2, "rate": 10, "name": "chain", "wide": "false"}
+    assert loaded.parameters == {"length": 3, "rate": 2.5, "name": "7", "wide": "true"}, (
+        "numbers are numbers in a record"
+    )
+    assert load_graph_file(str(path)).parameters == {
+        "length": 2,
+        "rate": 10,
+        "name": "chain",
+        "wide": "false",
+    }
     assert load_graph_file(f"{path}:needy", {"cost": 4}).parameters == {"cost": 4}
     of_its_own = load_graph_file(str(path), {"seed": "5"}, seed=9)
     assert of_its_own.graph.operators["source"].window == 5
@@ -552,8 +621,15 @@ def test_a_module_that_cannot_be_executed_is_told_in_one_line(tmp_path, text, to
 
 
 def test_a_file_may_import_what_is_beside_it(tmp_path):
-    written(tmp_path, "from harness.graph import Graph\n\ndef make():\n    return Graph('made')\n", "beside_it.py")
-    assert load_graph(written(tmp_path, "from beside_it import make as graph\n", "main.py")).name == "made"
+    written(
+        tmp_path,
+        "from harness.graph import Graph\n\ndef make():\n    return Graph('made')\n",
+        "beside_it.py",
+    )
+    assert (
+        load_graph(written(tmp_path, "from beside_it import make as graph\n", "main.py")).name
+        == "made"
+    )
 
 
 BESIDE = """
@@ -574,7 +650,10 @@ def test_what_a_file_imports_comes_from_its_own_folder(tmp_path):
             (tmp_path / folder / f"{module}.py").write_text(text)
         (tmp_path / folder / "main.py").write_text(BESIDE)
     for folder in ("a", "b", "a"):
-        assert load_graph(tmp_path / folder / "main.py").name == f"{folder} parts, {folder} parts, {folder} inner"
+        assert (
+            load_graph(tmp_path / folder / "main.py").name
+            == f"{folder} parts, {folder} parts, {folder} inner"
+        )
 
 
 def test_files_of_a_folder_share_what_they_import(tmp_path):
@@ -589,7 +668,8 @@ def test_what_a_file_prints_does_not_mix_with_our_output(tmp_path, capsys):
     load_graph(
         written(
             tmp_path,
-            "print('loading')\n" + MAKES.replace("    made = Graph", "    print('making')\n    made = Graph"),
+            "print('loading')\n"
+            + MAKES.replace("    made = Graph", "    print('making')\n    made = Graph"),
             "talks.py",
         )
     )
@@ -598,7 +678,9 @@ def test_what_a_file_prints_does_not_mix_with_our_output(tmp_path, capsys):
 
 def test_a_described_graph_has_no_parameters(tmp_path):
     path = written(tmp_path, "operators: []")
-    with pytest.raises(UserError, match=r"a graph in a .yaml file has no parameters; 'cost' cannot be set"):
+    with pytest.raises(
+        UserError, match=r"a graph in a .yaml file has no parameters; 'cost' cannot be set"
+    ):
         load_graph_file(str(path), {"cost": "5"})
 
 

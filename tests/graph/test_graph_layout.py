@@ -28,7 +28,9 @@ from harness.plots.graph_layout import (
     spaced,
 )
 
-CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(
+    derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)  # the machine may be busy
 
 SHAPES = [
     ("pipeline", {"operators": 1}),
@@ -62,11 +64,16 @@ def column(layout: Layout, level: int) -> list[list[str]]:
 def test_every_operator_is_in_the_picture_once_and_nodes_do_not_overlap(name, values):
     graph = built(name, values)
     layout = arrange(graph)
-    assert sorted(operator for node in layout.nodes for operator in node.names) == sorted(graph.operators)
+    assert sorted(operator for node in layout.nodes for operator in node.names) == sorted(
+        graph.operators
+    )
     assert len(layout.levels) <= MAX_LEVELS
     assert all(len(level) <= MAX_ROWS for level in layout.levels)
     for level in layout.levels:
-        assert all(layout.nodes[below].y - layout.nodes[above].y >= 1 - 1e-9 for above, below in pairwise(level))
+        assert all(
+            layout.nodes[below].y - layout.nodes[above].y >= 1 - 1e-9
+            for above, below in pairwise(level)
+        )
 
 
 @pytest.mark.parametrize(("name", "values"), SHAPES)
@@ -108,7 +115,16 @@ def test_chains_side_by_side_fold_one_by_one():
 def test_a_wide_level_shows_its_first_and_last():
     layout = arrange(built("data-parallel", {"width": 1000}))
     names = [names if len(names) == 1 else len(names) for names in column(layout, 2)]
-    assert names == [["work1"], ["work2"], ["work3"], ["work4"], 993, ["work998"], ["work999"], ["work1000"]]
+    assert names == [
+        ["work1"],
+        ["work2"],
+        ["work3"],
+        ["work4"],
+        993,
+        ["work998"],
+        ["work999"],
+        ["work1000"],
+    ]
     assert len(names) == FIRST_ROWS + 1 + LAST_ROWS
 
 
@@ -161,10 +177,16 @@ def test_a_stream_that_skips_levels_bends_around_them():
     assert [layout.nodes[bend].level for bend in link.bends] == [1, 2, 3]
     for bend in link.bends:
         level = layout.levels[layout.nodes[bend].level]
-        assert all(abs(layout.nodes[bend].y - layout.nodes[other].y) >= 1 for other in level if other != bend)
+        assert all(
+            abs(layout.nodes[bend].y - layout.nodes[other].y) >= 1
+            for other in level
+            if other != bend
+        )
 
 
-@pytest.mark.parametrize(("operators", "bends"), [(MAX_BENT // 2, True), (MAX_BENT // 2 + 1, False)])
+@pytest.mark.parametrize(
+    ("operators", "bends"), [(MAX_BENT // 2, True), (MAX_BENT // 2 + 1, False)]
+)
 def test_only_so_many_streams_that_skip_levels_are_bent(operators, bends):
     graph = built("pipeline", {"operators": 2})
     ends = [graph.operators["sink"], graph.sink("audit")]
@@ -216,11 +238,15 @@ def test_dynamic_shares_the_pool_but_splits_run_on_the_thread_that_submits():
     assert threads == {name: (thread,) for name, thread in expected.items()}
 
 
-@pytest.mark.parametrize(("name", "values"), [shape for shape in SHAPES if shape[1].get("width", 0) < 9])
+@pytest.mark.parametrize(
+    ("name", "values"), [shape for shape in SHAPES if shape[1].get("width", 0) < 9]
+)
 def test_dedicated_gives_every_queue_its_own_thread(name, values):
     graph = built(name, values)
     threads = threads_of(graph, Dedicated())
-    unqueued = [operator.name for operator in graph.operators.values() if operator.kind in (SOURCE, SPLIT)]
+    unqueued = [
+        operator.name for operator in graph.operators.values() if operator.kind in (SOURCE, SPLIT)
+    ]
     assert {threads[name] for name in unqueued} == {("t1",)}
     own = [threads[name] for name in graph.operators if name not in unqueued]
     assert own == [(f"t{number}",) for number in range(2, len(own) + 2)]
@@ -245,11 +271,36 @@ def test_an_operator_has_a_dedicated_thread_for_each_input_port():
 @pytest.mark.parametrize(
     ("name", "values", "model", "texts"),
     [
-        ("pipeline", {"operators": 1, "cost": 10_000}, None, [("source", ""), ("work1", "10,000 FLOP"), ("sink", "")]),
-        ("pipeline", {"operators": 1}, Manual(), [("source", "t1"), ("work1", "100 FLOP · t1"), ("sink", "t1")]),
-        ("pipeline", {"operators": 20}, Dedicated(), [("… 15 more …", "100 FLOP each · t5 to t19")]),
-        ("pipeline", {"operators": 20, "cost": "skewed"}, Dynamic(2), [("… 15 more …", "1 to 10,000 FLOP · pool")]),
-        ("mix", {"width": 100, "depth": 100}, Dedicated(), [("… 8,928 more …", "100 FLOP each · 8,928 threads")]),
+        (
+            "pipeline",
+            {"operators": 1, "cost": 10_000},
+            None,
+            [("source", ""), ("work1", "10,000 FLOP"), ("sink", "")],
+        ),
+        (
+            "pipeline",
+            {"operators": 1},
+            Manual(),
+            [("source", "t1"), ("work1", "100 FLOP · t1"), ("sink", "t1")],
+        ),
+        (
+            "pipeline",
+            {"operators": 20},
+            Dedicated(),
+            [("… 15 more …", "100 FLOP each · t5 to t19")],
+        ),
+        (
+            "pipeline",
+            {"operators": 20, "cost": "skewed"},
+            Dynamic(2),
+            [("… 15 more …", "1 to 10,000 FLOP · pool")],
+        ),
+        (
+            "mix",
+            {"width": 100, "depth": 100},
+            Dedicated(),
+            [("… 8,928 more …", "100 FLOP each · 8,928 threads")],
+        ),
         ("data-parallel", {"width": 2}, Dynamic(2), [("split", "1 to 2 · t1")]),
     ],
 )

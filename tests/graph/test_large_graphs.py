@@ -14,7 +14,11 @@ from harness.models import Dynamic, Manual, pool_of, port_queues
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]
 
 
-@pytest.fixture(scope="module", params=[("pipeline", {"operators": 100_000}), ("mix", {"width": 1000, "depth": 100})], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[("pipeline", {"operators": 100_000}), ("mix", {"width": 1000, "depth": 100})],
+    ids=str,
+)
 def large(request):
     name, values = request.param
     return topologies.build(name, values, 0)[0]

@@ -55,7 +55,10 @@ def test_a_signature_may_be_spelled_otherwise(form: str) -> None:
 def test_a_wrong_signature_is_told_with_the_rule_and_what_is_wrong(signature: str) -> None:
     with pytest.raises(GraphError) as problem:
         NativeFunction(1, signature=signature)
-    assert str(problem.value) == f"a native function must be '{C_SIGNATURE}'; '{signature}' {MISMATCHES[signature]}"
+    assert (
+        str(problem.value)
+        == f"a native function must be '{C_SIGNATURE}'; '{signature}' {MISMATCHES[signature]}"
+    )
 
 
 def test_the_address_is_that_of_the_function_and_the_owner_is_kept() -> None:
@@ -98,7 +101,10 @@ def test_a_capsule_is_taken_as_state_too() -> None:
 
 def capsule(address: int, name: bytes | None) -> object:
     make = ctypes.pythonapi.PyCapsule_New
-    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    )
     return make(address, name, None)
 
 
@@ -117,40 +123,71 @@ def other_cfunc(signature: str) -> object:
 
 
 REFUSED = {
-    "null ctypes pointer": (lambda: PROTOTYPE(0), "must not be a null pointer, as <CFunctionType object at"),
+    "null ctypes pointer": (
+        lambda: PROTOTYPE(0),
+        "must not be a null pointer, as <CFunctionType object at",
+    ),
     "no argtypes": (undeclared, "must declare its argtypes and restype; <_FuncPtr object at"),
-    "ctypes, other argtypes": (declared_otherwise, "'int32_t (int32_t)' takes 1 argument(s), not 6"),
-    "ctypes, no result": (lambda: ctypes.CFUNCTYPE(None, *PROTOTYPE._argtypes_)(passes), "returns void, not int32_t"),
+    "ctypes, other argtypes": (
+        declared_otherwise,
+        "'int32_t (int32_t)' takes 1 argument(s), not 6",
+    ),
+    "ctypes, no result": (
+        lambda: ctypes.CFUNCTYPE(None, *PROTOTYPE._argtypes_)(passes),
+        "returns void, not int32_t",
+    ),
     "needs the interpreter's lock": (
         lambda: ctypes.PYFUNCTYPE(ctypes.c_int)(passes),
         "is called without the interpreter's lock",
     ),
-    "a function of Python": (lambda: ctypes.pythonapi.Py_IncRef, "take it from a CDLL, not a PyDLL"),
-    "numba, other types": (lambda: other_cfunc("int32(int32)"), "'int32_t (int32_t)' takes 1 argument(s), not 6"),
-    "numba, no type of C": (lambda: other_cfunc("complex128(complex128)"), "Cannot convert Numba type 'complex128'"),
+    "a function of Python": (
+        lambda: ctypes.pythonapi.Py_IncRef,
+        "take it from a CDLL, not a PyDLL",
+    ),
+    "numba, other types": (
+        lambda: other_cfunc("int32(int32)"),
+        "'int32_t (int32_t)' takes 1 argument(s), not 6",
+    ),
+    "numba, no type of C": (
+        lambda: other_cfunc("complex128(complex128)"),
+        "Cannot convert Numba type 'complex128'",
+    ),
     "numba jit": (lambda: numba.njit(passes), "compile it by numba.cfunc instead of jit"),
-    "a capsule of something else": (lambda: datetime.datetime_CAPI, "'datetime.datetime_CAPI' is not of the form"),
+    "a capsule of something else": (
+        lambda: datetime.datetime_CAPI,
+        "'datetime.datetime_CAPI' is not of the form",
+    ),
     "a capsule without a name": (
         lambda: capsule(1, None),
         "must be named by the C signature of its function; <capsule object NULL at",
     ),
     "a Python callable": (lambda: passes, "not the Python callable <function passes at"),
-    "an address": (lambda: 4096, "not an address alone, 4096: NativeFunction(address, state, owners=...) takes it on trust"),
-    "text": (lambda: "gate", "a numba cfunc, a ctypes function, a capsule or a scipy.LowLevelCallable, not 'gate'"),
+    "an address": (
+        lambda: 4096,
+        "not an address alone, 4096: NativeFunction(address, state, owners=...) takes it on trust",
+    ),
+    "text": (
+        lambda: "gate",
+        "a numba cfunc, a ctypes function, a capsule or a scipy.LowLevelCallable, not 'gate'",
+    ),
     "None": (lambda: None, "a scipy.LowLevelCallable, not None"),
     "an odd low-level callable": (
         lambda: SimpleNamespace(function=7, user_data=None, signature=None),
         "must be a ctypes function or a capsule, not 7",
     ),
     "a low-level callable of another signature": (
-        lambda: SimpleNamespace(function=PROTOTYPE(passes), user_data=None, signature="double (double)"),
+        lambda: SimpleNamespace(
+            function=PROTOTYPE(passes), user_data=None, signature="double (double)"
+        ),
         "'double (double)' takes 1 argument(s), not 6",
     ),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_called_is_refused_with_its_operator_what_it_is_and_the_rule(case: str) -> None:
+def test_what_cannot_be_called_is_refused_with_its_operator_what_it_is_and_the_rule(
+    case: str,
+) -> None:
     make, told = REFUSED[case]
     with pytest.raises(GraphError) as problem:
         Graph("g").native("gate", make())
@@ -160,14 +197,23 @@ def test_what_cannot_be_called_is_refused_with_its_operator_what_it_is_and_the_r
 
 
 REFUSED_STATES = {
-    "text": ("a state", "must be a ctypes object, a numpy array, a capsule or an address from 0 to"),
+    "text": (
+        "a state",
+        "must be a ctypes object, a numpy array, a capsule or an address from 0 to",
+    ),
     "negative address": (-1, "not -1"),
     "huge address": (2**64, f"not {2**64}"),
     "bool": (True, "not True"),
     "null pointer": (ctypes.c_void_p(), "must not be a null pointer, as c_void_p(None) is"),
-    "a column": (np.zeros((4, 4))[:, 1], "must be contiguous; the array given has shape (4,) and strides (32,)"),
+    "a column": (
+        np.zeros((4, 4))[:, 1],
+        "must be contiguous; the array given has shape (4,) and strides (32,)",
+    ),
     "no elements": (np.zeros(0), "must not be empty; the array given has shape (0,)"),
-    "Python objects": (np.array([None]), "must not hold Python objects; the array given has dtype object"),
+    "Python objects": (
+        np.array([None]),
+        "must not hold Python objects; the array given has dtype object",
+    ),
 }
 
 
@@ -180,7 +226,10 @@ def test_a_state_without_an_address_is_refused_with_the_rule(case: str) -> None:
 
 
 def test_two_states_are_one_too_many() -> None:
-    with pytest.raises(GraphError, match="state is given twice: the function has one already, at 0x8, and 16 is another"):
+    with pytest.raises(
+        GraphError,
+        match="state is given twice: the function has one already, at 0x8, and 16 is another",
+    ):
         NativeFunction.of(NativeFunction(1, 8), 16)
 
 
@@ -190,10 +239,15 @@ def test_two_states_are_one_too_many() -> None:
         ({"address": 0}, "must not be a null pointer"),
         ({"address": -1}, "must be from 1 to"),
         ({"address": "f"}, "must be from 1 to .*, not 'f'"),
-        ({"address": 1, "state": None}, "state of a native function must be from 0 to .*, not None"),
+        (
+            {"address": 1, "state": None},
+            "state of a native function must be from 0 to .*, not None",
+        ),
         ({"address": 1, "signature": 3}, "must be text in C, not 3"),
     ],
 )
-def test_one_made_by_hand_is_checked_as_far_as_that_goes(fields: dict[str, object], told: str) -> None:
+def test_one_made_by_hand_is_checked_as_far_as_that_goes(
+    fields: dict[str, object], told: str
+) -> None:
     with pytest.raises(GraphError, match=told):
         NativeFunction(**fields)

@@ -39,11 +39,19 @@ def split_and_merge() -> Graph:
 def test_what_is_given_is_kept():
     graph = Graph("g")
     assert graph.source("a", rate=1000).rate == 1000.0
-    assert graph.source("b", rates=[(0.5, 1000), (2, None), (1, 0)]).rates == ((0.5, 1000.0), (2.0, None), (1.0, 0.0))
+    assert graph.source("b", rates=[(0.5, 1000), (2, None), (1, 0)]).rates == (
+        (0.5, 1000.0),
+        (2.0, None),
+        (1.0, 0.0),
+    )
     assert graph.source("c", window=100).window == 100
     assert len(graph.source("many", rates=[(1, 1)] * 1000).rates) == 1000
     assert graph.work("d", busy_us=2).busy_us == 2.0
-    assert graph.work("e", costs=[(30, 1), (10, 10_000), (60, 1)]).costs == ((30, 1), (10, 10_000), (60, 1))
+    assert graph.work("e", costs=[(30, 1), (10, 10_000), (60, 1)]).costs == (
+        (30, 1),
+        (10, 10_000),
+        (60, 1),
+    )
     assert graph.split("f", 2, keys=16).keys == graph.work("h", keys=16).keys == 16
     assert graph.python("g", lambda sequence, value: value, reentrant=True).reentrant
 
@@ -61,7 +69,9 @@ def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
 
     monkeypatch.setattr(builder, "NativeFunction", NativeFunction)
     operator = Graph("g").native("n", 5, inputs=2, reentrant=True, state=7)
-    assert operator == Operator("n", NATIVE, 2, 1, preserves=False, native=("native", 5, 7), reentrant=True)
+    assert operator == Operator(
+        "n", NATIVE, 2, 1, preserves=False, native=("native", 5, 7), reentrant=True
+    )
     assert Graph("g").native("n", 5, preserves=True).preserves
 
 
@@ -138,7 +148,9 @@ def test_a_control_port_is_an_operator_of_its_own():
     graph = chain("work")
     port = graph.control(graph.operators["work"])
     assert port == PortId("work.control", 0)
-    assert graph.operators["work.control"] == Operator("work.control", CONTROL, 1, 0, controls="work")
+    assert graph.operators["work.control"] == Operator(
+        "work.control", CONTROL, 1, 0, controls="work"
+    )
     with pytest.raises(GraphError, match="operator 'work' has a control port already"):
         graph.control(graph.operators["work"])
 
@@ -156,7 +168,9 @@ def test_a_cycle_may_be_closed_by_a_control_port_alone():
     graph.check()
     assert graph.topological_order().index("first") < graph.topological_order().index("second")
     graph.connect(graph.operators["second"], graph.operators["first"])
-    with pytest.raises(GraphError, match=r"cycle first -> second -> first \(only a control port may close one\)"):
+    with pytest.raises(
+        GraphError, match=r"cycle first -> second -> first \(only a control port may close one\)"
+    ):
         graph.check()
 
 
@@ -182,7 +196,9 @@ def test_between_split_and_merge_no_tuple_may_go_to_a_control_port_alone():
     graph.connect(graph.operators["end"], graph.control(graph.operators["right"]))
     with pytest.raises(GraphError) as caught:
         graph.check()
-    assert "merge 'merge': output port end[0] keeps tuples of its split 'split' from it" in str(caught.value)
+    assert "merge 'merge': output port end[0] keeps tuples of its split 'split' from it" in str(
+        caught.value
+    )
 
 
 def test_a_split_whose_output_ends_at_a_control_port_starves_its_merge():
@@ -193,7 +209,9 @@ def test_a_split_whose_output_ends_at_a_control_port_starves_its_merge():
     graph.connect(split.output(1), graph.control(work))
     graph.connect(work, merge)
     graph.connect(merge, graph.sink("sink"))
-    with pytest.raises(GraphError, match=r"output port split\[1\] keeps tuples of its split 'split' from it"):
+    with pytest.raises(
+        GraphError, match=r"output port split\[1\] keeps tuples of its split 'split' from it"
+    ):
         graph.check()
 
 
@@ -215,12 +233,19 @@ def test_only_a_filter_that_passes_all_may_stand_before_a_merge():
 def test_a_filter_thins_what_passes_the_operators_behind_it():
     graph = Graph("thin")
     first, half, last = graph.work("first"), graph.filter("half", 0.5), graph.work("last")
-    for source, target in ((graph.source("source"), first), (first, half), (half, last), (last, graph.sink("sink"))):
+    for source, target in (
+        (graph.source("source"), first),
+        (first, half),
+        (half, last),
+        (last, graph.sink("sink")),
+    ):
         graph.connect(source, target)
     flow = graph.flow()
     assert flow.copies is None
     assert flow.copies_from == dict.fromkeys(graph.operators, 1)
-    assert flow.hops == 5.0  # of 2 tuples, 4 passes before and in the filter and 1 behind it; 1 arrives
+    assert (
+        flow.hops == 5.0
+    )  # of 2 tuples, 4 passes before and in the filter and 1 behind it; 1 arrives
 
 
 def test_nothing_arrives_behind_a_filter_that_passes_nothing():
@@ -234,7 +259,9 @@ def test_copies_beyond_counting_are_unknown():
     graph = Graph("doubling")
     last = graph.source("source")
     for number in range(2000):
-        left, right, joined = (graph.work(f"{side}{number}") for side in ("left", "right", "joined"))
+        left, right, joined = (
+            graph.work(f"{side}{number}") for side in ("left", "right", "joined")
+        )
         for side in (left, right):
             graph.connect(last, side)
             graph.connect(side, joined)

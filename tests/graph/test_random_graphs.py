@@ -12,18 +12,26 @@ from hypothesis import strategies as st
 from harness.graph import Graph, GraphError, Operator, PortId
 from harness.graph.kinds import WORK
 
-CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(
+    derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)  # the machine may be busy
 
 
 @st.composite
 def sound_graphs(draw, operators: tuple[int, int] = (0, 8), outputs: int = 3) -> Graph:
     """Every input port is fed by earlier operators, every output port that feeds nothing is led to the sink."""
     graph = Graph("random")
-    earlier: list[PortId] = [graph.source(f"source{number}").output(0) for number in range(draw(st.integers(1, 2)))]
+    earlier: list[PortId] = [
+        graph.source(f"source{number}").output(0) for number in range(draw(st.integers(1, 2)))
+    ]
     for number in range(draw(st.integers(*operators))):
-        work = graph.work(f"w{number}", 1, inputs=draw(st.integers(1, 3)), outputs=draw(st.integers(1, outputs)))
+        work = graph.work(
+            f"w{number}", 1, inputs=draw(st.integers(1, 3)), outputs=draw(st.integers(1, outputs))
+        )
         for port in range(work.inputs):
-            for origin in draw(st.lists(st.sampled_from(earlier), min_size=1, max_size=2, unique=True)):
+            for origin in draw(
+                st.lists(st.sampled_from(earlier), min_size=1, max_size=2, unique=True)
+            ):
                 graph.connect(origin, work.input(port))
         earlier += [work.output(port) for port in range(work.outputs)]
     sink = graph.sink("sink")
@@ -51,7 +59,9 @@ def test_topological_order_has_every_operator_once_and_after_those_that_feed_it(
     order = graph.topological_order()
     assert sorted(order) == sorted(graph.operators)
     place = {name: number for number, name in enumerate(order)}
-    assert all(place[stream.source.operator] < place[stream.target.operator] for stream in graph.streams)
+    assert all(
+        place[stream.source.operator] < place[stream.target.operator] for stream in graph.streams
+    )
 
 
 @CALM
@@ -79,7 +89,10 @@ def test_every_input_port_left_alone_is_named(graph):
     lonely = graph.sink("lonely", inputs=2)
     with pytest.raises(GraphError) as caught:
         graph.check()
-    assert all(f"input port {lonely.input(port)} is fed by nothing" in str(caught.value) for port in range(2))
+    assert all(
+        f"input port {lonely.input(port)} is fed by nothing" in str(caught.value)
+        for port in range(2)
+    )
 
 
 @CALM

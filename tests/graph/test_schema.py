@@ -27,7 +27,9 @@ NUMBERS = {
     "time": st.integers(-(2**63), 2**63 - 1),
 }
 TYPES = st.one_of(
-    st.sampled_from(sorted(NUMBERS)), st.integers(1, 40).map("bytes[{}]".format), st.integers(4, 40).map("string[{}]".format)
+    st.sampled_from(sorted(NUMBERS)),
+    st.integers(1, 40).map("bytes[{}]".format),
+    st.integers(4, 40).map("string[{}]".format),
 )
 SCHEMAS = st.lists(TYPES, min_size=1, max_size=12).map(
     lambda types: Schema("made", {f"a{place}": kind for place, kind in enumerate(types)})
@@ -40,7 +42,9 @@ def values_of(schema, draw):
         if attribute.kind == "string":
             values[attribute.name] = draw(st.text("abcé", max_size=attribute.bound // 2))
         elif attribute.kind == "bytes":
-            values[attribute.name] = draw(st.binary(min_size=attribute.bound, max_size=attribute.bound))
+            values[attribute.name] = draw(
+                st.binary(min_size=attribute.bound, max_size=attribute.bound)
+            )
         else:
             values[attribute.name] = draw(NUMBERS[attribute.kind])
     return values
@@ -69,7 +73,18 @@ def test_numpy_sees_the_same_values_in_the_content(schema, data):
 
 
 def test_the_c_compiler_lays_the_struct_out_the_same_way(tmp_path):
-    types = ["uint8", "time", "string[5]", "bytes[3]", "int16", "float32", "string[8]", "boolean", "float64", "bytes[1]"]
+    types = [
+        "uint8",
+        "time",
+        "string[5]",
+        "bytes[3]",
+        "int16",
+        "float32",
+        "string[8]",
+        "boolean",
+        "float64",
+        "bytes[1]",
+    ]
     schema = Schema("made", {f"a{place}": kind for place, kind in enumerate(types)})
     names = ", ".join(f"offsetof(struct made, {attribute.name})" for attribute in schema.attributes)
     source = tmp_path / "made.c"
@@ -140,7 +155,10 @@ def test_streams_must_carry_what_their_targets_take():
     graph = Graph("g")
     source = graph.typed_source("source", lambda: (), NUMBER)
     graph.connect(source, graph.typed_sink("sink", lambda port, values: None, TEXT))
-    with pytest.raises(GraphError, match=r"stream source\[0\] -> sink\[0\] has tuples of number, but the port takes text"):
+    with pytest.raises(
+        GraphError,
+        match=r"stream source\[0\] -> sink\[0\] has tuples of number, but the port takes text",
+    ):
         graph.check()
 
 
@@ -153,5 +171,8 @@ def test_typed_operators_do_not_mix_with_others():
 
 def test_a_function_of_another_signature_is_refused():
     untyped = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_uint64)(lambda _: 0)
-    with pytest.raises(GraphError, match=r"operator 'p': a native function must be 'int32_t \(millrace_context \*, uint32_t"):
+    with pytest.raises(
+        GraphError,
+        match=r"operator 'p': a native function must be 'int32_t \(millrace_context \*, uint32_t",
+    ):
         Graph("g").typed("p", untyped, NUMBER, TEXT)

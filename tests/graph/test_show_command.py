@@ -19,28 +19,64 @@ START = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 @pytest.mark.parametrize("kind", START)
 def test_it_writes_the_format_that_the_name_asks_for(tmp_path, kind):
     path = tmp_path / f"graph.{kind}"
-    assert main(["show", "mix", "--set", "width=2", "--set", "depth=2", "--model", "dynamic", "-o", str(path)]) == 0
+    assert (
+        main(
+            [
+                "show",
+                "mix",
+                "--set",
+                "width=2",
+                "--set",
+                "depth=2",
+                "--model",
+                "dynamic",
+                "-o",
+                str(path),
+            ]
+        )
+        == 0
+    )
     assert path.read_bytes().startswith(START[kind])
 
 
 def test_the_same_graph_gives_the_same_file(tmp_path):
     paths = [tmp_path / "one.svg", tmp_path / "two.svg"]
     for path in paths:
-        assert main(["show", "bushy", "--set", "cost=skewed", "--seed", "3", "--model", "dedicated", "-o", str(path)]) == 0
+        assert (
+            main(
+                [
+                    "show",
+                    "bushy",
+                    "--set",
+                    "cost=skewed",
+                    "--seed",
+                    "3",
+                    "--model",
+                    "dedicated",
+                    "-o",
+                    str(path),
+                ]
+            )
+            == 0
+        )
     assert paths[0].read_bytes() == paths[1].read_bytes()
     ElementTree.parse(paths[0])
 
 
 @pytest.mark.parametrize("model", [None, *MODELS])
 @pytest.mark.parametrize(
-    ("name", "values"), [("pipeline", {"operators": 1}), ("mix", {"width": 40, "depth": 40}), ("bushy", {})]
+    ("name", "values"),
+    [("pipeline", {"operators": 1}), ("mix", {"width": 40, "depth": 40}), ("bushy", {})],
 )
 def test_no_text_is_clipped_and_none_is_on_another(name, values, model):
     graph, parameters = topologies.build(name, values, 0)
     drawn = figure(graph, make_model(model) if model else None, parameters)
     canvas = FigureCanvasAgg(drawn)
     boxes = [text.get_window_extent(canvas.get_renderer()) for text in drawn.axes[0].texts]
-    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= drawn.bbox.x1 and box.y1 <= drawn.bbox.y1 for box in boxes)
+    assert all(
+        box.x0 >= 0 and box.y0 >= 0 and box.x1 <= drawn.bbox.x1 and box.y1 <= drawn.bbox.y1
+        for box in boxes
+    )
     assert not [(i, j) for i, box in enumerate(boxes) for j in range(i) if box.overlaps(boxes[j])]
 
 
@@ -91,9 +127,15 @@ def test_names_are_not_taken_for_formulas():
 BAD = [
     ("show", "the following arguments are required: TOPOLOGY, -o/--output"),
     ("show pipeline", "the following arguments are required: -o/--output"),
-    ("show pipeline -o graph.bmp", "-o must name a file ending in .svg, .png, .pdf, not 'graph.bmp'"),
+    (
+        "show pipeline -o graph.bmp",
+        "-o must name a file ending in .svg, .png, .pdf, not 'graph.bmp'",
+    ),
     ("show pipeline -o graph", "-o must name a file ending in .svg, .png, .pdf, not 'graph'"),
-    ("show pipeline -o missing/graph.svg", "-o 'missing/graph.svg': there is no directory 'missing'"),
+    (
+        "show pipeline -o missing/graph.svg",
+        "-o 'missing/graph.svg': there is no directory 'missing'",
+    ),
     ("show pipeline -o folder.svg", "-o must name a file, not the directory 'folder.svg'"),
     ("show pipelin -o graph.svg", "topology 'pipelin' is unknown (did you mean pipeline?)"),
     (
@@ -105,10 +147,19 @@ BAD = [
     ("show mix --model magic -o graph.svg", "argument --model: invalid choice: 'magic'"),
     ("show mix --threads 2 -o graph.svg", "--threads 2 needs a --model"),
     ("show mix --queue-capacity 2 -o graph.svg", "--queue-capacity 2 needs a --model"),
-    ("show mix --model manual --threads 2 -o graph.svg", "threads applies to dynamic, multilevel and coroutine only"),
+    (
+        "show mix --model manual --threads 2 -o graph.svg",
+        "threads applies to dynamic, multilevel and coroutine only",
+    ),
     ("show mix --model dynamic --threads 0 -o graph.svg", "threads must be from 1 to 1024, not 0"),
-    ("show mix --model dynamic --threads two -o graph.svg", "argument --threads: invalid int value: 'two'"),
-    ("show mix --model dedicated --queue-capacity 0 -o graph.svg", "queue_capacity must be from 1 to 1048576 tuples, not 0"),
+    (
+        "show mix --model dynamic --threads two -o graph.svg",
+        "argument --threads: invalid int value: 'two'",
+    ),
+    (
+        "show mix --model dedicated --queue-capacity 0 -o graph.svg",
+        "queue_capacity must be from 1 to 1048576 tuples, not 0",
+    ),
     ("show mix --seed -1 -o graph.svg", "--seed must be 0 or more, not -1"),
     ("show mix --colour red -o graph.svg", "unrecognized arguments: --colour red"),
 ]

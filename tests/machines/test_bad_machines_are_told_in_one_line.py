@@ -15,19 +15,34 @@ def leaf(value: object = 5, **more: object) -> dict:
 BAD = {
     "a missing constant": ({"atomic.fence": ...}, "atomic.fence: missing key"),
     "a missing room": ({"transfer": ...}, "transfer: missing key"),
-    "a negative constant": ({"atomic.fence": leaf(-5)}, "atomic.fence.value: must be a number above 0, 1e12 at most, not -5"),
-    "a constant of nothing": ({"os.wake_us": leaf(0)}, "os.wake_us.value: must be a number above 0, 1e12 at most, not 0"),
-    "a clock of 0": ({"core.clock_ghz.1": leaf(0)}, "core.clock_ghz.1.value: must be a number above 0, 1e12 at most, not 0"),
+    "a negative constant": (
+        {"atomic.fence": leaf(-5)},
+        "atomic.fence.value: must be a number above 0, 1e12 at most, not -5",
+    ),
+    "a constant of nothing": (
+        {"os.wake_us": leaf(0)},
+        "os.wake_us.value: must be a number above 0, 1e12 at most, not 0",
+    ),
+    "a clock of 0": (
+        {"core.clock_ghz.1": leaf(0)},
+        "core.clock_ghz.1.value: must be a number above 0, 1e12 at most, not 0",
+    ),
     "a word for a number": (
         {"atomic.fence": leaf("few")},
         "atomic.fence.value: must be a number above 0, 1e12 at most, not 'few'",
     ),
-    "yes for a number": ({"atomic.fence": leaf(True)}, "atomic.fence.value: must be a number above 0, 1e12 at most, not true"),
+    "yes for a number": (
+        {"atomic.fence": leaf(True)},
+        "atomic.fence.value: must be a number above 0, 1e12 at most, not true",
+    ),
     "an infinite constant": (
         {"atomic.fence": leaf(float("inf"))},
         "atomic.fence.value: must be a number above 0, 1e12 at most",
     ),
-    "not a number": ({"atomic.fence": leaf(float("nan"))}, "atomic.fence.value: must be a finite number, not NaN"),
+    "not a number": (
+        {"atomic.fence": leaf(float("nan"))},
+        "atomic.fence.value: must be a finite number, not NaN",
+    ),
     "a number of 400 digits": (
         {"atomic.fence": leaf(10**400)},
         "atomic.fence.value: must be a number above 0, 1e12 at most, not 1000",
@@ -39,7 +54,10 @@ BAD = {
     "no value": ({"atomic.fence.value": ...}, "atomic.fence.value: missing key"),
     "no tag": ({"atomic.fence.tag": ...}, "atomic.fence.tag: missing key"),
     "no source": ({"atomic.fence.source": ...}, "atomic.fence.source: missing key"),
-    "an empty source": ({"atomic.fence": leaf(source="")}, "atomic.fence.source: must not be empty, not ''"),
+    "an empty source": (
+        {"atomic.fence": leaf(source="")},
+        "atomic.fence.source: must not be empty, not ''",
+    ),
     "a tag that is none": (
         {"atomic.fence": leaf(tag="guess")},
         "atomic.fence.tag: must be measured, adjacent or estimate, not 'guess'",
@@ -52,7 +70,10 @@ BAD = {
         {"atomic.fence": leaf(range=[6, 4])},
         "atomic.fence.range: must be [low, high] with low below high, not [6, 4]",
     ),
-    "a value below its range": ({"atomic.fence": leaf(3)}, "atomic.fence.value: must be within its own range, 4 to 6, not 3"),
+    "a value below its range": (
+        {"atomic.fence": leaf(3)},
+        "atomic.fence.value: must be within its own range, 4 to 6, not 3",
+    ),
     "a value above its range": (
         {"atomic.fence": leaf(6.5)},
         "atomic.fence.value: must be within its own range, 4 to 6, not 6.5",
@@ -66,18 +87,36 @@ BAD = {
         {"atomic.fence": leaf(sauce="x")},
         "atomic.fence.sauce: unknown key; did you mean 'source'?",
     ),
-    "an unknown constant": ({"atomic.fences": leaf()}, "atomic.fences: unknown key; did you mean 'fence'?"),
+    "an unknown constant": (
+        {"atomic.fences": leaf()},
+        "atomic.fences: unknown key; did you mean 'fence'?",
+    ),
     "an unknown room": ({"gpu": {}}, "gpu: unknown key"),
-    "an unknown distance": ({"transfer.load.other_chip": leaf()}, "transfer.load.other_chip: unknown key"),
-    "a table that does not begin with 1": ({"atomic.contended.1": ...}, "atomic.contended: must begin with 1, not [2, 32]"),
-    "a clock without one busy core": ({"core.clock_ghz.1": ...}, "core.clock_ghz: must begin with 1, not [8]"),
+    "an unknown distance": (
+        {"transfer.load.other_chip": leaf()},
+        "transfer.load.other_chip: unknown key",
+    ),
+    "a table that does not begin with 1": (
+        {"atomic.contended.1": ...},
+        "atomic.contended: must begin with 1, not [2, 32]",
+    ),
+    "a clock without one busy core": (
+        {"core.clock_ghz.1": ...},
+        "core.clock_ghz: must begin with 1, not [8]",
+    ),
     "an empty table": ({"atomic.cas_factor": {}}, "atomic.cas_factor: must begin with 1, not []"),
     "a table by 0": (
         {"atomic.contended": {0: leaf()}},
         "atomic.contended: must be a table by whole numbers from 1 to 999999, not '0'",
     ),
-    "a table by words": ({"atomic.contended": {"two": leaf()}}, "atomic.contended: must be a table by whole numbers"),
-    "a number for a table": ({"atomic.contended": 7}, "atomic.contended: must be a table by number"),
+    "a table by words": (
+        {"atomic.contended": {"two": leaf()}},
+        "atomic.contended: must be a table by whole numbers",
+    ),
+    "a number for a table": (
+        {"atomic.contended": 7},
+        "atomic.contended: must be a table by number",
+    ),
     "an SMT table that is too short": (
         {"core.smt_mixed.2": ...},
         "core.smt_mixed: must have each of 1 to 2 hardware threads, not [1]",
@@ -95,7 +134,10 @@ BAD = {
         "core.clock_ghz: must be of 1 to 8 busy cores, those of a socket, not 9",
     ),
     "no sockets": ({"topology.sockets": 0}, "topology.sockets: must be 1 or more, not 0"),
-    "half a core": ({"topology.cores_per_chip": 1.5}, "topology.cores_per_chip: must be a whole number, not 1.5"),
+    "half a core": (
+        {"topology.cores_per_chip": 1.5},
+        "topology.cores_per_chip: must be a whole number, not 1.5",
+    ),
     "all cores switched off": (
         {"topology.disabled_cores": 16},
         "topology.disabled_cores: must be below 16, the number of cores, not 16",
@@ -116,7 +158,10 @@ BAD = {
         {"copy.bandwidth.dram_remote": ...},
         "copy.bandwidth.dram_remote: missing key: the machine has 2 sockets",
     ),
-    "a line that is no power of two": ({"cache.line": 96}, "cache.line: must be a power of two, not 96"),
+    "a line that is no power of two": (
+        {"cache.line": 96},
+        "cache.line: must be a power of two, not 96",
+    ),
     "a second-level cache below the first": (
         {"cache.l2": 16384},
         "cache.l2: must not be smaller than l1d, 32768 bytes, not 16384",
@@ -133,17 +178,26 @@ BAD = {
         {"os.idle_residency_us.C6": ...},
         "os.idle_residency_us.C6: missing key: os.idle_exit_us has it",
     ),
-    "an idle state without exit": ({"os.idle_exit_us.C1": ...}, "os.idle_exit_us.C1: missing key: os.idle_residency_us has it"),
+    "an idle state without exit": (
+        {"os.idle_exit_us.C1": ...},
+        "os.idle_exit_us.C1: missing key: os.idle_residency_us has it",
+    ),
     "a sweep of what is no constant": (
         {"sweep": ["atomic.fense"]},
         "sweep[0]: must be the path of a constant, as in atomic.fence, not 'atomic.fense'; did you mean 'atomic.fence'?",
     ),
-    "a sweep of a whole table": ({"sweep": ["atomic.contended"]}, "sweep[0]: must be the path of a constant"),
+    "a sweep of a whole table": (
+        {"sweep": ["atomic.contended"]},
+        "sweep[0]: must be the path of a constant",
+    ),
     "a sweep without a range": (
         {"sweep": ["core.clock_ghz.1"]},
         "sweep[0]: must be a constant with a range, not 'core.clock_ghz.1'",
     ),
-    "a sweep that names one twice": ({"sweep": ["os.wake_us", "os.wake_us"]}, "sweep: must not name anything twice"),
+    "a sweep that names one twice": (
+        {"sweep": ["os.wake_us", "os.wake_us"]},
+        "sweep: must not name anything twice",
+    ),
     "another form of file": ({"schema_version": 2}, "schema_version: must be 1, not 2"),
     "a name that is a path": ({"name": "a/b"}, "name: must be a word of letters, digits"),
 }
@@ -151,9 +205,18 @@ BAD = {
 BAD_TEXTS = {
     "no YAML": ("core: {clock: ]}\n", "line 1: not YAML: "),
     "a tab": ("core:\n\tclock_ghz: 1", "line 2: not YAML: "),
-    "a constant given twice": ("atomic:\n  fence: 1\n  fence: 2\n", "line 3: not YAML: key 'fence' is given twice"),
-    "a number given twice in a table": ("atomic:\n  contended: {1: 5, '1': 6}\n", "line 2: not YAML: key '1' is given twice"),
-    "a key that is neither text nor whole number": ("core: {1.5: 2}", "line 1: not YAML: key '1.5' is no text"),
+    "a constant given twice": (
+        "atomic:\n  fence: 1\n  fence: 2\n",
+        "line 3: not YAML: key 'fence' is given twice",
+    ),
+    "a number given twice in a table": (
+        "atomic:\n  contended: {1: 5, '1': 6}\n",
+        "line 2: not YAML: key '1' is given twice",
+    ),
+    "a key that is neither text nor whole number": (
+        "core: {1.5: 2}",
+        "line 1: not YAML: key '1.5' is no text",
+    ),
     "nothing": ("", "must hold keys and values, as in KEY: VALUE; found nothing"),
     "a list": ("- core", "must hold keys and values, as in KEY: VALUE; found list"),
 }

@@ -33,7 +33,9 @@ def test_each_line_of_python_gives_what_its_comment_says():
             assert repr(eval(code, names)) == said.strip().partition(", in ns")[0]
 
 
-@pytest.mark.parametrize("line", [line for line in block("").splitlines() if "my/server" not in line])
+@pytest.mark.parametrize(
+    "line", [line for line in block("").splitlines() if "my/server" not in line]
+)
 def test_each_command_works(line, capsys):
     assert main(line.partition("#")[0].split()[1:]) == 0
     assert capsys.readouterr().out

@@ -40,7 +40,9 @@ def test_machines_are_found_from_any_working_directory(monkeypatch, tmp_path):
     assert load_machine("xeon").name == "xeon"
 
 
-@pytest.mark.parametrize(("name", "cpus", "cores"), [("xeon", 176, 88), ("power8", 184, 23), ("cstream", 12, 12)])
+@pytest.mark.parametrize(
+    ("name", "cpus", "cores"), [("xeon", 176, 88), ("power8", 184, 23), ("cstream", 12, 12)]
+)
 def test_the_papers_machines_have_as_many_cpus_as_the_papers_say(machines, name, cpus, cores):
     assert (machines[name].cpus, machines[name].cores) == (cpus, cores)
 
@@ -77,7 +79,10 @@ def test_what_is_not_there_is_a_key_error_or_the_default(machines):
 
 
 def test_the_digest_is_of_the_file_and_no_two_have_the_same(machines):
-    assert machines["xeon"].digest == hashlib.sha256((MACHINES / "xeon.yaml").read_bytes()).hexdigest()[:12]
+    assert (
+        machines["xeon"].digest
+        == hashlib.sha256((MACHINES / "xeon.yaml").read_bytes()).hexdigest()[:12]
+    )
     assert len({machine.digest for machine in machines.values()}) == len(machines)
 
 
@@ -87,30 +92,51 @@ def test_replaced_numbers_are_seen_and_the_profile_stays_as_it_is(machines):
     assert other["transfer.rmw.other_socket"] == 500.0
     assert other.table("atomic.contended")[2] == 1.5
     assert other.constants["transfer.rmw.other_socket"].tag == "given"
-    assert (other.name, other.cpus, other.digest, other.sweep) == (xeon.name, xeon.cpus, xeon.digest, xeon.sweep)
+    assert (other.name, other.cpus, other.digest, other.sweep) == (
+        xeon.name,
+        xeon.cpus,
+        xeon.digest,
+        xeon.sweep,
+    )
     assert xeon["transfer.rmw.other_socket"] == 145
     assert xeon.with_constants({}) == xeon
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "5", True, None])
 def test_a_replacement_that_is_no_number_above_0_is_refused(machines, value):
-    with pytest.raises(UserError, match=re.escape(f"constants: atomic.fence must be a number above 0, not {value!r}")):
+    with pytest.raises(
+        UserError,
+        match=re.escape(f"constants: atomic.fence must be a number above 0, not {value!r}"),
+    ):
         machines["xeon"].with_constants({"atomic.fence": value})
 
 
-@pytest.mark.parametrize("path", ["atomic.fense", "topology.sockets", "cache.line", "atomic.contended", ""])
+@pytest.mark.parametrize(
+    "path", ["atomic.fense", "topology.sockets", "cache.line", "atomic.contended", ""]
+)
 def test_a_replacement_of_what_is_no_constant_is_refused(machines, path):
-    with pytest.raises(UserError, match=f"constants: {path!r} is no constant of the profile 'xeon'"):
+    with pytest.raises(
+        UserError, match=f"constants: {path!r} is no constant of the profile 'xeon'"
+    ):
         machines["xeon"].with_constants({path: 5.0})
 
 
 def test_a_run_may_find_less_in_the_shared_cache_but_no_less_than_in_a_cores_own(machines):
     xeon = machines["xeon"]
     other = xeon.with_constants({"cache.l3": 8_000_000, "atomic.fence": 5.0})
-    assert (other["cache.l3"], other["atomic.fence"], other["cache.l2"]) == (8_000_000.0, 5.0, xeon["cache.l2"])
-    with pytest.raises(UserError, match=r"^constants: cache\.l3 must not be smaller than cache\.l2, 262144 bytes, not 1000$"):
+    assert (other["cache.l3"], other["atomic.fence"], other["cache.l2"]) == (
+        8_000_000.0,
+        5.0,
+        xeon["cache.l2"],
+    )
+    with pytest.raises(
+        UserError,
+        match=r"^constants: cache\.l3 must not be smaller than cache\.l2, 262144 bytes, not 1000$",
+    ):
         xeon.with_constants({"cache.l3": 1000})
-    with pytest.raises(UserError, match=r"^constants: cache\.l3 must be a number above 0, not '8 MB'$"):
+    with pytest.raises(
+        UserError, match=r"^constants: cache\.l3 must be a number above 0, not '8 MB'$"
+    ):
         xeon.with_constants({"cache.l3": "8 MB"})
 
 
@@ -130,14 +156,25 @@ def test_a_machine_can_be_sent_to_another_process(machines):
 
 def test_a_profile_may_say_more_than_its_topology_needs(machine_file):
     small = load_machine(
-        machine_file({"topology.sockets": 1, "topology.chips_per_socket": 1, "topology.smt": 1, "core.clock_ghz.8": ...})
+        machine_file(
+            {
+                "topology.sockets": 1,
+                "topology.chips_per_socket": 1,
+                "topology.smt": 1,
+                "core.clock_ghz.8": ...,
+            }
+        )
     )
     assert small.cpus == 4
     assert small["transfer.rmw.other_socket"] == 150
 
 
 def test_a_profile_without_sweep_notes_and_idle_states_is_whole(machine_file):
-    machine = load_machine(machine_file({"sweep": ..., "notes": ..., "os.idle_exit_us": {}, "os.idle_residency_us": {}}))
+    machine = load_machine(
+        machine_file(
+            {"sweep": ..., "notes": ..., "os.idle_exit_us": {}, "os.idle_residency_us": {}}
+        )
+    )
     assert machine.sweep == {}
     assert machine.named("os.idle_exit_us") == {}
 
@@ -173,7 +210,9 @@ def test_what_is_farther_takes_longer(machines, name):
         times = [time for time in times if time is not None]
         assert all(near < far for near, far in pairwise(times))
     for distance in DISTANCES:
-        assert machine.get(f"transfer.load.{distance}", 0) <= machine.get(f"transfer.rmw.{distance}", 0)
+        assert machine.get(f"transfer.load.{distance}", 0) <= machine.get(
+            f"transfer.rmw.{distance}", 0
+        )
     bandwidths = [
         machine[f"copy.bandwidth.{where}"]
         for where in ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_other_socket")
@@ -185,8 +224,14 @@ def test_what_is_farther_takes_longer(machines, name):
 def test_a_line_that_nobody_else_wants_costs_a_local_operation(machines, name):
     machine = machines[name]
     assert machine["atomic.contended.1"] == machine["atomic.rmw_local"]
-    assert machine["atomic.rmw_local"] < machine["atomic.cas_local"] < machine["atomic.lock_unlock_local"]
-    assert machine["atomic.cas_factor.1"] == pytest.approx(machine["atomic.cas_local"] / machine["atomic.rmw_local"], rel=0.05)
+    assert (
+        machine["atomic.rmw_local"]
+        < machine["atomic.cas_local"]
+        < machine["atomic.lock_unlock_local"]
+    )
+    assert machine["atomic.cas_factor.1"] == pytest.approx(
+        machine["atomic.cas_local"] / machine["atomic.rmw_local"], rel=0.05
+    )
 
 
 @pytest.mark.parametrize("name", DESCRIBED)
@@ -212,7 +257,9 @@ def test_every_constant_has_a_unit_and_a_meaning(machines):
             assert ("_us" in path) == unit.startswith("µs"), path
             assert ("_ns" not in path) or unit == "ns", path
             assert (unit == "GB/s") == (path.startswith("copy.") and ".call" not in path), path
-    assert unit_and_meaning("machine", "core.clock_ghz.22") == unit_and_meaning("machine", "core.clock_ghz.1")
+    assert unit_and_meaning("machine", "core.clock_ghz.22") == unit_and_meaning(
+        "machine", "core.clock_ghz.1"
+    )
     assert unit_and_meaning("machine", "transfer.rmw.same_chip") == (
         "ns",
         "an atomic read-modify-write that finds it there: half of a ping-pong: to another core of the chip",
@@ -226,7 +273,9 @@ def test_the_template_has_every_key_of_the_schema_with_a_comment():
         assert any(each == path or each.startswith(f"{path}.") for each in held), path
     lines = (MACHINES / "template.yaml").read_text(encoding="utf-8").splitlines()
     rooms = [line for line in lines if re.match(r"[a-z]+:$", line)]
-    assert set(rooms) <= {"core:", "latency:", "atomic:", "copy:"}, "rooms whose keys have comments of their own"
+    assert set(rooms) <= {"core:", "latency:", "atomic:", "copy:"}, (
+        "rooms whose keys have comments of their own"
+    )
     plain = ("sockets:", "cores_per_chip:", "source:")
     for before, line in pairwise(lines):
         if re.match(r"  [a-z0-9_]+:", line) and not line.strip().startswith(plain):

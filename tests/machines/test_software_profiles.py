@@ -15,13 +15,28 @@ from topologies import build
 
 BAD = {
     "a missing cost": ({"cost.flag": ...}, "cost.flag: missing key"),
-    "a negative cost": ({"cost.flag.value": -1}, "cost.flag.value: must be a number from 0 to 1e12, not -1"),
-    "a cost outside its range": ({"cost.flag.value": 99}, "cost.flag.value: must be within its own range, 8 to 20, not 99"),
+    "a negative cost": (
+        {"cost.flag.value": -1},
+        "cost.flag.value: must be a number from 0 to 1e12, not -1",
+    ),
+    "a cost outside its range": (
+        {"cost.flag.value": 99},
+        "cost.flag.value: must be within its own range, 8 to 20, not 99",
+    ),
     "an unknown cost": ({"cost.flags": {}}, "cost.flags: unknown key; did you mean 'flag'?"),
-    "a reference clock of 0": ({"reference.clock_ghz.value": 0}, "reference.clock_ghz.value: must be a number above 0"),
-    "an overlap of nothing": ({"cost.flop_overlap.value": 0}, "cost.flop_overlap.value: must be a number above 0"),
+    "a reference clock of 0": (
+        {"reference.clock_ghz.value": 0},
+        "reference.clock_ghz.value: must be a number above 0",
+    ),
+    "an overlap of nothing": (
+        {"cost.flop_overlap.value": 0},
+        "cost.flop_overlap.value: must be a number above 0",
+    ),
     "a batch of nothing": ({"how.batch": 0}, "how.batch: must be 1 or more, not 0"),
-    "a way to find work that is none": ({"how.finds_work": "steal"}, "how.finds_work: must be ready_list or walk, not 'steal'"),
+    "a way to find work that is none": (
+        {"how.finds_work": "steal"},
+        "how.finds_work: must be ready_list or walk, not 'steal'",
+    ),
     "queues of nothing": (
         {"how.queue_capacity": 0},
         "how.queue_capacity: must be null, or a whole number from 1 to 1048576, not 0",
@@ -30,8 +45,14 @@ BAD = {
         {"how.back_off_most_ms": ...},
         "how.back_off_most_ms: missing key: idle threads back off",
     ),
-    "a sweep of what is no cost": ({"sweep": ["cost.flags"]}, "sweep[0]: must be the path of a constant"),
-    "a back-off that shrinks": ({"how.back_off_factor": 0.5}, "how.back_off_factor: must be 1 or more, not 0.5"),
+    "a sweep of what is no cost": (
+        {"sweep": ["cost.flags"]},
+        "sweep[0]: must be the path of a constant",
+    ),
+    "a back-off that shrinks": (
+        {"how.back_off_factor": 0.5},
+        "how.back_off_factor: must be 1 or more, not 0.5",
+    ),
 }
 
 
@@ -49,13 +70,21 @@ def test_millrace_is_the_runtime_that_is_here():
     assert software.get("how.back_off_first_ns", 5.0) == 5.0
 
 
-@pytest.mark.parametrize(("name", "drain"), [("streams-4.2", "queue_capacity"), ("p17-printed", "whole_queue")])
-def test_streams_has_the_algorithms_of_p17_and_bounds_drains_as_its_code_does_or_not_at_all_as_printed(name, drain):
+@pytest.mark.parametrize(
+    ("name", "drain"), [("streams-4.2", "queue_capacity"), ("p17-printed", "whole_queue")]
+)
+def test_streams_has_the_algorithms_of_p17_and_bounds_drains_as_its_code_does_or_not_at_all_as_printed(
+    name, drain
+):
     software = load_software(name)
     assert software["how.batch"] == 1
     assert software["how.finds_work"] == "walk"
     assert software["how.idle"] == "back_off"
-    assert [software[f"how.back_off_{key}"] for key in ("first_ns", "factor", "most_ms")] == [1, 10, 10]
+    assert [software[f"how.back_off_{key}"] for key in ("first_ns", "factor", "most_ms")] == [
+        1,
+        10,
+        10,
+    ]
     assert software["how.queue_capacity"] == 1000
     assert software["how.drain"] == drain
 
@@ -77,7 +106,10 @@ def test_a_sensitivity_study_varies_machine_and_software_in_turn():
     place = find_place("xeon", software="streams-4.2")
     machine, software = load_machine("xeon").sweep, load_software("streams-4.2").sweep
     assert len(place.sweep) == len(machine) + len(software)
-    assert list(place.sweep)[:4] == [path for pair in zip(machine, software, strict=False) for path in pair][:4]
+    assert (
+        list(place.sweep)[:4]
+        == [path for pair in zip(machine, software, strict=False) for path in pair][:4]
+    )
     assert place.sweep["cost.push_tuple"] == (8, 50)
     assert dict(find_place("xeon").sweep) == machine, "what was measured is not varied"
 
@@ -105,7 +137,9 @@ def test_dearer_software_is_slower_when_it_is_simulated():
 def test_costs_are_in_ns(name):
     for path in load_software(name).constants:
         if path.startswith("cost."):
-            assert unit_and_meaning("software", path)[0] == ("multiplies" if path.startswith("cost.flop_") else "ns")
+            assert unit_and_meaning("software", path)[0] == (
+                "multiplies" if path.startswith("cost.flop_") else "ns"
+            )
 
 
 def test_a_cost_takes_longer_on_a_slower_core():
@@ -127,11 +161,17 @@ def test_a_bad_profile_is_told_with_file_path_rule_and_value(case, software_file
 
 
 def test_a_cost_may_be_nothing(software_file):
-    assert load_software(software_file({"cost.mark": {"value": 0, "tag": "measured", "source": "a test"}}))["cost.mark"] == 0
+    assert (
+        load_software(
+            software_file({"cost.mark": {"value": 0, "tag": "measured", "source": "a test"}})
+        )["cost.mark"]
+        == 0
+    )
 
 
 def test_an_unknown_name_is_told_with_those_that_are_known():
     with pytest.raises(
-        UserError, match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, p17-printed"
+        UserError,
+        match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, p17-printed",
     ):
         load_software("milrace")

@@ -28,9 +28,17 @@ XEON, POWER8 = load_machine("xeon"), load_machine("power8")
         (POWER8, 46, 2, 2, 23, 2),
     ],
 )
-def test_cores_come_first_socket_by_socket_and_then_all_their_second_threads(machine, cpus, sockets, chips, cores, smt):
+def test_cores_come_first_socket_by_socket_and_then_all_their_second_threads(
+    machine, cpus, sockets, chips, cores, smt
+):
     some = machine.restricted(cpus)
-    assert (some.cpus, some.sockets, some.chips_per_socket, some.cores, some.smt) == (cpus, sockets, chips, cores, smt)
+    assert (some.cpus, some.sockets, some.chips_per_socket, some.cores, some.smt) == (
+        cpus,
+        sockets,
+        chips,
+        cores,
+        smt,
+    )
     assert some.name == f"{machine.name}:{cpus}"
     assert (some.digest, some.constants) == (machine.digest, machine.constants)
 
@@ -51,7 +59,9 @@ def test_all_cpus_are_the_machine_itself():
 def test_a_number_that_some_cores_would_have_more_threads_with_is_refused(cpus):
     with pytest.raises(UserError) as told:
         XEON.restricted(cpus)
-    rule = "cpus must be from 1 to 88, the cores of machine 'xeon', or 88 times a whole number up to 2"
+    rule = (
+        "cpus must be from 1 to 88, the cores of machine 'xeon', or 88 times a whole number up to 2"
+    )
     assert str(told.value) == f"{rule}, not {cpus}"
 
 
@@ -75,7 +85,11 @@ def test_a_name_may_say_how_many_cpus(word, parts):
 
 
 def test_people_are_told_the_number_of_cpus():
-    assert [for_people(name) for name in ("xeon", "xeon:16", "power8:1")] == ["xeon", "xeon with 16 CPUs", "power8 with 1 CPU"]
+    assert [for_people(name) for name in ("xeon", "xeon:16", "power8:1")] == [
+        "xeon",
+        "xeon with 16 CPUs",
+        "power8 with 1 CPU",
+    ]
 
 
 def test_a_place_is_found_with_some_cpus_and_says_so_in_names_of_files_without_a_colon():
@@ -90,8 +104,14 @@ def test_a_place_is_found_with_some_cpus_and_says_so_in_names_of_files_without_a
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ({"cpus": 2}, "cpus applies to simulated machines only, not to real threads, which taskset restricts: 2"),
-        ({"machine": "xeon", "cpus": 100}, "cpus must be from 1 to 88, the cores of machine 'xeon', or 88 times"),
+        (
+            {"cpus": 2},
+            "cpus applies to simulated machines only, not to real threads, which taskset restricts: 2",
+        ),
+        (
+            {"machine": "xeon", "cpus": 100},
+            "cpus must be from 1 to 88, the cores of machine 'xeon', or 88 times",
+        ),
         ({"machine": "xeon:16", "cpus": 16}, "machine 'xeon:16' says already how many CPUs it has"),
         ({"machine": "xeno:16"}, "machine 'xeno:16' is unknown; machines are: local,"),
     ],
@@ -104,5 +124,7 @@ def test_a_place_that_cannot_be_is_refused_in_one_line(words, told):
 
 
 def test_more_threads_than_allowed_cpus_are_refused():
-    with pytest.raises(UserError, match="threads must be at most 16, the CPUs of machine 'xeon:16', not 17"):
+    with pytest.raises(
+        UserError, match="threads must be at most 16, the CPUs of machine 'xeon:16', not 17"
+    ):
         find_place("xeon:16").check_levels(17, None)

@@ -41,7 +41,9 @@ EMPTY = Sample(
 )
 
 
-def make_sample(elapsed_s: float, source_tuples: int, sink_tuples: int, time_s: float = 0.0) -> Sample:
+def make_sample(
+    elapsed_s: float, source_tuples: int, sink_tuples: int, time_s: float = 0.0
+) -> Sample:
     """One period in which so many tuples were sent and received; all latencies between 10 and 100 ns."""
     return replace(
         EMPTY,
@@ -64,7 +66,9 @@ class FakeEngine:
     threads = 3
     level = 2
 
-    def __init__(self, rates: Iterable[tuple[float, float]], tuples: int | None = None, **totals: object) -> None:
+    def __init__(
+        self, rates: Iterable[tuple[float, float]], tuples: int | None = None, **totals: object
+    ) -> None:
         self._rates = iter(rates)
         self._rate = (0.0, 0.0)
         self._tuples = tuples
@@ -90,7 +94,10 @@ class FakeEngine:
         self._rate = next(self._rates, self._rate)
         source, sink = (round(rate * period_s) for rate in self._rate)
         if self._tuples is not None:
-            source, sink = min(source, self._tuples - self.sent), min(sink, self._tuples - self.received)
+            source, sink = (
+                min(source, self._tuples - self.sent),
+                min(sink, self._tuples - self.received),
+            )
         self.time_s += period_s
         self.sent += source
         self.received += sink
@@ -155,10 +162,14 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 
 @pytest.fixture
-def play(runtime: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeEngine]]:
+def play(
+    runtime: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., FakeEngine]]:
     """`play(rates, …)`: from now on `open_engine` opens a fake engine that plays these rates; returned when it is opened."""
 
-    def script(rates: Iterable[tuple[float, float]], *, tuples: int | None = None, **totals: object) -> FakeEngine:
+    def script(
+        rates: Iterable[tuple[float, float]], *, tuples: int | None = None, **totals: object
+    ) -> FakeEngine:
         engine = FakeEngine(rates, tuples, **totals)
         monkeypatch.setattr(harness.engine, "open_engine", lambda *_, **__: engine)
         return engine
@@ -172,9 +183,14 @@ class Scripted(Law):
     name = "scripted"
     summary = "plays levels"
     state = "playing"
-    SETTINGS = (Setting("gain", 1.0, 0.0, 9.0, "", "a number"), Setting("bold", False, 0, 1, "", "yes or no"))
+    SETTINGS = (
+        Setting("gain", 1.0, 0.0, 9.0, "", "a number"),
+        Setting("bold", False, 0, 1, "", "yes or no"),
+    )
 
-    def __init__(self, levels: Iterable[int | Exception], asked: list[str], *words: Any, **named: Any) -> None:
+    def __init__(
+        self, levels: Iterable[int | Exception], asked: list[str], *words: Any, **named: Any
+    ) -> None:
         super().__init__(*words, **named)
         self.asked = asked
         self.readings: list[Reading] = []
@@ -203,7 +219,11 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Scripted]]:
         made: list[Scripted] = []
 
         def make(
-            name: str, bounds: Bounds, cpu: object = None, settings: Mapping[str, object] | None = None, **_: object
+            name: str,
+            bounds: Bounds,
+            cpu: object = None,
+            settings: Mapping[str, object] | None = None,
+            **_: object,
         ) -> Scripted:
             made.append(Scripted(levels, [name], bounds, settings=settings))
             return made[-1]

@@ -12,7 +12,10 @@ from harness.measurement.spec import Run, run_of
 
 
 def specs(arms: int) -> dict[str, Run]:
-    return {f"dynamic-{n + 1}": run_of("pipeline", {}, "dynamic", threads=n + 1, seed=11) for n in range(arms)}
+    return {
+        f"dynamic-{n + 1}": run_of("pipeline", {}, "dynamic", threads=n + 1, seed=11)
+        for n in range(arms)
+    }
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**63 - 1))
@@ -23,7 +26,9 @@ def test_each_repeat_runs_every_arm_once(arms, repeats, seed):
         turn = order[repeat * arms : (repeat + 1) * arms]
         assert {spec.arm for spec in turn} == specs(arms).keys()
         assert {spec.repeat for spec in turn} == {repeat}
-    assert all(spec.model.threads == int(spec.arm.split("-")[1]) and spec.seed == 11 for spec in order)
+    assert all(
+        spec.model.threads == int(spec.arm.split("-")[1]) and spec.seed == 11 for spec in order
+    )
 
 
 def test_the_order_is_drawn_anew_each_repeat_and_from_the_seed():
@@ -57,7 +62,9 @@ def test_records_come_in_the_order_of_measuring_and_progress_counts_them(runs):
     order = block_order(specs(2), 2, 5)
     assert runs == order
     assert [record["arm"] for record in records] == [spec.arm for spec in order]
-    assert told == [(n, 4, f"{spec.arm}: measuring") for n, spec in enumerate(order)] + [(4, 4, "done")]
+    assert told == [(n, 4, f"{spec.arm}: measuring") for n, spec in enumerate(order)] + [
+        (4, 4, "done")
+    ]
 
 
 def test_records_that_are_done_are_not_lost_to_an_interruption(runs):

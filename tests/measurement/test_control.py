@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from harness.engine import Sample
 from harness.graph import Graph, PortId
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
-from harness.measurement.control import SETTLED_PERIODS, ControlFailed, Controller, mean_latency_s, pool_time_s, target_rate
+from harness.measurement.control import (
+    SETTLED_PERIODS,
+    ControlFailed,
+    Controller,
+    mean_latency_s,
+    pool_time_s,
+    target_rate,
+)
 from harness.models import Dynamic, Manual, Multilevel
 
 ELASTIC = Dynamic(elastic=True, maximum=8)
@@ -58,8 +65,17 @@ def graph() -> Graph:
 def moment(sample):
     """`moment(time_s, …)`: a sample of 0.25 s, 300 tuples submitted, everybody as told at level 1."""
 
-    def make(time_s: float, requested: int = 1, active: int | None = None, elapsed_s: float = 0.25, **changes: Any) -> Sample:
-        level = {"threads_requested": requested, "threads_active": requested if active is None else active}
+    def make(
+        time_s: float,
+        requested: int = 1,
+        active: int | None = None,
+        elapsed_s: float = 0.25,
+        **changes: Any,
+    ) -> Sample:
+        level = {
+            "threads_requested": requested,
+            "threads_active": requested if active is None else active,
+        }
         return replace(sample(elapsed_s, 100, 100, time_s), **level | changes)
 
     return make
@@ -80,7 +96,9 @@ def test_a_law_sees_each_period_by_its_true_length_and_its_decision_is_done(grap
         (0.8, 0.25, 3),
     ]
     assert [seen.throughput for seen in made[0].readings] == [1200.0, 1000.0, 1200.0]
-    assert [(step.state, step.reason) for step in steps] == [("playing", f"because of {level}") for level in (1, 3, 3)]
+    assert [(step.state, step.reason) for step in steps] == [
+        ("playing", f"because of {level}") for level in (1, 3, 3)
+    ]
     assert made[0].asked == ["millrace"] and made[0].bounds.maximum == 8
 
 
@@ -98,7 +116,9 @@ def test_what_passes_while_a_law_thinks_is_not_in_its_next_period(graph, moment,
         (pytest.approx(0.25), pytest.approx(1000.0)),
         (0.25, 1200.0),
     ]
-    assert [step.throughput for step in (first, second, third)] == [seen.throughput for seen in made[0].readings]
+    assert [step.throughput for step in (first, second, third)] == [
+        seen.throughput for seen in made[0].readings
+    ]
 
 
 def test_a_run_that_ends_while_a_law_thinks_is_no_period(graph, moment, script):
@@ -116,7 +136,13 @@ def test_short_samples_are_put_together_to_a_period(graph, moment, script):
     controller.sample_s = 0.25
     shares = [(0.2, 0.1, 0.5), (0.4, 0.1, 0.7), (0.6, 0.1, 0.9), (0.8, 0.5, None)]
     samples = [
-        moment(0.25 * n, submitted_tuples=100 * n, system_cpu=system, others_cpu=others, utilisation=use)
+        moment(
+            0.25 * n,
+            submitted_tuples=100 * n,
+            system_cpu=system,
+            others_cpu=others,
+            utilisation=use,
+        )
         for n, (system, others, use) in enumerate(shares, start=1)
     ]
     steps = [controller.see(each) for each in samples]
@@ -134,13 +160,18 @@ def test_what_arrives_at_the_sinks_is_that_of_the_whole_period(graph, moment, sc
     controller = Controller(doors, graph, ELASTIC, 0.5)
     controller.sample_s = 0.25
     counts = [(0, 0), (400, 100), (0, 0), (0, 7)]
-    samples = [moment(0.25 * n, submitted_tuples=sent, sink_tuples=came) for n, (sent, came) in enumerate(counts, start=1)]
+    samples = [
+        moment(0.25 * n, submitted_tuples=sent, sink_tuples=came)
+        for n, (sent, came) in enumerate(counts, start=1)
+    ]
     steps = [controller.see(each) for each in samples]
     assert [reading.arrived for reading in made[0].readings] == [0.25, None]
     assert [step.arrived for step in steps] == [None, 0.25, None, None]
 
 
-def test_a_period_in_which_a_thread_did_not_suspend_is_put_off_and_the_law_never_sees_it(graph, moment, script):
+def test_a_period_in_which_a_thread_did_not_suspend_is_put_off_and_the_law_never_sees_it(
+    graph, moment, script
+):
     made, doors = script([2, 3]), Doors()
     controller = Controller(doors, graph, ELASTIC, 0.25)
     controller.see(moment(0.25))
@@ -152,7 +183,9 @@ def test_a_period_in_which_a_thread_did_not_suspend_is_put_off_and_the_law_never
     assert doors.levels == [2, 3]
 
 
-def test_one_thread_that_an_operator_keeps_from_the_first_period_on_puts_that_off(graph, moment, script):
+def test_one_thread_that_an_operator_keeps_from_the_first_period_on_puts_that_off(
+    graph, moment, script
+):
     made = script()
     controller = Controller(Doors(), graph, ELASTIC, 0.25)
     first = controller.see(moment(0.25, requested=2, active=2, threads_unsuspendable=1))
@@ -161,12 +194,18 @@ def test_one_thread_that_an_operator_keeps_from_the_first_period_on_puts_that_of
     assert len(made[0].readings) == 1
 
 
-def test_a_thread_that_an_operator_keeps_for_good_holds_the_law_up_for_a_while_only(graph, moment, script):
+def test_a_thread_that_an_operator_keeps_for_good_holds_the_law_up_for_a_while_only(
+    graph, moment, script
+):
     made = script()
     controller = Controller(Doors(), graph, ELASTIC, 0.25)
     reasons = [
-        controller.see(moment(0.25 * n, requested=2, active=active, threads_unsuspendable=stuck)).reason
-        for n, (active, stuck) in enumerate([(4, 0), (4, 2), (4, 2), (4, 2), (4, 3), (4, 3), (2, 0)], start=1)
+        controller.see(
+            moment(0.25 * n, requested=2, active=active, threads_unsuspendable=stuck)
+        ).reason
+        for n, (active, stuck) in enumerate(
+            [(4, 0), (4, 2), (4, 2), (4, 2), (4, 3), (4, 3), (2, 0)], start=1
+        )
     ]
     put_off = ["put off: 2 thread(s) would not suspend", "put off: 3 thread(s) would not suspend"]
     assert [reason if reason in put_off else None for reason in reasons] == [
@@ -183,7 +222,10 @@ def test_a_thread_that_an_operator_keeps_for_good_holds_the_law_up_for_a_while_o
 def test_a_thread_that_has_not_woken_puts_a_step_off(graph, moment, script):
     script()
     controller = Controller(Doors(), graph, ELASTIC, 0.25)
-    assert controller.see(moment(0.25, requested=5, active=2)).reason == "put off: 3 thread(s) did not wake"
+    assert (
+        controller.see(moment(0.25, requested=5, active=2)).reason
+        == "put off: 3 thread(s) did not wake"
+    )
     assert controller.see(moment(0.5, requested=5, active=5)).reason == "because of 1"
 
 
@@ -291,7 +333,12 @@ def test_where_nothing_is_elastic_there_is_nothing_to_control(graph, moment):
 def test_a_record_can_say_what_the_law_was_given(graph, script):
     script()
     model = Dynamic(
-        threads=3, elastic=True, law="pldi17", law_settings=(("gain", "2.5"), ("bold", "yes")), minimum=2, maximum=6
+        threads=3,
+        elastic=True,
+        law="pldi17",
+        law_settings=(("gain", "2.5"), ("bold", "yes")),
+        minimum=2,
+        maximum=6,
     )
     terms = Controller(Doors(), graph, model, 0.5).terms()
     assert terms == {
@@ -349,32 +396,49 @@ def with_balancers(sample: Sample, **balances: tuple[int, int, float]) -> Simple
 @pytest.fixture
 def balancers(monkeypatch) -> Any:
     """`balancers(operator, …)`: a graph of these; their settings are given to the scripted law as they are."""
-    monkeypatch.setattr("harness.measurement.control.balancer_law", lambda operator: law_of(operator))
+    monkeypatch.setattr(
+        "harness.measurement.control.balancer_law", lambda operator: law_of(operator)
+    )
 
     def law_of(operator: SimpleNamespace) -> Any:
         from harness import elasticity
         from harness.elasticity.law import Bounds
 
-        return elasticity.make_law(operator.kind.name, Bounds(1, operator.outputs, operator.initial_active_ports))
+        return elasticity.make_law(
+            operator.kind.name, Bounds(1, operator.outputs, operator.initial_active_ports)
+        )
 
-    return lambda *operators: SimpleNamespace(operators={each.name: each for each in operators}, threaded={}, name="balance")
+    return lambda *operators: SimpleNamespace(
+        operators={each.name: each for each in operators}, threaded={}, name="balance"
+    )
 
 
 def test_each_balancer_has_a_law_of_its_own_with_its_own_period(balancers, moment, script):
     made, doors = script([2, 2, 3]), Doors()
-    graph = balancers(balancing("a"), balancing("b", measure_period=1.0, initial_active_ports=2), balancing("c", elastic=False))
+    graph = balancers(
+        balancing("a"),
+        balancing("b", measure_period=1.0, initial_active_ports=2),
+        balancing("c", elastic=False),
+    )
     controller = Controller(doors, graph, Manual(), 1.0)
     assert controller.pool is None and controller.controls
-    assert (controller.sample_s, [law.asked for law in made]) == (0.5, [["elastic_load_balance"]] * 2)
+    assert (controller.sample_s, [law.asked for law in made]) == (
+        0.5,
+        [["elastic_load_balance"]] * 2,
+    )
     assert [law.bounds.start for law in made] == [1, 2]
     both = [(1, 100, 0.9), (2, 300, 0.2)]
     steps = []
     for n in range(1, 5):
-        seen = with_balancers(moment(0.5 * n, 0, elapsed_s=0.5), a=both[0], b=both[1], c=(5, 1, 0.1))
+        seen = with_balancers(
+            moment(0.5 * n, 0, elapsed_s=0.5), a=both[0], b=both[1], c=(5, 1, 0.1)
+        )
         steps.append(controller.see(seen))
     assert [sorted(step.balancers) for step in steps] == [["a"], ["a", "b"], ["a"], ["a", "b"]]
     assert [reading.throughput for reading in made[0].readings] == [200.0] * 4
-    assert [(reading.throughput, reading.congestion) for reading in made[1].readings] == [(600.0, 0.2)] * 2
+    assert [(reading.throughput, reading.congestion) for reading in made[1].readings] == [
+        (600.0, 0.2)
+    ] * 2
     assert doors.ports == [("a", 2), ("a", 2), ("a", 3), ("a", 3)] and doors.levels == []
     assert steps[0].state is None, "there is no pool"
 
@@ -384,7 +448,9 @@ def test_a_balancer_and_a_pool_are_controlled_side_by_side(balancers, graph, mom
     graph.operators["spread"] = balancing(measure_period=0.25)
     controller = Controller(Doors(), graph, ELASTIC, 1.0)
     assert controller.sample_s == 0.25
-    steps = [controller.see(with_balancers(moment(0.25 * n), spread=(1, 9, 0.5))) for n in range(1, 5)]
+    steps = [
+        controller.see(with_balancers(moment(0.25 * n), spread=(1, 9, 0.5))) for n in range(1, 5)
+    ]
     assert [step.state for step in steps] == [None, None, None, "playing"]
     assert all("spread" in step.balancers for step in steps)
 
@@ -392,12 +458,24 @@ def test_a_balancer_and_a_pool_are_controlled_side_by_side(balancers, graph, mom
 NEEDS_ALL = frozenset(("useful_s", "tuples", "full", "latency_s"))
 
 
-def test_operators_and_ports_are_told_to_a_law_that_needs_them_summed_over_its_period(graph, moment, script, runtime):
+def test_operators_and_ports_are_told_to_a_law_that_needs_them_summed_over_its_period(
+    graph, moment, script, runtime
+):
     made = script([1])
     controller = Controller(Doors(), graph, ELASTIC, 0.75)
     made[0].NEEDS = NEEDS_ALL
-    first = {"useful_s": (0.1, 0.2, 0.0), "processed": (10, 10, 9), "queue_full": (1.0, 0.0), "replicas": (1, 2, 1)}
-    second = {"useful_s": (0.1, 0.4, 0.1), "processed": (30, 20, 20), "queue_full": (0.1, 0.2), "replicas": (1, 3, 1)}
+    first = {
+        "useful_s": (0.1, 0.2, 0.0),
+        "processed": (10, 10, 9),
+        "queue_full": (1.0, 0.0),
+        "replicas": (1, 2, 1),
+    }
+    second = {
+        "useful_s": (0.1, 0.4, 0.1),
+        "processed": (30, 20, 20),
+        "queue_full": (0.1, 0.2),
+        "replicas": (1, 3, 1),
+    }
     controller.see(moment(0.25, **first, latency_counts=(0, 4, 0, 0)))
     controller.see(moment(0.75, **second, elapsed_s=0.5, latency_counts=(0, 0, 4, 0)))
     (reading,) = made[0].readings
@@ -405,13 +483,21 @@ def test_operators_and_ports_are_told_to_a_law_that_needs_them_summed_over_its_p
     assert reading.tuples == (40, 30, 29)
     assert reading.full == pytest.approx((0.4, 0.4 / 3))
     assert reading.replicas == (1, 3, 1), "those at the end"
-    assert reading.latency_s == pytest.approx((4 * 55e-9 + 4 * 550e-9) / 8), "the middles of the buckets"
+    assert reading.latency_s == pytest.approx((4 * 55e-9 + 4 * 550e-9) / 8), (
+        "the middles of the buckets"
+    )
 
 
 def test_a_law_that_needs_nothing_of_operators_is_not_told(graph, moment, script):
     made = script([1])
-    Controller(Doors(), graph, ELASTIC, 0.25).see(moment(0.25, useful_s=(0.1, 0.2, 0.0), processed=(1, 1, 1)))
-    assert (made[0].readings[0].useful_s, made[0].readings[0].tuples, made[0].readings[0].latency_s) == ((), (), None)
+    Controller(Doors(), graph, ELASTIC, 0.25).see(
+        moment(0.25, useful_s=(0.1, 0.2, 0.0), processed=(1, 1, 1))
+    )
+    assert (
+        made[0].readings[0].useful_s,
+        made[0].readings[0].tuples,
+        made[0].readings[0].latency_s,
+    ) == ((), (), None)
 
 
 def test_without_tuples_at_the_sinks_there_is_no_latency(runtime):
@@ -439,12 +525,16 @@ def sources(*given: dict[str, Any]) -> Graph:
     ids=["two", "one-unpaced", "cycle", "across-two", "silence", "before-full-speed", "full-speed"],
 )
 def test_the_target_is_what_paced_sources_were_to_send(given, begin_s, end_s, expected):
-    assert target_rate(sources(*given), begin_s, end_s) == (None if expected is None else pytest.approx(expected))
+    assert target_rate(sources(*given), begin_s, end_s) == (
+        None if expected is None else pytest.approx(expected)
+    )
 
 
 def test_without_useful_time_a_profile_and_the_threads_utilisation_tell_what_the_pool_did(moment):
     sample = moment(1.0, 4, elapsed_s=0.5, operator_cost=(0.2, 0.6, 0.2), utilisation=0.5)
-    assert pool_time_s(sample, [0]) == pytest.approx([0.0, 0.75, 0.25]), "four threads, busy for half of half a second"
+    assert pool_time_s(sample, [0]) == pytest.approx([0.0, 0.75, 0.25]), (
+        "four threads, busy for half of half a second"
+    )
     assert pool_time_s(moment(1.0, 4, utilisation=0.5), [0]) == ()
     assert pool_time_s(moment(1.0, 4, operator_cost=(0.2, 0.6, 0.2)), [0]) == ()
 
@@ -463,7 +553,10 @@ def test_a_step_keeps_the_shares_of_a_period_of_several_samples(graph, moment, s
     controller = Controller(Doors(), graph, ELASTIC, 1.0)
     controller.sample_s = 0.5
     shares = [(0.1, 0.5), (0.5, 0.5), (0.25, None), (0.25, None)]
-    samples = [moment(n, elapsed_s=0.5, others_cpu=o, system_cpu=s) for n, (o, s) in enumerate(shares, start=1)]
+    samples = [
+        moment(n, elapsed_s=0.5, others_cpu=o, system_cpu=s)
+        for n, (o, s) in enumerate(shares, start=1)
+    ]
     steps = [controller.see(each) for each in samples]
     assert steps[1].read == {"others_cpu": pytest.approx(0.3)}
     assert made[0].readings[0].others_cpu == steps[1].read["others_cpu"]

@@ -18,11 +18,20 @@ from harness.models import Dynamic, Manual, pool_of
 
 STEADY = [(1000.0, 1000.0)]
 
-FINITE = {"topology": "vwap", "parameters": {"records": 10, "cycles": 1}}  # its source ends by itself
+FINITE = {
+    "topology": "vwap",
+    "parameters": {"records": 10, "cycles": 1},
+}  # its source ends by itself
 
 
 def spec(**changes) -> Run:
-    settings = {"topology": "pipeline", "parameters": {"operators": 4}, "model": "dynamic", "elastic": True, "maximum": 16}
+    settings = {
+        "topology": "pipeline",
+        "parameters": {"operators": 4},
+        "model": "dynamic",
+        "elastic": True,
+        "maximum": 16,
+    }
     return run_of(**settings | {"duration_s": 1.0, "period_s": 0.5} | changes)
 
 
@@ -38,25 +47,42 @@ def begin(play):
     return play_from_one
 
 
-def test_it_adapts_until_the_level_has_stayed_for_eight_periods_and_is_then_measured_for_five(begin, script):
+def test_it_adapts_until_the_level_has_stayed_for_eight_periods_and_is_then_measured_for_five(
+    begin, script
+):
     made = script([2, 4, 8, 4])
     engine = begin()
     record = run_once(spec())
     validate_record(record)
     assert [argument for call, argument in engine.calls if call == "set_threads"] == [2, 4, 8, 4]
-    assert [sample["threads_requested"] for sample in record["adaptation"]] == [1, 2, 4, 8, *[4] * 8]
+    assert [sample["threads_requested"] for sample in record["adaptation"]] == [
+        1,
+        2,
+        4,
+        8,
+        *[4] * 8,
+    ]
     assert [sample["threads_requested"] for sample in record["samples"]] == [4] * 5
     assert {sample["elapsed_s"] for sample in record["adaptation"] + record["samples"]} == {0.5}
-    assert (record["warmup_s"], record["duration_s"]) == (pytest.approx(6.0), pytest.approx(2.5)), "5 periods of 0.5 s"
+    assert (record["warmup_s"], record["duration_s"]) == (pytest.approx(6.0), pytest.approx(2.5)), (
+        "5 periods of 0.5 s"
+    )
     assert record["settled"] and record["correct"]
     assert record["elastic"] == {
         "law": "scripted", "settings": {"gain": 1.0, "bold": False}, "period_s": 0.5, "minimum": 1, "maximum": 16, "start": 1,
         "settled_level": 4, "settled_queued": 0, "places": None, "replicable": None, "settled_replicas": None,
             "changes": 0, "adaptation_s": pytest.approx(6.0), "settled": True,
     }  # fmt: skip
-    assert (record["model"], record["threads"], record["arm"]) == ("dynamic", None, "dynamic-elastic")
+    assert (record["model"], record["threads"], record["arm"]) == (
+        "dynamic",
+        None,
+        "dynamic-elastic",
+    )
     assert len(made[0].readings) == 17, "the law goes on while it is measured"
-    assert record["adaptation"][0]["law_reason"] == "because of 1" and record["samples"][0]["law_state"] == "playing"
+    assert (
+        record["adaptation"][0]["law_reason"] == "because of 1"
+        and record["samples"][0]["law_state"] == "playing"
+    )
 
 
 def test_a_law_may_climb_to_the_cpus_that_a_quota_leaves(begin, script, monkeypatch):
@@ -80,13 +106,19 @@ def test_what_is_not_stationary_has_not_settled_however_long_the_level_stays(beg
     assert record["settled"] and 14 <= len(record["adaptation"]) <= 18
 
 
-def test_a_law_that_never_settles_is_measured_after_forty_periods_and_said_to_be_unsettled(begin, script):
+def test_a_law_that_never_settles_is_measured_after_forty_periods_and_said_to_be_unsettled(
+    begin, script
+):
     script([1, 2] * 500)
     begin()
     record = run_once(spec())
     validate_record(record)
     assert record["warmup_s"] == pytest.approx(20.0)
-    assert (record["settled"], record["elastic"]["settled"], record["correct"]) == (False, False, True)
+    assert (record["settled"], record["elastic"]["settled"], record["correct"]) == (
+        False,
+        False,
+        True,
+    )
     assert record["elastic"]["changes"] == 4
     assert record["elastic"]["settled_level"] in (1, 2)
 
@@ -99,7 +131,9 @@ def test_moves_while_measured_are_counted_and_the_level_is_their_median(begin, s
     assert (record["elastic"]["changes"], record["elastic"]["settled_level"]) == (2, 4)
 
 
-@pytest.mark.parametrize(("warmup", "samples"), [(0.0, []), (1.5, [0.5] * 3), (0.1, [0.1]), (1.2, [0.5, 0.5, 0.2])])
+@pytest.mark.parametrize(
+    ("warmup", "samples"), [(0.0, []), (1.5, [0.5] * 3), (0.1, [0.1]), (1.2, [0.5, 0.5, 0.2])]
+)
 def test_a_fixed_warm_up_is_the_time_to_adapt_in(begin, script, warmup, samples):
     script([2] * 50)
     begin()
@@ -115,7 +149,9 @@ def test_a_fixed_warm_up_is_the_time_to_adapt_in(begin, script, warmup, samples)
     [({}, 20.0, 20 + 2.5 + 60), ({"period_s": 10.0}, 400.0, 400 + 50 + 60), ({"duration_s": 50.0}, 500.0, 500 + 50 + 60),
      ({"period_s": 30.0}, 600.0, 600 + 150 + 60), ({"warmup": 700.0}, 700.0, 700 + 2.5 + 60)],
 )  # fmt: skip
-def test_the_time_to_adapt_follows_period_and_duration_and_the_process_is_given_it(changes, limit_s, timeout_s):
+def test_the_time_to_adapt_follows_period_and_duration_and_the_process_is_given_it(
+    changes, limit_s, timeout_s
+):
     assert spec(**changes).adaptation_limit_s == limit_s
     assert spec(**changes).timeout_s == timeout_s
 
@@ -154,7 +190,10 @@ def test_rates_are_told_in_three_digits(rate, told):
 @pytest.mark.parametrize(
     ("operators", "told"),
     [(1, "busy0 1"), (6, ", ".join(f"busy{n} {n + 1}" for n in range(6)))]
-    + [(more, ", ".join(f"busy{n} {n + 1}" for n in range(6)) + f" and {more - 6:,} more") for more in (7, 1500)],
+    + [
+        (more, ", ".join(f"busy{n} {n + 1}" for n in range(6)) + f" and {more - 6:,} more")
+        for more in (7, 1500)
+    ],
 )
 def test_replicas_of_the_first_six_operators_are_told(operators, told):
     assert told_replicas({f"busy{n}": n + 1 for n in range(operators)}) == told
@@ -208,9 +247,16 @@ def test_a_run_whose_own_sources_end_while_it_adapts_is_measured_as_a_whole(begi
     begin(tuples=2000)
     record = run_once(spec(**FINITE))
     validate_record(record)
-    assert record["correct"] and record["error"] is None and record["ended"] and record["warmup_s"] == 0.0
+    assert (
+        record["correct"]
+        and record["error"] is None
+        and record["ended"]
+        and record["warmup_s"] == 0.0
+    )
     whole_s = sum(sample["elapsed_s"] for sample in record["samples"])
-    assert record["sink_tuples_per_s"] == pytest.approx(2000 / whole_s) and record["duration_s"] == pytest.approx(whole_s)
+    assert record["sink_tuples_per_s"] == pytest.approx(2000 / whole_s) and record[
+        "duration_s"
+    ] == pytest.approx(whole_s)
     assert record["elastic"]["settled_level"] == 3 and record["elastic"]["changes"] == 1
 
 
@@ -243,7 +289,9 @@ def test_a_graph_that_asks_for_it_is_elastic_under_every_model(begin, script):
     graph.connect(graph.operators["work"], graph.sink("sink"))
     engine = begin()
     controller = Controller(engine, graph, Manual(), 0.5)
-    seen = observe(engine, spec(model="manual", elastic=False, maximum=None), 1, lambda text: None, controller)
+    seen = observe(
+        engine, spec(model="manual", elastic=False, maximum=None), 1, lambda text: None, controller
+    )
     assert made[0].asked == ["millrace"], "the default law"
     assert seen.settled and seen.level_settled
     assert controller.terms()["minimum"] == pool_of(graph, Manual()).minimum == 1
@@ -253,14 +301,20 @@ def test_a_lost_run_has_an_elastic_arm_without_threads(script):
     script()
     record = failed_record(spec(threads=3, law="pldi17"), "killed")
     validate_record(record)
-    assert (record["arm"], record["threads"], record["elastic"]) == ("dynamic-elastic-pldi17", None, None)
+    assert (record["arm"], record["threads"], record["elastic"]) == (
+        "dynamic-elastic-pldi17",
+        None,
+        None,
+    )
 
 
 def test_a_spec_with_a_law_survives_the_way_to_the_child():
     original = spec(law="pldi17", law_settings={"gain": "2"}, minimum=2, threads=3)
     assert Run.from_json(original.to_json()) == original
     made = original.model
-    assert made == Dynamic(threads=3, elastic=True, law="pldi17", law_settings=(("gain", "2"),), minimum=2, maximum=16)
+    assert made == Dynamic(
+        threads=3, elastic=True, law="pldi17", law_settings=(("gain", "2"),), minimum=2, maximum=16
+    )
 
 
 def test_a_law_that_draws_lots_draws_others_in_each_repeat():
@@ -268,6 +322,9 @@ def test_a_law_that_draws_lots_draws_others_in_each_repeat():
         asked = {"model": "multilevel", "elastic": False, "law": law, "law_settings": given}
         return spec(**asked, seed=7, repeat=repeat).model_of_repeat.law_settings
 
-    assert [settings("middleware19", repeat) for repeat in (0, 1)] == [(("seed", 7),), (("seed", 8),)]
+    assert [settings("middleware19", repeat) for repeat in (0, 1)] == [
+        (("seed", 7),),
+        (("seed", 8),),
+    ]
     assert settings("middleware19", 1, seed=3, history=False) == (("seed", 3), ("history", False))
     assert settings("millrace", 1) == ()

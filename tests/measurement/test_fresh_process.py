@@ -25,7 +25,11 @@ pytestmark = pytest.mark.heavy
 
 def child(code: str) -> list[str]:
     """A command that plays the measuring process; `phases` is the descriptor of its end of the pipe."""
-    return [sys.executable, "-c", "import os, sys, time, signal, json\nphases = int(sys.argv[3])\n" + textwrap.dedent(code)]
+    return [
+        sys.executable,
+        "-c",
+        "import os, sys, time, signal, json\nphases = int(sys.argv[3])\n" + textwrap.dedent(code),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,9 @@ def test_what_is_called_harness_where_the_user_is_is_not_what_measures(tmp_path,
 
 
 def test_a_child_that_hangs_is_killed_after_the_time_allowed():
-    record = run_in_fresh_process(SPEC, 0.5, command=child("print('going', file=sys.stderr, flush=True); time.sleep(50)"))
+    record = run_in_fresh_process(
+        SPEC, 0.5, command=child("print('going', file=sys.stderr, flush=True); time.sleep(50)")
+    )
     validate_record(record)
     assert "killed after 0.5 s without an answer (going)" in record["error"]
 
@@ -127,7 +133,9 @@ def test_it_ends_with_the_one_that_started_it_while_it_still_makes_thousands_of_
     parent, measuring = started(tmp_path, {"operators": 3000}, "dedicated")
     try:
         assert wait_for(lambda: len(list(Path(f"/proc/{measuring}/task").iterdir())) > 300)
-        os.kill(measuring, signal.SIGSTOP)  # as on a CPU for which thousands wait: it gets no turn in which it could end itself
+        os.kill(
+            measuring, signal.SIGSTOP
+        )  # as on a CPU for which thousands wait: it gets no turn in which it could end itself
         parent.kill()
         parent.wait(20)
         assert wait_for(lambda: not is_alive(measuring), 60.0)
@@ -167,7 +175,9 @@ def is_alive(pid: int) -> bool:
 def ask_child(code: str, spec: Run) -> subprocess.CompletedProcess[str]:
     """The answer of the real child to a spec, after `code` has prepared it."""
     code = f"import os, sys\nfrom harness.measurement import child, run\n{code}\nsys.exit(child.main([]))"
-    return subprocess.run([sys.executable, "-c", code], input=spec.to_json(), capture_output=True, text=True, cwd=ROOT)
+    return subprocess.run(
+        [sys.executable, "-c", code], input=spec.to_json(), capture_output=True, text=True, cwd=ROOT
+    )
 
 
 def test_what_an_operator_prints_does_not_mix_with_the_record():
@@ -193,7 +203,9 @@ def test_a_law_has_no_threads_of_a_numerical_library_whatever_the_caller_exports
     settings = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
     words = [sys.executable, "-c", textwrap.dedent(code)]
     asked = run_of("nonesuch", {}, "manual").to_json()
-    done = subprocess.run(words, input=asked, cwd=ROOT, capture_output=True, text=True, env=settings, check=True)
+    done = subprocess.run(
+        words, input=asked, cwd=ROOT, capture_output=True, text=True, env=settings, check=True
+    )
     assert done.stderr.splitlines()[-1] == "False 1"
 
 
@@ -204,5 +216,11 @@ def test_a_measuring_process_loads_nothing_heavy():
         heavy = {"jsonschema", "numpy", "pandas", "matplotlib", "pyspark", "yaml", "snakemake", "argparse"}
         print(sorted(heavy & sys.modules.keys()))
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "[]\n"

@@ -30,9 +30,18 @@ def host(tmp_path):
 @pytest.mark.parametrize(
     ("cpuinfo", "model"),
     [
-        ("processor\t: 0\nmodel name\t: AMD EPYC 9654\nprocessor\t: 1\nmodel name\t: other\n", "AMD EPYC 9654"),
-        ("processor\t: 0\ncpu\t\t: POWER8E (raw), altivec supported\n", "POWER8E (raw), altivec supported"),
-        ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n", f"{os.uname().machine} implementer 0x41 part 0xd0c"),
+        (
+            "processor\t: 0\nmodel name\t: AMD EPYC 9654\nprocessor\t: 1\nmodel name\t: other\n",
+            "AMD EPYC 9654",
+        ),
+        (
+            "processor\t: 0\ncpu\t\t: POWER8E (raw), altivec supported\n",
+            "POWER8E (raw), altivec supported",
+        ),
+        (
+            "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
+            f"{os.uname().machine} implementer 0x41 part 0xd0c",
+        ),
         ("", os.uname().machine),
     ],
 )
@@ -42,7 +51,12 @@ def test_a_cpu_is_named_as_well_as_its_system_can(host, cpuinfo, model):
 
 @pytest.mark.parametrize(
     ("setting", "told"),
-    [("always [madvise] never\n", "madvise"), ("always madvise [never]\n", "never"), ("", None), ("odd", None)],
+    [
+        ("always [madvise] never\n", "madvise"),
+        ("always madvise [never]\n", "never"),
+        ("", None),
+        ("odd", None),
+    ],
 )
 def test_which_pages_queues_may_get_is_told(host, setting, told):
     assert huge_pages(host(**{"sys|kernel|mm|transparent_hugepage|enabled": setting})) == told
@@ -50,7 +64,15 @@ def test_which_pages_queues_may_get_is_told(host, setting, told):
 
 def test_where_nothing_is_told_there_are_nulls_and_no_warnings(tmp_path, runtime):
     report = describe(root=tmp_path)
-    unknown = ("governor", "huge_pages", "cgroup_quota_cpus", "throttled_us", "steal_share", "load_of_others", "ns_per_flop")
+    unknown = (
+        "governor",
+        "huge_pages",
+        "cgroup_quota_cpus",
+        "throttled_us",
+        "steal_share",
+        "load_of_others",
+        "ns_per_flop",
+    )
     assert all(report[name] is None for name in unknown)
     assert report["cpu_model"]
     assert (report["host_fit"], report["host_warnings"]) == (True, [])
@@ -61,7 +83,11 @@ def test_where_nothing_is_told_there_are_nulls_and_no_warnings(tmp_path, runtime
 
 def test_the_engine_tells_compiler_and_speed(runtime):
     report = describe(calibrate=True)
-    assert (report["compiler"], report["compiler_flags"], report["ns_per_flop"]) == ("g++ 12", "-O3", 1.25)
+    assert (report["compiler"], report["compiler_flags"], report["ns_per_flop"]) == (
+        "g++ 12",
+        "-O3",
+        1.25,
+    )
 
 
 def test_the_host_is_told_apart_and_not_named(runtime):
@@ -69,7 +95,10 @@ def test_the_host_is_told_apart_and_not_named(runtime):
 
 
 def test_governors_of_the_allowed_cpus_are_joined(host):
-    files = {f"sys|devices|system|cpu|cpu{n}|cpufreq|scaling_governor": "powersave\n" for n in allowed_cpu_numbers()}
+    files = {
+        f"sys|devices|system|cpu|cpu{n}|cpufreq|scaling_governor": "powersave\n"
+        for n in allowed_cpu_numbers()
+    }
     assert governor(host(**files)) == "powersave"
     files[next(iter(files))] = "performance\n"
     assert governor(host(**files)) in ("performance", "performance,powersave")
@@ -90,7 +119,10 @@ def test_the_smallest_quota_of_all_levels_counts_in_version_2(host):
 
 
 def test_a_container_that_sees_its_cgroup_as_the_root_has_its_quota(host):
-    assert quota_cpus(host(**{"proc|self|cgroup": "0::/\n", "sys|fs|cgroup|cpu.max": "50000 100000"})) == 0.5
+    assert (
+        quota_cpus(host(**{"proc|self|cgroup": "0::/\n", "sys|fs|cgroup|cpu.max": "50000 100000"}))
+        == 0.5
+    )
 
 
 def test_quota_and_throttling_in_version_1(host):
@@ -116,9 +148,7 @@ def test_no_quota_is_none(host):
 def test_cpu_time_is_counted_on_the_cpus_allowed_only(host, monkeypatch):
     monkeypatch.setattr(cpu, "allowed_cpu_numbers", lambda: {1})
     hz = os.sysconf("SC_CLK_TCK")
-    stat = (
-        f"cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 {9 * hz} 0 0 0 0 0 0 0 0 0\ncpu1 {hz} {hz} {hz} 9 9 {hz} {hz} {2 * hz} 0 0\nintr 5\n"
-    )
+    stat = f"cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 {9 * hz} 0 0 0 0 0 0 0 0 0\ncpu1 {hz} {hz} {hz} 9 9 {hz} {hz} {2 * hz} 0 0\nintr 5\n"
     reading = Reading.now(host(**{"proc|stat": stat}))
     assert (reading.busy_s, reading.stolen_s, reading.idle_s) == (5.0, 2.0, pytest.approx(18 / hz))
 

@@ -28,20 +28,37 @@ def watched(spec: Run) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]
     return seen, record
 
 
-def test_an_elastic_run_tells_its_adaptation_and_then_its_window_with_what_the_law_said(play, script) -> None:
+def test_an_elastic_run_tells_its_adaptation_and_then_its_window_with_what_the_law_said(
+    play, script
+) -> None:
     script([2, 4])
     play(STEADY).level = 1
-    spec = run_of("pipeline", {"operators": 4}, "dynamic", elastic=True, maximum=16, duration_s=1.0, period_s=0.5, live=True)
+    spec = run_of(
+        "pipeline",
+        {"operators": 4},
+        "dynamic",
+        elastic=True,
+        maximum=16,
+        duration_s=1.0,
+        period_s=0.5,
+        live=True,
+    )
     seen, record = watched(spec)
-    assert [sample for phase, sample in seen if phase == "adapting"] == json.loads(json.dumps(record["adaptation"]))
-    assert [sample for phase, sample in seen if phase == "measuring"] == json.loads(json.dumps(record["samples"]))
+    assert [sample for phase, sample in seen if phase == "adapting"] == json.loads(
+        json.dumps(record["adaptation"])
+    )
+    assert [sample for phase, sample in seen if phase == "measuring"] == json.loads(
+        json.dumps(record["samples"])
+    )
     assert len(seen) == len(record["adaptation"]) + len(record["samples"])
     assert seen[0][1]["law_reason"] == "because of 1"
 
 
 def test_a_fixed_run_tells_its_warm_up_too(play) -> None:
     play([(1000.0, 0.0), (1000.0, 500.0), *STEADY])
-    seen, record = watched(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, duration_s=1.0, live=True))
+    seen, record = watched(
+        run_of("pipeline", {"operators": 4}, "dynamic", threads=2, duration_s=1.0, live=True)
+    )
     warming = [sample for phase, sample in seen if phase == "warming up"]
     assert sum(sample["elapsed_s"] for sample in warming) == pytest.approx(record["warmup_s"])
     assert [sample for phase, sample in seen if phase == "measuring"] == record["samples"]
@@ -49,7 +66,9 @@ def test_a_fixed_run_tells_its_warm_up_too(play) -> None:
 
 def test_a_bounded_run_tells_all_of_it(play) -> None:
     play(STEADY, tuples=500)
-    seen, record = watched(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, tuples=500, live=True))
+    seen, record = watched(
+        run_of("pipeline", {"operators": 4}, "dynamic", threads=2, tuples=500, live=True)
+    )
     assert [sample for _, sample in seen][: len(record["samples"])] == record["samples"]
 
 
@@ -62,8 +81,14 @@ def test_a_record_is_the_same_whether_somebody_watches_or_not(play) -> None:
     records = []
     for live in (False, True):
         play(STEADY)
-        records.append(measure(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, live=live)))
-    assert {name for name in records[0] if records[0][name] != records[1][name]} <= {"run_id", "started_at", "host"}
+        records.append(
+            measure(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, live=live))
+        )
+    assert {name for name in records[0] if records[0][name] != records[1][name]} <= {
+        "run_id",
+        "started_at",
+        "host",
+    }
 
 
 @pytest.mark.heavy

@@ -14,17 +14,30 @@ SAMPLES = 4000
 
 @pytest.mark.parametrize(
     ("freedom", "quantile"),
-    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (120, 1.980), (999, 1.962)],
+    [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (4, 2.776),
+        (9, 2.262),
+        (30, 2.042),
+        (120, 1.980),
+        (999, 1.962),
+    ],
 )
 def test_the_quantile_is_that_of_the_tables(freedom, quantile):
     assert t_quantile(freedom) == pytest.approx(quantile, abs=6e-4)
 
 
 def test_more_events_that_may_go_wrong_have_a_larger_quantile():
-    assert t_quantile(2, events=10) == pytest.approx(9.925, abs=1e-3)  # one-sided 0.5 % in a printed table
+    assert t_quantile(2, events=10) == pytest.approx(
+        9.925, abs=1e-3
+    )  # one-sided 0.5 % in a printed table
 
 
-@pytest.mark.parametrize(("n", "factors"), [(2, (0.446, 31.910)), (10, (0.688, 1.826)), (31, (0.799, 1.337))])
+@pytest.mark.parametrize(
+    ("n", "factors"), [(2, (0.446, 31.910)), (10, (0.688, 1.826)), (31, (0.799, 1.337))]
+)
 def test_the_interval_of_a_standard_deviation_is_that_of_the_tables(n, factors):
     assert spread_factors(n) == pytest.approx(factors, abs=6e-4)
 

@@ -59,7 +59,12 @@ class AsOfRoot:
 @pytest.fixture
 def holder(path):
     """Another process that holds the lock until its stdin is closed or it is killed."""
-    process = subprocess.Popen([sys.executable, "-c", HOLDER, path], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, path],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert process.stdout.readline() == b"held\n"
     yield process
     process.kill()
@@ -69,7 +74,9 @@ def holder(path):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("end", [subprocess.Popen.kill, lambda process: process.stdin.close()], ids=["killed", "done"])
+@pytest.mark.parametrize(
+    "end", [subprocess.Popen.kill, lambda process: process.stdin.close()], ids=["killed", "done"]
+)
 def test_a_second_measurer_says_that_it_waits_and_goes_on_when_the_first_ends(holder, path, end):
     notices: list[str] = []
 
@@ -97,7 +104,9 @@ def test_the_lock_is_released_when_measuring_fails(path):
         pass
 
 
-def test_all_users_have_one_lock_where_there_is_a_folder_for_all_of_them(shared, monkeypatch, tmp_path):
+def test_all_users_have_one_lock_where_there_is_a_folder_for_all_of_them(
+    shared, monkeypatch, tmp_path
+):
     assert lock_path() == shared / "millrace.lock"
     shared.chmod(0o777)  # anybody could remove it
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -123,7 +132,9 @@ def test_another_user_waits_too(shared):
     words = [sys.executable, "-c", f"{script}\ntake_lock_as_nobody({str(ROOT)!r}, {str(shared)!r})"]
     with measuring_lock(pytest.fail):
         other = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd="/")
-        assert other.stdout.readline().startswith(f"waiting until process {os.getpid()} has finished measuring")
+        assert other.stdout.readline().startswith(
+            f"waiting until process {os.getpid()} has finished measuring"
+        )
         lock_path().unlink()  # as happens to temporary files: the other one sees it, and makes another
     assert other.communicate(timeout=30)[0] == "held 65534\n"
 
@@ -144,9 +155,17 @@ def take_lock_as_nobody(root: str, shared: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "trap", [os.mkfifo, lambda path: os.link(__file__, path), lambda path: path.symlink_to(__file__), Path.mkdir]
+    "trap",
+    [
+        os.mkfifo,
+        lambda path: os.link(__file__, path),
+        lambda path: path.symlink_to(__file__),
+        Path.mkdir,
+    ],
 )
-def test_what_is_no_file_of_its_own_is_not_touched_and_the_users_own_is_taken(shared, trap, monkeypatch, tmp_path):
+def test_what_is_no_file_of_its_own_is_not_touched_and_the_users_own_is_taken(
+    shared, trap, monkeypatch, tmp_path
+):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     before = Path(__file__).read_bytes()
@@ -165,6 +184,9 @@ def test_what_is_no_file_of_its_own_is_not_touched_and_the_users_own_is_taken(sh
 
 def test_a_lock_that_cannot_be_opened_is_told_by_its_name(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RunFailed, match=r"cannot open the lock file .*/link"), measuring_lock(path=tmp_path / "link"):
+    with (
+        pytest.raises(RunFailed, match=r"cannot open the lock file .*/link"),
+        measuring_lock(path=tmp_path / "link"),
+    ):
         pass
     assert not (tmp_path / "elsewhere").exists(), "a link that somebody laid is not followed"

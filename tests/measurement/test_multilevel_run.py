@@ -93,7 +93,9 @@ def test_a_law_reads_costs_and_the_queues_of_its_period(scripted):
     assert all(len(reading.costs) == 14 for reading in seen[3:])
 
 
-@pytest.mark.parametrize(("period_s", "window_s"), [(0.05, 0.4), (0.25, 1.0), (0.5, 2.0), (10.0, 5.0)])
+@pytest.mark.parametrize(
+    ("period_s", "window_s"), [(0.05, 0.4), (0.25, 1.0), (0.5, 2.0), (10.0, 5.0)]
+)
 def test_the_profiler_looks_back_a_few_periods(monkeypatch, period_s, window_s):
     told = {}
 
@@ -114,8 +116,16 @@ def test_operators_annotated_manual_never_get_a_queue(simulated, tmp_path):
     manual = {"threading": {"model": "manual"}, "operators": work[2:5]}
     operators = [{"source": "source"}, *work[:2], manual, *work[5:], {"sink": "sink"}]
     names = ["source", *(operator["work"] for operator in work), "sink"]
-    path.write_text(json.dumps({"operators": operators, "streams": [list(pair) for pair in pairwise(names)]}))
-    asked = replace(spec(simulated), topology="mine", graph_file=str(path), parameters={}, warmup=0.1 if simulated else 3.0)
+    path.write_text(
+        json.dumps({"operators": operators, "streams": [list(pair) for pair in pairwise(names)]})
+    )
+    asked = replace(
+        spec(simulated),
+        topology="mine",
+        graph_file=str(path),
+        parameters={},
+        warmup=0.1 if simulated else 3.0,
+    )
     record = measure(asked)
     assert record["correct"] and record["error"] is None
     assert {"work2[0]", "work3[0]", "work4[0]"}.isdisjoint(record["elastic"]["places"])
@@ -143,7 +153,9 @@ def test_the_pool_of_a_multilevel_run_is_that_of_its_options(scripted):
     assert (law.bounds.minimum, law.bounds.start, law.bounds.maximum) == (2, 3, 5)
 
 
-def test_the_law_of_a_run_knows_what_its_engine_has_chosen_and_how_many_tuples_move_at_once(scripted):
+def test_the_law_of_a_run_knows_what_its_engine_has_chosen_and_how_many_tuples_move_at_once(
+    scripted,
+):
     graph, _ = build("pipeline", {"operators": 3}, seed=0)
     layout = pool_law(graph, Multilevel(), queue_capacity=64, batch=1).layout
     assert (layout.queue_capacity, layout.batch) == (64, 1)

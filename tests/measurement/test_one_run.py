@@ -13,11 +13,19 @@ from harness.measurement.spec import Run, run_of
 
 STEADY = [(1000.0, 1000.0)]
 
-FINITE = {"topology": "vwap", "parameters": {"records": 10, "cycles": 1}}  # its source ends by itself
+FINITE = {
+    "topology": "vwap",
+    "parameters": {"records": 10, "cycles": 1},
+}  # its source ends by itself
 
 
 def spec(**changes) -> Run:
-    settings = {"topology": "pipeline", "parameters": {"operators": 4, "cost": "1"}, "model": "dynamic", "threads": 2}
+    settings = {
+        "topology": "pipeline",
+        "parameters": {"operators": 4, "cost": "1"},
+        "model": "dynamic",
+        "threads": 2,
+    }
     return run_of(**settings | {"duration_s": 2.0} | changes)
 
 
@@ -25,7 +33,12 @@ def test_a_timed_run_warms_up_measures_ten_samples_and_drains(play):
     engine = play(STEADY)
     record = run_once(spec())
     validate_record(record)
-    assert engine.calls == [("start", None), *[("sample", 0.4)] * 2, *[("sample", 0.2)] * 10, ("stop", True)]
+    assert engine.calls == [
+        ("start", None),
+        *[("sample", 0.4)] * 2,
+        *[("sample", 0.2)] * 10,
+        ("stop", True),
+    ]
     assert record["settled"] and record["correct"] and record["error"] is None
     assert record["warmup_s"] == pytest.approx(0.8)
     assert record["duration_s"] == pytest.approx(2.0)
@@ -45,10 +58,18 @@ def test_a_timed_run_warms_up_measures_ten_samples_and_drains(play):
 
 
 @pytest.mark.parametrize(("duration_s", "load"), [(0.08, 0.05 / 0.13), (0.1, 0.02 / 0.1)])
-def test_who_disturbs_a_window_too_short_for_ticks_is_told_with_its_warm_up(play, monkeypatch, duration_s, load):
+def test_who_disturbs_a_window_too_short_for_ticks_is_told_with_its_warm_up(
+    play, monkeypatch, duration_s, load
+):
     play(STEADY)
     end_s = 0.05 + duration_s
-    readings = iter([Reading(0.0, 0.0, 1.0, 0.0, 0), Reading(0.05, 0.05, 1.08, 0.0, 0), Reading(end_s, 0.13, 1.18, 0.0, 0)])
+    readings = iter(
+        [
+            Reading(0.0, 0.0, 1.0, 0.0, 0),
+            Reading(0.05, 0.05, 1.08, 0.0, 0),
+            Reading(end_s, 0.13, 1.18, 0.0, 0),
+        ]
+    )
     monkeypatch.setattr(Reading, "now", lambda: next(readings))
     record = run_once(spec(warmup=0.05, duration_s=duration_s))
     assert record["host"]["load_of_others"] == pytest.approx(load)
@@ -56,9 +77,12 @@ def test_who_disturbs_a_window_too_short_for_ticks_is_told_with_its_warm_up(play
 
 
 @pytest.mark.parametrize(
-    ("duration_s", "samples"), [(0.01, 2), (0.06, 2), (0.12, 2), (0.16, 3), (0.5, 10), (0.6, 10), (1000.0, 10)]
+    ("duration_s", "samples"),
+    [(0.01, 2), (0.06, 2), (0.12, 2), (0.16, 3), (0.5, 10), (0.6, 10), (1000.0, 10)],
 )
-def test_the_measured_window_is_as_long_as_asked_and_has_two_samples_at_least(play, duration_s, samples):
+def test_the_measured_window_is_as_long_as_asked_and_has_two_samples_at_least(
+    play, duration_s, samples
+):
     play([(1e6, 1e6)])
     record = run_once(spec(duration_s=duration_s))
     assert record["duration_s"] == pytest.approx(duration_s)
@@ -169,14 +193,24 @@ def test_a_run_of_endless_sources_that_ends_by_itself_has_failed(play):
     assert record["sink_tuples_per_s"] is None
 
 
-@pytest.mark.parametrize(("tuples", "samples"), [(1000, 3), (1700, 7)], ids=["warming up", "measuring"])
+@pytest.mark.parametrize(
+    ("tuples", "samples"), [(1000, 3), (1700, 7)], ids=["warming up", "measuring"]
+)
 def test_a_run_whose_own_sources_end_is_a_success_and_is_measured_as_a_whole(play, tuples, samples):
     play(STEADY, tuples=tuples)
     record = run_once(spec(**FINITE))
     validate_record(record)
-    assert record["correct"] and record["error"] is None and record["ended"] and record["drained"] and record["settled"]
+    assert (
+        record["correct"]
+        and record["error"] is None
+        and record["ended"]
+        and record["drained"]
+        and record["settled"]
+    )
     assert record["tuples_received"] == tuples and len(record["samples"]) == samples
-    assert record["warmup_s"] == 0.0 and record["duration_s"] == pytest.approx(sum(s["elapsed_s"] for s in record["samples"]))
+    assert record["warmup_s"] == 0.0 and record["duration_s"] == pytest.approx(
+        sum(s["elapsed_s"] for s in record["samples"])
+    )
     assert record["sink_tuples_per_s"] == pytest.approx(tuples / record["duration_s"])
     assert record["latency_ns"]["count"] == tuples
 
@@ -184,7 +218,11 @@ def test_a_run_whose_own_sources_end_is_a_success_and_is_measured_as_a_whole(pla
 def test_a_run_whose_own_sources_end_is_checked_as_any_other(play):
     play(STEADY, tuples=1000, order_violations=3)
     record = run_once(spec(**FINITE))
-    assert record["ended"] and not record["correct"] and record["error"] == "3 tuple(s) reached a sink after a later one"
+    assert (
+        record["ended"]
+        and not record["correct"]
+        and record["error"] == "3 tuple(s) reached a sink after a later one"
+    )
 
 
 def test_a_run_whose_own_sources_go_on_has_not_ended(play):
@@ -205,8 +243,14 @@ def test_tuples_left_by_a_drain_that_ran_out_of_time_are_counted_and_not_held_ag
     [
         ({"order_violations": 3}, "3 tuple(s) reached a sink after a later one"),
         ({"checksum_ok": False}, "checksum"),
-        ({"conservation": ("a[0]: 5 of 6", "b[0]", "c[0]", "d[0]")}, "a[0]: 5 of 6, b[0], c[0] and 1 more"),
-        ({"stuck": ("scheduler 1 in 'w3'",), "checksum_ok": False}, "1 thread(s) did not stop: scheduler 1 in 'w3'"),
+        (
+            {"conservation": ("a[0]: 5 of 6", "b[0]", "c[0]", "d[0]")},
+            "a[0]: 5 of 6, b[0], c[0] and 1 more",
+        ),
+        (
+            {"stuck": ("scheduler 1 in 'w3'",), "checksum_ok": False},
+            "1 thread(s) did not stop: scheduler 1 in 'w3'",
+        ),
     ],
 )
 def test_a_wrong_result_is_a_failed_run_and_says_why(play, totals, words):
@@ -215,7 +259,9 @@ def test_a_wrong_result_is_a_failed_run_and_says_why(play, totals, words):
     validate_record(record)
     assert not record["correct"]
     assert words in record["error"]
-    assert "checksum" in words or "checksum" not in record["error"]  # which nobody adds up while a thread may go on
+    assert (
+        "checksum" in words or "checksum" not in record["error"]
+    )  # which nobody adds up while a thread may go on
     assert record["sink_tuples_per_s"] == pytest.approx(1000), "its speed stays on record"
 
 
@@ -239,7 +285,9 @@ def test_the_engine_is_stopped_when_the_user_interrupts(play, monkeypatch):
     assert engine.calls[-1] == ("stop", False)
 
 
-@pytest.mark.parametrize("changes", [{"topology": "circle"}, {"model": "magic"}, {"parameters": {"operators": -1}}])
+@pytest.mark.parametrize(
+    "changes", [{"topology": "circle"}, {"model": "magic"}, {"parameters": {"operators": -1}}]
+)
 def test_a_spec_that_cannot_be_run_is_the_users_mistake(play, changes):
     play(STEADY)
     with pytest.raises(UserError):

@@ -40,39 +40,63 @@ def run(tmp_path):
     return made
 
 
-SIMULATED = {"machine": "xeon", "simulated": True, "period_s": 0.02, "duration_s": 0.1, "queue_capacity": 64}
+SIMULATED = {
+    "machine": "xeon",
+    "simulated": True,
+    "period_s": 0.02,
+    "duration_s": 0.1,
+    "queue_capacity": 64,
+}
 
 
 def stepped(record):
-    return [sample for sample in record["adaptation"] + record["samples"] if sample["law_state"] is not None]
+    return [
+        sample
+        for sample in record["adaptation"] + record["samples"]
+        if sample["law_state"] is not None
+    ]
 
 
-@pytest.mark.parametrize(("rate", "few", "many"), [(8000.0, 1, 2), (20000.0, 3, 5), (27000.0, 4, 6)])
+@pytest.mark.parametrize(
+    ("rate", "few", "many"), [(8000.0, 1, 2), (20000.0, 3, 5), (27000.0, 4, 6)]
+)
 def test_it_settles_on_as_few_threads_as_keep_up(run, rate, few, many):
     """One thread does 13,300 tuples/s, the busiest operator's 54,000: eight operators and 20,000 FLOP each."""
     record = run({"rate": rate}, law_settings={"bound": 0.002}, **SIMULATED)
     last = record["samples"][-1]
     assert few <= last["threads_requested"] <= many
     assert record["elastic"]["settings"]["bound"] == 0.002
-    assert last["law_read"]["target"] == pytest.approx(rate) and last["law_read"]["done"] == pytest.approx(rate, rel=0.05)
+    assert last["law_read"]["target"] == pytest.approx(rate) and last["law_read"][
+        "done"
+    ] == pytest.approx(rate, rel=0.05)
     assert 0.0 < last["law_read"]["latency_s"] < 0.002
 
 
 def test_a_record_replayed_decides_as_the_run_did(run):
     record = run(law_settings={"bound": 0.002}, **SIMULATED)
     decisions = replay("millrace", parse_trace(json.dumps(record)), {"bound": 0.002})
-    assert [(each.state, each.reason) for each in decisions] == [(s["law_state"], s["law_reason"]) for s in stepped(record)]
+    assert [(each.state, each.reason) for each in decisions] == [
+        (s["law_state"], s["law_reason"]) for s in stepped(record)
+    ]
     assert any(one.threads != other.threads for one, other in pairwise(decisions))
 
 
 def test_where_a_source_sends_all_it_can_the_law_is_told_of_no_pace(tmp_path):
-    record = measure(run_of("pipeline", {"operators": 8}, "dynamic", elastic=True, maximum=4, **SIMULATED))
+    record = measure(
+        run_of("pipeline", {"operators": 8}, "dynamic", elastic=True, maximum=4, **SIMULATED)
+    )
     assert all(sample["law_read"] is None for sample in stepped(record))
 
 
 @pytest.mark.heavy
 def test_real_threads_keep_up_with_a_pace(run):
-    record = run({"rate": 2000.0, "operators": 4, "cost": 200}, period_s=0.1, duration_s=0.5, warmup=1.0)
+    record = run(
+        {"rate": 2000.0, "operators": 4, "cost": 200}, period_s=0.1, duration_s=0.5, warmup=1.0
+    )
     read = [sample["law_read"] for sample in stepped(record) if sample["law_read"]]
-    assert read and all(each["target"] == pytest.approx(2000.0) and each["utilisation"] is not None for each in read)
-    assert record["samples"][-1]["threads_requested"] == 1, "a thread has far more time than that takes"
+    assert read and all(
+        each["target"] == pytest.approx(2000.0) and each["utilisation"] is not None for each in read
+    )
+    assert record["samples"][-1]["threads_requested"] == 1, (
+        "a thread has far more time than that takes"
+    )

@@ -33,7 +33,13 @@ def typed_graph() -> Graph:
     return graph
 
 
-ROUND = replace(EMPTY, elapsed_s=1.0, cpu_s=1.0, processed=(100, 100, 60, 40), operator_cost=(0.1, 0.1, 0.2, 0.3))
+ROUND = replace(
+    EMPTY,
+    elapsed_s=1.0,
+    cpu_s=1.0,
+    processed=(100, 100, 60, 40),
+    operator_cost=(0.1, 0.1, 0.2, 0.3),
+)
 DEAR = replace(ROUND, operator_cost=(0.4, 0.1, 0.2, 0.3), cpu_s=7.0)
 """A source that takes four times as long; no more than the time that has passed is of the operators."""
 
@@ -69,12 +75,16 @@ class Engine:
 @pytest.fixture
 def engine(monkeypatch):
     def use(*rounds, **options):
-        monkeypatch.setattr(harness.engine, "open_engine", lambda *words, **more: Engine(rounds, **options))
+        monkeypatch.setattr(
+            harness.engine, "open_engine", lambda *words, **more: Engine(rounds, **options)
+        )
 
     return use
 
 
-def test_a_profile_has_costs_without_the_dearest_and_the_cheapest_round_as_parts_of_what_a_tuple_takes(engine):
+def test_a_profile_has_costs_without_the_dearest_and_the_cheapest_round_as_parts_of_what_a_tuple_takes(
+    engine,
+):
     """Of the source 1, 1 and 4 ms count, 2 ms on average; the others take 1, 5 and 5. A tuple takes 2.33 ms at the median where
     these make 2.67: so all are less by an eighth.
     """

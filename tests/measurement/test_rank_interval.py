@@ -16,7 +16,15 @@ MOST = 1.7976931348623157e308
 
 @pytest.mark.parametrize(
     ("n", "k", "probability"),
-    [(6, 1, 0.9688), (8, 1, 0.9922), (9, 2, 0.9609), (15, 4, 0.9648), (20, 6, 0.9586), (25, 8, 0.9567), (40, 14, 0.9615)],
+    [
+        (6, 1, 0.9688),
+        (8, 1, 0.9922),
+        (9, 2, 0.9609),
+        (15, 4, 0.9648),
+        (20, 6, 0.9586),
+        (25, 8, 0.9567),
+        (40, 14, 0.9615),
+    ],
 )
 def test_the_interval_of_a_median_is_that_of_the_tables(n, k, probability):
     values = [float(value) for value in range(n, 0, -1)]

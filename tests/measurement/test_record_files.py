@@ -25,7 +25,14 @@ from harness.measurement.spec import run_of
 SCHEMA_TREE = json.loads(SCHEMA.read_text())
 
 
-BALANCER = {"operator": "b", "active": 1, "ports": 2, "tuples_per_s": 5.0, "congestion": 0.5, "reason": None}
+BALANCER = {
+    "operator": "b",
+    "active": 1,
+    "ports": 2,
+    "tuples_per_s": 5.0,
+    "congestion": 0.5,
+    "reason": None,
+}
 
 SIMULATION = {
     "software": "millrace",
@@ -47,7 +54,9 @@ def record(play, script):
     """One that has all fields there are."""
     play([(1000.0, 1000.0)])
     script()
-    made = run_once(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, elastic=True, maximum=2))
+    made = run_once(
+        run_of("pipeline", {"operators": 4}, "dynamic", threads=2, elastic=True, maximum=2)
+    )
     made["samples"][0]["balancers"].append(BALANCER)
     made["simulation"] = SIMULATION
     return made
@@ -106,14 +115,18 @@ def test_every_field_is_described():
         assert "type" in field, path
 
 
-@pytest.mark.parametrize("path", [path for path, _ in fields(SCHEMA_TREE, required=True)], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path, _ in fields(SCHEMA_TREE, required=True)], ids=name_of
+)
 def test_a_record_without_one_of_its_fields_is_refused(record, path):
     broken = with_value(record, path, lambda parent, key: parent.pop(key))
     with pytest.raises(RecordError, match=str(path[-1])):
         validate_record(broken)
 
 
-@pytest.mark.parametrize("path", [path for path, field in FIELDS if "minimum" in field], ids=name_of)
+@pytest.mark.parametrize(
+    "path", [path for path, field in FIELDS if "minimum" in field], ids=name_of
+)
 @pytest.mark.parametrize("value", [-1, "many"])
 def test_a_number_that_is_negative_or_none_is_refused(record, path, value):
     broken = with_value(record, path, lambda parent, key: parent.__setitem__(key, value))

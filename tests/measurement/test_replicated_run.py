@@ -56,8 +56,16 @@ def scripted(monkeypatch):
 
 
 REAL = {"duration_s": 0.3, "period_s": 0.1, "warmup": 0.5}
-SIMULATED = {"duration_s": 0.05, "period_s": 0.01, "warmup": 0.05, "machine": "cstream", "queue_capacity": 100}
-BOTH = pytest.mark.parametrize("where", [pytest.param(REAL, marks=pytest.mark.heavy), SIMULATED], ids=["real", "simulated"])
+SIMULATED = {
+    "duration_s": 0.05,
+    "period_s": 0.01,
+    "warmup": 0.05,
+    "machine": "cstream",
+    "queue_capacity": 100,
+}
+BOTH = pytest.mark.parametrize(
+    "where", [pytest.param(REAL, marks=pytest.mark.heavy), SIMULATED], ids=["real", "simulated"]
+)
 
 
 def spec(where=REAL, **changes) -> Run:
@@ -76,12 +84,22 @@ def test_threads_and_replicas_come_and_go_as_the_law_says_and_the_record_tells(s
     record = json.loads(record_line(measure(spec(where)) | {"commit": None}))
     assert record["correct"] and record["error"] is None and record["order_checked"]
     terms = record["elastic"]
-    assert (terms["replicable"], terms["places"], terms["settled_replicas"]) == (["busy1", "busy2"], None, 1.5)
-    samples = [sample for sample in record["adaptation"] + record["samples"] if sample["law_state"] == "scripted"]
+    assert (terms["replicable"], terms["places"], terms["settled_replicas"]) == (
+        ["busy1", "busy2"],
+        None,
+        1.5,
+    )
+    samples = [
+        sample
+        for sample in record["adaptation"] + record["samples"]
+        if sample["law_state"] == "scripted"
+    ]
     changes = [sample["replicas_changed"] for sample in samples]
     assert changes[:3] == [{"busy2": 3}, {"busy1": 2}, {"busy2": 1}] and not any(changes[3:])
     counts = [sample["replicas"] for sample in samples]
-    assert counts[:3] == [{}, {"busy2": 3}, {"busy1": 2, "busy2": 3}] and all(each == {"busy1": 2} for each in counts[3:])
+    assert counts[:3] == [{}, {"busy2": 3}, {"busy1": 2, "busy2": 3}] and all(
+        each == {"busy1": 2} for each in counts[3:]
+    )
     assert [sample["threads_requested"] for sample in samples[:4]] == [1, 2, 3, 2]
     assert (record["replicas"], record["threads"], record["arm"]) == (1, None, "coroutine-elastic")
     first, *_, last = scripted.readings
@@ -98,7 +116,11 @@ def test_a_replay_reads_what_the_law_has_read(scripted, where):
     read = scripted.readings[:]
     decisions = replay("millrace", trace)  # the name that the run asked for
     again = scripted.readings[len(read) :]
-    assert [decision.replicas for decision in decisions[:3]] == [(1, 1, 3, 1), (1, 2, 3, 1), (1, 2, 1, 1)]
+    assert [decision.replicas for decision in decisions[:3]] == [
+        (1, 1, 3, 1),
+        (1, 2, 3, 1),
+        (1, 2, 1, 1),
+    ]
     assert trace.layout.replicable == [1, 2]
     for before, after in zip(read, again, strict=True):
         assert (after.useful_s, after.tuples, after.full, after.replicas) == (
@@ -118,8 +140,12 @@ def test_a_record_replayed_by_its_own_law_decides_as_the_run_did(law, where):
         if sample["law_state"] is not None and not sample["law_reason"].startswith("put off: ")
     ]
     decisions = replay(law, trace)
-    assert [(each.state, each.reason) for each in decisions] == [(each["law_state"], each["law_reason"]) for each in stepped]
-    assert (trace.decides is Decides.REPLICAS) and (decisions[-1].replicas is None) == (law == "utilisation")
+    assert [(each.state, each.reason) for each in decisions] == [
+        (each["law_state"], each["law_reason"]) for each in stepped
+    ]
+    assert (trace.decides is Decides.REPLICAS) and (decisions[-1].replicas is None) == (
+        law == "utilisation"
+    )
 
 
 @BOTH
@@ -136,7 +162,14 @@ def test_the_papers_law_finds_the_papers_replicas_on_its_machine_step_by_step():
     told = {}
     for operators, busy in ((1, 80), (2, 60)):
         parameters = {"operators": operators, "busy": busy, "read": 18}
-        timed = {"law": "cstream", "policy": "random", "maximum": 12, "period_s": 0.05, "warmup": 1.0, "duration_s": 0.25}
+        timed = {
+            "law": "cstream",
+            "policy": "random",
+            "maximum": 12,
+            "period_s": 0.05,
+            "warmup": 1.0,
+            "duration_s": 0.25,
+        }
         record = measure(spec(SIMULATED, parameters=parameters, **timed))
         assert record["correct"] and record["conservation"] == []
         samples = record["adaptation"] + record["samples"]
@@ -144,13 +177,23 @@ def test_the_papers_law_finds_the_papers_replicas_on_its_machine_step_by_step():
         told[operators] = (samples[-1]["replicas"], steps)
     assert told[1] == ({"busy1": 5}, [("busy1", count) for count in (2, 3, 4, 5)])
     last, steps = told[2]
-    assert last == {"busy1": 4, "busy2": 4} and sorted(steps) == [(f"busy{n}", count) for n in (1, 2) for count in (2, 3, 4)]
+    assert last == {"busy1": 4, "busy2": 4} and sorted(steps) == [
+        (f"busy{n}", count) for n in (1, 2) for count in (2, 3, 4)
+    ]
 
 
 def test_a_law_that_chooses_replicas_comes_before_one_of_the_same_name_that_does_not():
-    told = {law: decides_under(Coroutine(elastic=True, law=law)) for law in ("millrace", "cstream", "utilisation", "fixed")}
+    told = {
+        law: decides_under(Coroutine(elastic=True, law=law))
+        for law in ("millrace", "cstream", "utilisation", "fixed")
+    }
     replicas, threads = Decides.REPLICAS, Decides.THREADS
-    assert told == {"millrace": replicas, "cstream": replicas, "utilisation": threads, "fixed": threads}
+    assert told == {
+        "millrace": replicas,
+        "cstream": replicas,
+        "utilisation": threads,
+        "fixed": threads,
+    }
     assert decides_under(Dynamic(elastic=True)) is threads
 
 
@@ -161,13 +204,22 @@ def test_a_law_that_chooses_replicas_comes_before_one_of_the_same_name_that_does
             Coroutine(elastic=True, law="middleware19"),
             "law 'middleware19' does not choose replicas or choose threads; laws that do",
         ),
-        (Coroutine(elastic=True, law="nix"), "law 'nix' is unknown; laws are: millrace, cstream, pldi17, "),
-        (Dynamic(elastic=True, law="cstream"), "law 'cstream' does not choose threads; laws that do are: millrace, pldi17, "),
+        (
+            Coroutine(elastic=True, law="nix"),
+            "law 'nix' is unknown; laws are: millrace, cstream, pldi17, ",
+        ),
+        (
+            Dynamic(elastic=True, law="cstream"),
+            "law 'cstream' does not choose threads; laws that do are: millrace, pldi17, ",
+        ),
         (
             Coroutine(elastic=True, law="cstream", law_settings=(("tua", 1),)),
             "law cstream has no setting 'tua'; its settings are: ",
         ),
-        (Coroutine(elastic=True, law="cstream", law_settings=(("tau", 2),)), "tau must be from 0 to 1, not 2"),
+        (
+            Coroutine(elastic=True, law="cstream", law_settings=(("tau", 2),)),
+            "tau must be from 0 to 1, not 2",
+        ),
     ],
 )
 def test_a_law_that_cannot_be_is_told_in_one_line(model, told):
@@ -181,11 +233,20 @@ def test_a_law_is_told_which_operators_it_may_replicate():
     law = pool_law(graph, Coroutine(elastic=True, law="cstream", maximum=12))
     names = list(graph.operators)
     assert [names[index] for index in law.layout.replicable] == ["busy1", "busy2", "busy3"]
-    assert (law.bounds.minimum, law.bounds.maximum, law.bounds.start, law.layout.most_replicas) == (1, 12, 1, 64)
+    assert (law.bounds.minimum, law.bounds.maximum, law.bounds.start, law.layout.most_replicas) == (
+        1,
+        12,
+        1,
+        64,
+    )
 
 
-@pytest.mark.parametrize(("law", "changes_replicas"), [("millrace", True), ("cstream", True), ("utilisation", False)])
-def test_an_engine_has_room_for_replicas_before_the_run_if_the_law_chooses_them(monkeypatch, law, changes_replicas):
+@pytest.mark.parametrize(
+    ("law", "changes_replicas"), [("millrace", True), ("cstream", True), ("utilisation", False)]
+)
+def test_an_engine_has_room_for_replicas_before_the_run_if_the_law_chooses_them(
+    monkeypatch, law, changes_replicas
+):
     asked = []
 
     def open_engine(*words, **options):

@@ -27,7 +27,13 @@ SIMULATION = {
 
 
 def spec(**changes) -> Run:
-    settings = {"topology": "pipeline", "parameters": {"operators": 4}, "model": "dynamic", "threads": 100, "machine": "xeon"}
+    settings = {
+        "topology": "pipeline",
+        "parameters": {"operators": 4},
+        "model": "dynamic",
+        "threads": 100,
+        "machine": "xeon",
+    }
     return run_of(**settings | {"duration_s": 0.02} | changes)
 
 
@@ -65,7 +71,9 @@ def test_the_engine_is_told_what_to_simulate(simulate):
 
 
 @pytest.mark.parametrize(("phased", "settles"), [(False, 1), (True, 0)])
-def test_an_elastic_run_settles_before_its_law_looks_unless_its_load_changes(simulate, phased, settles):
+def test_an_elastic_run_settles_before_its_law_looks_unless_its_load_changes(
+    simulate, phased, settles
+):
     engine = simulate()
     engine.phased = phased
     run_once(spec(threads=2, maximum=4, elastic=True, warmup=0))
@@ -74,31 +82,66 @@ def test_an_elastic_run_settles_before_its_law_looks_unless_its_load_changes(sim
 
 def test_bursts_of_a_simulated_run_begin_with_the_run():
     """Ten periods of 1 ms each at full speed, then as many of silence."""
-    load = {"workers": 2, "cost": 1000, "load": "bursty-rate", "burst": 10, "silence": 10, "period": 1}
+    load = {
+        "workers": 2,
+        "cost": 1000,
+        "load": "bursty-rate",
+        "burst": 10,
+        "silence": 10,
+        "period": 1,
+    }
     record = measure(
-        run_of("load-balance", load, "manual", machine="xeon:4", duration_s=0.04, warmup=0, period_s=0.001, simulated=True)
+        run_of(
+            "load-balance",
+            load,
+            "manual",
+            machine="xeon:4",
+            duration_s=0.04,
+            warmup=0,
+            period_s=0.001,
+            simulated=True,
+        )
     )
     assert record["error"] is None
-    sends = [sample["source_tuples_per_s"] > 0 for sample in [*record["adaptation"], *record["samples"]]]
+    sends = [
+        sample["source_tuples_per_s"] > 0 for sample in [*record["adaptation"], *record["samples"]]
+    ]
     assert sends == ([True] * 10 + [False] * 10) * 2
 
 
 def deep(operators: int = 200, **changes) -> dict:
     parameters = {"operators": operators, "cost": 1}
-    return measure(run_of("pipeline", parameters, "dynamic", machine="xeon", simulated=True, queue_capacity=64, **changes))
+    return measure(
+        run_of(
+            "pipeline",
+            parameters,
+            "dynamic",
+            machine="xeon",
+            simulated=True,
+            queue_capacity=64,
+            **changes,
+        )
+    )
 
 
 def test_what_a_settled_run_gets_through_arrives_at_its_sinks():
     record = deep(threads=8, duration_s=0.02)
     assert record["settled"]
-    assert record["simulation"]["passed_tuples_per_s"] == pytest.approx(record["sink_tuples_per_s"], rel=0.05)
+    assert record["simulation"]["passed_tuples_per_s"] == pytest.approx(
+        record["sink_tuples_per_s"], rel=0.05
+    )
 
 
 def test_what_a_run_gets_through_is_seen_before_any_tuple_arrives():
     """One thread passes 1,000 ports before the last one's turn comes, each with more and more tuples."""
-    long, short = deep(1000, threads=1, duration_s=0.1), deep(1000, threads=1, duration_s=0.0004, warmup=0)
+    long, short = (
+        deep(1000, threads=1, duration_s=0.1),
+        deep(1000, threads=1, duration_s=0.0004, warmup=0),
+    )
     assert short["sink_tuples_per_s"] == 0.0
-    assert short["simulation"]["passed_tuples_per_s"] == pytest.approx(long["sink_tuples_per_s"], rel=0.3)
+    assert short["simulation"]["passed_tuples_per_s"] == pytest.approx(
+        long["sink_tuples_per_s"], rel=0.3
+    )
     validate_record(short)
 
 
@@ -122,10 +165,17 @@ def test_times_are_virtual_and_may_be_short(simulate):
     engine = simulate()
     record = run_once(spec())
     validate_record(record)
-    assert engine.calls == [("start", None), *[("sample", 0.004)] * 2, *[("sample", 0.002)] * 10, ("stop", False)]
+    assert engine.calls == [
+        ("start", None),
+        *[("sample", 0.004)] * 2,
+        *[("sample", 0.002)] * 10,
+        ("stop", False),
+    ]
     assert record["settled"] and record["correct"]
     assert (record["machine"], record["simulated"]) == ("xeon", True)
-    assert record["simulation"] == SIMULATION | {"passed_tuples_per_s": None}, "an engine that says nothing of its operators"
+    assert record["simulation"] == SIMULATION | {"passed_tuples_per_s": None}, (
+        "an engine that says nothing of its operators"
+    )
     assert record["duration_s"] == pytest.approx(0.02)
 
 
@@ -151,7 +201,10 @@ def test_a_host_that_simulates_is_described_but_need_not_be_quiet(simulate, monk
 
     monkeypatch.setattr(host, "fitness_warnings", lambda host: ["noisy"])
     simulate()
-    assert (run_once(spec())["host"]["host_fit"], run_once(spec())["host"]["host_warnings"]) == (True, [])
+    assert (run_once(spec())["host"]["host_fit"], run_once(spec())["host"]["host_warnings"]) == (
+        True,
+        [],
+    )
     assert run_once(spec())["host"]["cpu_model"]
     assert run_once(spec(machine="local"))["host"]["host_warnings"] == ["noisy"]
 
@@ -174,12 +227,28 @@ def test_a_bound_that_ends_the_run_at_once_is_its_error_and_keeps_what_was_simul
 
 
 def test_a_lost_run_still_says_what_was_to_be_simulated():
-    record = failed_record(spec(software="streams-4.2", constants={"os.wake_us": 2.0}, repeat=1), "lost")
+    record = failed_record(
+        spec(software="streams-4.2", constants={"os.wake_us": 2.0}, repeat=1), "lost"
+    )
     validate_record(record)
-    assert (record["simulation"]["software"], record["simulation"]["constants"]) == ("streams-4.2", {"os.wake_us": 2.0})
+    assert (record["simulation"]["software"], record["simulation"]["constants"]) == (
+        "streams-4.2",
+        {"os.wake_us": 2.0},
+    )
     assert record["simulation"]["seed"] == 1
-    counted = ("tuples_sent", "tuples_received", "tuples_in_flight", "order_violations", "context_switches", "duration_s")
-    assert {record[name] for name in counted} == {0} and not record["correct"] and not record["settled"]
+    counted = (
+        "tuples_sent",
+        "tuples_received",
+        "tuples_in_flight",
+        "order_violations",
+        "context_switches",
+        "duration_s",
+    )
+    assert (
+        {record[name] for name in counted} == {0}
+        and not record["correct"]
+        and not record["settled"]
+    )
 
 
 def test_a_simulation_that_leaves_something_out_is_no_record(simulate):
@@ -201,7 +270,11 @@ def test_variants_follow_the_repeats_once_an_arm_with_the_chances_of_the_first()
 
 def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
     monkeypatch.setattr(block, "measuring_lock", lambda notify: pytest.fail("it waited"))
-    monkeypatch.setattr(block, "run_in_fresh_process", lambda spec, announce: pytest.fail("it needs no process of its own"))
+    monkeypatch.setattr(
+        block,
+        "run_in_fresh_process",
+        lambda spec, announce: pytest.fail("it needs no process of its own"),
+    )
     monkeypatch.setattr(block, "simulate", lambda spec, announce: {"arm": spec.arm})
     assert measure_block({"one": spec()}, 2, 0) == [{"arm": "one"}] * 2
 
@@ -212,7 +285,9 @@ def test_windows_may_be_as_long_as_so_many_events_take(simulate, events, each):
     record = run_once(spec(events=events))
     validate_record(record)
     taken = [events for call, events in engine.calls if call == "sample_events"]
-    assert taken == [each, each] + [each] * 10, "two windows that agree end the warm-up; then ten samples"
+    assert taken == [each, each] + [each] * 10, (
+        "two windows that agree end the warm-up; then ten samples"
+    )
     assert record["settled"]
     assert record["duration_s"] == pytest.approx(0.01)
     assert not [call for call, _ in engine.calls if call == "sample"]
@@ -239,7 +314,12 @@ def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_d
     validate_record(record)
     trace = parse_trace(record_line(record))
     decided = replay(law, trace)
-    steps = [sample for phase in ("adaptation", "samples") for sample in record[phase] if sample["law_state"] is not None]
+    steps = [
+        sample
+        for phase in ("adaptation", "samples")
+        for sample in record[phase]
+        if sample["law_state"] is not None
+    ]
     steps = [sample for sample in steps if not sample["law_reason"].startswith("put off")]
     assert len(steps) >= 5
     assert [decision.reason for decision in decided] == [sample["law_reason"] for sample in steps]

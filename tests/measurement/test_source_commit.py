@@ -36,7 +36,9 @@ def checkout(tmp_path, monkeypatch):
 
 
 def git(where, *words: str) -> str:
-    return subprocess.run(["git", "-C", str(where), *words], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", str(where), *words], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def test_a_clean_checkout_is_its_commit(checkout):

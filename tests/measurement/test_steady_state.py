@@ -6,14 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.measurement.steady import TOLERANCE, WarmUp, Window, settled_within, stationary, stayed_settled
+from harness.measurement.steady import (
+    TOLERANCE,
+    WarmUp,
+    Window,
+    settled_within,
+    stationary,
+    stayed_settled,
+)
 
 COUNTS = st.integers(min_value=1000, max_value=10**9)
 
 
 def feed(warm_up: WarmUp, windows: list) -> int | None:
     """The number of windows after which the warm-up was over; None if it was not."""
-    return next((number for number, window in enumerate(windows, start=1) if warm_up.step(window)), None)
+    return next(
+        (number for number, window in enumerate(windows, start=1) if warm_up.step(window)), None
+    )
 
 
 def test_a_steady_run_settles_after_two_windows(sample):
@@ -26,7 +35,9 @@ def test_a_steady_run_settles_after_two_windows(sample):
 def test_a_filling_pipeline_has_not_settled_though_its_sinks_are_steady(sample):
     warm_up = WarmUp(copies=1, limit_s=60)
     assert feed(warm_up, [sample(0.1, 2000, 1000)] * 20) is None
-    assert feed(warm_up, [sample(0.1, 1000, 1000)] * 5) == 2, "neither of the two windows may be one of filling"
+    assert feed(warm_up, [sample(0.1, 1000, 1000)] * 5) == 2, (
+        "neither of the two windows may be one of filling"
+    )
 
 
 def test_one_steady_window_between_two_others_does_not_settle_a_run(sample):
@@ -59,7 +70,9 @@ def test_windows_of_few_tuples_may_differ_by_one(sample):
 
 
 @given(COUNTS, st.floats(0.01, 10), st.integers(1, 8), st.floats(0.8, 1.25))
-def test_two_windows_settle_exactly_if_their_rates_agree_within_the_tolerance(count, elapsed_s, copies, ratio):
+def test_two_windows_settle_exactly_if_their_rates_agree_within_the_tolerance(
+    count, elapsed_s, copies, ratio
+):
     other = round(count * ratio)
     first = Window(elapsed_s, count, copies * count)
     second = Window(elapsed_s, other, copies * other)
@@ -73,7 +86,9 @@ def test_two_windows_settle_exactly_if_their_rates_agree_within_the_tolerance(co
 @given(COUNTS, st.floats(0.05, 1), st.floats(1.1, 5))
 def test_only_rates_count_not_the_windows_lengths(count, elapsed_s, stretch):
     longer = round(count * stretch)
-    assert stationary(Window(elapsed_s, count, count), Window(elapsed_s * longer / count, longer, longer), 1)
+    assert stationary(
+        Window(elapsed_s, count, count), Window(elapsed_s * longer / count, longer, longer), 1
+    )
 
 
 def test_a_measured_window_is_steady_if_its_halves_agree(sample):
@@ -85,7 +100,9 @@ def test_a_measured_window_is_steady_if_its_halves_agree(sample):
 
 def test_a_window_in_which_a_run_speeds_up_or_fills_its_queues_was_not_settled(sample):
     assert stayed_settled([sample(0.1, 1000, 1000)] * 5 + [sample(0.1, 1200, 1200)] * 5, copies=1)
-    assert not stayed_settled([sample(0.1, 1000, 1000)] * 5 + [sample(0.1, 1300, 1300)] * 5, copies=1)
+    assert not stayed_settled(
+        [sample(0.1, 1000, 1000)] * 5 + [sample(0.1, 1300, 1300)] * 5, copies=1
+    )
     assert not stayed_settled([sample(0.1, 1300, 1000)] * 10, copies=1)
     assert stayed_settled([sample(0.1, 1000, 1000)], copies=1)
 

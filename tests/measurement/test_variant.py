@@ -35,8 +35,13 @@ def record(contenders: int | None) -> dict:
         ({}, 1, False),
     ],
 )
-def test_a_step_is_out_of_reach_of_runs_with_no_more_contenders_than_the_step_before(constants, contenders, unreached):
-    assert is_unreached(replace(NOMINAL, constants=constants), NOMINAL, record(contenders)) is unreached
+def test_a_step_is_out_of_reach_of_runs_with_no_more_contenders_than_the_step_before(
+    constants, contenders, unreached
+):
+    assert (
+        is_unreached(replace(NOMINAL, constants=constants), NOMINAL, record(contenders))
+        is unreached
+    )
 
 
 def test_constants_that_the_nominal_run_has_too_are_not_what_a_variant_replaces():
@@ -58,19 +63,26 @@ def test_a_variant_that_is_not_simulated_has_the_record_that_simulating_gives(mo
         return really(spec, announce)
 
     monkeypatch.setattr(block, "simulate", simulate)
-    records = list(block.run_block({"dynamic-8": NOMINAL}, 1, 0, variants=[{LAST: 120.0}, {FIRST: 300.0}]))
+    records = list(
+        block.run_block({"dynamic-8": NOMINAL}, 1, 0, variants=[{LAST: 120.0}, {FIRST: 300.0}])
+    )
     assert [spec.constants for spec in simulated] == [{}, {FIRST: 300.0}], "two threads did meet"
     assert 2 <= records[0]["simulation"]["contenders"] <= 9
     for each in records:
         validate_record(each)
     assert [each["order_in_block"] for each in records] == [0, 1, 2]
     assert len({each["run_id"] for each in records}) == 3
-    truth = really(replace(NOMINAL, arm="dynamic-8", constants={LAST: 120.0}, order_in_block=1), announce=lambda text: None)
+    truth = really(
+        replace(NOMINAL, arm="dynamic-8", constants={LAST: 120.0}, order_in_block=1),
+        announce=lambda text: None,
+    )
     own = {"run_id", "started_at", "host"}
     assert [each["simulation"].get("reached") for each in records] == [None, False, True]
     said = {key: value for key, value in records[1]["simulation"].items() if key != "reached"}
     told = records[1] | {"simulation": said | {"wall_s": truth["simulation"]["wall_s"]}}
-    assert {key: told[key] for key in told.keys() - own} == {key: truth[key] for key in truth.keys() - own}
+    assert {key: told[key] for key in told.keys() - own} == {
+        key: truth[key] for key in truth.keys() - own
+    }
     assert records[2]["sink_tuples_per_s"] != records[0]["sink_tuples_per_s"]
 
 
@@ -99,22 +111,47 @@ def rate(tuples_per_s: float | None, passed: float | None = None) -> dict:
 )
 def test_where_both_ends_of_a_range_lie_to_one_side_a_seed_decides(ends, decides):
     assert one_seed_decides(rate(100.0), [rate(end) for end in ends]) is decides
-    assert one_seed_decides(rate(1.0, passed=100.0), [rate(1.0, passed=end) for end in ends if end]) is decides
+    assert (
+        one_seed_decides(rate(1.0, passed=100.0), [rate(1.0, passed=end) for end in ends if end])
+        is decides
+    )
 
 
 def test_arms_of_which_one_seed_decides_are_simulated_with_more(monkeypatch):
-    rates = {"steady": {0.0: 100.0, 1.0: 90.0, 2.0: 110.0}, "wild": {0.0: 100.0, 1.0: 120.0, 2.0: 110.0}}
+    rates = {
+        "steady": {0.0: 100.0, 1.0: 90.0, 2.0: 110.0},
+        "wild": {0.0: 100.0, 1.0: 120.0, 2.0: 110.0},
+    }
 
     def simulate(spec, announce):
         simulated = rate(rates[spec.arm][spec.constants.get("a.b", 0.0)])
-        told = {"error": None, "submitted_tuples_per_s": 1.0, "cpu_seconds": 1.0, "latency_ns": None}
-        return {**simulated, **told, "arm": spec.arm, "repeat": spec.repeat, "order": spec.order_in_block, "of": spec.constants}
+        told = {
+            "error": None,
+            "submitted_tuples_per_s": 1.0,
+            "cpu_seconds": 1.0,
+            "latency_ns": None,
+        }
+        return {
+            **simulated,
+            **told,
+            "arm": spec.arm,
+            "repeat": spec.repeat,
+            "order": spec.order_in_block,
+            "of": spec.constants,
+        }
 
     monkeypatch.setattr(block, "simulate", simulate)
     specs = dict.fromkeys(("steady", "wild"), NOMINAL)
     records = list(block.run_block(specs, 2, 0, variants=[{"a.b": 1.0}, {"a.b": 2.0}]))
     assert [each["order"] for each in records] == list(range(len(records)))
-    runs = {arm: sorted((each["repeat"], *each["of"].values()) for each in records if each["arm"] == arm) for arm in specs}
+    runs = {
+        arm: sorted(
+            (each["repeat"], *each["of"].values()) for each in records if each["arm"] == arm
+        )
+        for arm in specs
+    }
     ends = [(0, 1.0), (0, 2.0)]
     assert runs["steady"] == sorted([(0,), (1,), *ends])
-    assert runs["wild"] == sorted((repeat, *end) for repeat in range(4) for end in [(), (1.0,), (2.0,)])
+    assert runs["wild"] == sorted(
+        (repeat, *end) for repeat in range(4) for end in [(), (1.0,), (2.0,)]
+    )

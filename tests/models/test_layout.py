@@ -16,7 +16,15 @@ from harness.graph.kinds import BARRIER
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue, pool_of
 from harness.models.layout import Layout, chosen_by, ends_of, layout_of, paces_of, slots_of
 from harness.models.replicas import REPLICA_ROOM
-from tests.runtime.shapes import MODELS, barriers, chain, diamond, pipeline, split_and_join, split_fan_out
+from tests.runtime.shapes import (
+    MODELS,
+    barriers,
+    chain,
+    diamond,
+    pipeline,
+    split_and_join,
+    split_fan_out,
+)
 
 
 def laid_out(graph: Graph, model: Model, flop_ns: Callable[[], float] = lambda: 0.5) -> Layout:
@@ -28,7 +36,9 @@ def ports(layout: Layout, which: Callable[[object], bool]) -> list[str]:
 
 
 def names(layout: Layout, which: tuple[bool, ...]) -> list[str]:
-    return [operator.name for operator, chosen in zip(layout.operators, which, strict=True) if chosen]
+    return [
+        operator.name for operator, chosen in zip(layout.operators, which, strict=True) if chosen
+    ]
 
 
 def doubled(times: int) -> Graph:
@@ -36,7 +46,11 @@ def doubled(times: int) -> Graph:
     graph = Graph("doubled")
     last: Operator = graph.source("source")
     for number in range(times):
-        left, right, join = graph.work(f"left{number}", 1), graph.work(f"right{number}", 1), graph.work(f"join{number}", 1)
+        left, right, join = (
+            graph.work(f"left{number}", 1),
+            graph.work(f"right{number}", 1),
+            graph.work(f"join{number}", 1),
+        )
         for way in (left, right):
             graph.connect(last, way)
             graph.connect(way, join)
@@ -53,7 +67,10 @@ def test_locks_and_flags_stand_only_where_more_than_one_thread_can_get():
     assert names(layout, layout.locked) == ["join", "far"]
     assert ports(layout, lambda queue: queue.shared) == ["join[1]"] and layout.divided
     layout = laid_out(split_and_join(3), Dynamic(2))
-    assert (names(layout, layout.locked), ports(layout, lambda queue: queue.shared)) == ([], ["sink[0]"])
+    assert (names(layout, layout.locked), ports(layout, lambda queue: queue.shared)) == (
+        [],
+        ["sink[0]"],
+    )
     layout = laid_out(split_fan_out(), Dynamic(2))
     assert names(layout, layout.locked) == ["entry"]
     for model in (Manual(), Dedicated(), Dynamic(4)):
@@ -71,16 +88,27 @@ def test_what_one_thread_alone_sends_may_put_wake_ups_off():
         layout = laid_out(pipeline(2), model)
         assert [layout.operators[way.source].name for way in layout.ways if way.lazy] == lazy
     layout = laid_out(diamond(), Manual())
-    assert {layout.operators[way.source].name for way in layout.ways if not way.lazy} == {"join", "spread"}, "from under a lock"
+    assert {layout.operators[way.source].name for way in layout.ways if not way.lazy} == {
+        "join",
+        "spread",
+    }, "from under a lock"
 
 
 def test_threads_are_those_of_sources_then_of_ports_then_of_the_pool():
     layout = laid_out(diamond(), Dedicated())
     assert layout.first_scheduler == layout.most_threads == 2 + len(layout.input_ports)
-    assert [layout.thread_name(index) for index in (0, 1, 2)] == ["source first", "source second", "port thread of head"]
+    assert [layout.thread_name(index) for index in (0, 1, 2)] == [
+        "source first",
+        "source second",
+        "port thread of head",
+    ]
     layout = laid_out(diamond(), Dynamic(3))
     assert (layout.first_scheduler, layout.most_threads, layout.pool_threads) == (2, 2 + 1024, 3)
-    assert [layout.thread_name(index) for index in (1, 2, 4)] == ["source second", "scheduler thread 0", "scheduler thread 2"]
+    assert [layout.thread_name(index) for index in (1, 2, 4)] == [
+        "source second",
+        "scheduler thread 0",
+        "scheduler thread 2",
+    ]
     layout = laid_out(pipeline(2), Coroutine(3))
     assert (layout.sources, layout.coroutines, layout.first_scheduler) == ([], [0, 1, 2, 3], 0)
     assert laid_out(pipeline(2), Dynamic(1)).most_threads == 1 + 1024
@@ -111,14 +139,29 @@ def wide(add: Callable[[Graph], Operator], inputs: int) -> Graph:
 
 def test_a_graph_that_needs_more_threads_than_a_pool_may_have_is_refused():
     def user(inputs: int) -> Graph:
-        return wide(lambda graph: graph.python("user", lambda sequence, value: value, inputs=inputs), inputs)
+        return wide(
+            lambda graph: graph.python("user", lambda sequence, value: value, inputs=inputs), inputs
+        )
 
     assert layout_of(user(1023), Dynamic(2), 2, lambda: 0.5).pool_threads == 1024
-    with pytest.raises(UserError, match=r"^operator 'user': inputs must be at most 1023 of a user's operator .*, not 1024$"):
+    with pytest.raises(
+        UserError,
+        match=r"^operator 'user': inputs must be at most 1023 of a user's operator .*, not 1024$",
+    ):
         layout_of(user(1024), Dynamic(2), 2, lambda: 0.5)
-    assert layout_of(wide(lambda graph: graph.barrier("barrier", 1023), 1023), Dynamic(2), 2, lambda: 0.5).pool_threads == 1024
-    with pytest.raises(UserError, match=r"^graph 'wide': a pool must have a thread for each of the 1024 input ports of barr"):
-        layout_of(wide(lambda graph: graph.barrier("barrier", 1024), 1024), Dynamic(2), 2, lambda: 0.5)
+    assert (
+        layout_of(
+            wide(lambda graph: graph.barrier("barrier", 1023), 1023), Dynamic(2), 2, lambda: 0.5
+        ).pool_threads
+        == 1024
+    )
+    with pytest.raises(
+        UserError,
+        match=r"^graph 'wide': a pool must have a thread for each of the 1024 input ports of barr",
+    ):
+        layout_of(
+            wide(lambda graph: graph.barrier("barrier", 1024), 1024), Dynamic(2), 2, lambda: 0.5
+        )
 
 
 # -- ways through the graph --------------------------------------------------------------------------------------------------
@@ -141,7 +184,11 @@ def test_each_path_to_an_operator_has_a_number_of_its_own(graph):
     layout = laid_out(graph(), Dynamic(2))
     for index, paths in enumerate(layout.paths):
         numbers = sorted(path for path, _, _ in walked(layout, index))
-        kinds = {layout.operators[at].kind for at in range(len(layout.operators)) if layout.longest[at] > layout.longest[index]}
+        kinds = {
+            layout.operators[at].kind
+            for at in range(len(layout.operators))
+            if layout.longest[at] > layout.longest[index]
+        }
         if BARRIER not in kinds | {layout.operators[index].kind}:
             assert numbers == list(range(paths))
 
@@ -154,7 +201,9 @@ def test_stacks_are_as_deep_as_the_longest_ways(graph, model):
     ways = [way for end in ends for way in walked(layout, end)]
     sources = [index for index in range(len(layout.operators)) if not layout.incoming[index]]
     assert max(layout.longest[index] for index in sources) == max(length for _, length, _ in ways)
-    assert max(layout.calls) == max(calls for index in range(len(layout.operators)) for _, _, calls in walked(layout, index))
+    assert max(layout.calls) == max(
+        calls for index in range(len(layout.operators)) for _, _, calls in walked(layout, index)
+    )
     assert {layout.calls[end] for end in ends} == {layout.longest[end] for end in ends} == {1}
 
 
@@ -172,8 +221,12 @@ def test_branches_between_a_split_and_its_merge_are_one_path():
     assert not any(way.path_step for way in layout.ways)
 
 
-@pytest.mark.parametrize(("seen_by", "paths"), [("left", 1), ("joined", None), ("behind", None), ("merge", 1)])
-def test_there_is_no_order_on_what_a_control_port_gets_from_where_branches_have_joined(seen_by, paths):
+@pytest.mark.parametrize(
+    ("seen_by", "paths"), [("left", 1), ("joined", None), ("behind", None), ("merge", 1)]
+)
+def test_there_is_no_order_on_what_a_control_port_gets_from_where_branches_have_joined(
+    seen_by, paths
+):
     graph = Graph("joined")
     split, merge, after = graph.split("split", 2), graph.merge("merge"), graph.work("after", 1)
     joined, behind = graph.work("joined", 1), graph.work("behind", 1)
@@ -187,7 +240,10 @@ def test_there_is_no_order_on_what_a_control_port_gets_from_where_branches_have_
     graph.check()
     layout = laid_out(graph, Dynamic(2))
     assert layout.paths[layout.index_of["after.control"]] == paths
-    assert {layout.paths[layout.index_of[name]] for name in ("left", "joined", "behind", "merge", "after", "sink")} == {1}
+    assert {
+        layout.paths[layout.index_of[name]]
+        for name in ("left", "joined", "behind", "merge", "after", "sink")
+    } == {1}
     (region,) = layout.regions
     assert len(region.queues) == 5, "before left, right, joined, behind and merge"
 
@@ -216,7 +272,12 @@ def test_values_are_others_behind_a_users_operator():
 @pytest.mark.parametrize(
     ("model", "payload", "costs", "capacity"),
     [
-        (Dynamic(2), 128, (1, 31), 896),  # three of 192 bytes a tuple fit into 512 KiB, to a multiple of 64
+        (
+            Dynamic(2),
+            128,
+            (1, 31),
+            896,
+        ),  # three of 192 bytes a tuple fit into 512 KiB, to a multiple of 64
         (Dynamic(2), 128, (1, 32), 1000),  # or need not, beside work
         (Dynamic(2), 4096, (1, 32), 128),
         (Dynamic(2), 2**20, (1, 1), 64),
@@ -255,11 +316,20 @@ def test_a_port_threaded_by_hand_has_its_own_capacity_and_does_not_say_that_of_t
     graph = pipeline(3, payload=128)
     graph.threaded_port(graph.operators["work1"].input(0), 17)
     layout = laid_out(graph, Dynamic(2))
-    assert [queue.capacity for queue in layout.queues] == [layout.capacity, 17, layout.capacity, layout.capacity]
+    assert [queue.capacity for queue in layout.queues] == [
+        layout.capacity,
+        17,
+        layout.capacity,
+        layout.capacity,
+    ]
     assert layout.capacity == 896 and layout.capacity_chosen
     assert [queue.kind for queue in layout.queues].count(Queue.THREADED) == 1
     layout = laid_out(graph, Manual())
-    assert (layout.capacity, layout.capacity_chosen, layout.queue_of_port) == (17, False, (None, 0, None, None))
+    assert (layout.capacity, layout.capacity_chosen, layout.queue_of_port) == (
+        17,
+        False,
+        (None, 0, None, None),
+    )
     layout = laid_out(graph, Dedicated(queue_capacity=5))
     assert (layout.capacity, layout.capacity_chosen) == (5, False)
 
@@ -267,22 +337,37 @@ def test_a_port_threaded_by_hand_has_its_own_capacity_and_does_not_say_that_of_t
 def test_between_a_split_and_its_merge_there_is_room_for_what_the_queues_hold():
     layout = laid_out(split_and_join(3, 2, ordered=True), Dynamic(2, queue_capacity=10))
     (region,) = layout.regions
-    assert [layout.operators[index].name for index in (region.split, region.merge)] == ["split", "merge"]
+    assert [layout.operators[index].name for index in (region.split, region.merge)] == [
+        "split",
+        "merge",
+    ]
     between = [str(layout.input_ports[layout.queues[queue].port]) for queue in region.queues]
-    assert sorted(between) == ["merge[0]", *(f"w{branch}_{step}[0]" for branch in range(3) for step in range(2))]
+    assert sorted(between) == [
+        "merge[0]",
+        *(f"w{branch}_{step}[0]" for branch in range(3) for step in range(2)),
+    ]
     assert region.marks == region.ahead == 7 * 10 + 32 * (7 + 2)
     assert slots_of(region) == 1024, "a power of two with room for 256 more"
-    (region,) = laid_out(split_and_join(3, 2, ordered=True), Dynamic(2, queue_capacity=1000)).regions
+    (region,) = laid_out(
+        split_and_join(3, 2, ordered=True), Dynamic(2, queue_capacity=1000)
+    ).regions
     assert (region.marks, region.ahead, slots_of(region)) == (7 * 1000 + 32 * 9, 4096 - 256, 4096)
-    (region,) = laid_out(split_and_join(60, 2, ordered=True), Dynamic(2, queue_capacity=1000)).regions
+    (region,) = laid_out(
+        split_and_join(60, 2, ordered=True), Dynamic(2, queue_capacity=1000)
+    ).regions
     assert region.ahead == 4 * 32 * 121, "four batches for each of the queues"
 
 
-@pytest.mark.parametrize(("spread", "room"), [(0, 8 * 32), (1, 9 * 32 + 1), (3, 11 * 32 + 3), (60, 64 * 32 + 60)])
+@pytest.mark.parametrize(
+    ("spread", "room"), [(0, 8 * 32), (1, 9 * 32 + 1), (3, 11 * 32 + 3), (60, 64 * 32 + 60)]
+)
 def test_a_barrier_has_room_for_a_batch_of_each_operator_that_sends_to_several_inputs(spread, room):
     graph = Graph("met")
     barrier = graph.barrier("barrier", 2)
-    ways = [chain(graph, graph.source("a"), 1, prefix="a_"), chain(graph, graph.source("b"), 1, prefix="b_")]
+    ways = [
+        chain(graph, graph.source("a"), 1, prefix="a_"),
+        chain(graph, graph.source("b"), 1, prefix="b_"),
+    ]
     for number in range(spread):
         operator = graph.work(f"spread{number}", 1, outputs=2)
         graph.connect(ways[0], operator)
@@ -319,7 +404,8 @@ def test_what_a_tuple_costs_is_known_of_each_operator_and_guessed_of_users():
     assert layout.flop == (0, 70, 900, 4000, 1, 1000, 0) and layout.copies_known
     assert len(asked) == 1, "equal times are equal work"
     with pytest.raises(
-        UserError, match=r"^operator 'busy': busy_us 2 is 20000000000 FLOP on this machine; at most 4294967295$"
+        UserError,
+        match=r"^operator 'busy': busy_us 2 is 20000000000 FLOP on this machine; at most 4294967295$",
     ):
         laid_out(graph, Manual(), flop_ns=lambda: 1e-7)
 
@@ -347,14 +433,26 @@ def test_a_source_sends_in_stretches_with_gaps():
 
 
 def test_bursts_of_cost_end_one_behind_the_other():
-    assert ends_of(Graph("g").work("work", costs=[(30, 1), (10, 500), (60, 2)])) == [(30, 1), (40, 500), (100, 2)]
+    assert ends_of(Graph("g").work("work", costs=[(30, 1), (10, 500), (60, 2)])) == [
+        (30, 1),
+        (40, 500),
+        (100, 2),
+    ]
     assert ends_of(Graph("g").work("work", 5)) == []
 
 
 def test_filters_agree_on_what_they_pass_and_work_operators_choose_each_for_themselves():
     graph = Graph("chosen")
-    assert chosen_by(graph.work("all", 1), 3) is chosen_by(graph.filter("none dropped", 1.0), 3) is None
-    assert chosen_by(graph.filter("half", 0.5), 3) == chosen_by(graph.filter("other half", 0.5), 9) == (0, 2**63)
+    assert (
+        chosen_by(graph.work("all", 1), 3)
+        is chosen_by(graph.filter("none dropped", 1.0), 3)
+        is None
+    )
+    assert (
+        chosen_by(graph.filter("half", 0.5), 3)
+        == chosen_by(graph.filter("other half", 0.5), 9)
+        == (0, 2**63)
+    )
     work = graph.work("quarter", 1, selectivity=0.25)
     mixes = {chosen_by(work, index)[0] for index in range(1000)}
     assert len(mixes) == 1000 and 0 not in mixes and max(mixes) < 2**64
@@ -371,7 +469,9 @@ def test_replicas_are_asked_of_an_operator_that_may_have_as_many():
     assert set(layout.replicas) == {1, 2} and most > 1
     assert layout.replicated("work1", 1) == layout.replicated("work1", most) == 2
     for number in (0, most + 1, 1.0, True, "2", None):
-        with pytest.raises(UserError, match=rf"replicas of 'work1' must be from 1 to {most}, not {number!r}$"):
+        with pytest.raises(
+            UserError, match=rf"replicas of 'work1' must be from 1 to {most}, not {number!r}$"
+        ):
             layout.replicated("work1", number)
     for name in ("nobody", None, ["work1"]):
         with pytest.raises(UserError, match="no operator is named"):

@@ -34,17 +34,33 @@ from topologies import build
         ("manual", {}, Manual()),
         ("dedicated", {}, Dedicated()),
         ("dedicated", {"queue_capacity": 1}, Dedicated(queue_capacity=1)),
-        ("dynamic", {"threads": 1024, "queue_capacity": 2**20}, Dynamic(threads=1024, queue_capacity=2**20)),
+        (
+            "dynamic",
+            {"threads": 1024, "queue_capacity": 2**20},
+            Dynamic(threads=1024, queue_capacity=2**20),
+        ),
         ("dynamic", {"elastic": True}, Dynamic(elastic=True)),
         ("multilevel", {}, Multilevel()),
-        ("multilevel", {"law": "streams", "threads": 2, "maximum": 4}, Multilevel(law="streams", threads=2, maximum=4)),
+        (
+            "multilevel",
+            {"law": "streams", "threads": 2, "maximum": 4},
+            Multilevel(law="streams", threads=2, maximum=4),
+        ),
         ("coroutine", {}, Coroutine(policy=DEFAULT_POLICY, quantum_ms=QUANTUM_MS)),
-        ("coroutine", {"threads": 2, "policy": "random", "quantum_ms": 0.5}, Coroutine(2, "random", 0.5)),
+        (
+            "coroutine",
+            {"threads": 2, "policy": "random", "quantum_ms": 0.5},
+            Coroutine(2, "random", 0.5),
+        ),
         ("coroutine", {"replicas": 3, "threads": 2}, Coroutine(2, replicas=3)),
         ("coroutine", {"elastic": True, "maximum": 12}, Coroutine(elastic=True, maximum=12)),
         ("coroutine", {"law": "cstream", "threads": 2}, Coroutine(2, elastic=True, law="cstream")),
         ("dynamic", {"law": "pldi17"}, Dynamic(elastic=True, law="pldi17")),
-        ("dynamic", {"law": "", "law_settings": {"a": "1"}}, Dynamic(elastic=True, law_settings=(("a", "1"),))),
+        (
+            "dynamic",
+            {"law": "", "law_settings": {"a": "1"}},
+            Dynamic(elastic=True, law_settings=(("a", "1"),)),
+        ),
         (
             "dynamic",
             {"elastic": True, "threads": 9, "minimum": 2, "maximum": 9},
@@ -59,10 +75,26 @@ def test_a_model_is_made_with_its_options(name, options, model):
 @pytest.mark.parametrize(
     ("name", "options", "told"),
     [
-        ("elastic", {}, "model 'elastic' is unknown; models are: manual, dedicated, dynamic, multilevel, coroutine"),
-        ("", {}, "model '' is unknown; models are: manual, dedicated, dynamic, multilevel, coroutine"),
-        ("manual", {"threads": 1}, "threads applies to dynamic, multilevel and coroutine only, not to the model manual"),
-        ("dedicated", {"threads": 1}, "threads applies to dynamic, multilevel and coroutine only, not to the model dedicated"),
+        (
+            "elastic",
+            {},
+            "model 'elastic' is unknown; models are: manual, dedicated, dynamic, multilevel, coroutine",
+        ),
+        (
+            "",
+            {},
+            "model '' is unknown; models are: manual, dedicated, dynamic, multilevel, coroutine",
+        ),
+        (
+            "manual",
+            {"threads": 1},
+            "threads applies to dynamic, multilevel and coroutine only, not to the model manual",
+        ),
+        (
+            "dedicated",
+            {"threads": 1},
+            "threads applies to dynamic, multilevel and coroutine only, not to the model dedicated",
+        ),
         (
             "manual",
             {"queue_capacity": 9},
@@ -70,33 +102,93 @@ def test_a_model_is_made_with_its_options(name, options, model):
         ),
         ("dynamic", {"threads": 0}, "threads must be from 1 to 1024, not 0"),
         ("dynamic", {"threads": 1025}, "threads must be from 1 to 1024, not 1025"),
-        ("dynamic", {"queue_capacity": 0}, "queue_capacity must be from 1 to 1048576 tuples, not 0"),
-        ("dedicated", {"queue_capacity": 2**20 + 1}, "queue_capacity must be from 1 to 1048576 tuples, not 1048577"),
-        ("manual", {"elastic": True}, "elastic applies to dynamic and coroutine only, not to the model manual"),
-        ("dedicated", {"law": "pldi17"}, "elastic applies to dynamic and coroutine only, not to the model dedicated"),
-        ("manual", {"minimum": 2}, "minimum applies to dynamic, multilevel and coroutine only, not to the model manual"),
-        ("dynamic", {"minimum": 2}, "minimum applies to an elastic pool only, not to one of a fixed level: 2"),
-        ("coroutine", {"minimum": 2}, "minimum applies to an elastic pool only, not to one of a fixed level: 2"),
+        (
+            "dynamic",
+            {"queue_capacity": 0},
+            "queue_capacity must be from 1 to 1048576 tuples, not 0",
+        ),
+        (
+            "dedicated",
+            {"queue_capacity": 2**20 + 1},
+            "queue_capacity must be from 1 to 1048576 tuples, not 1048577",
+        ),
+        (
+            "manual",
+            {"elastic": True},
+            "elastic applies to dynamic and coroutine only, not to the model manual",
+        ),
+        (
+            "dedicated",
+            {"law": "pldi17"},
+            "elastic applies to dynamic and coroutine only, not to the model dedicated",
+        ),
+        (
+            "manual",
+            {"minimum": 2},
+            "minimum applies to dynamic, multilevel and coroutine only, not to the model manual",
+        ),
+        (
+            "dynamic",
+            {"minimum": 2},
+            "minimum applies to an elastic pool only, not to one of a fixed level: 2",
+        ),
+        (
+            "coroutine",
+            {"minimum": 2},
+            "minimum applies to an elastic pool only, not to one of a fixed level: 2",
+        ),
         (
             "coroutine",
             {"law": "cstream", "minimum": 3, "maximum": 2},
             "minimum must be at most the maximum of 2 threads, not 3",
         ),
         ("coroutine", {"replicas": 0}, "replicas must be from 1 to 64, not 0"),
-        ("dynamic", {"replicas": 2}, "replicas applies to coroutine only, not to the model dynamic"),
-        ("dynamic", {"maximum": 2}, "maximum applies to an elastic pool only, not to one of a fixed level: 2"),
-        ("dynamic", {"policy": "random"}, "policy applies to coroutine only, not to the model dynamic"),
-        ("manual", {"quantum_ms": 1.0}, "quantum_ms applies to coroutine only, not to the model manual"),
-        ("coroutine", {"quantum_ms": 0.0}, "quantum must be above 0 and at most 3,600,000 ms, not 0.0"),
+        (
+            "dynamic",
+            {"replicas": 2},
+            "replicas applies to coroutine only, not to the model dynamic",
+        ),
+        (
+            "dynamic",
+            {"maximum": 2},
+            "maximum applies to an elastic pool only, not to one of a fixed level: 2",
+        ),
+        (
+            "dynamic",
+            {"policy": "random"},
+            "policy applies to coroutine only, not to the model dynamic",
+        ),
+        (
+            "manual",
+            {"quantum_ms": 1.0},
+            "quantum_ms applies to coroutine only, not to the model manual",
+        ),
+        (
+            "coroutine",
+            {"quantum_ms": 0.0},
+            "quantum must be above 0 and at most 3,600,000 ms, not 0.0",
+        ),
         (
             "coroutine",
             {"policy": "rando"},
             "policy must be one of random, max_queue_length, min_latency, least_recently_run, max_running_time, "
             "highest_rate, oldest_source, pressure, or FILE.py:NAME or FILE.so:SYMBOL, not 'rando'",
         ),
-        ("dynamic", {"elastic": True, "minimum": 0}, "minimum must be from 1 to 1024 threads, not 0"),
-        ("dynamic", {"elastic": True, "maximum": 1025}, "maximum must be from 1 to 1024 threads, not 1025"),
-        ("dynamic", {"elastic": True, "minimum": 5, "maximum": 4}, "minimum must be at most the maximum of 4 threads, not 5"),
+        (
+            "dynamic",
+            {"elastic": True, "minimum": 0},
+            "minimum must be from 1 to 1024 threads, not 0",
+        ),
+        (
+            "dynamic",
+            {"elastic": True, "maximum": 1025},
+            "maximum must be from 1 to 1024 threads, not 1025",
+        ),
+        (
+            "dynamic",
+            {"elastic": True, "minimum": 5, "maximum": 4},
+            "minimum must be at most the maximum of 4 threads, not 5",
+        ),
         (
             "dynamic",
             {"elastic": True, "threads": 5, "maximum": 4},
@@ -143,7 +235,10 @@ def test_models_cannot_be_changed_and_are_listed_by_name():
 
 def ports_of(queued: str) -> list[str]:
     graph, _ = build("pipeline", {"operators": 9}, seed=0)
-    return sorted(map(str, begins_queued(graph, Dynamic(threads=1, queued=queued))), key=lambda name: (len(name), name))
+    return sorted(
+        map(str, begins_queued(graph, Dynamic(threads=1, queued=queued))),
+        key=lambda name: (len(name), name),
+    )
 
 
 def test_queues_are_chosen_by_number_share_or_name() -> None:
@@ -166,7 +261,9 @@ def test_what_chooses_no_ports_is_refused(queued: str) -> None:
 
 
 def test_a_port_that_is_not_there_cannot_be_queued() -> None:
-    with pytest.raises(UserError, match="queued must name scheduled input ports of the graph, not 'work10'"):
+    with pytest.raises(
+        UserError, match="queued must name scheduled input ports of the graph, not 'work10'"
+    ):
         ports_of("work10")
 
 
@@ -190,6 +287,6 @@ def test_a_layout_tells_what_flows_where() -> None:
     assert workers == [0.25] * 4
     assert layout.tuples[-1] == pytest.approx(1.0)
     assert (layout.payload, layout.cpus) == (64, 8)
-    assert [link.dealt for link in layout.links if link.tuples == 0.25] == [True] * 4 + [False] * 4, (
-        "the split deals, they do not"
-    )
+    assert [link.dealt for link in layout.links if link.tuples == 0.25] == [True] * 4 + [
+        False
+    ] * 4, "the split deals, they do not"

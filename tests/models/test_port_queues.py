@@ -22,7 +22,11 @@ from harness.models import (
     with_level,
 )
 
-CALLED, THREADED, SCHEDULED = PortQueue(Queue.CALLED), PortQueue(Queue.THREADED), PortQueue(Queue.SCHEDULED)
+CALLED, THREADED, SCHEDULED = (
+    PortQueue(Queue.CALLED),
+    PortQueue(Queue.THREADED),
+    PortQueue(Queue.SCHEDULED),
+)
 MODELS = (Manual(), Dedicated(), Dynamic(threads=2))
 
 
@@ -41,7 +45,9 @@ def annotated(*annotations: Threading | None) -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("model", "queue"), list(zip(MODELS, (CALLED, THREADED, SCHEDULED), strict=True)), ids=lambda x: str(x)
+    ("model", "queue"),
+    list(zip(MODELS, (CALLED, THREADED, SCHEDULED), strict=True)),
+    ids=lambda x: str(x),
 )
 def test_the_model_decides_where_the_author_says_nothing(model, queue):
     assert port_queues(annotated(None), model) == [CALLED, queue, queue]  # split, sink, work
@@ -65,8 +71,15 @@ def test_a_threaded_port_comes_before_everything(model):
 
 def test_queues_hold_what_the_run_says():
     graph = annotated(Threading("dedicated"), Threading("dynamic"))
-    assert [queue.capacity for queue in port_queues(graph, Dedicated(queue_capacity=5))] == [None, 5, 5, 5]
-    assert [queue.capacity for queue in port_queues(graph, Dynamic(threads=1, queue_capacity=6))] == [None, 6, 6, 6]
+    assert [queue.capacity for queue in port_queues(graph, Dedicated(queue_capacity=5))] == [
+        None,
+        5,
+        5,
+        5,
+    ]
+    assert [
+        queue.capacity for queue in port_queues(graph, Dynamic(threads=1, queue_capacity=6))
+    ] == [None, 6, 6, 6]
     assert [queue.capacity for queue in port_queues(graph, Manual())] == [None, None, None, None]
 
 
@@ -119,14 +132,26 @@ def test_there_is_no_pool_if_every_port_is_manual_dedicated_or_threaded():
     [
         ((Threading("dynamic", None, True),), Manual(), Pool(1, True, 1, 5)),
         ((Threading("dynamic", 4, True), Threading("dynamic", 2)), Manual(), Pool(4, True, 1, 5)),
-        ((Threading("dynamic", 3, True), Threading("dynamic", None, True)), Dedicated(), Pool(3, True, 1, 5)),
+        (
+            (Threading("dynamic", 3, True), Threading("dynamic", None, True)),
+            Dedicated(),
+            Pool(3, True, 1, 5),
+        ),
         ((Threading("dynamic", 9, True),), Manual(), Pool(5, True, 1, 5)),
         ((None,), Dynamic(elastic=True), Pool(1, True, 1, 5)),
         ((None,), Dynamic(elastic=True, minimum=7), Pool(7, True, 7, 7)),
         ((None,), Coroutine(elastic=True), Pool(1, True, 1, 5)),
-        ((Threading("dynamic", None, True),), Coroutine(2, elastic=True, maximum=12), Pool(2, True, 1, 12)),
+        (
+            (Threading("dynamic", None, True),),
+            Coroutine(2, elastic=True, maximum=12),
+            Pool(2, True, 1, 12),
+        ),
         ((None,), Dynamic(threads=3, elastic=True, minimum=2, maximum=64), Pool(3, True, 2, 64)),
-        ((Threading("dynamic", 6), Threading("dynamic", 4, True)), Dynamic(elastic=True, maximum=8), Pool(6, True, 1, 8)),
+        (
+            (Threading("dynamic", 6), Threading("dynamic", 4, True)),
+            Dynamic(elastic=True, maximum=8),
+            Pool(6, True, 1, 8),
+        ),
     ],
 )
 def test_a_pool_is_elastic_if_all_who_speak_of_it_agree(monkeypatch, annotations, model, pool):
@@ -146,18 +171,26 @@ def blocking(inputs: int) -> Graph:
 
 def test_no_level_is_below_one_more_than_the_ports_of_an_operator_that_may_block(monkeypatch):
     monkeypatch.setattr(cpu, "usable_cpus", lambda: 2)
-    assert pool_of(blocking(3), Dynamic(elastic=True)) == Pool(4, True, 4, 4), "also on a small machine"
+    assert pool_of(blocking(3), Dynamic(elastic=True)) == Pool(4, True, 4, 4), (
+        "also on a small machine"
+    )
     assert pool_of(blocking(3), Dynamic(elastic=True, minimum=2, maximum=9)) == Pool(4, True, 4, 9)
     assert pool_of(blocking(3), Dynamic(threads=6, elastic=True, maximum=9)) == Pool(6, True, 4, 9)
-    with pytest.raises(UserError, match=r"^maximum must be at least 4 threads for graph 'blocking', .* not 3$"):
+    with pytest.raises(
+        UserError, match=r"^maximum must be at least 4 threads for graph 'blocking', .* not 3$"
+    ):
         pool_of(blocking(3), Dynamic(elastic=True, maximum=3))
     assert least_threads(annotated(None), Dynamic()) == 1, "built-in operators do not block"
 
 
 def test_a_fixed_level_is_that_of_the_pool_it_makes():
     assert pool_of(blocking(3), Dynamic(threads=1)) == Pool(4, elastic=False)
-    assert pool_of(blocking(3), Dynamic(), cpus=2) == Pool(4, elastic=False), "also on a small machine"
-    assert with_level(blocking(3), Dynamic(threads=1, queued="none")) == Dynamic(threads=4, queued="none")
+    assert pool_of(blocking(3), Dynamic(), cpus=2) == Pool(4, elastic=False), (
+        "also on a small machine"
+    )
+    assert with_level(blocking(3), Dynamic(threads=1, queued="none")) == Dynamic(
+        threads=4, queued="none"
+    )
     assert with_level(blocking(3), Dynamic(threads=9)) == Dynamic(threads=9)
     assert with_level(annotated(Threading("dynamic", 4)), Dynamic(threads=3)) == Dynamic(threads=4)
     for other in (Manual(), Dynamic(elastic=True)):
@@ -167,13 +200,22 @@ def test_a_fixed_level_is_that_of_the_pool_it_makes():
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        (("automatic",), "threading: model 'automatic' is none of ours: name manual, dedicated or dynamic"),
+        (
+            ("automatic",),
+            "threading: model 'automatic' is none of ours: name manual, dedicated or dynamic",
+        ),
         (("magic",), "threading: model must be one of manual, dedicated, dynamic, not 'magic'"),
         ((None,), "threading: model must be one of manual, dedicated, dynamic, not None"),
         (("manual", 2), "threading: threads applies to the model dynamic only, not to manual"),
-        (("dedicated", None, True), "threading: elastic applies to the model dynamic only, not to dedicated"),
+        (
+            ("dedicated", None, True),
+            "threading: elastic applies to the model dynamic only, not to dedicated",
+        ),
         (("dynamic", 0), "threading: threads must be a whole number from 1 to 1024 threads, not 0"),
-        (("dynamic", 1025), "threading: threads must be a whole number from 1 to 1024 threads, not 1025"),
+        (
+            ("dynamic", 1025),
+            "threading: threads must be a whole number from 1 to 1024 threads, not 1025",
+        ),
         (("dynamic", 2**31), "not 2147483648"),
         (("dynamic", 2.0), "not 2.0"),
         (("dynamic", True), "not True"),

@@ -19,17 +19,30 @@ from topologies import build
 def chain(*names: str, window: int = 0, **options) -> Graph:
     """A source, a work operator for each name, and a sink."""
     graph = Graph("chain")
-    graph.chain(graph.source("source", window=window), *[graph.work(name, **options) for name in names], graph.sink("sink"))
+    graph.chain(
+        graph.source("source", window=window),
+        *[graph.work(name, **options) for name in names],
+        graph.sink("sink"),
+    )
     return graph
 
 
-SIZES = {"chain": {"operators": 3}, "replicated": {"width": 3}, "tree": {"depth": 3}, "reverse-tree": {"depth": 3}}
+SIZES = {
+    "chain": {"operators": 3},
+    "replicated": {"width": 3},
+    "tree": {"depth": 3},
+    "reverse-tree": {"depth": 3},
+}
 
 
 @pytest.mark.parametrize("topology", SIZES)
 def test_busy_operators_of_the_papers_topologies_that_have_one_output_may_have_replicas(topology):
     graph, _ = build(topology, SIZES[topology], 0)
-    busy = [operator.name for operator in graph.operators.values() if operator.busy_us and operator.outputs == 1]
+    busy = [
+        operator.name
+        for operator in graph.operators.values()
+        if operator.busy_us and operator.outputs == 1
+    ]
     assert list(replicable(graph, Coroutine())) == busy and busy
 
 
@@ -51,7 +64,11 @@ def test_work_may_have_replicas_whatever_it_costs_and_drops():
 
 def test_the_reasons_why_an_operator_can_have_none():
     graph = Graph("all reasons", 8)
-    source, split, merge = graph.source("source", window=10), graph.split("split", outputs=2), graph.merge("merge")
+    source, split, merge = (
+        graph.source("source", window=10),
+        graph.split("split", outputs=2),
+        graph.merge("merge"),
+    )
     graph.connect(source, split)
     for port in range(2):
         graph.connect(split.output(port), lane := graph.work(f"lane{port}"))
@@ -95,7 +112,10 @@ def test_what_a_law_may_replicate_the_engine_replicates(graph):
     for name, why in zip(graph.operators, why_single(graph, model), strict=True):
         if name in able:
             engine.set_replicas(name, seen.most_replicas)
-            with pytest.raises(UserError, match=f"must be from 1 to {seen.most_replicas}, not {seen.most_replicas + 1}"):
+            with pytest.raises(
+                UserError,
+                match=f"must be from 1 to {seen.most_replicas}, not {seen.most_replicas + 1}",
+            ):
                 engine.set_replicas(name, seen.most_replicas + 1)
         else:
             with pytest.raises(UserError) as caught:
@@ -106,19 +126,26 @@ def test_what_a_law_may_replicate_the_engine_replicates(graph):
 def test_many_operators_may_have_fewer_replicas_each_and_too_many_none():
     assert [most_replicas(able) for able in (1, 8, 100, 512, 513)] == [64, 64, 6, 2, 1]
     graph, _ = build("pipeline", {"operators": 600}, 0)
-    assert replicable(graph, Coroutine()) == {} and layout_of(graph, Coroutine(), 2).replicable == []
+    assert (
+        replicable(graph, Coroutine()) == {} and layout_of(graph, Coroutine(), 2).replicable == []
+    )
 
 
 def test_a_run_may_begin_with_several_replicas():
     graph = chain("a", "b")
     assert begins_with(graph, Coroutine(replicas=3)) == {"a": 3, "b": 3}
     assert begins_with(graph, Coroutine()) == begins_with(graph, Dynamic()) == {}
-    assert open_engine(graph, Coroutine(2, replicas=3), tuples=0).living_replicas() == {"a": 3, "b": 3}
+    assert open_engine(graph, Coroutine(2, replicas=3), tuples=0).living_replicas() == {
+        "a": 3,
+        "b": 3,
+    }
 
 
 def with_a_function():
     graph = Graph("function")
-    graph.connect(graph.source("source"), mine := graph.python("mine", lambda sequence, value: value))
+    graph.connect(
+        graph.source("source"), mine := graph.python("mine", lambda sequence, value: value)
+    )
     graph.connect(mine, graph.sink("sink"))
     return graph
 
@@ -157,7 +184,9 @@ def test_an_operator_that_feeds_a_threaded_port_may_have_replicas_since_that_has
 def test_why_no_operator_can_have_replicas_is_told_of_each_kind_of_reason_what_can_be_mended_first():
     graph = Graph("several")
     first = graph.loop("first", looping)
-    parse, crunch = (graph.python(name, lambda sequence, value: value) for name in ("parse", "crunch"))
+    parse, crunch = (
+        graph.python(name, lambda sequence, value: value) for name in ("parse", "crunch")
+    )
     graph.chain(graph.source("source"), first, parse, crunch, graph.sink("sink"))
     with pytest.raises(UserError) as refused:
         begins_with(graph, Coroutine(replicas=2))

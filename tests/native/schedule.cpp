@@ -20,7 +20,8 @@ int64_t clock_ns;
 
 enum Event : uint32_t { LOOK, PICK, STUCK, PORT, STATE };
 struct Row {
-  double kind = 0, co = 0, time = 0, queued = 0, scheduled = 0, enqueued = 0, born = 0, room = 0, behind = 0, score = 0;
+  double kind = 0, co = 0, time = 0, queued = 0, scheduled = 0, enqueued = 0, born = 0, room = 0,
+         behind = 0, score = 0;
 };
 std::vector<Row> rows;
 void (*all_sleep)(int64_t until);
@@ -90,7 +91,8 @@ struct Graph {
   bool given(uint32_t) const { return true; }
   void leaves(uint32_t) {}
   void turn_begins(uint32_t, uint32_t co, int64_t now_ns) {
-    rows.push_back({.kind = PICK, .co = static_cast<double>(co), .time = static_cast<double>(now_ns)});
+    rows.push_back(
+        {.kind = PICK, .co = static_cast<double>(co), .time = static_cast<double>(now_ns)});
   }
   void turn_ends(uint32_t, uint32_t, int64_t, int64_t) {}
   void rests(uint32_t, bool) {}
@@ -109,7 +111,8 @@ struct Graph {
       const std::deque<Tuple>& queue = ports[port].queue;
       seen.queued += queue.size();
       if (queue.empty()) continue;
-      seen.enqueued_ns = first ? queue.front().enqueued_ns : std::min(seen.enqueued_ns, queue.front().enqueued_ns);
+      seen.enqueued_ns =
+          first ? queue.front().enqueued_ns : std::min(seen.enqueued_ns, queue.front().enqueued_ns);
       seen.born_ns = first ? queue.front().born_ns : std::min(seen.born_ns, queue.front().born_ns);
       first = false;
     }
@@ -117,10 +120,13 @@ struct Graph {
       seen.room = std::min(seen.room, room(port));
       seen.queued_behind = std::max(seen.queued_behind, size(port));
     }
-    seen.reads_per_s = op.reads_per_s, seen.writes_per_s = op.writes_per_s, seen.gain_per_s = op.gain_per_s;
-    rows.push_back({LOOK, static_cast<double>(co), static_cast<double>(clock_ns), static_cast<double>(seen.queued),
-                    static_cast<double>(seen.scheduled_ns), static_cast<double>(seen.enqueued_ns), static_cast<double>(seen.born_ns),
-                    static_cast<double>(seen.room), static_cast<double>(seen.queued_behind), policy->score(&seen, policy->state)});
+    seen.reads_per_s = op.reads_per_s, seen.writes_per_s = op.writes_per_s,
+    seen.gain_per_s = op.gain_per_s;
+    rows.push_back({LOOK, static_cast<double>(co), static_cast<double>(clock_ns),
+                    static_cast<double>(seen.queued), static_cast<double>(seen.scheduled_ns),
+                    static_cast<double>(seen.enqueued_ns), static_cast<double>(seen.born_ns),
+                    static_cast<double>(seen.room), static_cast<double>(seen.queued_behind),
+                    policy->score(&seen, policy->state)});
     return seen;
   }
 };
@@ -133,7 +139,10 @@ struct World {
   void push(All::Coroutine& self, uint32_t index, uint64_t count, int64_t born_ns) {
     Port& port = graph.ports[index];
     while (count > 0) {
-      const auto completed = [&] { return (*all)[port.reader].state.load(std::memory_order_relaxed) == millrace::CoState::COMPLETED; };
+      const auto completed = [&] {
+        return (*all)[port.reader].state.load(std::memory_order_relaxed) ==
+               millrace::CoState::COMPLETED;
+      };
       if (completed()) break;
       const uint64_t fitting = std::min(count, graph.room(index));
       for (uint64_t i = 0; i < fitting; ++i) port.queue.push_back({clock_ns, born_ns});
@@ -161,7 +170,8 @@ struct World {
     }
   }
   void loop(All::Coroutine& self, const Operator& op) {
-    for (size_t i = 0; i < op.inputs.size(); ++i) self.need[i].store(op.needs[i], std::memory_order_relaxed);
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      self.need[i].store(op.needs[i], std::memory_order_relaxed);
     while (all->wait(self, op.mode) == Waited::DONE) {
       int64_t born_ns = INT64_MAX;
       for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -200,9 +210,10 @@ void body(All::Coroutine& self) {
 
 // Runs a graph to its end. `of_operators`: 8 numbers each (see scheduler.py), `of_ways`: operator, port, need or give, and whether it is an input.
 // Writes at most `room` events and returns how many there were.
-extern "C" [[gnu::visibility("default")]] int64_t run_schedule(const double* of_operators, int64_t operators, const double* of_ports,
-                                                               int64_t ports, const double* of_ways, int64_t ways, int32_t policy,
-                                                               int64_t quantum_ns, Row* out, int64_t room) {
+extern "C" [[gnu::visibility("default")]] int64_t run_schedule(
+    const double* of_operators, int64_t operators, const double* of_ports, int64_t ports,
+    const double* of_ways, int64_t ways, int32_t policy, int64_t quantum_ns, Row* out,
+    int64_t room) {
   World here;
   world = &here;
   rows.clear();
@@ -216,12 +227,15 @@ extern "C" [[gnu::visibility("default")]] int64_t run_schedule(const double* of_
     op.cost_ns = static_cast<int64_t>(of_operators[2]);
     op.gap_ns = static_cast<int64_t>(of_operators[3]);
     op.batch = static_cast<uint32_t>(of_operators[4]);
-    op.reads_per_s = of_operators[5], op.writes_per_s = of_operators[6], op.gain_per_s = of_operators[7];
+    op.reads_per_s = of_operators[5], op.writes_per_s = of_operators[6],
+    op.gain_per_s = of_operators[7];
     of_operators += 8;
   }
-  for (int64_t i = 0; i < ports; ++i) here.graph.ports[static_cast<size_t>(i)].capacity = static_cast<uint64_t>(of_ports[i]);
+  for (int64_t i = 0; i < ports; ++i)
+    here.graph.ports[static_cast<size_t>(i)].capacity = static_cast<uint64_t>(of_ports[i]);
   for (; ways > 0; --ways, of_ways += 4) {
-    const auto co = static_cast<uint32_t>(of_ways[0]), port = static_cast<uint32_t>(of_ways[1]), count = static_cast<uint32_t>(of_ways[2]);
+    const auto co = static_cast<uint32_t>(of_ways[0]), port = static_cast<uint32_t>(of_ways[1]),
+               count = static_cast<uint32_t>(of_ways[2]);
     Operator& op = here.graph.operators[co];
     (of_ways[3] != 0 ? op.inputs : op.outputs).push_back(port);
     (of_ways[3] != 0 ? op.needs : op.gives).push_back(count);
@@ -232,8 +246,8 @@ extern "C" [[gnu::visibility("default")]] int64_t run_schedule(const double* of_
       ++here.graph.ports[port].open;
     }
   }
-  here.all =
-      std::make_unique<All>(here.graph, static_cast<uint32_t>(operators), static_cast<uint32_t>(ports), *here.graph.policy, quantum_ns);
+  here.all = std::make_unique<All>(here.graph, static_cast<uint32_t>(operators),
+                                   static_cast<uint32_t>(ports), *here.graph.policy, quantum_ns);
   all_sleep = [](int64_t until) {
     if (until >= 0) {
       clock_ns = std::max(clock_ns, until);
@@ -256,7 +270,9 @@ extern "C" [[gnu::visibility("default")]] int64_t run_schedule(const double* of_
                     .enqueued = static_cast<double>(port.refused)});
   for (uint32_t co = 0; co < here.all->count(); ++co)
     rows.push_back(
-        {.kind = STATE, .co = static_cast<double>(co), .time = static_cast<double>((*here.all)[co].state.load(std::memory_order_relaxed))});
+        {.kind = STATE,
+         .co = static_cast<double>(co),
+         .time = static_cast<double>((*here.all)[co].state.load(std::memory_order_relaxed))});
   const auto count = static_cast<int64_t>(rows.size());
   std::copy_n(rows.begin(), std::min(count, room), out);
   return count;

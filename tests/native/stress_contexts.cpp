@@ -20,14 +20,16 @@ static void random_graph(std::mt19937& draw) {
   for (uint32_t target = 1; target < operators; ++target) {
     for (uint32_t ports = below(3); ports > 0; --ports) {
       const uint32_t queue = below(3) == 0 ? Contexts::NO_QUEUE : queues++;
-      for (uint32_t streams = 1 + below(3); streams > 0; --streams) arriving[target].push_back({below(target), target, queue});
+      for (uint32_t streams = 1 + below(3); streams > 0; --streams)
+        arriving[target].push_back({below(target), target, queue});
     }
   }
   Contexts contexts(operators, queues);
   std::vector<bool> on(queues);
   for (uint32_t index = 0; index < operators; ++index) contexts.add_operator(index);
   for (const auto& all : arriving) {
-    for (const Stream& stream : all) contexts.add_stream(stream.source, stream.target, stream.queue);
+    for (const Stream& stream : all)
+      contexts.add_stream(stream.source, stream.target, stream.queue);
   }
   for (uint32_t queue = 0; queue < queues; ++queue) {
     on[queue] = below(2) == 1;
@@ -41,18 +43,22 @@ static void random_graph(std::mt19937& draw) {
     std::vector<bool> sole(queues, true);
     for (uint32_t target = 0; target < operators; ++target) {
       const auto entered = [&](const Stream& stream) {
-        return stream.queue != Contexts::NO_QUEUE && on[stream.queue] ? operators + stream.queue : context[stream.source];
+        return stream.queue != Contexts::NO_QUEUE && on[stream.queue] ? operators + stream.queue
+                                                                      : context[stream.source];
       };
       context[target] = arriving[target].empty() ? target : entered(arriving[target][0]);
       for (const Stream& stream : arriving[target]) {
-        if (entered(stream) != entered(arriving[target][0])) context[target] = operators + queues + target;
+        if (entered(stream) != entered(arriving[target][0]))
+          context[target] = operators + queues + target;
         for (const Stream& other : arriving[target]) {
-          if (stream.queue != Contexts::NO_QUEUE && other.queue == stream.queue && context[other.source] != context[stream.source])
+          if (stream.queue != Contexts::NO_QUEUE && other.queue == stream.queue &&
+              context[other.source] != context[stream.source])
             sole[stream.queue] = false;
         }
       }
     }
-    for (uint32_t queue = 0; queue < queues; ++queue) EXPECT(known[queue] == sole[queue] && contexts.sole(queue) == sole[queue]);
+    for (uint32_t queue = 0; queue < queues; ++queue)
+      EXPECT(known[queue] == sole[queue] && contexts.sole(queue) == sole[queue]);
     if (queues == 0) return;
     const uint32_t changed = below(queues);
     on[changed] = below(4) == 0 ? static_cast<bool>(on[changed]) : !on[changed];
@@ -78,7 +84,9 @@ static void wide(uint32_t width) {
     static std::vector<bool> on(width + 1);
     const uint64_t before = contexts.looks();
     on[queue] = !on[queue];
-    contexts.change(queue, on[queue], [&](uint32_t told, bool sole) { EXPECT(told == width && sole == !(on[7] || on[8])); });
+    contexts.change(queue, on[queue], [&](uint32_t told, bool sole) {
+      EXPECT(told == width && sole == !(on[7] || on[8]));
+    });
     EXPECT(contexts.looks() - before <= 4);
     EXPECT(contexts.sole(width) == !(on[7] || on[8]));
   }

@@ -35,8 +35,8 @@ struct Operator {
   uint32_t wants = 1;             // tuples at each input for one that goes out
   WaitMode mode = WaitMode::ANY;
   std::vector<std::vector<uint64_t>> expected;  // by input, by source operator: the next number
-  uint64_t leaves_after = UINT64_MAX;           // executions after which it returns, whatever is left
-  bool paced = false;                           // a source that sleeps between two tuples
+  uint64_t leaves_after = UINT64_MAX;  // executions after which it returns, whatever is left
+  bool paced = false;                  // a source that sleeps between two tuples
   uint64_t executed = 0, given_up = 0;
 };
 
@@ -45,8 +45,12 @@ struct Graph {
   std::vector<Operator> operators;
 
   uint64_t size(uint32_t port) const { return ports[port]->ring.size_guess(); }
-  uint64_t room(uint32_t port) const { return ports[port]->ring.capacity() - ports[port]->ring.size_guess(); }
-  bool closed(uint32_t port) const { return ports[port]->open.load(std::memory_order_acquire) == 0; }
+  uint64_t room(uint32_t port) const {
+    return ports[port]->ring.capacity() - ports[port]->ring.size_guess();
+  }
+  bool closed(uint32_t port) const {
+    return ports[port]->open.load(std::memory_order_acquire) == 0;
+  }
   uint32_t reader(uint32_t port) const { return ports[port]->reader; }
   const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port]->writers; }
   bool given(uint32_t index) const { return tokens[index]->load(std::memory_order_acquire) > 0; }
@@ -89,11 +93,13 @@ struct Graph {
     }
     return seen;
   }
-  std::vector<std::vector<uint32_t>> inputs;                   // by operator: ports
-  std::vector<std::unique_ptr<std::atomic<uint32_t>>> tokens;  // by operator: what it waits for besides, each time it has executed a tuple
+  std::vector<std::vector<uint32_t>> inputs;  // by operator: ports
+  std::vector<std::unique_ptr<std::atomic<uint32_t>>>
+      tokens;  // by operator: what it waits for besides, each time it has executed a tuple
   std::vector<uint32_t> executes = std::vector<uint32_t>(8, NO_CO);  // by thread
   bool passes_tokens = false, tells_order = false;
-  bool sends_ahead = false;          // operators send to whichever port has room, and wait for room at any of those that are left
+  bool sends_ahead =
+      false;  // operators send to whichever port has room, and wait for room at any of those that are left
   std::function<void()> when_stuck;  // null: that must not be
   std::vector<uint32_t> order;       // in which co-routines were picked, by one thread
 
@@ -138,8 +144,9 @@ struct World {
     Port& port = *graph.ports[index];
     for (;;) {
       if (try_push(index, tuple)) return all->check_for_preemption(self);
-      const bool gone = graph.operators[port.reader].leaves_after != UINT64_MAX &&
-                        (*all)[port.reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
+      const bool gone =
+          graph.operators[port.reader].leaves_after != UINT64_MAX &&
+          (*all)[port.reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
       if (all->over() || gone) {
         ++graph.operators[self.index].given_up;
         return;
@@ -202,7 +209,8 @@ void loop(All::Coroutine& self) {
   Operator& op = world.graph.operators[self.index];
   uint64_t out = 0;
   while (op.executed < op.leaves_after) {
-    for (size_t i = 0; i < self.inputs.size(); ++i) self.need[i].store(op.wants, std::memory_order_relaxed);
+    for (size_t i = 0; i < self.inputs.size(); ++i)
+      self.need[i].store(op.wants, std::memory_order_relaxed);
     if (world.all->wait(self, op.mode) == Waited::OVER) break;
     for (size_t i = 0; i < self.inputs.size(); ++i) {
       Port& port = *world.graph.ports[self.inputs[i]];
@@ -231,7 +239,8 @@ void loop(All::Coroutine& self) {
 }
 
 // Runs the graph; `stop_after`: how often the controlling thread yields before it ends the run; 0: never.
-void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_ns, uint32_t stop_after) {
+void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_ns,
+         uint32_t stop_after) {
   Graph& graph = world.graph;
   const auto count = static_cast<uint32_t>(graph.operators.size());
   All all(graph, count, static_cast<uint32_t>(graph.ports.size()), policy, quantum_ns);
@@ -340,7 +349,8 @@ World web(uint64_t tuples) {
 World rhombus(uint64_t tuples, size_t capacity) {
   World world;
   Graph& graph = world.graph;
-  const uint32_t from = graph.add(tuples), way = graph.add(), pair = graph.add(), sink = graph.add();
+  const uint32_t from = graph.add(tuples), way = graph.add(), pair = graph.add(),
+                 sink = graph.add();
   graph.connect({from}, pair, capacity);
   graph.connect({from}, way, capacity);
   graph.connect({way}, pair, capacity);
@@ -364,9 +374,11 @@ void halts(const Policy& policy, uint32_t threads) {
   };
   run(world, policy, threads, 50'000'000, 0);
   EXPECT(told ==
-         "deadlock: operator '0' waits for room in the queue before input port 0 of operator '1', operator '1' waits for what others give "
+         "deadlock: operator '0' waits for room in the queue before input port 0 of operator '1', "
+         "operator '1' waits for what others give "
          "back, "
-         "operator '2' waits for tuples at input port 0, operator '3' waits for tuples at input port 0");
+         "operator '2' waits for tuples at input port 0, operator '3' waits for tuples at input "
+         "port 0");
 }
 
 // Many send to one port, which holds two tuples.
@@ -387,7 +399,8 @@ void best_first(uint32_t operators) {
   world.graph.tells_order = true;
   run(world, highest, 1, 50'000'000, 0);
   EXPECT(world.graph.order.size() == operators);
-  for (uint32_t i = 0; i < operators; ++i) EXPECT(world.graph.order[i] == i);  // a graph's gains fall with the index
+  for (uint32_t i = 0; i < operators; ++i)
+    EXPECT(world.graph.order[i] == i);  // a graph's gains fall with the index
   const Policy equal{"", "", [](const Seen*, void*) { return 0.0; }, 0, 0};
   World drawn;
   for (uint32_t i = 0; i < operators; ++i) drawn.graph.add(1);
@@ -426,7 +439,8 @@ void stamps() {
   stamps.stamp(20, 20, 4, 300, clock);
   EXPECT(now == 2 && stamps.at(20).enqueued_ns == 2 && stamps.at(20).born_ns == 300);
   stamps.stamp(24, 20, 32, 400, clock);
-  EXPECT(now == 3 && stamps.at(31).born_ns == 300 && stamps.at(32).born_ns == 400 && stamps.at(32).enqueued_ns == 3);
+  EXPECT(now == 3 && stamps.at(31).born_ns == 300 && stamps.at(32).born_ns == 400 &&
+         stamps.at(32).enqueued_ns == 3);
 }
 
 void longest_queues(const Seen* seen, size_t count, double* scores, void*) {
@@ -442,7 +456,12 @@ int main(int argc, char** argv) {
   best_first(500);
   growing_queues();
   std::vector<Policy> policies(std::begin(POLICIES), std::end(POLICIES));
-  policies.push_back({.name = "judges", .meaning = "", .score = nullptr, .looks = ALL_LOOKS, .floor = 0, .judge = longest_queues});
+  policies.push_back({.name = "judges",
+                      .meaning = "",
+                      .score = nullptr,
+                      .looks = ALL_LOOKS,
+                      .floor = 0,
+                      .judge = longest_queues});
   for (const Policy& policy : policies) {
     run_the_last_one_on_a_suspended_thread(policy);
     halts(policy, 1);
@@ -450,7 +469,8 @@ int main(int argc, char** argv) {
       for (const int64_t quantum_ns : {int64_t{0}, int64_t{20'000}, int64_t{50'000'000}}) {
         World line = chain(12, tuples, 3);
         run(line, policy, threads, quantum_ns, 0);
-        for (size_t i = 1; i < line.graph.operators.size(); ++i) EXPECT(line.graph.operators[i].executed == tuples);
+        for (size_t i = 1; i < line.graph.operators.size(); ++i)
+          EXPECT(line.graph.operators[i].executed == tuples);
         World net = web(tuples);
         run(net, policy, threads, quantum_ns, 0);
         EXPECT(net.graph.operators.back().executed == tuples + tuples / 2 + tuples / 3);
@@ -478,7 +498,8 @@ int main(int argc, char** argv) {
         World early = chain(4, tuples, 3);  // its readers' writers must not wait for ever
         early.graph.operators[2].leaves_after = 5;
         run(early, policy, threads, quantum_ns, 0);
-        EXPECT(early.graph.operators[2].executed == 5 && early.graph.operators.back().executed == 5);
+        EXPECT(early.graph.operators[2].executed == 5 &&
+               early.graph.operators.back().executed == 5);
         EXPECT(early.graph.operators[1].executed == tuples);
       }
       for (uint32_t stop = 1; stop < 40; stop += 13) {

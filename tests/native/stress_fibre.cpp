@@ -25,7 +25,8 @@ struct Walker {
   bool ended = false;
 };
 
-[[gnu::noinline]] uint64_t deep(Walker& self, uint64_t depth) {  // stops at the bottom, on a stack that has something on it
+[[gnu::noinline]] uint64_t deep(
+    Walker& self, uint64_t depth) {  // stops at the bottom, on a stack that has something on it
   volatile uint64_t mine[4] = {depth, depth * 3, depth * 5, depth * 7};
   if (depth == 0) {
     self.carrier = static_cast<Carrier*>(self.fibre.switch_to(self.carrier->own, &self));
@@ -69,7 +70,9 @@ void fibres_wander(uint32_t fibres, int threads, uint64_t steps) {
     carrier.own.adopt_thread();
     for (uint32_t i = static_cast<uint32_t>(thread); left.load() > 0; ++i) {
       Walker& walker = walkers[i % fibres];
-      if (walker.held.load(std::memory_order_relaxed) || walker.held.exchange(true, std::memory_order_acquire)) continue;
+      if (walker.held.load(std::memory_order_relaxed) ||
+          walker.held.exchange(true, std::memory_order_acquire))
+        continue;
       if (!walker.ended) {
         EXPECT(carrier.own.switch_to(walker.fibre, &carrier) == &walker);
         if (walker.ended) left.fetch_sub(1);
@@ -107,7 +110,8 @@ void keep_a_mode(void* argument, void* value) {
   const long double long_expected = divided(3.0L);
   for (uint64_t step = 0; step < self.steps; ++step) {
     self.carrier = static_cast<Carrier*>(self.fibre.switch_to(self.carrier->own, &self));
-    self.foreign += divided(3.0) != expected || divided(3.0L) != long_expected || std::fegetround() != self.rounding;
+    self.foreign += divided(3.0) != expected || divided(3.0L) != long_expected ||
+                    std::fegetround() != self.rounding;
   }
   EXPECT(((chosen.words() ^ FloatingPoint().words()) & ~uint64_t{0x3f}) == 0);
   self.fibre.switch_to(self.carrier->own, nullptr, true);
@@ -147,7 +151,8 @@ void modes_are_restored() {
   divided(0.0L);
   divided(0.0);
   before.restore();
-  EXPECT(std::fegetround() == FE_TONEAREST && ((before.words() ^ FloatingPoint().words()) & ~uint64_t{0x3f}) == 0);
+  EXPECT(std::fegetround() == FE_TONEAREST &&
+         ((before.words() ^ FloatingPoint().words()) & ~uint64_t{0x3f}) == 0);
 }
 
 void a_guard_is_told_from_a_stack() {
@@ -179,7 +184,8 @@ void stacks_are_out_of_each_others_reach() {
   EXPECT(mappings() - before <= 2 * count + 2);
   for (size_t i = 0; i < count; i += 7) {
     char* const lowest = stacks.stack(i);
-    EXPECT(stacks.overflown(lowest) == count && stacks.overflown(lowest - 1) == i && stacks.overflown(lowest - reach) == i);
+    EXPECT(stacks.overflown(lowest) == count && stacks.overflown(lowest - 1) == i &&
+           stacks.overflown(lowest - reach) == i);
     EXPECT(i == 0 || lowest - reach == stacks.stack(i - 1) + stacks.bytes());
   }
 }

@@ -20,7 +20,8 @@ static void contended(uint32_t ports, int threads, int rounds) {
   FreeList list(ports);
   for (uint32_t port = 0; port < ports; ++port) list.push(port);
   std::unique_ptr<std::atomic<int>[]> holders(new std::atomic<int>[ports]());
-  std::unique_ptr<uint64_t[]> visits(new uint64_t[ports]());  // not atomic: whoever holds the port is alone with it
+  std::unique_ptr<uint64_t[]> visits(
+      new uint64_t[ports]());  // not atomic: whoever holds the port is alone with it
   std::atomic<uint64_t> total{0};
   together(threads, [&](int) {
     uint64_t mine = 0;

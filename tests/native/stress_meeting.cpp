@@ -10,7 +10,8 @@ int main() {
   cpu_set_t allowed;
   EXPECT(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
   int cpus[THREADS], found = 0;
-  for (int cpu = 0; found < THREADS; cpu = (cpu + 1) % CPU_SETSIZE) {  // round and round: they share CPUs where there are few
+  for (int cpu = 0; found < THREADS;
+       cpu = (cpu + 1) % CPU_SETSIZE) {  // round and round: they share CPUs where there are few
     if (CPU_ISSET(cpu, &allowed)) cpus[found++] = cpu;
   }
   millrace::Meeting meeting(THREADS);
@@ -25,7 +26,8 @@ int main() {
          }) == 0);
   std::atomic<int> ran{0};
   cpus[1] = CPU_SETSIZE - 1;
-  if (!CPU_ISSET(cpus[1], &allowed)) EXPECT(millrace::together(cpus, THREADS, [&](int) { ran.fetch_add(1); }) == EINVAL);
+  if (!CPU_ISSET(cpus[1], &allowed))
+    EXPECT(millrace::together(cpus, THREADS, [&](int) { ran.fetch_add(1); }) == EINVAL);
   EXPECT(millrace::together(cpus, 0, [&](int) { ran.fetch_add(1); }) == EINVAL);
   EXPECT(ran.load() == 0);
 }

@@ -13,7 +13,8 @@ static void hand_over(uint64_t rounds) {
     Parking& mine = side == 0 ? even : odd;
     Parking& other = side == 0 ? odd : even;
     for (uint64_t turn = side; turn < rounds; turn += 2) {
-      while (word.load(std::memory_order_acquire) != turn) mine.sleep_while(word, turn == 0 ? 0 : turn - 1, stop);
+      while (word.load(std::memory_order_acquire) != turn)
+        mine.sleep_while(word, turn == 0 ? 0 : turn - 1, stop);
       word.store(turn + 1, std::memory_order_release);
       other.wake_one();
     }
@@ -49,7 +50,8 @@ static void fill(int producers, uint64_t each) {
       }
       if (!tail.compare_exchange_weak(place, place + 1, std::memory_order_acq_rel)) continue;
       ++pushed;
-      if (place + 1 - head.load(std::memory_order_relaxed) < CAPACITY && room.somebody_guess()) room.wake_one();
+      if (place + 1 - head.load(std::memory_order_relaxed) < CAPACITY && room.somebody_guess())
+        room.wake_one();
       arrivals.wake_one();
     }
     room.wake_one();  // what was left to it, it leaves to the next
@@ -72,7 +74,9 @@ static void stop_wakes_all() {
       place.sleep_while(word, 0, stop);
       awake.fetch_add(1);
     } else {
-      while (!stop.load()) place.sleep_for(600'000'000'000, stop);  // a lost wake-up shows: it outlasts the program's time
+      while (!stop.load())
+        place.sleep_for(600'000'000'000,
+                        stop);  // a lost wake-up shows: it outlasts the program's time
       awake.fetch_add(1);
     }
   });

@@ -14,7 +14,8 @@ using namespace millrace;
 namespace {
 
 constexpr size_t STRIDE = 2 * CACHE_LINE, CAPACITY = 16;
-constexpr uint64_t QUEUED = 8;  // tuples that the holder executes: the stores before its last one go to lines that the producer's core has
+constexpr uint64_t QUEUED =
+    8;  // tuples that the holder executes: the stores before its last one go to lines that the producer's core has
 constexpr uint64_t ROUNDS = 200'000;
 constexpr int64_t LONGEST_NS = 5'000'000'000;  // as many rounds as there is time for
 
@@ -30,7 +31,8 @@ struct Port {
 
   void push(uint64_t count) {
     alignas(CACHE_LINE) char memory[STRIDE] = {};
-    for (uint64_t i = 0; i < count; ++i) EXPECT(ring.push(reinterpret_cast<Tuple*>(memory), 1, STRIDE, 0) == 1);
+    for (uint64_t i = 0; i < count; ++i)
+      EXPECT(ring.push(reinterpret_cast<Tuple*>(memory), 1, STRIDE, 0) == 1);
   }
   void drain() {
     Tuple* first;
@@ -44,7 +46,8 @@ struct Port {
 
 struct Found {
   uint64_t rounds = 0;
-  uint64_t lost = 0;  // rounds that left a tuple in the queue of a port that is on no list and in nobody's hands
+  uint64_t lost =
+      0;  // rounds that left a tuple in the queue of a port that is on no list and in nobody's hands
 };
 
 template <class Release>
@@ -110,16 +113,20 @@ int main() {
   cpu_set_t allowed;
   EXPECT(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
   int cpus[2], count = 0;
-  for (int cpu = 0; count < 2; cpu = (cpu + 1) % CPU_SETSIZE) {  // the same one twice if it is alone
+  for (int cpu = 0; count < 2;
+       cpu = (cpu + 1) % CPU_SETSIZE) {  // the same one twice if it is alone
     if (CPU_ISSET(cpu, &allowed)) cpus[count++] = cpu;
   }
-  const Found shipped = play(cpus, [](Port& port) { return port.ready.release(port.ring, port.consuming); });
+  const Found shipped =
+      play(cpus, [](Port& port) { return port.ready.release(port.ring, port.consuming); });
   const Found plain = play(cpus, [](Port& port) {
     port.consuming.unlock();
     return port.ring.size_guess() > 0 && !port.consuming.held() && port.ready.set();
   });
-  std::printf("stress: %llu of %llu rounds lost a tuple; with a plain store %llu of %llu\n", static_cast<unsigned long long>(shipped.lost),
-              static_cast<unsigned long long>(shipped.rounds), static_cast<unsigned long long>(plain.lost),
+  std::printf("stress: %llu of %llu rounds lost a tuple; with a plain store %llu of %llu\n",
+              static_cast<unsigned long long>(shipped.lost),
+              static_cast<unsigned long long>(shipped.rounds),
+              static_cast<unsigned long long>(plain.lost),
               static_cast<unsigned long long>(plain.rounds));
   std::fflush(stdout);
   EXPECT(shipped.rounds > 0 && shipped.lost == 0);

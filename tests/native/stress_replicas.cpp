@@ -50,7 +50,8 @@ struct Operator {
 };
 
 // What an operator sends for a tuple.
-void produce(const Operator& op, uint32_t index, uint64_t tuple, std::vector<uint64_t>& counts, std::vector<uint64_t>& out) {
+void produce(const Operator& op, uint32_t index, uint64_t tuple, std::vector<uint64_t>& counts,
+             std::vector<uint64_t>& out) {
   out.clear();
   uint64_t mixed = fingerprint(tuple + index * GOLDEN);
   if (op.sizes.bins > 0) mixed = fingerprint(mixed ^ ++counts[tuple % op.sizes.bins]);
@@ -64,12 +65,19 @@ void produce(const Operator& op, uint32_t index, uint64_t tuple, std::vector<uin
 void arrive(uint64_t& stream, uint64_t tuple) { stream = fingerprint(stream * 31 + tuple); }
 
 struct Graph {
-  std::vector<std::unique_ptr<Operator>> operators;  // a port has the number of the operator that it belongs to
+  std::vector<std::unique_ptr<Operator>>
+      operators;  // a port has the number of the operator that it belongs to
   uint64_t size(uint32_t port) const { return operators[port]->input->ring.size_guess(); }
-  uint64_t room(uint32_t port) const { return operators[port]->input->ring.capacity() - size(port); }
-  bool closed(uint32_t port) const { return operators[port]->input->closed.load(std::memory_order_acquire); }
+  uint64_t room(uint32_t port) const {
+    return operators[port]->input->ring.capacity() - size(port);
+  }
+  bool closed(uint32_t port) const {
+    return operators[port]->input->closed.load(std::memory_order_acquire);
+  }
   uint32_t reader(uint32_t port) const { return port; }
-  const std::vector<uint32_t>& writers(uint32_t port) const { return operators[port]->input->writers; }
+  const std::vector<uint32_t>& writers(uint32_t port) const {
+    return operators[port]->input->writers;
+  }
   bool given(uint32_t) const { return true; }
   void leaves(uint32_t) {}
   void turn_begins(uint32_t, uint32_t, int64_t) {}
@@ -109,8 +117,12 @@ struct Flow {
     if (count > 0) trace.at = slot(to, STRIDE, count - 1);
     if (count > 0) trace.sequence = trace.at->sequence;
   }
-  void fetch(All::Coroutine&, size_t count, const Trace& trace) const { EXPECT(count > 0 && trace.at->sequence == trace.sequence); }
-  uint32_t bin(const Tuple* tuple) const { return static_cast<uint32_t>(tuple->sequence % graph.operators[op]->sizes.bins); }
+  void fetch(All::Coroutine&, size_t count, const Trace& trace) const {
+    EXPECT(count > 0 && trace.at->sequence == trace.sequence);
+  }
+  uint32_t bin(const Tuple* tuple) const {
+    return static_cast<uint32_t>(tuple->sequence % graph.operators[op]->sizes.bins);
+  }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     if (all.over()) return 0;
     for (const uint32_t to : graph.operators[op]->outputs) {
@@ -225,13 +237,15 @@ struct World {
   explicit World(Chance& chance) : World() {
     const auto inner = static_cast<uint32_t>(2 + chance(6));
     for (uint32_t i = 1; i <= inner; ++i) {
-      Operator& op = add(static_cast<uint32_t>(chance(3) == 0 ? chance(i) : i - 1), 1 + chance(chance(2) == 0 ? 4 : 64));
-      op.sizes = {.most = static_cast<uint32_t>(1 + chance(6)),
-                  .window = static_cast<uint32_t>(1 + chance(12)),
-                  .batch = static_cast<uint32_t>(1 + chance(8)),
-                  .outputs = static_cast<uint32_t>(1 + chance(12)),
-                  .bins = chance(3) == 0 ? static_cast<uint32_t>(1 + chance(chance(2) == 0 ? 3 : 16)) : 0,
-                  .stride = STRIDE};
+      Operator& op = add(static_cast<uint32_t>(chance(3) == 0 ? chance(i) : i - 1),
+                         1 + chance(chance(2) == 0 ? 4 : 64));
+      op.sizes = {
+          .most = static_cast<uint32_t>(1 + chance(6)),
+          .window = static_cast<uint32_t>(1 + chance(12)),
+          .batch = static_cast<uint32_t>(1 + chance(8)),
+          .outputs = static_cast<uint32_t>(1 + chance(12)),
+          .bins = chance(3) == 0 ? static_cast<uint32_t>(1 + chance(chance(2) == 0 ? 3 : 16)) : 0,
+          .stride = STRIDE};
       op.pairs = chance(3) == 0;
       if (op.pairs) op.sizes.outputs = static_cast<uint32_t>(1 + chance(2));
     }
@@ -296,7 +310,8 @@ struct Machine {
       all[i].body = i == 0 ? source : loop;
       all[i].own = &feed;
       if (i == 0) continue;
-      crews[i] = std::make_unique<Crew>(all, *op.flow, op.sizes, all[i], op.sizes.most > 1 ? &all[next] : nullptr);
+      crews[i] = std::make_unique<Crew>(all, *op.flow, op.sizes, all[i],
+                                        op.sizes.most > 1 ? &all[next] : nullptr);
       crews[i]->prepare();
       places[i] = {op.flow.get(), crews[i].get()};
       for (uint32_t k = 0; k < op.sizes.most; ++k) (*crews[i])[k].place = &places[i];
@@ -341,7 +356,8 @@ struct Machine {
       EXPECT(expected.stream[i] == op.stream && expected.arrived[i] >= op.arrived);
       if (stopped) continue;
       EXPECT(taken + made + queued + op.input->refused + op.dropped == 0);
-      EXPECT(op.outputs.empty() ? op.arrived == expected.arrived[i] : op.counts == expected.counts[i]);
+      EXPECT(op.outputs.empty() ? op.arrived == expected.arrived[i]
+                                : op.counts == expected.counts[i]);
       EXPECT(!crews[i]->set(1));
     }
   }
@@ -352,7 +368,8 @@ void changes(uint64_t seed, uint64_t changes, bool stops) {
   Chance chance{seed};
   World world(chance);
   const auto threads = static_cast<uint32_t>(1 + chance(4));
-  Machine machine(world, threads, POLICIES[chance(2) == 0 ? 0 : 3], chance(2) == 0 ? 20'000 : 50'000'000);
+  Machine machine(world, threads, POLICIES[chance(2) == 0 ? 0 : 3],
+                  chance(2) == 0 ? 20'000 : 50'000'000);
   machine.run([&] {
     for (uint64_t i = 0; i < changes; ++i) {
       const auto which = static_cast<uint32_t>(1 + chance(machine.count - 1));
@@ -364,8 +381,11 @@ void changes(uint64_t seed, uint64_t changes, bool stops) {
         EXPECT(machine.crews[which]->set(static_cast<uint32_t>(1 + chance(op.sizes.most))));
       }
       // The next one at once, or when some tuples have passed
-      const uint64_t passed = op.worked.load(std::memory_order_relaxed) + chance(chance(2) == 0 ? 3 : 60);
-      for (uint32_t wait = 0; wait < 100 && op.worked.load(std::memory_order_relaxed) < passed; ++wait) std::this_thread::yield();
+      const uint64_t passed =
+          op.worked.load(std::memory_order_relaxed) + chance(chance(2) == 0 ? 3 : 60);
+      for (uint32_t wait = 0; wait < 100 && op.worked.load(std::memory_order_relaxed) < passed;
+           ++wait)
+        std::this_thread::yield();
     }
     for (uint32_t i = 0; i < threads; ++i) machine.all.suspend(machine.own[i], false);
     if (stops) {
@@ -379,7 +399,8 @@ void changes(uint64_t seed, uint64_t changes, bool stops) {
 
 World one_operator(uint32_t most, uint32_t bins) {
   World world;
-  world.add(0, 64).sizes = {.most = most, .window = 4, .batch = 1, .outputs = 2, .bins = bins, .stride = STRIDE};
+  world.add(0, 64).sizes = {
+      .most = most, .window = 4, .batch = 1, .outputs = 2, .bins = bins, .stride = STRIDE};
   world.add(1, 64);
   return world;
 }
@@ -414,7 +435,8 @@ void share() {
     for (uint64_t pair = 1; pair <= 200; ++pair) {
       machine.feed.allowed = 2 * pair;
       while (world.graph.operators[1]->worked.load() < 2 * pair) std::this_thread::yield();
-      for (uint64_t yields = 0; yields < pair % 20; ++yields) std::this_thread::yield();  // until all wait
+      for (uint64_t yields = 0; yields < pair % 20; ++yields)
+        std::this_thread::yield();  // until all wait
     }
     machine.feed.enough.store(true);
   });

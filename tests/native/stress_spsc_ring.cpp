@@ -7,7 +7,8 @@
 using namespace millrace;
 
 // `every`: the tuples that are pushed lie so many slots apart.
-static void pass_through(size_t capacity, size_t batch, size_t every, size_t payload, uint64_t tuples) {
+static void pass_through(size_t capacity, size_t batch, size_t every, size_t payload,
+                         uint64_t tuples) {
   const size_t stride = slot_stride(payload);
   std::vector<char> memory(capacity * stride);
   SpscRing ring;
@@ -26,7 +27,8 @@ static void pass_through(size_t capacity, size_t batch, size_t every, size_t pay
         }
         for (size_t done = 0; done < count;) {
           const size_t room = ring.room(count - done);
-          const size_t pushed = ring.push(slot(first, stride, done * every), count - done, stride * every, 7);
+          const size_t pushed =
+              ring.push(slot(first, stride, done * every), count - done, stride * every, 7);
           EXPECT(room <= capacity && pushed >= std::min(room, count - done));
           EXPECT(ring.size_guess() <= capacity);
           done += pushed;
@@ -44,7 +46,8 @@ static void pass_through(size_t capacity, size_t batch, size_t every, size_t pay
           EXPECT(tuple->sequence == expected + i);
           EXPECT(tuple->path == 7);
           EXPECT(payload_intact(tuple, payload, fingerprint(expected + i)));
-          std::memset(static_cast<void*>(tuple), 0, stride);  // the slot is ours: the producer must not look at it
+          std::memset(static_cast<void*>(tuple), 0,
+                      stride);  // the slot is ours: the producer must not look at it
         }
         ring.release(count);
         expected += count;
@@ -57,7 +60,8 @@ static void pass_through(size_t capacity, size_t batch, size_t every, size_t pay
 
 int main() {
   for (const size_t capacity : {1, 2, 3, 8, 1000})
-    for (const size_t batch : {1, 5, 32}) pass_through(capacity, batch, capacity % 2 + 1, 24, 30'000);
+    for (const size_t batch : {1, 5, 32})
+      pass_through(capacity, batch, capacity % 2 + 1, 24, 30'000);
   pass_through(64, 32, 1, 4096, 5'000);
   pass_through(64, 32, 3, 0, 100'000);
 }

@@ -13,7 +13,8 @@ namespace {
 constexpr size_t STRIDE = 2 * CACHE_LINE, CAPACITY = 2;
 
 struct Handover {
-  explicit Handover(int producers) : memory(CAPACITY * STRIDE), expected(static_cast<size_t>(producers)), shared(producers > 1) {
+  explicit Handover(int producers)
+      : memory(CAPACITY * STRIDE), expected(static_cast<size_t>(producers)), shared(producers > 1) {
     ring.init(memory.data(), CAPACITY, STRIDE);
   }
 
@@ -49,7 +50,8 @@ struct Handover {
   void shorten() {
     if (shared) return;
     shortcut.store(true, std::memory_order_seq_cst);  // SHORTCUT
-    if (!(mode.load(std::memory_order_seq_cst) & WANTED_CALLED)) shortcut.store(false, std::memory_order_seq_cst);
+    if (!(mode.load(std::memory_order_seq_cst) & WANTED_CALLED))
+      shortcut.store(false, std::memory_order_seq_cst);
   }
   bool call_instead(const Tuple* tuple) {
     std::unique_lock<std::mutex> lock(call_lock, std::defer_lock);
@@ -59,7 +61,8 @@ struct Handover {
       now = switch_off();
     } else if (now == OPENING) {
       shortcut.store(false, std::memory_order_seq_cst);
-      now = mode.fetch_and(~uint32_t{NOW_CALLED}, std::memory_order_acq_rel) & ~uint32_t{NOW_CALLED};
+      now =
+          mode.fetch_and(~uint32_t{NOW_CALLED}, std::memory_order_acq_rel) & ~uint32_t{NOW_CALLED};
     }
     if (!(now & NOW_CALLED)) return false;
     shorten();

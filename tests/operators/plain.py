@@ -17,7 +17,16 @@ from harness.operators.windows import From, Value, Window
 
 Tuple = Mapping[str, Any]
 
-CODES = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "time": "q", "boolean": "?", "float32": "f", "float64": "d"}
+CODES = {
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "time": "q",
+    "boolean": "?",
+    "float32": "f",
+    "float64": "d",
+}
 CODES |= {"uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q"}
 
 
@@ -69,7 +78,9 @@ class SpaceSaving:
 
     def __init__(self, capacity: int) -> None:
         self.capacity, self.time = capacity, 0
-        self.counters: dict[Any, tuple[int, int, int]] = {}  # by key: count, when it was changed, error
+        self.counters: dict[
+            Any, tuple[int, int, int]
+        ] = {}  # by key: count, when it was changed, error
 
     def add(self, key: Any, weight: int = 1) -> None:
         """Add `weight` to what came of a key."""
@@ -84,7 +95,9 @@ class SpaceSaving:
 
     def top(self, most: int) -> list[tuple[Any, int, int]]:
         """Keys, counts and errors, the highest count first."""
-        order = sorted(self.counters, key=lambda each: (-self.counters[each][0], self.counters[each][1]))
+        order = sorted(
+            self.counters, key=lambda each: (-self.counters[each][0], self.counters[each][1])
+        )
         return [(key, self.counters[key][0], self.counters[key][2]) for key in order[:most]]
 
 
@@ -116,7 +129,9 @@ def hyperloglog_estimate(registers: Sequence[int]) -> int:
 class Aggregate:
     """As `windows.aggregate`."""
 
-    def __init__(self, takes: Schema, window: Window, values: Mapping[str, Value], by: Sequence[str] = ()) -> None:
+    def __init__(
+        self, takes: Schema, window: Window, values: Mapping[str, Value], by: Sequence[str] = ()
+    ) -> None:
         self.takes, self.window, self.values, self.by = takes, window, values, by
         self.pane = math.gcd(window.length, window.step)
         self.came: dict[Any, list[Tuple]] = defaultdict(list)  # by count
@@ -134,7 +149,10 @@ class Aggregate:
         count = len(self.came[key])
         if count % self.window.step == 0:
             begin = max(0, count - self.window.length)
-            panes = [self.came[key][place : place + self.pane] for place in range(begin, count, self.pane)]
+            panes = [
+                self.came[key][place : place + self.pane]
+                for place in range(begin, count, self.pane)
+            ]
             yield 0, self._result(key, begin, count, panes)
 
     def finish(self) -> Iterator[tuple[int, Tuple]]:
@@ -199,7 +217,9 @@ class Aggregate:
                 return _sum([_sum(pane) for pane in given])
             case _:
                 whole = sum(every) % 2**64
-                return whole if kind.startswith(("u", "boolean")) or whole < 2**63 else whole - 2**64
+                return (
+                    whole if kind.startswith(("u", "boolean")) or whole < 2**63 else whole - 2**64
+                )
 
 
 def _sum(numbers: Any) -> float:
@@ -224,7 +244,11 @@ class Join:
     """As `windows.join`; it forgets nothing."""
 
     def __init__(
-        self, within: int, values: Mapping[str, From], by: Sequence[tuple[str, str]], times: tuple[str, str] = ("time", "time")
+        self,
+        within: int,
+        values: Mapping[str, From],
+        by: Sequence[tuple[str, str]],
+        times: tuple[str, str] = ("time", "time"),
     ) -> None:
         self.within, self.values, self.by, self.times = within, values, by, times
         self.sides: tuple[list[Tuple], list[Tuple]] = ([], [])
@@ -236,7 +260,10 @@ class Join:
             pair = (given, other) if port == 0 else (other, given)
             near = abs(pair[0][self.times[0]] - pair[1][self.times[1]]) < self.within
             if near and all(pair[0][one] == pair[1][two] for one, two in self.by):
-                yield 0, {out: pair[value.port][value.attribute] for out, value in self.values.items()}
+                yield (
+                    0,
+                    {out: pair[value.port][value.attribute] for out, value in self.values.items()},
+                )
 
 
 class TopK:
@@ -260,7 +287,11 @@ class TopK:
     def finish(self) -> Iterator[tuple[int, Tuple]]:
         """The end of all streams."""
         for rank, (key, count, error) in enumerate(self.counters.top(self.k), 1):
-            out = {"begin": self.begin, "end": self.begin + self.window.length, **dict(zip(self.by, key, strict=True))}
+            out = {
+                "begin": self.begin,
+                "end": self.begin + self.window.length,
+                **dict(zip(self.by, key, strict=True)),
+            }
             yield 0, out | {"rank": rank, "count": count, "error": error}
         self.counters = SpaceSaving(self.capacity)
 
@@ -269,7 +300,12 @@ class Frequencies:
     """As `windows.frequencies`; of keys of one attribute."""
 
     def __init__(self, takes: Schema, window: Window, by: str, width: int, depth: int) -> None:
-        self.kind, self.window, self.by, self.shape = dict(takes.types)[by], window, by, (width, depth)
+        self.kind, self.window, self.by, self.shape = (
+            dict(takes.types)[by],
+            window,
+            by,
+            (width, depth),
+        )
         self.index, self.counts = -math.inf, CountMin(width, depth)
 
     def __call__(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:

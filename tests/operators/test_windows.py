@@ -100,9 +100,14 @@ def sent_by(add, sources, model=None):
     graph, found = Graph("tried"), []
     tried = add(graph)
     for port, (schema, tuples) in enumerate(sources):
-        source = graph.typed_source(f"source{port}", lambda tuples=tuples: [(0, each) for each in tuples], schema)
+        source = graph.typed_source(
+            f"source{port}", lambda tuples=tuples: [(0, each) for each in tuples], schema
+        )
         graph.connect(source, tried.input(port))
-    graph.connect(tried, graph.typed_sink("found", lambda port, each: found.append(each), tried.typed.gives[0]))
+    graph.connect(
+        tried,
+        graph.typed_sink("found", lambda port, each: found.append(each), tried.typed.gives[0]),
+    )
     run(graph, model)
     return found
 
@@ -124,14 +129,22 @@ WINDOWS = st.tuples(st.integers(1, 12), st.integers(1, 12), st.sampled_from([Non
 @quick
 @given(EVENTS, WINDOWS, st.sampled_from([(), ("host",), ("host", "up"), ("tag", "code")]))
 def test_an_aggregate_sends_what_its_twin_sends(events, window, by):
-    found = sent_by(lambda graph: aggregate(graph, "tried", EVENT, window, VALUES, by), [(EVENT, events)])
+    found = sent_by(
+        lambda graph: aggregate(graph, "tried", EVENT, window, VALUES, by), [(EVENT, events)]
+    )
     twin = plain.Aggregate(EVENT, window, VALUES, by)
     assert found == sent_by_twin(twin, events)
 
 
 def test_a_sliding_window_by_time_is_told_when_time_has_passed_it():
-    events = [event(time, host) for time, host in ((0, "a"), (12, "a"), (12, "b"), (25, "a"), (3, "b"), (60, "b"))]
-    found = sent_by(lambda graph: aggregate(graph, "tried", EVENT, by_time(20, 10), {"n": count()}, "host"), [(EVENT, events)])
+    events = [
+        event(time, host)
+        for time, host in ((0, "a"), (12, "a"), (12, "b"), (25, "a"), (3, "b"), (60, "b"))
+    ]
+    found = sent_by(
+        lambda graph: aggregate(graph, "tried", EVENT, by_time(20, 10), {"n": count()}, "host"),
+        [(EVENT, events)],
+    )
     assert [(each["begin"], each["host"], each["n"]) for each in found] == [
         (-10, "a", 1),
         (0, "a", 2),
@@ -145,7 +158,15 @@ def test_a_sliding_window_by_time_is_told_when_time_has_passed_it():
 
 
 def event(time, host, **more):
-    values = {"code": 0, "size": 0, "load": 0.0, "share": 0.0, "up": False, "tag": b"abc", "much": 0}
+    values = {
+        "code": 0,
+        "size": 0,
+        "load": 0.0,
+        "share": 0.0,
+        "up": False,
+        "tag": b"abc",
+        "much": 0,
+    }
     return {"time": time, "host": host} | values | more
 
 
@@ -164,16 +185,34 @@ LOGINS = st.lists(
 
 
 @quick
-@given(EVENTS, LOGINS, st.sampled_from([1, 10, 200]), st.sampled_from([Manual(), Dynamic(threads=2), Coroutine(threads=2)]))
-def test_a_join_finds_the_pairs_that_its_twin_finds_whichever_port_is_ahead(events, logins, within, model):
+@given(
+    EVENTS,
+    LOGINS,
+    st.sampled_from([1, 10, 200]),
+    st.sampled_from([Manual(), Dynamic(threads=2), Coroutine(threads=2)]),
+)
+def test_a_join_finds_the_pairs_that_its_twin_finds_whichever_port_is_ahead(
+    events, logins, within, model
+):
     events.sort(key=lambda each: each["time"])
     logins = [each | {"at": each["at"] % 90 - 30} for each in logins]
     logins.sort(key=lambda each: each["at"])
-    values = {"user": right("user"), "seen": left("time"), "load": left("load"), "number": right("number")}
+    values = {
+        "user": right("user"),
+        "seen": left("time"),
+        "load": left("load"),
+        "number": right("number"),
+    }
     shape = {"within": within, "values": values, "by": [("host", "user")], "times": ("time", "at")}
-    found = sent_by(lambda graph: join(graph, "tried", (EVENT, LOGIN), **shape), [(EVENT, events), (LOGIN, logins)], model)
+    found = sent_by(
+        lambda graph: join(graph, "tried", (EVENT, LOGIN), **shape),
+        [(EVENT, events), (LOGIN, logins)],
+        model,
+    )
     twin = plain.Join(**shape)
-    wanted = [out for each in events for _, out in twin(0, each)] + [out for each in logins for _, out in twin(1, each)]
+    wanted = [out for each in events for _, out in twin(0, each)] + [
+        out for each in logins for _, out in twin(1, each)
+    ]
     assert Counter(map(str, found)) == Counter(map(str, wanted))
 
 
@@ -181,10 +220,24 @@ def test_a_join_forgets_what_can_have_no_partner_any_more():
     made, logins = [], [{"user": f"u{n}", "number": n, "at": n, "size": 0} for n in range(3000)]
 
     def add(graph):
-        made.append(join(graph, "tried", (EVENT, LOGIN), 10, {"number": right("number")}, [("host", "user")], ("time", "at")))
+        made.append(
+            join(
+                graph,
+                "tried",
+                (EVENT, LOGIN),
+                10,
+                {"number": right("number")},
+                [("host", "user")],
+                ("time", "at"),
+            )
+        )
         return made[0]
 
-    found = sent_by(add, [(EVENT, [event(n, f"u{n}") for n in range(3000)]), (LOGIN, logins)], Dynamic(threads=2))
+    found = sent_by(
+        add,
+        [(EVENT, [event(n, f"u{n}") for n in range(3000)]), (LOGIN, logins)],
+        Dynamic(threads=2),
+    )
     compiled = made[0].typed.function.owners[0]
     assert sorted(each["number"] for each in found) == list(range(3000))
     assert compiled.counted(0) <= 10 and compiled.counted(1) <= 10
@@ -194,7 +247,10 @@ def test_a_join_forgets_what_can_have_no_partner_any_more():
 @given(EVENTS, st.integers(1, 4), st.integers(1, 5), st.sampled_from([("host",), ("tag", "host")]))
 def test_top_k_sends_what_its_twin_sends(events, k, more, by):
     window = by_time(25)
-    found = sent_by(lambda graph: top_k(graph, "tried", EVENT, window, k, by, counters=k + more), [(EVENT, events)])
+    found = sent_by(
+        lambda graph: top_k(graph, "tried", EVENT, window, k, by, counters=k + more),
+        [(EVENT, events)],
+    )
     assert found == sent_by_twin(plain.TopK(window, k, by, k + more), events)
 
 
@@ -205,11 +261,16 @@ def test_frequencies_are_what_the_twin_finds(events, width, depth):
     shape = {"window": window, "by": "host", "width": width, "depth": depth}
     found = sent_by(lambda graph: frequencies(graph, "tried", EVENT, **shape), [(EVENT, events)])
     twin = plain.Frequencies(EVENT, window, "host", width, depth)
-    assert found == [out | {"share": found[i]["share"]} for i, out in enumerate(o for each in events for _, o in twin(0, each))]
+    assert found == [
+        out | {"share": found[i]["share"]}
+        for i, out in enumerate(o for each in events for _, o in twin(0, each))
+    ]
 
 
 def test_sketches_keep_what_they_promise():
-    keys = [f"key{min(n % 1000, n % 77, n % 13)}" for n in range(20_000)] + [f"rare{n}" for n in range(5000)]
+    keys = [f"key{min(n % 1000, n % 77, n % 13)}" for n in range(20_000)] + [
+        f"rare{n}" for n in range(5000)
+    ]
     true = Counter(keys)
     saved, counted, registers = plain.SpaceSaving(100), plain.CountMin(500, 5), [0] * 1024
     for key in keys:
@@ -222,14 +283,18 @@ def test_sketches_keep_what_they_promise():
     assert all(error <= len(keys) / 100 for _, _, error in top)
     over = [counted.add(key.encode(), 0) - true[key] for key in true]
     assert min(over) >= 0 and sum(each > 2 * len(keys) / 500 for each in over) <= len(true) / 2**5
-    assert plain.hyperloglog_estimate(registers) == pytest.approx(len(true), rel=3 * 1.04 / 1024**0.5)
+    assert plain.hyperloglog_estimate(registers) == pytest.approx(
+        len(true), rel=3 * 1.04 / 1024**0.5
+    )
 
 
 # -- one's own ----------------------------------------------------------------------------------------------------------------
 
 TICK = Schema("tick", {"price": "float64", "volume": "float64", "ticker": "string[12]"})
 AVERAGE = Schema("average", {"vwap": "float64", "trades": "uint64", "ticker": "string[12]"})
-SUMS = np.dtype([("value", np.float64), ("volume", np.float64), ("ticker", AVERAGE.dtype["ticker"])], align=True)
+SUMS = np.dtype(
+    [("value", np.float64), ("volume", np.float64), ("ticker", AVERAGE.dtype["ticker"])], align=True
+)
 
 
 def in_numba():
@@ -269,7 +334,11 @@ def in_numba():
 def in_c():
     library = ctypes.CDLL(str(shared_library("examples/vwap.c")))
     of = ctypes.c_void_p
-    library.add.argtypes, library.combine.argtypes, library.result.argtypes = (of, of, ctypes.c_uint64), (of, of), (of, of, of)
+    library.add.argtypes, library.combine.argtypes, library.result.argtypes = (
+        (of, of, ctypes.c_uint64),
+        (of, of),
+        (of, of, of),
+    )
     return Fold(library.add, library.combine, library.result, 32)
 
 
@@ -282,8 +351,13 @@ def in_cython():
 @pytest.mark.parametrize("made", [in_c, in_cython, in_numba])
 @pytest.mark.parametrize("window", [by_count(4, 1), by_count(3)])
 def test_an_aggregate_of_ones_own_is_three_functions(made, window):
-    ticks = [{"price": 1.5 * n, "volume": float(n % 5), "ticker": "ab"[n % 3 // 2]} for n in range(50)]
-    found = sent_by(lambda graph: aggregate(graph, "vwap", TICK, window, made(), "ticker", AVERAGE), [(TICK, ticks)])
+    ticks = [
+        {"price": 1.5 * n, "volume": float(n % 5), "ticker": "ab"[n % 3 // 2]} for n in range(50)
+    ]
+    found = sent_by(
+        lambda graph: aggregate(graph, "vwap", TICK, window, made(), "ticker", AVERAGE),
+        [(TICK, ticks)],
+    )
     wanted, last_ones = [], {"a": [], "b": []}
     for tick in ticks:
         own = last_ones[tick["ticker"]]
@@ -291,7 +365,13 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
         held = own[-window.length :]
         volume = sum(each for _, each in held)
         if len(own) % window.step == 0 and volume > 0:
-            wanted.append({"vwap": sum(each for each, _ in held) / volume, "trades": len(held), "ticker": tick["ticker"]})
+            wanted.append(
+                {
+                    "vwap": sum(each for each, _ in held) / volume,
+                    "trades": len(held),
+                    "ticker": tick["ticker"],
+                }
+            )
     assert found == wanted and len(found) > 12
 
 
@@ -305,8 +385,14 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
             lambda graph: by_count(0),
             "length of a window must be a whole number from 1 to 1,152,921,504,606,846,976 tuples, not 0",
         ),
-        (lambda graph: by_time(10, 11), "step of a window must be a whole number from 1 to 10 ns, not 11"),
-        (lambda graph: distinct("host", 3), "precision of distinct must be a whole number from 4 to 16 bits, not 3"),
+        (
+            lambda graph: by_time(10, 11),
+            "step of a window must be a whole number from 1 to 10 ns, not 11",
+        ),
+        (
+            lambda graph: distinct("host", 3),
+            "precision of distinct must be a whole number from 4 to 16 bits, not 3",
+        ),
         (
             lambda graph: aggregate(graph, "x", EVENT, by_count(2), {"n": total("host")}),
             "operator 'x': total must be of a number, not of host (string[12])",
@@ -328,7 +414,15 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
             "operator 'x': load must be a time, not float64",
         ),
         (
-            lambda graph: join(graph, "x", (EVENT, LOGIN), 5, {"a": left("host")}, [("host", "number")], ("time", "at")),
+            lambda graph: join(
+                graph,
+                "x",
+                (EVENT, LOGIN),
+                5,
+                {"a": left("host")},
+                [("host", "number")],
+                ("time", "at"),
+            ),
             "operator 'x': host and number must have one type, not string[12] and int32",
         ),
         (
@@ -352,11 +446,15 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
             "operator 'x': takes must be a Schema, not 'event'",
         ),
         (
-            lambda graph: join(graph, "x", (EVENT, LOGIN), 5, {"a": left("host")}, ["host"], ("time", "at")),
+            lambda graph: join(
+                graph, "x", (EVENT, LOGIN), 5, {"a": left("host")}, ["host"], ("time", "at")
+            ),
             "operator 'x': by must be pairs of attributes, one of each side, not 'host'",
         ),
         (
-            lambda graph: join(graph, "x", (EVENT, LOGIN), 5, {"a": "host"}, [("host", "user")], ("time", "at")),
+            lambda graph: join(
+                graph, "x", (EVENT, LOGIN), 5, {"a": "host"}, [("host", "user")], ("time", "at")
+            ),
             "operator 'x': a must be an attribute of a side, such as left('host'), not 'host'",
         ),
     ],
@@ -371,10 +469,15 @@ def test_a_time_that_is_none_ends_the_run():
     graph = Graph("g")
     source = graph.typed_source("source", lambda: [(0, event(2**62, "a"))], EVENT)
     tried = aggregate(graph, "tried", EVENT, by_time(10), {"n": count()})
-    graph.chain(source, tried, graph.typed_sink("sink", lambda port, each: None, tried.typed.gives[0]))
+    graph.chain(
+        source, tried, graph.typed_sink("sink", lambda port, each: None, tried.typed.gives[0])
+    )
     engine = open_engine(graph, Manual())
     engine.start()
     while not engine.finished():
         engine.sample(0.002)
     totals = engine.stop(drain=True, timeout_s=5)
-    assert totals.error == "operator 'tried' failed, since a tuple's time is not within 73 years of 1970 (tuple 0)"
+    assert (
+        totals.error
+        == "operator 'tried' failed, since a tuple's time is not within 73 years of 1970 (tuple 0)"
+    )

@@ -88,7 +88,9 @@ def plant(fault):
         if fault == "hang when told to stop" and word == "totals":
             time.sleep(100)
         if fault == "leave a process behind" and word == "started":
-            Path(os.environ["PID_FILE"]).write_text(str(subprocess.Popen(SLEEPER, start_new_session=True).pid))
+            Path(os.environ["PID_FILE"]).write_text(
+                str(subprocess.Popen(SLEEPER, start_new_session=True).pid)
+            )
         told(word, what)
         if fault == "speak unasked" and word == "started":
             print("by the way", flush=True)
@@ -98,7 +100,12 @@ def plant(fault):
             os._exit(3)
         return None
 
-    program.read_plan, program.answer, program.counts, program.totals = read_and_harm, answer, counts, totals
+    program.read_plan, program.answer, program.counts, program.totals = (
+        read_and_harm,
+        answer,
+        counts,
+        totals,
+    )
 
 
 fault = sys.argv.pop(1)

@@ -22,7 +22,13 @@ def made(tmp_path, monkeypatch):
     folder = tmp_path / "copied"
     folder.mkdir()
     (folder / "lock").write_text("thing 1.2.3\n")
-    step = (sys.executable, "-c", "import shutil, sys; shutil.copy(*sys.argv[1:])", "{here}/lock", "{out}/made")
+    step = (
+        sys.executable,
+        "-c",
+        "import shutil, sys; shutil.copy(*sys.argv[1:])",
+        "{here}/lock",
+        "{out}/made",
+    )
     return Peer("copied", "", folder, ("{out}/made",), ("lock", r"thing ([\d.]+)"), build=(step,))
 
 
@@ -46,17 +52,26 @@ def test_a_peer_is_built_once_and_again_when_its_files_have_changed(made, capsys
 def test_a_missing_tool_is_one_line_and_no_error(made, capsys):
     lacking = replace(made, tools=(Tool("no-such-tool", "no-such-package"),))
     assert build.build([lacking]) == 0
-    assert capsys.readouterr().out == "copied: no-such-tool: not found; apt install no-such-package\n"
-    with pytest.raises(UserError, match="peer copied needs no-such-tool: apt install no-such-package"):
+    assert (
+        capsys.readouterr().out == "copied: no-such-tool: not found; apt install no-such-package\n"
+    )
+    with pytest.raises(
+        UserError, match="peer copied needs no-such-tool: apt install no-such-package"
+    ):
         _ = lacking.label
 
 
 def test_a_build_that_fails_is_told_in_one_line_and_the_others_go_on(made, capsys):
     said = "import sys; print('some lines'); print('at last', file=sys.stderr); sys.exit(4)"
-    failing = replace(made, name="failing", folder=made.folder.parent, build=((sys.executable, "-c", said),))
+    failing = replace(
+        made, name="failing", folder=made.folder.parent, build=((sys.executable, "-c", said),)
+    )
     assert build.build([failing, made]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("failing: could not be built: python") and "exit code 4: some lines / at last" in lines[0]
+    assert (
+        lines[0].startswith("failing: could not be built: python")
+        and "exit code 4: some lines / at last" in lines[0]
+    )
     assert lines[1] == "copied: 1.2.3"
     assert failing.built_version is None
 
@@ -79,8 +94,21 @@ def test_a_peer_is_found_in_the_folder_that_its_name_begins_with(name):
 def test_what_the_tbb_program_takes_from_our_runtime_is_still_there():
     """It is built by `make peers` only, but a change of these headers is to be seen by who makes it."""
     folder = find_peer("tbb").folder
-    words = ["-std=c++20", "-fsyntax-only", f"-I{peer.SHARED['native']}", "-x", "c++", str(folder / "answers.hpp")]
-    done = subprocess.run([os.environ.get("CXX", "g++"), *words], capture_output=True, text=True, timeout=50, check=False)
+    words = [
+        "-std=c++20",
+        "-fsyntax-only",
+        f"-I{peer.SHARED['native']}",
+        "-x",
+        "c++",
+        str(folder / "answers.hpp"),
+    ]
+    done = subprocess.run(
+        [os.environ.get("CXX", "g++"), *words],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 

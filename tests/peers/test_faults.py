@@ -26,11 +26,22 @@ pytestmark = pytest.mark.heavy
 
 def faulty(fault: str, **options: object) -> Peer:
     command = (sys.executable, "-P", str(HERE / "faulty.py"), fault)
-    return Peer(name="faulty", title="", folder=HERE, command=command, version=(("echo", "1.0"), "(1.0)"), **options)
+    return Peer(
+        name="faulty",
+        title="",
+        folder=HERE,
+        command=command,
+        version=(("echo", "1.0"), "(1.0)"),
+        **options,
+    )
 
 
 def run(
-    monkeypatch: pytest.MonkeyPatch, fault: str, tuples: int | None = 500, duration_s: float = 0.1, **options: object
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+    tuples: int | None = 500,
+    duration_s: float = 0.1,
+    **options: object,
 ) -> dict:
     """The record of a short run of a pipeline in a peer with a fault."""
     monkeypatch.setattr(measure, "find_peer", lambda name: faulty(fault, **options))
@@ -38,7 +49,15 @@ def run(
     monkeypatch.setattr(engine, "START_S", 5.0)
     monkeypatch.setattr(engine, "CUT_S", 1.0)
     monkeypatch.setattr(program, "END_S", 1.0)
-    spec = run_of("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", tuples=tuples, duration_s=duration_s, warmup=0.0)
+    spec = run_of(
+        "pipeline",
+        {"operators": 3},
+        "faulty",
+        peer="faulty 1.0",
+        tuples=tuples,
+        duration_s=duration_s,
+        warmup=0.0,
+    )
     before = set(psutil.Process().children(recursive=True))
     record = measure.measure_peer(spec) | {"commit": None}
     validate_record(record)
@@ -103,9 +122,15 @@ def test_a_peer_that_breaks_down_has_failed_within_its_time(monkeypatch, fault, 
 def test_a_peer_that_does_not_start_has_failed_within_its_time(monkeypatch):
     monkeypatch.setattr(engine, "START_S", 1.0)
     monkeypatch.setattr(measure, "find_peer", lambda name: faulty("hang at the start"))
-    record = measure.measure_peer(run_of("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", tuples=5))
+    record = measure.measure_peer(
+        run_of("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", tuples=5)
+    )
     assert "peer faulty gave no answer 'ready' for 1 s" in record["error"]
-    assert not [each for each in psutil.Process().children(recursive=True) if "faulty.py" in " ".join(_command(each))]
+    assert not [
+        each
+        for each in psutil.Process().children(recursive=True)
+        if "faulty.py" in " ".join(_command(each))
+    ]
 
 
 def test_what_a_peer_leaves_behind_in_a_session_of_its_own_is_ended(monkeypatch, tmp_path):
@@ -134,11 +159,7 @@ PeerEngine.start = lambda self: (started(self), os.kill(os.getpid(), signal.SIGS
 
 
 @pytest.mark.parametrize(
-    ("harm", "words"),
-    [
-        ("", "killed after 5 s without an answer"),
-        (CRASH, "killed by SIGSEGV"),
-    ],
+    ("harm", "words"), [("", "killed after 5 s without an answer"), (CRASH, "killed by SIGSEGV")]
 )
 def test_no_program_outlives_its_measuring_process(harm, words):
     code = CHILD.format(here=str(HERE), fault="hang when asked", harm=harm)
@@ -147,7 +168,10 @@ def test_no_program_outlives_its_measuring_process(harm, words):
     validate_record(record)
     assert words in record["error"] and record["peer"] == "faulty 1.0"
     deadline = time.monotonic() + 5
-    while any("faulty.py" in " ".join(_command(each)) for each in psutil.process_iter()) and time.monotonic() < deadline:
+    while (
+        any("faulty.py" in " ".join(_command(each)) for each in psutil.process_iter())
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.05)
     assert not [each for each in psutil.process_iter() if "faulty.py" in " ".join(_command(each))]
 
@@ -162,5 +186,10 @@ def _command(process: psutil.Process) -> list[str]:
 def test_a_program_that_is_not_there_is_a_failed_run(monkeypatch):
     there_is_none = Peer("gone", "", HERE, ("/no/such/program",), (("echo", "1.0"), "(1.0)"))
     monkeypatch.setattr(measure, "find_peer", lambda name: there_is_none)
-    record = measure.measure_peer(run_of("pipeline", {"operators": 3}, "gone", peer="gone 1.0", tuples=5))
-    assert record["error"] == "peer gone ended with exit code 126 (/no/such/program: No such file or directory)"
+    record = measure.measure_peer(
+        run_of("pipeline", {"operators": 3}, "gone", peer="gone 1.0", tuples=5)
+    )
+    assert (
+        record["error"]
+        == "peer gone ended with exit code 126 (/no/such/program: No such file or directory)"
+    )

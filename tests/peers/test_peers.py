@@ -48,34 +48,57 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     validate_record(record)
     assert record["error"] is None and record["correct"] and record["drained"] and record["settled"]
     assert record["tuples_sent"] == record["tuples_received"] == TUPLES
-    assert record["tuples_in_flight"] == 0 and record["conservation"] == [] and record["checksum_ok"]
+    assert (
+        record["tuples_in_flight"] == 0 and record["conservation"] == [] and record["checksum_ok"]
+    )
     assert record["order_checked"] == peer.ordered
     assert record["order_violations"] == 0 or not peer.ordered
     assert record["latency_ns"]["count"] == -(-TUPLES // 32), "every 32nd tuple is a sample"
-    assert 0 < record["latency_ns"]["p50"] <= record["latency_ns"]["p99"] <= record["latency_ns"]["max"]
+    assert (
+        0
+        < record["latency_ns"]["p50"]
+        <= record["latency_ns"]["p99"]
+        <= record["latency_ns"]["max"]
+    )
     executed = record["submitted_tuples_per_s"] * record["duration_s"]
-    assert round(executed) == TUPLES * {"pipeline": 5, "data-parallel": 3, "mix": 4}[topology], "source, split and work"
-    assert record["host"]["ns_per_flop"] > 0 and record["threads_total"] > 0 and record["duration_s"] > 0
+    assert round(executed) == TUPLES * {"pipeline": 5, "data-parallel": 3, "mix": 4}[topology], (
+        "source, split and work"
+    )
+    assert (
+        record["host"]["ns_per_flop"] > 0
+        and record["threads_total"] > 0
+        and record["duration_s"] > 0
+    )
     assert set(psutil.Process().children(recursive=True)) <= before
 
 
 def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer, monkeypatch):
     monkeypatch.setattr(observe, "STOP_S", 0.0)  # no time to drain
     parameters = {"operators": 6, "cost": 3_000_000, "payload": 128}  # milliseconds a tuple
-    record = measure_peer(spec(peer, "pipeline", parameters, duration_s=0.2, warmup=0.0, queue_capacity=256)) | {"commit": None}
+    record = measure_peer(
+        spec(peer, "pipeline", parameters, duration_s=0.2, warmup=0.0, queue_capacity=256)
+    ) | {"commit": None}
     validate_record(record)
     assert record["error"] is None and record["correct"]
     assert record["tuples_sent"] == record["tuples_received"] + record["tuples_in_flight"]
     assert record["drained"] == (record["tuples_in_flight"] == 0)
     assert record["tuples_sent"] > record["tuples_received"]
-    assert record["warmup_s"] >= peer.warmup_s, "what compiles while it runs is let alone for so long"
-    assert record["peer"] == peer.label and record["model"] == peer.name and record["threads"] is None
+    assert record["warmup_s"] >= peer.warmup_s, (
+        "what compiles while it runs is let alone for so long"
+    )
+    assert (
+        record["peer"] == peer.label and record["model"] == peer.name and record["threads"] is None
+    )
 
 
 def test_busy_operators_take_their_time(peer, tmp_path):
     file = tmp_path / "busy.yaml"
-    file.write_text("operators: [{source: in}, {work: a, busy_us: 2000}, {sink: out}]\nstreams: [in -> a, a -> out]\n")
-    record = measure_peer(run_of("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100))
+    file.write_text(
+        "operators: [{source: in}, {work: a, busy_us: 2000}, {sink: out}]\nstreams: [in -> a, a -> out]\n"
+    )
+    record = measure_peer(
+        run_of("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100)
+    )
     assert record["correct"] and record["tuples_received"] == 100
     assert record["duration_s"] >= 0.2, "100 tuples of 2 ms each, one after the other"
 
@@ -86,5 +109,8 @@ def test_a_graph_that_a_program_does_not_run_is_told_with_the_reason(name):
     if found.built_version is None:
         pytest.skip(f"peer {name} is not built here (make peers)")
     record = measure_peer(spec(found, "bushy", {"cost": 1}, tuples=10))
-    assert record["error"].startswith(f"peer {name} ended with exit code ") and "splits behind" in record["error"]
+    assert (
+        record["error"].startswith(f"peer {name} ended with exit code ")
+        and "splits behind" in record["error"]
+    )
     assert not record["correct"]

@@ -11,7 +11,11 @@ from harness.peers.plan import plan_of
 
 
 def lines_of(graph: Graph, word: str) -> list[str]:
-    return [line.removeprefix(f"{word} ") for line in plan_of(graph, 7, 5).text.splitlines() if line.startswith(f"{word} ")]
+    return [
+        line.removeprefix(f"{word} ")
+        for line in plan_of(graph, 7, 5).text.splitlines()
+        if line.startswith(f"{word} ")
+    ]
 
 
 def test_the_operator_before_a_split_gets_its_output_ports():
@@ -44,13 +48,20 @@ def test_a_split_behind_a_fan_out_and_a_split_of_a_split_keep_their_meaning():
     fan.connect(source, split)
     fan.connect(source, out.input(0))
     fan.connect(split.output(0), out.input(1))
-    assert lines_of(fan, "operator") == ["source 0 0 1", "work 0 0 1", "sink 0 0 0"], "it is executed by whoever has its queue"
+    assert lines_of(fan, "operator") == ["source 0 0 1", "work 0 0 1", "sink 0 0 0"], (
+        "it is executed by whoever has its queue"
+    )
     assert lines_of(fan, "stream") == ["0 0 1 0", "0 0 2 0", "1 0 2 1"]
 
 
 def test_a_chain_of_splits_is_folded_as_a_whole():
     graph = Graph("chain", 8)
-    source, first, second, out = graph.source("in"), graph.split("first", 1), graph.split("second", 2), graph.sink("out", 2)
+    source, first, second, out = (
+        graph.source("in"),
+        graph.split("first", 1),
+        graph.split("second", 2),
+        graph.sink("out", 2),
+    )
     graph.connect(source, first)
     graph.connect(first.output(0), second)
     for port in range(2):
@@ -66,7 +77,10 @@ def test_a_chain_of_splits_is_folded_as_a_whole():
     [
         (lambda graph: graph.filter("odd", 0.5), "an operator of kind filter: 'odd'"),
         (lambda graph: graph.work("odd", costs=[(5, 10)]), "work in bursts of costs: 'odd'"),
-        (lambda graph: graph.python("odd", lambda sequence, value: value), "an operator of kind python: 'odd'"),
+        (
+            lambda graph: graph.python("odd", lambda sequence, value: value),
+            "an operator of kind python: 'odd'",
+        ),
     ],
 )
 def test_what_peers_do_not_run_is_told_with_its_name(add, words):

@@ -23,7 +23,9 @@ SIZES = {
 }
 
 
-def arm_row(experiment: str, topology: str, cost: object, model: str, mean: float | None, **other: object) -> dict:
+def arm_row(
+    experiment: str, topology: str, cost: object, model: str, mean: float | None, **other: object
+) -> dict:
     """One row of the throughput table; `half` is half of its interval."""
     threads = other.pop("threads", None)
     half = other.pop("half", None if mean is None else 0.1 * mean)
@@ -32,7 +34,10 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "experiment": experiment,
         "cell": f"{topology},cost={cost},payload={payload}",
         "topology": topology,
-        **{name: SIZES[topology].get(name) for name in ("operators", "width", "depth", "workers", "busy", "selectivity")},
+        **{
+            name: SIZES[topology].get(name)
+            for name in ("operators", "width", "depth", "workers", "busy", "selectivity")
+        },
         "cost": str(cost),
         "payload": payload,
         "placement": None,
@@ -86,7 +91,12 @@ NEVER_SETTLED = {"unsettled": 3, "settled_share": 0.0}
 
 
 def ratio_row(
-    row: dict, ratio: float, lo: float | None, hi: float | None, against: str = "best", rival: str = "another"
+    row: dict,
+    ratio: float,
+    lo: float | None,
+    hi: float | None,
+    against: str = "best",
+    rival: str = "another",
 ) -> dict:
     """One row of the speedup table, for the arm of a throughput row."""
     kept = (
@@ -115,10 +125,18 @@ def ratio_row(
 def latency_row(row: dict, p50: float | None) -> dict:
     """One row of the latency table, for the arm of a throughput row."""
     kept = ("experiment", "cell", "arm", "machine", "simulated", "software")
-    return {name: row[name] for name in kept} | {"n": 3, "p50": p50, "p90": p50, "p99": p50, "max": p50}
+    return {name: row[name] for name in kept} | {
+        "n": 3,
+        "p50": p50,
+        "p90": p50,
+        "p99": p50,
+        "max": p50,
+    }
 
 
-def peer_row(experiment: str, topology: str, cost: object, peer: str, mean: float | None, **other: object) -> dict:
+def peer_row(
+    experiment: str, topology: str, cost: object, peer: str, mean: float | None, **other: object
+) -> dict:
     """One row of the throughput table of another runtime: `peer` is its name and version."""
     row = arm_row(experiment, topology, cost, peer.split()[0], mean, **other)
     return row | {"peer": peer, "queue_capacity": 1000}
@@ -160,7 +178,14 @@ def scaling(experiment: str, cells: dict[str, list[int]], levels: list[int]) -> 
             rows.append(arm_row(experiment, topology, cost, "manual", base))
             rows.append(arm_row(experiment, topology, cost, "dedicated", 1.7 * base))
             rows += [
-                arm_row(experiment, topology, cost, "dynamic", base * (0.8 + 0.5 * np.log2(level)), threads=level)
+                arm_row(
+                    experiment,
+                    topology,
+                    cost,
+                    "dynamic",
+                    base * (0.8 + 0.5 * np.log2(level)),
+                    threads=level,
+                )
                 for level in levels
             ]
     return frame(rows)
@@ -172,22 +197,41 @@ def contest(cells: dict[str, tuple[list[int], list[int]]]) -> tuple[pd.DataFrame
     for topology, (costs, payloads) in cells.items():
         for cost in costs:
             for payload in payloads:
-                manual, dynamic, dedicated = 1000.0, 550.0 + 300 * np.log10(cost), 400.0 + 100 * np.log10(cost)
+                manual, dynamic, dedicated = (
+                    1000.0,
+                    550.0 + 300 * np.log10(cost),
+                    400.0 + 100 * np.log10(cost),
+                )
                 rows = [
                     arm_row("crossover", topology, cost, "manual", manual, payload=payload),
-                    arm_row("crossover", topology, cost, "dynamic", dynamic, payload=payload, threads=2),
+                    arm_row(
+                        "crossover", topology, cost, "dynamic", dynamic, payload=payload, threads=2
+                    ),
                     arm_row("crossover", topology, cost, "dedicated", dedicated, payload=payload),
                 ]
                 for row in rows:
-                    rival = max((other for other in rows if other is not row), key=lambda other: other["mean"])
+                    rival = max(
+                        (other for other in rows if other is not row),
+                        key=lambda other: other["mean"],
+                    )
                     ratio = row["mean"] / rival["mean"]
                     for against in ("best", "other models"):
-                        ratios.append(ratio_row(row, ratio, ratio / 1.2, ratio * 1.2, against) | {"rival": rival["arm"]})
+                        ratios.append(
+                            ratio_row(row, ratio, ratio / 1.2, ratio * 1.2, against)
+                            | {"rival": rival["arm"]}
+                        )
                 rates += rows
     return frame(rates), frame(ratios)
 
 
-def elastic_row(experiment: str, topology: str, cost: object, mean: float | None, level: float | None, **other: object) -> dict:
+def elastic_row(
+    experiment: str,
+    topology: str,
+    cost: object,
+    mean: float | None,
+    level: float | None,
+    **other: object,
+) -> dict:
     """One row of the throughput table, of an elastic arm; `spread` is half of the interval of its level."""
     spread, law = other.pop("spread", None), other.pop("law", "millrace")
     settled = (
@@ -199,11 +243,17 @@ def elastic_row(experiment: str, topology: str, cost: object, mean: float | None
     return row | settled | {"arm": "dynamic-elastic", "elastic": True, "law": law}
 
 
-def period_rows(row: dict, levels: list[int], rate: float = 1e6, period_s: float = 0.5, **other: object) -> list[dict]:
+def period_rows(
+    row: dict, levels: list[int], rate: float = 1e6, period_s: float = 0.5, **other: object
+) -> list[dict]:
     """Rows of the timeline table: a run of the arm in a throughput row, a period a level; throughput grows with the level."""
     sizes = ("operators", "width", "depth", "workers", "cost", "payload")
     kept = ("experiment", "cell", "topology", *sizes, "machine", "simulated", "software", "model")
-    shared = {name: row[name] for name in (*kept, "arm", "law")} | {"run_id": "a", "repeat": 0, "failed": False}
+    shared = {name: row[name] for name in (*kept, "arm", "law")} | {
+        "run_id": "a",
+        "repeat": 0,
+        "failed": False,
+    }
     return [
         shared
         | {
@@ -233,13 +283,23 @@ def period_rows(row: dict, levels: list[int], rate: float = 1e6, period_s: float
     ]
 
 
-def balanced_rows(row: dict, ports: list[int], rates: list[float], **parameters: object) -> list[dict]:
+def balanced_rows(
+    row: dict, ports: list[int], rates: list[float], **parameters: object
+) -> list[dict]:
     """Rows of the timeline table: a run with an elastic balancer, a period of half a second for each pair of ports and rate."""
-    told = {"balancer": "balance", "ports": 32, "congestion": 0.9, "balancer_reason": "trend above → up", "law": None}
+    told = {
+        "balancer": "balance",
+        "ports": 32,
+        "congestion": 0.9,
+        "balancer_reason": "trend above → up",
+        "law": None,
+    }
     told["parameters"] = json.dumps({name: str(value) for name, value in parameters.items()})
     periods = zip(period_rows(row, [0] * len(ports)), ports, rates, strict=True)
     return [
-        period | told | {"active_ports": active, "throughput_sink": rate, "throughput_submitted": 4 * rate}
+        period
+        | told
+        | {"active_ports": active, "throughput_sink": rate, "throughput_submitted": 4 * rate}
         for period, active, rate in periods
     ]
 
@@ -268,7 +328,9 @@ def placement_bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) 
     """The same of the bench of placements; the oracle has 4 threads and 8 queues, a law of badness 1 twice as many."""
     table = bench(laws, scenarios, seed)
     badness = table["law"].map(laws)
-    return table.assign(best_threads=4, best_parts=8, settled_threads=4 + 5 * badness, settled_parts=8 + 9 * badness)
+    return table.assign(
+        best_threads=4, best_parts=8, settled_threads=4 + 5 * badness, settled_parts=8 + 9 * badness
+    )
 
 
 def write_all(folder: Path) -> None:
@@ -279,30 +341,77 @@ def write_all(folder: Path) -> None:
     fig11 = elastic_row("pldi17_fig11", "mix", 1, 1e6, 2.0)
     levels = scaling("elastic_levels", {"bushy": [1]}, [1, 2])
     found = elastic_row("elastic_levels", "bushy", 1, 1e5, 1.2)
-    balancing = [arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6) for load in ("cost", "bursty_cost", "bursty_rate")]
+    balancing = [
+        arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6)
+        for load in ("cost", "bursty_cost", "bursty_rate")
+    ]
     lengths = {"cycle": 100, "burst": 500, "silence": 500}
-    beside = [arm_row("peers", "mix", 1, "manual", 1e6), peer_row("peers", "mix", 1, "go 1.26.8", 4e5)]
-    names = ["multilevel", "applications", *(f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 14, 15))]
+    beside = [
+        arm_row("peers", "mix", 1, "manual", 1e6),
+        peer_row("peers", "mix", 1, "go 1.26.8", 4e5),
+    ]
+    names = [
+        "multilevel",
+        "applications",
+        *(f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 14, 15)),
+    ]
     multilevel = [elastic_row(name, "pipeline", 100, 1e5, 2.0) for name in names]
     multilevel = [
-        row | {"model": "multilevel", "arm": "multilevel", "width": 50.0, "depth": 4.0, "queued": 7.0, "places": 50.0}
+        row
+        | {
+            "model": "multilevel",
+            "arm": "multilevel",
+            "width": 50.0,
+            "depth": 4.0,
+            "queued": 7.0,
+            "places": 50.0,
+        }
         for row in multilevel
     ]
     policies = [
-        arm_row(f"cstream_{name}", "chain", 100, "coroutine", 1e3, threads=2, policy="random", submitted_mean=1.3e4)
+        arm_row(
+            f"cstream_{name}",
+            "chain",
+            100,
+            "coroutine",
+            1e3,
+            threads=2,
+            policy="random",
+            submitted_mean=1.3e4,
+        )
         | {"submitted_lo": 1e4, "submitted_hi": 1.5e4}
         for name in ("fig4", "fig6", "fig7", "fig8", "fig12", "fig13", "policies")
     ]
     for row in policies:
         row["width"] = 12.0
-    adaptation = [elastic_row(f"cstream_fig{n}", "chain", 100, 1e3, 2.0, law="cstream") | {"replicas": 2.0} for n in (9, 10)]
-    adaptation.append(elastic_row("cstream_fig11", "replicated", 100, 1e3, 2.0) | {"arm": "coroutine-elastic-utilisation-0.90"})
-    series = [period_rows(fig11, [1, 2]), *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing)]
-    series += [period_rows(row, [1, 2], arm="multilevel", parameters='{"phase": "1000"}') for row in multilevel]
+    adaptation = [
+        elastic_row(f"cstream_fig{n}", "chain", 100, 1e3, 2.0, law="cstream") | {"replicas": 2.0}
+        for n in (9, 10)
+    ]
+    adaptation.append(
+        elastic_row("cstream_fig11", "replicated", 100, 1e3, 2.0)
+        | {"arm": "coroutine-elastic-utilisation-0.90"}
+    )
+    series = [
+        period_rows(fig11, [1, 2]),
+        *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing),
+    ]
+    series += [
+        period_rows(row, [1, 2], arm="multilevel", parameters='{"phase": "1000"}')
+        for row in multilevel
+    ]
     series += [period_rows(row, [1, 2], arm=row["arm"]) for row in adaptation]
     parts_of = {
         "throughput": [
-            *(throughput, fig9, fig10, levels, frame([fig11, found, *balancing]), frame(multilevel), frame(beside)),
+            *(
+                throughput,
+                fig9,
+                fig10,
+                levels,
+                frame([fig11, found, *balancing]),
+                frame(multilevel),
+                frame(beside),
+            ),
             frame([*policies, *adaptation]),
         ],
         "speedup": [
@@ -319,8 +428,12 @@ def write_all(folder: Path) -> None:
         table = folder / f"{name}.parquet"
         table.mkdir()
         schemas = [pa.Schema.from_pandas(part, preserve_index=False) for part in parts]
-        schema = pa.unify_schemas(schemas, promote_options="permissive")  # Spark gives all parts the same
+        schema = pa.unify_schemas(
+            schemas, promote_options="permissive"
+        )  # Spark gives all parts the same
         for number, part in enumerate(parts):
-            rows = pa.Table.from_pandas(part.reindex(columns=schema.names), schema, preserve_index=False)
+            rows = pa.Table.from_pandas(
+                part.reindex(columns=schema.names), schema, preserve_index=False
+            )
             pq.write_table(rows, table / f"part-{number}.parquet")
         (table / "_SUCCESS").touch()

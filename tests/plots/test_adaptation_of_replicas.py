@@ -14,13 +14,26 @@ SIMULATED = {"machine": "cstream", "simulated": True, "software": "millrace"}
 
 
 def fixed(busy: int, threads: int, replicas: int, mean: float | None, **where: object) -> dict:
-    row = arm_row("cstream_fig9", "chain", busy, "coroutine", mean, threads=threads, policy="random", **where)
-    return row | {"busy": float(busy), "replicas": float(replicas), "arm": f"coroutine-{threads}-random-replicas-{replicas}"}
+    row = arm_row(
+        "cstream_fig9", "chain", busy, "coroutine", mean, threads=threads, policy="random", **where
+    )
+    return row | {
+        "busy": float(busy),
+        "replicas": float(replicas),
+        "arm": f"coroutine-{threads}-random-replicas-{replicas}",
+    }
 
 
-def elastic(busy: int, law: str, mean: float | None, level: float, replicas: float, **where: object) -> dict:
+def elastic(
+    busy: int, law: str, mean: float | None, level: float, replicas: float, **where: object
+) -> dict:
     row = elastic_row("cstream_fig9", "chain", busy, mean, level, law=law, **where)
-    return row | {"busy": float(busy), "replicas": replicas, "model": "coroutine", "arm": f"coroutine-elastic-{law}-random"}
+    return row | {
+        "busy": float(busy),
+        "replicas": replicas,
+        "model": "coroutine",
+        "arm": f"coroutine-elastic-{law}-random",
+    }
 
 
 def over_cost(**where: object) -> list[dict]:
@@ -57,10 +70,9 @@ def test_threads_and_replicas_stand_beside_throughput_machine_by_machine(module)
     assert "cstream (simulated)" in rate.get_title() and "local (measured)" in measured.get_title()
     drawn = {container.get_label(): container.lines[0] for container in rate.containers}
     assert set(drawn) == {"cstream", "millrace", "best by hand", "1 thread, 1 replica"}
-    assert list(drawn["best by hand"].get_ydata()) == [140.0, 200.0] and list(drawn["1 thread, 1 replica"].get_ydata()) == [
-        100.0,
-        25.0,
-    ]
+    assert list(drawn["best by hand"].get_ydata()) == [140.0, 200.0] and list(
+        drawn["1 thread, 1 replica"].get_ydata()
+    ) == [100.0, 25.0]
     lines = {line.get_label(): list(line.get_ydata()) for line in ends.lines}
     assert lines == {
         "cstream, threads": [2.0, 8.0], "cstream": [1.0, 4.0], "millrace, threads": [2.0, 8.0], "millrace": [2.5, 2.5],
@@ -68,7 +80,11 @@ def test_threads_and_replicas_stand_beside_throughput_machine_by_machine(module)
     for ax, law in ((theirs, "cstream"), (ours, "millrace")):
         assert ax.get_title() == f"law {law}, 80 µs"
         told = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
-        assert told == {"threads": [1, 1, 2, 4, 4], "replicas of busy1": [1, 1, 2, 3, 4], "replicas of busy2": [2, 2, 3, 4, 5]}
+        assert told == {
+            "threads": [1, 1, 2, 4, 4],
+            "replicas of busy1": [1, 1, 2, 3, 4],
+            "replicas of busy2": [2, 2, 3, 4, 5],
+        }
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
     assert names == [
@@ -79,9 +95,13 @@ def test_threads_and_replicas_stand_beside_throughput_machine_by_machine(module)
 
 def test_what_is_missing_leaves_its_place_empty():
     rows = [fixed(20, 1, 1, None), elastic(20, "cstream", 100.0, 2.0, 1.0) | NEVER_SETTLED]
-    figure = cstream_fig9.figure({"throughput": frame(rows), "timeline": over_time(rows).assign(failed=True)})
+    figure = cstream_fig9.figure(
+        {"throughput": frame(rows), "timeline": over_time(rows).assign(failed=True)}
+    )
     rate, ends, theirs = figure.axes
-    assert [line.get_marker() for line in rate.lines if list(line.get_ydata()) == [0]] == ["x"], "an arm without a mean"
+    assert [line.get_marker() for line in rate.lines if list(line.get_ydata()) == [0]] == ["x"], (
+        "an arm without a mean"
+    )
     assert [text.get_text() for text in theirs.texts] == ["no samples"] and len(ends.lines) == 2
     assert replica_panels.of_lines(frame(rows)).keys() == {"cstream", "1 thread, 1 replica"}
     style.plt.close(figure)
@@ -94,15 +114,33 @@ def test_marks_of_thresholds_stand_where_laws_ended():
             "model": "coroutine",
         }
 
-    arms = {name: row(name, 12.0 - number, 1000.0 - number) for number, name in enumerate(cstream_fig11.LOOKS)}
+    arms = {
+        name: row(name, 12.0 - number, 1000.0 - number)
+        for number, name in enumerate(cstream_fig11.LOOKS)
+    }
     levels = [
-        arm_row("cstream_fig11", "replicated", 100, "coroutine", 90.0 * n, threads=n, policy="random") for n in (12, 1, 4)
+        arm_row(
+            "cstream_fig11", "replicated", 100, "coroutine", 90.0 * n, threads=n, policy="random"
+        )
+        for n in (12, 1, 4)
     ]
-    timeline = pd.DataFrame([period for each in arms.values() for period in period_rows(each, [1, 2, 3])])
-    figure = cstream_fig11.figure({"throughput": frame([*arms.values(), *levels]), "timeline": timeline})
+    timeline = pd.DataFrame(
+        [period for each in arms.values() for period in period_rows(each, [1, 2, 3])]
+    )
+    figure = cstream_fig11.figure(
+        {"throughput": frame([*arms.values(), *levels]), "timeline": timeline}
+    )
     rate, threads = figure.axes
     drawn = {container.get_label(): container.lines[0] for container in rate.containers}
-    assert list(drawn["fixed"].get_xdata()) == [1, 4, 12] and list(drawn["fixed"].get_ydata()) == [90.0, 360.0, 1080.0]
-    assert [list(drawn[name].get_xdata()) for name, _ in cstream_fig11.LOOKS.values()] == [[12.0], [11.0], [10.0]]
+    assert list(drawn["fixed"].get_xdata()) == [1, 4, 12] and list(drawn["fixed"].get_ydata()) == [
+        90.0,
+        360.0,
+        1080.0,
+    ]
+    assert [list(drawn[name].get_xdata()) for name, _ in cstream_fig11.LOOKS.values()] == [
+        [12.0],
+        [11.0],
+        [10.0],
+    ]
     assert [list(line.get_ydata()) for line in threads.lines] == [[1, 1, 2, 3]] * 3
     style.plt.close(figure)

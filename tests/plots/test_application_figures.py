@@ -5,7 +5,14 @@ import pytest
 from matplotlib.colors import to_hex
 
 import topologies
-from harness.plots import application_panels, applications, mw19_fig14, mw19_fig15, queue_arms, style
+from harness.plots import (
+    application_panels,
+    applications,
+    mw19_fig14,
+    mw19_fig15,
+    queue_arms,
+    style,
+)
 from tests.plots.made_tables import arm_row, elastic_row, frame
 
 XEON = {"machine": "xeon:4", "simulated": True, "software": "millrace"}
@@ -19,12 +26,25 @@ def closed_figures():
 
 def rows_of(topology, **other):
     def made(row, placement="none", **own):
-        return row | {"topology": topology, "cell": f"{topology},placement={placement}", "placement": placement, **own}
+        return row | {
+            "topology": topology,
+            "cell": f"{topology},placement={placement}",
+            "placement": placement,
+            **own,
+        }
 
     arm = ("mw19_fig15", "pipeline", None)
     return [
-        made(elastic_row(*arm, 40.0, 3.0, law="millrace", **other), model="multilevel", arm="multilevel"),
-        made(elastic_row(*arm, 30.0, 4.0, law="streams", **other), model="dynamic", arm="dynamic-elastic-streams"),
+        made(
+            elastic_row(*arm, 40.0, 3.0, law="millrace", **other),
+            model="multilevel",
+            arm="multilevel",
+        ),
+        made(
+            elastic_row(*arm, 30.0, 4.0, law="streams", **other),
+            model="dynamic",
+            arm="dynamic-elastic-streams",
+        ),
         made(arm_row(*arm, "manual", 10.0, **other)),
         made(arm_row(*arm, "manual", 20.0, **other), "hand"),
     ]
@@ -38,13 +58,22 @@ def test_bars_are_in_the_papers_order_with_their_threads():
     figure = mw19_fig15.figure({"throughput": frame(rows_of("vwap"))})
     (ax,) = figure.axes
     assert [height for height, _ in bars(ax)] == [10, 20, 30, 40]
-    colors = [style.of_model("manual").color, application_panels.BY_HAND.color, queue_arms.THREAD_LAWS["streams"].color]
+    colors = [
+        style.of_model("manual").color,
+        application_panels.BY_HAND.color,
+        queue_arms.THREAD_LAWS["streams"].color,
+    ]
     assert [color for _, color in bars(ax)] == [*colors, style.of_model("multilevel").color]
     assert [text.get_text() for text in ax.texts] == ["0", "9", "4", "3"]
 
 
 def test_each_application_has_a_row_and_each_machine_a_panel_simulated_ones_tinted():
-    rows = [row for name in ("vwap", "login-failures") for place in (XEON, {}) for row in rows_of(name, **place)]
+    rows = [
+        row
+        for name in ("vwap", "login-failures")
+        for place in (XEON, {})
+        for row in rows_of(name, **place)
+    ]
     figure = mw19_fig15.figure({"throughput": frame(rows)})
     assert [ax.get_title().replace("\n", ", ") for ax in figure.axes] == [
         "LoginFailures, xeon with 4 CPUs (simulated)",
@@ -69,7 +98,9 @@ def test_both_graphs_of_the_paper_are_drawn_below_each_other_without_a_warning(t
     rows = [rows_of("vwap")[-1], rows_of("packet-analysis", sources=8)[-1]]
     figure = mw19_fig14.figure({"throughput": frame(rows)})
     first, second = figure.axes
-    assert first.get_position().y0 >= second.get_position().y1 - 1e-9 and second.get_position().y0 > 0
+    assert (
+        first.get_position().y0 >= second.get_position().y1 - 1e-9 and second.get_position().y0 > 0
+    )
     assert "sources" in " ".join(text.get_text() for text in second.texts)
     assert any("2,305 operators" in text.get_text() for text in second.texts)
     style.save(figure, [tmp_path / "graphs.png", tmp_path / "graphs.svg"])
@@ -96,9 +127,16 @@ def test_ports_by_hand_are_as_many_as_the_graphs_have():
 
 def test_packet_analysis_has_a_row_for_each_number_of_sources_and_shows_what_all_operators_submit():
     submitted = {"submitted_mean": 7e6, "submitted_lo": 6e6, "submitted_hi": 8e6}
-    rows = [row for sources in (8, 1) for row in rows_of("packet-analysis", sources=sources, **submitted)]
+    rows = [
+        row
+        for sources in (8, 1)
+        for row in rows_of("packet-analysis", sources=sources, **submitted)
+    ]
     figure = mw19_fig15.figure({"throughput": frame(rows)})
-    assert [ax.get_title() for ax in figure.axes] == ["PacketAnalysis, 1 source", "PacketAnalysis, 8 sources"]
+    assert [ax.get_title() for ax in figure.axes] == [
+        "PacketAnalysis, 1 source",
+        "PacketAnalysis, 8 sources",
+    ]
     assert {height for ax in figure.axes for height, _ in bars(ax)} == {7e6}
     assert [ax.texts[1].get_text() for ax in figure.axes] == ["17", "129"]
     assert "over all operators" in figure.axes[0].get_ylabel()

@@ -24,32 +24,59 @@ def cell(*arms, ratios=()):
     rows = {}
     for arm, mean in arms:
         model, _, threads = arm.partition("-")
-        rows[arm] = arm_row("crossover", "pipeline", 1, model, mean, threads=int(threads) if threads else None)
-    best = max((row for row in rows.values() if row["mean"] is not None), key=lambda row: row["mean"], default=None)
-    pairs = [ratio_row(best, ratio, lo, hi, against="other models") | {"rival": rival} for rival, ratio, lo, hi in ratios]
-    columns = ratio_row(best or next(iter(rows.values())), 9.0, 9.0, 9.0)  # must not be mistaken for it
+        rows[arm] = arm_row(
+            "crossover", "pipeline", 1, model, mean, threads=int(threads) if threads else None
+        )
+    best = max(
+        (row for row in rows.values() if row["mean"] is not None),
+        key=lambda row: row["mean"],
+        default=None,
+    )
+    pairs = [
+        ratio_row(best, ratio, lo, hi, against="other models") | {"rival": rival}
+        for rival, ratio, lo, hi in ratios
+    ]
+    columns = ratio_row(
+        best or next(iter(rows.values())), 9.0, 9.0, 9.0
+    )  # must not be mistaken for it
     return frame(list(rows.values())), frame([columns, *pairs])
 
 
 def test_the_fastest_model_wins_by_its_margin_over_the_next_best_model():
-    said = crossover.verdict(*cell(("manual", 50.0), ("dynamic-2", 100.0), ratios=[("manual", 2.0, 1.6, 2.5)]))
+    said = crossover.verdict(
+        *cell(("manual", 50.0), ("dynamic-2", 100.0), ratios=[("manual", 2.0, 1.6, 2.5)])
+    )
     assert (said.winner, said.model, said.runner_up) == ("dynamic-2", "dynamic", "manual")
     assert (said.margin, said.lo, said.hi) == pytest.approx((2.0, 1.6, 2.5))
     assert not said.is_tie
 
 
 def test_another_arm_of_the_same_model_is_no_runner_up():
-    tables = cell(("manual", 50.0), ("dynamic-2", 100.0), ("dynamic-4", 99.0), ratios=[("manual", 2.0, 1.6, 2.5)])
+    tables = cell(
+        ("manual", 50.0),
+        ("dynamic-2", 100.0),
+        ("dynamic-4", 99.0),
+        ratios=[("manual", 2.0, 1.6, 2.5)],
+    )
     assert crossover.verdict(*tables).runner_up == "manual"
 
 
-@pytest.mark.parametrize(("lo", "hi", "is_tie"), [(1.01, 1.2, False), (1.0, 1.2, True), (0.8, 1.2, True)])
+@pytest.mark.parametrize(
+    ("lo", "hi", "is_tie"), [(1.01, 1.2, False), (1.0, 1.2, True), (0.8, 1.2, True)]
+)
 def test_it_is_a_tie_if_the_interval_includes_1(lo, hi, is_tie):
-    assert crossover.verdict(*cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, lo, hi)])).is_tie is is_tie
+    assert (
+        crossover.verdict(
+            *cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, lo, hi)])
+        ).is_tie
+        is is_tie
+    )
 
 
 def test_without_an_interval_nobody_has_won():
-    said = crossover.verdict(*cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, None, None)]))
+    said = crossover.verdict(
+        *cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, None, None)])
+    )
     assert said.is_open and not said.is_tie
     assert said.margin == pytest.approx(1.1)
 
@@ -77,7 +104,9 @@ def drawn(throughput, speedup):
 def tile_at(ax, x, y):
     """The tile, and the words on it."""
     (tile,) = [
-        tile for tile in ax.patches if abs(tile.get_x() + tile.get_width() / 2 - x) < 0.1 and abs(tile.get_y() + 0.46 - y) < 0.1
+        tile
+        for tile in ax.patches
+        if abs(tile.get_x() + tile.get_width() / 2 - x) < 0.1 and abs(tile.get_y() + 0.46 - y) < 0.1
     ]
     (text,) = [text for text in ax.texts if text.get_position() == (x, y)]
     return tile, text.get_text()
@@ -97,7 +126,9 @@ def test_a_tile_has_the_winners_colour_and_says_winner_margin_and_interval():
     assert words == "manual\n×1.82 over dynamic-2\n[1.52, 2.18]"
     assert tile.get_hatch() is None
     red, green, blue = to_rgb(style.of_model("manual").color)
-    assert tile.get_facecolor()[:3] == pytest.approx([1 - crossover.TILE_TINT * (1 - each) for each in (red, green, blue)])
+    assert tile.get_facecolor()[:3] == pytest.approx(
+        [1 - crossover.TILE_TINT * (1 - each) for each in (red, green, blue)]
+    )
 
 
 def test_a_tie_is_hatched_and_says_so():
@@ -120,8 +151,15 @@ def test_cells_that_are_missing_or_failed_say_so_and_have_no_colour():
 
 
 def test_an_arm_that_failed_or_never_settled_is_named_on_its_tile():
-    throughput, speedup = cell(("manual", 50.0), ("dedicated", 100.0), ("dynamic-2", None), ratios=[("manual", 2.0, 1.6, 2.5)])
-    throughput.loc[throughput["arm"] == "dedicated", list(NEVER_SETTLED)] = list(NEVER_SETTLED.values())
+    throughput, speedup = cell(
+        ("manual", 50.0),
+        ("dedicated", 100.0),
+        ("dynamic-2", None),
+        ratios=[("manual", 2.0, 1.6, 2.5)],
+    )
+    throughput.loc[throughput["arm"] == "dedicated", list(NEVER_SETTLED)] = list(
+        NEVER_SETTLED.values()
+    )
     _, words = tile_at(drawn(throughput, speedup), 0, 0)
     assert words.splitlines()[-2:] == ["dynamic-2 failed", "dedicated: never settled"]
 
@@ -131,31 +169,52 @@ def test_the_figure_has_a_map_a_topology_with_a_legend_of_the_models():
     figure = crossover.figure({"throughput": throughput, "speedup": speedup})
     maps = [ax for ax in figure.axes if ax.axison]
     assert [ax.get_title() for ax in maps] == ["pipeline, 100 operators", "bushy"]
-    assert {(ax.get_xlabel(), ax.get_ylabel()) for ax in maps} == {("cost [FLOP a tuple]", "payload [bytes]")}
+    assert {(ax.get_xlabel(), ax.get_ylabel()) for ax in maps} == {
+        ("cost [FLOP a tuple]", "payload [bytes]")
+    }
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["manual", "dedicated", "dynamic", "tie: interval includes 1"]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "manual",
+        "dedicated",
+        "dynamic",
+        "tie: interval includes 1",
+    ]
     assert "paired by repeat" in " ".join(figure.get_supxlabel().split())
 
 
 def test_simulated_numbers_are_told_apart_at_a_glance():
     throughput, speedup = contest({"bushy": CELLS["bushy"]})
     plain = crossover.figure({"throughput": throughput, "speedup": speedup})
-    simulated = crossover.figure({"throughput": throughput.assign(simulated=True, machine="xeon"), "speedup": speedup})
+    simulated = crossover.figure(
+        {"throughput": throughput.assign(simulated=True, machine="xeon"), "speedup": speedup}
+    )
     assert "SIMULATED" not in [text.get_text() for text in plain.texts]
     assert "SIMULATED" in [text.get_text() for text in simulated.texts]
     assert simulated.get_supxlabel().startswith("SIMULATED on xeon")
 
 
 def test_a_place_without_a_topology_stays_empty():
-    throughput, speedup = contest({name: ([1], [128, 1024]) for name in ("pipeline", "data-parallel", "mix")})
-    drawn = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
+    throughput, speedup = contest(
+        {name: ([1], [128, 1024]) for name in ("pipeline", "data-parallel", "mix")}
+    )
+    drawn = [
+        ax
+        for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes
+        if ax.axison
+    ]
     assert len(drawn) == 3
     assert all(ax.get_title() for ax in drawn)
 
 
 def test_with_one_payload_the_topologies_share_a_map():
-    throughput, speedup = contest({name: ([1, 100], [128]) for name in ("pipeline", "data-parallel", "mix")})
-    (ax,) = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
+    throughput, speedup = contest(
+        {name: ([1, 100], [128]) for name in ("pipeline", "data-parallel", "mix")}
+    )
+    (ax,) = [
+        ax
+        for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes
+        if ax.axison
+    ]
     names = [label.get_text().split("\n")[0] for label in ax.get_yticklabels()]
     assert (names, ax.get_title()) == (["mix", "data-parallel", "pipeline"], "payload 128 B")
     assert len(ax.texts) == 6
@@ -163,7 +222,11 @@ def test_with_one_payload_the_topologies_share_a_map():
 
 def test_a_map_of_one_topology_has_its_name():
     throughput, speedup = contest({"pipeline": ([1, 100], [128])})
-    (ax,) = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
+    (ax,) = [
+        ax
+        for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes
+        if ax.axison
+    ]
     assert ax.get_title() == "pipeline, 100 operators"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["128"]
 
@@ -198,11 +261,18 @@ def test_what_was_measured_is_not_compared_with_what_was_simulated():
     throughput, speedup = contest(CELLS)
     there = {"simulated": True, "machine": "xeon"}
     tables = {
-        "throughput": pd.concat([throughput, throughput.assign(**there, mean=throughput["mean"] * 100)], ignore_index=True),
+        "throughput": pd.concat(
+            [throughput, throughput.assign(**there, mean=throughput["mean"] * 100)],
+            ignore_index=True,
+        ),
         "speedup": pd.concat([speedup, speedup.assign(**there)], ignore_index=True),
     }
     panels = [ax for ax in crossover.figure(tables).axes if ax.get_title()]
-    assert [ax.get_title().rpartition(", ")[2] for ax in panels] == ["xeon (simulated)"] * 2 + ["local (measured)"] * 2
+    assert [ax.get_title().rpartition(", ")[2] for ax in panels] == ["xeon (simulated)"] * 2 + [
+        "local (measured)"
+    ] * 2
     simulated, measured = panels[0], panels[2]
     assert simulated.get_facecolor() != measured.get_facecolor()
-    assert [text.get_text() for text in simulated.texts] == [text.get_text() for text in measured.texts]
+    assert [text.get_text() for text in simulated.texts] == [
+        text.get_text() for text in measured.texts
+    ]

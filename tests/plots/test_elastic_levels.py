@@ -13,7 +13,13 @@ def titles(ratio: float, lo: float | None, hi: float | None) -> list[str]:
     other = ratio_row(elastic, 0.5, None, None) | {"arm": "dynamic-1"}
     tables = {
         "throughput": frame([*fixed.to_dict("records"), elastic]),
-        "speedup": frame([ratio_row(elastic, ratio, lo, hi), ratio_row(elastic, 7.0, lo, hi, against="manual"), other]),
+        "speedup": frame(
+            [
+                ratio_row(elastic, ratio, lo, hi),
+                ratio_row(elastic, 7.0, lo, hi, against="manual"),
+                other,
+            ]
+        ),
     }
     return [ax.get_title() for ax in elastic_levels.figure(tables).axes]
 
@@ -28,8 +34,14 @@ def test_each_machine_has_its_own_ratio_and_each_law_its_own():
     here = elastic_row("elastic_levels", "pipeline", 1, 3e5, 1.4)
     other = here | {"arm": "dynamic-elastic-streams", "law": "streams"}
     there = here | {"machine": "xeon", "simulated": True, "software": "millrace"}
-    ratios = [ratio_row(here, 0.9, None, None), ratio_row(other, 0.8, None, None), ratio_row(there, 0.7, None, None)]
-    figure = elastic_levels.figure({"throughput": frame([here, other, there]), "speedup": frame(ratios)})
+    ratios = [
+        ratio_row(here, 0.9, None, None),
+        ratio_row(other, 0.8, None, None),
+        ratio_row(there, 0.7, None, None),
+    ]
+    figure = elastic_levels.figure(
+        {"throughput": frame([here, other, there]), "speedup": frame(ratios)}
+    )
     simulated, measured = (ax.get_title().splitlines() for ax in figure.axes)
     assert simulated[-1] == "elastic 70%"
     assert measured[-2:] == ["elastic 90%", "elastic-streams 80%"]

@@ -45,7 +45,11 @@ def foot(drawing):
 
 
 def changes_of(ax):
-    return [line for line in ax.lines if line.get_linestyle() == "--" and len(set(line.get_xdata())) == 1]
+    return [
+        line
+        for line in ax.lines
+        if line.get_linestyle() == "--" and len(set(line.get_xdata())) == 1
+    ]
 
 
 def test_every_result_is_a_marker_with_the_interval_of_its_median(series):
@@ -55,7 +59,10 @@ def test_every_result_is_a_marker_with_the_interval_of_its_median(series):
     markers, _, (lines,) = bars
     assert list(markers.get_ydata()) == list(one.rows["head_median"])
     ends = [tuple(segment[:, 1]) for segment in lines.get_segments()]
-    assert ends == [pytest.approx(pair) for pair in zip(one.rows["head_low"], one.rows["head_high"], strict=True)]
+    assert ends == [
+        pytest.approx(pair)
+        for pair in zip(one.rows["head_low"], one.rows["head_high"], strict=True)
+    ]
 
 
 def test_a_change_is_a_line_between_its_two_results_with_its_size(series):
@@ -72,14 +79,20 @@ def test_a_change_is_a_line_between_its_two_results_with_its_size(series):
 def test_levels_are_the_medians_on_both_sides_of_a_change(series):
     (one,) = series(*nights(25, step))
     drawing = gate_trend.figure([one])
-    flat = [line for line in drawing.axes[0].lines if line.get_marker() == "None" and len(set(line.get_ydata())) == 1]
+    flat = [
+        line
+        for line in drawing.axes[0].lines
+        if line.get_marker() == "None" and len(set(line.get_ydata())) == 1
+    ]
     heights = sorted({line.get_ydata()[0] for line in flat if line.get_linewidth() == 1.2})
     assert heights == [pytest.approx(10.0, rel=0.01), pytest.approx(one.level)]
 
 
 def test_each_host_has_a_colour_of_its_own_in_every_panel(series):
     found = series(
-        verdict(result("a"), result("b")), verdict(result("b"), host=BIG_HOST, night=1), verdict(result("b"), night=2)
+        verdict(result("a"), result("b")),
+        verdict(result("b"), host=BIG_HOST, night=1),
+        verdict(result("b"), night=2),
     )
     drawing = gate_trend.figure(found)
     colors = [[bars[0].get_color() for bars in ax.containers] for ax in drawing.axes[:2]]
@@ -110,12 +123,18 @@ def test_results_that_do_not_count_are_open(series):
 
 def test_a_drift_is_written_into_its_panel(series):
     drawing = gate_trend.figure(series(*nights(12, lambda night: 10 * 1.003**night)))
-    assert any(text.startswith("drifts by +3.") and text.endswith("worse, in 10 results") for text in texts(drawing))
+    assert any(
+        text.startswith("drifts by +3.") and text.endswith("worse, in 10 results")
+        for text in texts(drawing)
+    )
 
 
 def test_titles_say_which_direction_is_better_and_axes_have_units(series):
     drawing = gate_trend.figure(series(verdict(result("a"), result("b", metric=RATE, value=5e6))))
-    assert [ax.get_title() for ax in drawing.axes] == ["a (lower is better)", "b (higher is better)"]
+    assert [ax.get_title() for ax in drawing.axes] == [
+        "a (lower is better)",
+        "b (higher is better)",
+    ]
     assert [ax.get_ylabel() for ax in drawing.axes] == ["ns_per_hop [ns]", "throughput [tuples/s]"]
 
 

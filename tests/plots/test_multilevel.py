@@ -41,7 +41,11 @@ def test_a_run_that_never_settled_says_so_and_so_does_an_arm_that_failed():
 
 @pytest.mark.parametrize("mean", [10.0, 1e7])
 def test_each_cell_has_a_line_of_its_own(mean):
-    rows = [each for shape in ("mix", "pipeline") for each in (law(mean, shape), other("manual", 2 * mean, shape))]
+    rows = [
+        each
+        for shape in ("mix", "pipeline")
+        for each in (law(mean, shape), other("manual", 2 * mean, shape))
+    ]
     assert drawn(*rows) == ["50%, 3 queues, 1 thr."] * 2
 
 
@@ -54,9 +58,15 @@ def test_each_machine_has_lines_of_its_own():
 
 
 def test_an_arm_none_of_whose_runs_settled_is_open():
-    table = frame([law(90.0), other("manual", 100.0), other("dedicated", 50.0, **NEVER_SETTLED)]).assign(queued=None)
+    table = frame(
+        [law(90.0), other("manual", 100.0), other("dedicated", 50.0, **NEVER_SETTLED)]
+    ).assign(queued=None)
     bars = multilevel.figure({"throughput": table}).axes[0].containers
-    assert [to_hex(bar.lines[0].get_markerfacecolor()) == "#ffffff" for bar in bars] == [False, False, True]
+    assert [to_hex(bar.lines[0].get_markerfacecolor()) == "#ffffff" for bar in bars] == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_what_stands_at_the_end_of_a_line_is_not_cut(tmp_path):

@@ -25,7 +25,14 @@ from harness.plots import (
     settled,
     style,
 )
-from tests.plots.made_tables import NEVER_SETTLED, arm_row, elastic_row, frame, period_rows, ratio_row
+from tests.plots.made_tables import (
+    NEVER_SETTLED,
+    arm_row,
+    elastic_row,
+    frame,
+    period_rows,
+    ratio_row,
+)
 
 OURS, THEIRS = style.of_model("multilevel").color, queue_arms.LAWS["middleware19"].color
 PINK = style.of_model("elastic").color
@@ -44,7 +51,9 @@ def ax():
     return plt.figure().subplots()
 
 
-def multilevel_row(experiment, topology, cost, mean, level, queued, law="millrace", name="", **other):
+def multilevel_row(
+    experiment, topology, cost, mean, level, queued, law="millrace", name="", **other
+):
     """One row of the throughput table, of a multilevel arm."""
     row = elastic_row(experiment, topology, cost, mean, level, law=law, **other)
     suffix = "" if law == "millrace" else f"-{law}"
@@ -58,7 +67,9 @@ def shared_row(queued, mean, level=4.0, **other):
 
 
 def by_share(**other) -> list[dict]:
-    rows = [shared_row(queued, mean, **other) for queued, mean in ((0, 10.0), (100, 15.0), (20, 30.0))]
+    rows = [
+        shared_row(queued, mean, **other) for queued, mean in ((0, 10.0), (100, 15.0), (20, 30.0))
+    ]
     return [*rows, multilevel_row("mw19_fig1", "pipeline", 100, 28.0, 3.0, 25.0, **other)]
 
 
@@ -88,14 +99,19 @@ def test_queues_placed_by_hand_are_a_line_over_their_share_with_their_threads(ax
 
 def test_levels_cover_neither_points_nor_each_other():
     rows = [shared_row(queued, mean) for queued, mean in ((0, 10.0), (20, 28.0), (100, 15.0))]
-    rows += [multilevel_row("mw19_fig1", "pipeline", 100, mean, 16.0, 20.0) for mean in (27.0, 29.0)]
+    rows += [
+        multilevel_row("mw19_fig1", "pipeline", 100, mean, 16.0, 20.0) for mean in (27.0, 29.0)
+    ]
     figure = mw19_fig1.figure({"throughput": table(rows)})
     figure.canvas.draw()
     (ax,) = panels(figure).values()
     numbers = [text.get_window_extent() for text in ax.texts]
     assert len(numbers) == len(rows)
     assert not any(one.overlaps(other) for one, other in combinations(numbers, 2))
-    points = [ax.transData.transform(point) for point in ((0, 10), (20, 27), (20, 28), (20, 29), (100, 15))]
+    points = [
+        ax.transData.transform(point)
+        for point in ((0, 10), (20, 27), (20, 28), (20, 29), (100, 15))
+    ]
     assert not any(number.contains(*point) for number in numbers for point in points)
 
 
@@ -107,25 +123,42 @@ def test_what_multilevel_finds_is_a_line_across_with_a_marker_at_its_share(ax):
 
 
 def test_an_arm_that_failed_is_named_and_one_that_never_settled_is_open(ax):
-    rows = [multilevel_row("e", "pipeline", 1, 5.0, 2.0, 10.0, **NEVER_SETTLED), shared_row(50, None)]
+    rows = [
+        multilevel_row("e", "pipeline", 1, 5.0, 2.0, 10.0, **NEVER_SETTLED),
+        shared_row(50, None),
+    ]
     mw19_fig1.draw(ax, table(rows))
     assert ax.texts[-1].get_text() == "dynamic-elastic-queued-50pct: failed"
     assert to_hex(lines_of(ax, OURS)[-1].get_markerfacecolor()) == "#ffffff"
 
 
 def test_a_point_of_the_line_is_the_paler_the_fewer_of_its_runs_settled(ax):
-    rows = [shared_row(share, 10.0, unsettled=unsettled) for share, unsettled in ((0, 0), (50, 3), (100, 1))]
+    rows = [
+        shared_row(share, 10.0, unsettled=unsettled)
+        for share, unsettled in ((0, 0), (50, 3), (100, 1))
+    ]
     mw19_fig1.draw(ax, table(rows))
-    faces = {line.get_xdata()[0]: to_hex(line.get_markerfacecolor()) for line in ax.lines if len(line.get_xdata()) == 1}
+    faces = {
+        line.get_xdata()[0]: to_hex(line.get_markerfacecolor())
+        for line in ax.lines
+        if len(line.get_xdata()) == 1
+    }
     assert (faces[0], faces[50]) == (PINK, "#ffffff")
     assert faces[100] == to_hex(settled.shade(PINK, 2 / 3)), "two of three runs settled"
 
 
 def test_figure_1_has_a_row_a_machine_fewer_cpus_first_and_a_panel_a_payload():
-    rows = [row for machine in (XEON, XEON16, {}) for payload in (1024, 1) for row in by_share(payload=payload, **machine)]
+    rows = [
+        row
+        for machine in (XEON, XEON16, {})
+        for payload in (1024, 1)
+        for row in by_share(payload=payload, **machine)
+    ]
     shown = panels(mw19_fig1.figure({"throughput": table(rows)}))
     machines = ("xeon with 16 CPUs (simulated)", "xeon (simulated)", "local (measured)")
-    assert list(shown) == [f"{machine} / payload {size} B" for machine in machines for size in ("1", "1,024")]
+    assert list(shown) == [
+        f"{machine} / payload {size} B" for machine in machines for size in ("1", "1,024")
+    ]
     assert to_hex(shown["xeon (simulated) / payload 1 B"].get_facecolor()) == style.SIMULATED
 
 
@@ -144,7 +177,11 @@ def cell_rows(topology="pipeline", cost=100, payload=128, **other) -> list[dict]
 
 
 def over_manual(rows: list[dict]) -> pd.DataFrame:
-    ratios = [ratio_row(row, row["mean"] / 10, None, None, "manual") for row in rows if row["mean"] is not None]
+    ratios = [
+        ratio_row(row, row["mean"] / 10, None, None, "manual")
+        for row in rows
+        if row["mean"] is not None
+    ]
     return frame([*ratios, *(ratio_row(row, 99.0, 98.0, 100.0, "best") for row in rows)])
 
 
@@ -158,7 +195,11 @@ def drawn(rows, along="payload"):
 
 def test_bars_stand_on_manual_up_if_faster_and_down_if_slower():
     gains, _ = drawn(cell_rows())
-    assert [(bar.get_y(), bar.get_y() + bar.get_height()) for bar in gains.patches] == [(1, 2), (1, 4), (1, 0.5)]
+    assert [(bar.get_y(), bar.get_y() + bar.get_height()) for bar in gains.patches] == [
+        (1, 2),
+        (1, 4),
+        (1, 0.5),
+    ]
     assert [to_hex(bar.get_facecolor()) for bar in gains.patches] == [PINK, OURS, THEIRS]
     assert gains.get_yscale() == "log"
     assert gains.get_ylim()[0] < 0.5
@@ -179,9 +220,15 @@ def test_intervals_end_in_caps_and_one_over_powers_of_ten_is_cut_with_arrows_so_
     figure = plt.figure()
     gains, shares = figure.subplots(2, 1)
     rows = cell_rows()[:3]
-    ratios = frame([ratio_row(rows[1], 2.0, 1.5, 3.0, "manual"), ratio_row(rows[2], 4.0, 1e-6, 1e7, "manual")])
+    ratios = frame(
+        [ratio_row(rows[1], 2.0, 1.5, 3.0, "manual"), ratio_row(rows[2], 4.0, 1e-6, 1e7, "manual")]
+    )
     gain_panels.draw(gains, shares, table(rows), ratios, "payload")
-    ends = [(line.get_marker(), line.get_ydata()[0]) for line in gains.lines if line.get_marker() not in (None, "None")]
+    ends = [
+        (line.get_marker(), line.get_ydata()[0])
+        for line in gains.lines
+        if line.get_marker() not in (None, "None")
+    ]
     assert ends == [("_", 1.5), ("_", 3.0), ("v", 1.0), ("^", 16.0)]
     assert gains.get_ylim()[1] < 64
 
@@ -222,7 +269,9 @@ def with_streams(rows: list[dict], mean: float = 16.0, **other) -> list[dict]:
 def numbers(rows):
     """What is written above the bars, from the left."""
     gains, _ = drawn(rows)
-    return [text.get_text() for text in sorted(gains.texts, key=lambda text: text.get_position()[0])]
+    return [
+        text.get_text() for text in sorted(gains.texts, key=lambda text: text.get_position()[0])
+    ]
 
 
 def test_on_bars_of_multilevel_stands_what_they_are_over_thread_elasticity_alone_ibms_if_there():
@@ -237,7 +286,10 @@ def test_no_number_stands_there_where_either_side_never_settled_or_is_not_there(
     rows[2] |= NEVER_SETTLED
     assert numbers(rows) == ["0.25×"]
     assert numbers(with_streams(rows, **NEVER_SETTLED)) == []
-    assert numbers([row for row in cell_rows() if not row["elastic"] or row["model"] == "multilevel"]) == []
+    assert (
+        numbers([row for row in cell_rows() if not row["elastic"] or row["model"] == "multilevel"])
+        == []
+    )
 
 
 def test_thread_elasticity_has_a_look_and_a_name_for_each_law():
@@ -260,19 +312,29 @@ def test_bars_over_a_manual_arm_that_never_settled_are_hollow():
 @pytest.mark.parametrize(
     ("module", "topology", "sizes", "titles"),
     [
-        (mw19_fig9, "pipeline", [{"operators": 1000}, {"operators": 100}], ["100 operators", "1,000 operators"]),
+        (
+            mw19_fig9,
+            "pipeline",
+            [{"operators": 1000}, {"operators": 100}],
+            ["100 operators", "1,000 operators"],
+        ),
         (mw19_fig10, "data-parallel", [{"width": 100}, {"width": 50}], ["width 50", "width 100"]),
         (mw19_fig11, "mix", [{"depth": 100}, {"depth": 50}], ["depth 50", "depth 100"]),
     ],
 )
-def test_figures_9_to_11_have_rows_by_machine_and_costs_and_panels_by_size(module, topology, sizes, titles):
+def test_figures_9_to_11_have_rows_by_machine_and_costs_and_panels_by_size(
+    module, topology, sizes, titles
+):
     rows = []
     for place in (XEON, {}):
         for cost in ("skewed", 100):
             for size in sizes:
                 for payload in (16384, 128):
                     cell = f"{topology},{size},{cost},{payload}"
-                    rows += [row | size | {"cell": cell} for row in cell_rows(topology, cost, payload, **place)]
+                    rows += [
+                        row | size | {"cell": cell}
+                        for row in cell_rows(topology, cost, payload, **place)
+                    ]
     shown = panels(module.figure({"throughput": table(rows), "speedup": over_manual(rows)}))
     assert list(shown) == [
         f"{machine} / {title}, {costs}"
@@ -304,7 +366,9 @@ def test_ratios_are_those_of_the_same_machine():
     rows, others = cell_rows(**XEON), cell_rows()
     ratios = pd.concat([over_manual(rows), over_manual(others).assign(ratio=7.0)])
     shown = panels(mw19_fig9.figure({"throughput": table([*rows, *others]), "speedup": ratios}))
-    tops = {name.split(" / ")[0]: [bar.get_height() for bar in ax.patches] for name, ax in shown.items()}
+    tops = {
+        name.split(" / ")[0]: [bar.get_height() for bar in ax.patches] for name, ax in shown.items()
+    }
     assert tops == {"xeon (simulated)": [1, 3, -0.5], "local (measured)": [6, 6, 6]}
 
 
@@ -322,10 +386,15 @@ def test_the_legend_names_the_arms_with_their_laws():
 
 
 def test_the_legend_of_runs_over_time_has_every_law_that_is_drawn():
-    rows = [multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law=law) for law in ("millrace", "middleware19")]
+    rows = [
+        multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law=law)
+        for law in ("millrace", "middleware19")
+    ]
     runs = pd.DataFrame([period for row in rows for period in run_rows(row, [1, 2], [0, 4])])
     (legend,) = mw19_fig6.figure({"throughput": table(rows), "timeline": runs}).legends
-    handles = dict(zip([text.get_text() for text in legend.get_texts()], legend.legend_handles, strict=True))
+    handles = dict(
+        zip([text.get_text() for text in legend.get_texts()], legend.legend_handles, strict=True)
+    )
     assert {name: to_hex(handles[name].get_color()) for name in list(handles)[:2]} == {
         "multilevel, law millrace": OURS,
         "multilevel, law middleware19": THEIRS,
@@ -343,7 +412,9 @@ def run_rows(row, levels, queues, **other) -> list[dict]:
 def test_throughput_is_above_and_queues_and_threads_below_as_steps():
     row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
     rate, below = plt.figure().subplots(2, 1)
-    threads = adaptation_panels.draw(rate, below, pd.DataFrame(run_rows(row, [1, 4, 4], [0, 7, 9])), OURS, mw19_fig6.KIND)
+    threads = adaptation_panels.draw(
+        rate, below, pd.DataFrame(run_rows(row, [1, 4, 4], [0, 7, 9])), OURS, mw19_fig6.KIND
+    )
     assert list(rate.lines[0].get_xdata()) == [0.25, 0.75, 1.25]
     assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 200.0]  # at the sinks
     assert list(below.lines[0].get_ydata()) == [0, 0, 7, 9]
@@ -353,16 +424,27 @@ def test_throughput_is_above_and_queues_and_threads_below_as_steps():
 
 def test_figure_6_has_a_panel_an_arm_on_the_same_scale():
     names = ("multilevel-middleware19-plain", "multilevel-middleware19-satisfied")
-    theirs = [multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law="middleware19", name=name) for name in names]
+    theirs = [
+        multilevel_row(
+            "mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law="middleware19", name=name
+        )
+        for name in names
+    ]
     ours = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
     timeline = [
         *run_rows(theirs[0], [1, 2], [0, 50]),
         *run_rows(ours, [1, 2, 8, 8], [0, 4, 4, 5]),
         *run_rows(ours, [1, 1], [0, 1], repeat=1, run_id="second"),
     ]
-    shown = panels(mw19_fig6.figure({"throughput": table([*theirs, ours]), "timeline": pd.DataFrame(timeline)}))
+    shown = panels(
+        mw19_fig6.figure({"throughput": table([*theirs, ours]), "timeline": pd.DataFrame(timeline)})
+    )
     cell = "pipeline, 100 operators, skewed, 128 B"
-    told = ("multilevel", "multilevel (middleware19, plain)", "multilevel (middleware19, satisfied)")
+    told = (
+        "multilevel",
+        "multilevel (middleware19, plain)",
+        "multilevel (middleware19, satisfied)",
+    )
     assert list(shown) == [f"{cell} / {name}" for name in told]
     first, second, third = shown.values()
     assert len(first.lines[0].get_xdata()) == 4
@@ -373,7 +455,10 @@ def test_figure_6_has_a_panel_an_arm_on_the_same_scale():
 def test_several_runs_are_their_median_and_a_band_from_the_least_to_the_greatest():
     row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
     levels = {"a": ([1, 4, 4], [0, 7, 9]), "b": ([1, 1, 9], [0, 1, 2]), "c": ([1, 9], [0, 50])}
-    runs = [run_rows(row, *each, run_id=name, repeat=number) for number, (name, each) in enumerate(levels.items())]
+    runs = [
+        run_rows(row, *each, run_id=name, repeat=number)
+        for number, (name, each) in enumerate(levels.items())
+    ]
     failed = run_rows(row, [99, 99], [99, 99], run_id="d", repeat=3, failed=True)
     rate, below = plt.figure().subplots(2, 1)
     rows = pd.DataFrame([*(period for run in runs for period in run), *failed])
@@ -384,15 +469,26 @@ def test_several_runs_are_their_median_and_a_band_from_the_least_to_the_greatest
         (band,) = ax.collections
         edges = band.get_paths()[0].vertices[:, 1]
         assert (edges.min(), edges.max()) == (low, high)
-    foot = mw19_fig6.figure({"throughput": table([row | {"n": 3}]), "timeline": rows}).get_supxlabel()
-    assert "n = 3 runs" in foot.replace("\n", " ") and "from the least to the greatest" in foot.replace("\n", " ")
+    foot = mw19_fig6.figure(
+        {"throughput": table([row | {"n": 3}]), "timeline": rows}
+    ).get_supxlabel()
+    assert "n = 3 runs" in foot.replace(
+        "\n", " "
+    ) and "from the least to the greatest" in foot.replace("\n", " ")
 
 
 def test_the_phase_with_more_heavy_operators_is_shaded():
-    row = multilevel_row("mw19_fig13", "pipeline", None, 5.0, 2.0, 4.0) | {"topology": "phase-change"}
-    rows = run_rows(row, [1] * 4, [0, 4, 4, 9], throughput_source=100.0, parameters=json.dumps({"phase": "75"}))
+    row = multilevel_row("mw19_fig13", "pipeline", None, 5.0, 2.0, 4.0) | {
+        "topology": "phase-change"
+    }
+    rows = run_rows(
+        row, [1] * 4, [0, 4, 4, 9], throughput_source=100.0, parameters=json.dumps({"phase": "75"})
+    )
     figure = mw19_fig13.figure({"throughput": table([row]), "timeline": pd.DataFrame(rows)})
     (panel,) = panels(figure).values()
     (shade,) = panel.patches
-    assert (shade.get_x(), shade.get_x() + shade.get_width()) == (0.75, 1.5)  # 50 tuples a period of half a second
+    assert (shade.get_x(), shade.get_x() + shade.get_width()) == (
+        0.75,
+        1.5,
+    )  # 50 tuples a period of half a second
     assert "more heavy operators" in [text.get_text() for text in figure.legends[0].get_texts()]

@@ -12,8 +12,14 @@ from tests.plots.made_tables import arm_row, frame, latency_row, peer_row
 def rows():
     made = []
     for cost, ours in ((1, 1e6), (100, 4e5)):
-        made += [arm_row("peers", "mix", cost, "manual", ours / 2), arm_row("peers", "mix", cost, "dynamic", ours, threads=2)]
-        made += [peer_row("peers", "mix", cost, "go 1.26.8", 0.4 * ours), peer_row("peers", "mix", cost, "tbb 2023.2.0", None)]
+        made += [
+            arm_row("peers", "mix", cost, "manual", ours / 2),
+            arm_row("peers", "mix", cost, "dynamic", ours, threads=2),
+        ]
+        made += [
+            peer_row("peers", "mix", cost, "go 1.26.8", 0.4 * ours),
+            peer_row("peers", "mix", cost, "tbb 2023.2.0", None),
+        ]
     made += [peer_row("peers", "mix", 100, "java 17.0.15", 4.4e5, settled_share=0.0, unsettled=3)]
     return made
 
@@ -31,7 +37,12 @@ def test_the_verdict_compares_the_fastest_peer_with_the_fastest_of_ours(rows):
 
 
 def test_every_arm_has_a_line_with_its_costs_in_order_and_what_failed_is_named(rows):
-    figure = peers.figure({"throughput": frame(rows), "latency": frame([latency_row(row, 2e6) for row in rows if row["mean"]])})
+    figure = peers.figure(
+        {
+            "throughput": frame(rows),
+            "latency": frame([latency_row(row, 2e6) for row in rows if row["mean"]]),
+        }
+    )
     above, below = figure.axes
     drawn = {line.get_label(): line for line in above.lines if not line.get_label().startswith("_")}
     assert list(drawn["dynamic-2"].get_ydata()) == [1e6, 4e5]
@@ -43,5 +54,7 @@ def test_every_arm_has_a_line_with_its_costs_in_order_and_what_failed_is_named(r
     medians = [float(y) for line in below.lines for y in line.get_ydata()]
     assert len(medians) == 7 and medians == pytest.approx([2e-3] * 7)
     (legend,) = figure.legends
-    assert {"manual", "dynamic-2", "go 1.26.8", "java 17.0.15"} <= {text.get_text() for text in legend.get_texts()}
+    assert {"manual", "dynamic-2", "go 1.26.8", "java 17.0.15"} <= {
+        text.get_text() for text in legend.get_texts()
+    }
     style.plt.close(figure)

@@ -22,7 +22,18 @@ def tables(tmp_path):
 @pytest.mark.parametrize("figure", FIGURES)
 def test_a_figure_is_drawn_in_every_format_asked_for(tables, tmp_path, figure):
     files = [tmp_path / "new" / f"{figure}.{kind}" for kind in ("png", "svg", "pdf")]
-    assert main(["plot", figure, "--tables", str(tables), *(word for file in files for word in ("-o", str(file)))]) == 0
+    assert (
+        main(
+            [
+                "plot",
+                figure,
+                "--tables",
+                str(tables),
+                *(word for file in files for word in ("-o", str(file))),
+            ]
+        )
+        == 0
+    )
     png, svg, pdf = (file.read_bytes() for file in files)
     assert png.startswith(b"\x89PNG")
     assert b"<svg" in svg
@@ -34,8 +45,12 @@ def test_only_rows_of_the_figures_experiment_are_drawn(tables, monkeypatch, tmp_
 
     seen = []
     draw = pldi17_fig10.figure
-    monkeypatch.setattr(pldi17_fig10, "figure", lambda given: seen.append(given["throughput"]) or draw(given))
-    assert main(["plot", "pldi17_fig10", "--tables", str(tables), "-o", str(tmp_path / "x.svg")]) == 0
+    monkeypatch.setattr(
+        pldi17_fig10, "figure", lambda given: seen.append(given["throughput"]) or draw(given)
+    )
+    assert (
+        main(["plot", "pldi17_fig10", "--tables", str(tables), "-o", str(tmp_path / "x.svg")]) == 0
+    )
     assert set(seen[0]["experiment"]) == {"pldi17_fig10"}
 
 
@@ -48,13 +63,20 @@ def refusal(capsys, *words):
 
 def test_an_unknown_figure_is_answered_with_the_known_ones(tables, capsys):
     error = refusal(capsys, "fig11", "--tables", tables, "-o", "x.png")
-    assert "figure 'fig11' is unknown; figures are: pldi17_fig9, pldi17_fig10, pldi17_fig11, elb_cost," in error
+    assert (
+        "figure 'fig11' is unknown; figures are: pldi17_fig9, pldi17_fig10, pldi17_fig11, elb_cost,"
+        in error
+    )
 
 
 def test_a_bench_table_that_lacks_columns_is_told_which(tables, capsys, tmp_path):
-    pd.DataFrame({"law": ["fixed"], "regret": [0.5]}).to_parquet(tables / "saso.parquet" / "part-0.parquet")
+    pd.DataFrame({"law": ["fixed"], "regret": [0.5]}).to_parquet(
+        tables / "saso.parquet" / "part-0.parquet"
+    )
     error = refusal(capsys, "saso", "--tables", tables, "-o", tmp_path / "x.png")
-    assert "the table saso lacks scenario, held_out, accuracy, settling, overshoot, changes" in error
+    assert (
+        "the table saso lacks scenario, held_out, accuracy, settling, overshoot, changes" in error
+    )
 
 
 def test_a_table_of_another_version_is_told_with_what_it_lacks(tables, capsys, tmp_path):
@@ -62,25 +84,38 @@ def test_a_table_of_another_version_is_told_with_what_it_lacks(tables, capsys, t
     pd.read_parquet(path).drop(columns="settled_share").to_parquet(tmp_path / "old.parquet")
     shutil.rmtree(path)
     (tmp_path / "old.parquet").rename(path)
-    assert main(["plot", "pldi17_fig9", "--tables", str(tmp_path), "-o", str(tmp_path / "a.png")]) != 0
-    assert "has no column 'settled_share'; `millrace aggregate` makes it anew" in capsys.readouterr().err
+    assert (
+        main(["plot", "pldi17_fig9", "--tables", str(tmp_path), "-o", str(tmp_path / "a.png")]) != 0
+    )
+    assert (
+        "has no column 'settled_share'; `millrace aggregate` makes it anew"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_missing_table_is_named(tmp_path, capsys):
-    assert "no table" in refusal(capsys, "crossover", "--tables", tmp_path, "-o", tmp_path / "x.png")
+    assert "no table" in refusal(
+        capsys, "crossover", "--tables", tmp_path, "-o", tmp_path / "x.png"
+    )
 
 
 def test_an_empty_table_is_named(tables, capsys, tmp_path):
     for part in (tables / "speedup.parquet").iterdir():
         part.unlink()
-    pd.DataFrame({"experiment": pd.Series([], dtype=str)}).to_parquet(tables / "speedup.parquet" / "part-0.parquet")
-    assert "speedup.parquet is empty" in refusal(capsys, "crossover", "--tables", tables, "-o", tmp_path / "x.png")
+    pd.DataFrame({"experiment": pd.Series([], dtype=str)}).to_parquet(
+        tables / "speedup.parquet" / "part-0.parquet"
+    )
+    assert "speedup.parquet is empty" in refusal(
+        capsys, "crossover", "--tables", tables, "-o", tmp_path / "x.png"
+    )
 
 
 def test_a_table_without_any_file_is_named(tables, capsys, tmp_path):
     for part in (tables / "speedup.parquet").iterdir():
         part.unlink()
-    assert "speedup.parquet" in refusal(capsys, "crossover", "--tables", tables, "-o", tmp_path / "x.png")
+    assert "speedup.parquet" in refusal(
+        capsys, "crossover", "--tables", tables, "-o", tmp_path / "x.png"
+    )
 
 
 def test_a_table_without_the_experiment_says_which_it_has(tables, capsys, tmp_path):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from harness.plots import cstream_fig4, cstream_fig6, cstream_fig7, cstream_fig8, cstream_policies, policy_panels, style
+from harness.plots import (
+    cstream_fig4,
+    cstream_fig6,
+    cstream_fig7,
+    cstream_fig8,
+    cstream_policies,
+    policy_panels,
+    style,
+)
 from tests.plots.made_tables import arm_row, frame, latency_row
 
 POLICIES = ("random", "max_queue_length", "oldest_source")
@@ -12,14 +20,19 @@ SIMULATED = {"machine": "cstream", "simulated": True, "software": "millrace"}
 
 
 def row(topology: str, policy: str, threads: int, mean: float | None, **other: object) -> dict:
-    return arm_row("e", topology, 100, "coroutine", mean, threads=threads, policy=policy, **other) | {
+    return arm_row(
+        "e", topology, 100, "coroutine", mean, threads=threads, policy=policy, **other
+    ) | {
         "arm": f"coroutine-{threads}-{policy}",
         "cell": f"{topology},{','.join(f'{name}={other[name]}' for name in ('busy', 'width', 'selectivity') if name in other)}",
     }
 
 
 def tables(rows: list[dict], p50: float = 2e6) -> dict:
-    return {"throughput": frame(rows), "latency": frame([latency_row(each, p50) for each in rows if each["mean"]])}
+    return {
+        "throughput": frame(rows),
+        "latency": frame([latency_row(each, p50) for each in rows if each["mean"]]),
+    }
 
 
 def over_threads(places: tuple[dict, ...] = (SIMULATED, {})) -> dict:
@@ -57,10 +70,17 @@ def test_throughput_stands_above_latency_machine_by_machine_with_a_line_a_policy
 
 @pytest.mark.parametrize(
     ("module", "topology", "column", "values"),
-    [(cstream_fig6, "replicated", "busy", [20, 100, 200]), (cstream_fig7, "replicated", "width", [4, 12, 20])],
+    [
+        (cstream_fig6, "replicated", "busy", [20, 100, 200]),
+        (cstream_fig7, "replicated", "width", [4, 12, 20]),
+    ],
 )
 def test_a_parameter_of_the_topology_is_along_the_axis(module, topology, column, values):
-    rows = [row(topology, policy, 4, 100.0 * value, **{column: value}) for policy in POLICIES for value in values[::-1]]
+    rows = [
+        row(topology, policy, 4, 100.0 * value, **{column: value})
+        for policy in POLICIES
+        for value in values[::-1]
+    ]
     figure = module.figure(tables(rows))
     above, below = figure.axes
     assert list(above.containers[1].lines[0].get_xdata()) == values  # the one in the middle
@@ -106,5 +126,7 @@ def test_every_policy_has_a_look_of_its_own():
     from harness.models.policy import policies
 
     assert set(style.POLICIES) == set(policies())
-    assert len({(look.color, look.marker) for look in style.POLICIES.values()}) == len(style.POLICIES)
+    assert len({(look.color, look.marker) for look in style.POLICIES.values()}) == len(
+        style.POLICIES
+    )
     assert policy_panels.THREADS.column == "threads"

@@ -51,7 +51,8 @@ def test_a_law_that_never_settled_at_all_has_no_strip():
 
 
 @pytest.mark.parametrize(
-    ("values", "side"), [([0.0, 9.0, 0.0], "left"), ([0.0, 5.0, 9.0], "center"), ([0.0, 9.0, 9.0], "right")]
+    ("values", "side"),
+    [([0.0, 9.0, 0.0], "left"), ([0.0, 5.0, 9.0], "center"), ([0.0, 9.0, 9.0], "right")],
 )
 def test_the_median_in_figures_stays_within_its_panel(values, side):
     (text,) = strip(SETTLING, values).texts
@@ -80,7 +81,11 @@ def test_the_figure_has_a_panel_a_metric_and_a_row_a_law_the_best_on_top():
     figure = saso.figure({"saso": bench(LAWS)})
     assert [ax.get_title() for ax in figure.axes] == [metric.title for metric in saso.METRICS]
     first = figure.axes[0]
-    assert [label.get_text() for label in first.get_yticklabels()] == ["millrace", "pldi17", "fixed"]
+    assert [label.get_text() for label in first.get_yticklabels()] == [
+        "millrace",
+        "pldi17",
+        "fixed",
+    ]
     top, bottom = first.get_ylim()[::-1]
     assert top < 0 < 2 < bottom  # row 0 is above row 2
 
@@ -101,7 +106,11 @@ def test_millrace_alone_is_highlighted():
     for ax in figure.axes:
         assert {line.get_color() for line in ax.lines if line.get_ydata()[0] == 0} == {ours}
         assert ours not in {line.get_color() for line in ax.lines if line.get_ydata()[0] != 0}
-    assert [label.get_weight() for label in figure.axes[0].get_yticklabels()] == ["bold", "normal", "normal"]
+    assert [label.get_weight() for label in figure.axes[0].get_yticklabels()] == [
+        "bold",
+        "normal",
+        "normal",
+    ]
 
 
 def test_the_foot_says_that_nothing_was_measured_and_how_many_scenarios_there_are():

@@ -24,8 +24,18 @@ def drawn(laws=LAWS, **options):
 
 def test_a_panel_a_metric_and_a_row_a_law_the_least_regret_on_top():
     axes = drawn().axes
-    assert [ax.get_title() for ax in axes] == ["accuracy", "settling", "threads", "queues", "regret"]
-    assert [label.get_text() for label in axes[0].get_yticklabels()] == ["millrace", "streams", "manual"]
+    assert [ax.get_title() for ax in axes] == [
+        "accuracy",
+        "settling",
+        "threads",
+        "queues",
+        "regret",
+    ]
+    assert [label.get_text() for label in axes[0].get_yticklabels()] == [
+        "millrace",
+        "streams",
+        "manual",
+    ]
 
 
 def test_threads_and_queues_are_in_doublings_of_the_oracles():
@@ -51,6 +61,7 @@ def test_the_foot_says_that_nothing_was_measured_and_how_many_scenarios_there_we
 def test_a_table_that_lacks_columns_is_told_which():
     table = placement_bench(LAWS).drop(columns=["best_parts", "scenario"])
     with pytest.raises(
-        UserError, match="the table saso_placement lacks scenario, best_parts; `millrace laws bench --multilevel"
+        UserError,
+        match="the table saso_placement lacks scenario, best_parts; `millrace laws bench --multilevel",
     ):
         saso_placement.figure({"saso_placement": table})

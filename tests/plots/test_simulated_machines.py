@@ -9,7 +9,15 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from harness.plots import places, pldi17_fig9, pldi17_fig11, provenance, style, switch_table, thread_panels
+from harness.plots import (
+    places,
+    pldi17_fig9,
+    pldi17_fig11,
+    provenance,
+    style,
+    switch_table,
+    thread_panels,
+)
 from tests.plots.made_tables import arm_row, elastic_row, frame, period_rows, scaling
 
 XEON = {"machine": "xeon", "simulated": True, "software": "millrace"}
@@ -31,7 +39,9 @@ def ax():
 
 def table(*machines: dict, cells=None) -> pd.DataFrame:
     """Throughput of the same cells on each of the machines."""
-    rows = scaling("pldi17_fig9", cells or {"data-parallel": [1], "pipeline": [1]}, [1, 2]).to_dict("records")
+    rows = scaling("pldi17_fig9", cells or {"data-parallel": [1], "pipeline": [1]}, [1, 2]).to_dict(
+        "records"
+    )
     return frame([row | machine for machine in machines for row in rows])
 
 
@@ -56,7 +66,9 @@ def test_rows_are_those_of_the_paper_and_then_those_of_this_machine():
 
 
 def test_other_software_and_a_simulation_of_this_machine_are_rows_of_their_own():
-    figure = thread_panels.figure(table(LOCAL, LOCAL | {"simulated": True}, STREAMS, XEON, cells={"pipeline": [1]}), "a title")
+    figure = thread_panels.figure(
+        table(LOCAL, LOCAL | {"simulated": True}, STREAMS, XEON, cells={"pipeline": [1]}), "a title"
+    )
     assert [title.split(" / ")[0] for title in first_lines(figure)] == [
         "xeon (simulated)",
         "xeon (simulated, costs of streams-4.2)",
@@ -66,12 +78,18 @@ def test_other_software_and_a_simulation_of_this_machine_are_rows_of_their_own()
 
 
 def test_measured_figures_do_not_name_the_machine():
-    assert first_lines(thread_panels.figure(table(LOCAL), "a title"))[0] == "pipeline, 100 operators / cost 1 FLOP"
+    assert (
+        first_lines(thread_panels.figure(table(LOCAL), "a title"))[0]
+        == "pipeline, 100 operators / cost 1 FLOP"
+    )
 
 
 def test_what_is_simulated_is_tinted_and_the_legend_says_so():
     figure = thread_panels.figure(table(LOCAL, XEON), "a title")
-    tinted = {ax.get_title().split()[0]: to_hex(ax.get_facecolor()) == style.SIMULATED for ax in panels(figure)}
+    tinted = {
+        ax.get_title().split()[0]: to_hex(ax.get_facecolor()) == style.SIMULATED
+        for ax in panels(figure)
+    }
     assert tinted == {"xeon": True, "local": False}
     (legend,) = figure.legends
     assert "simulated" in [text.get_text() for text in legend.get_texts()]
@@ -81,7 +99,9 @@ def test_what_is_simulated_is_tinted_and_the_legend_says_so():
 
 def varied(rows: pd.DataFrame) -> pd.DataFrame:
     """With a band of 20 % to either side."""
-    return rows.assign(variants=6, variants_reached=6, band_lo=0.8 * rows["mean"], band_hi=1.2 * rows["mean"])
+    return rows.assign(
+        variants=6, variants_reached=6, band_lo=0.8 * rows["mean"], band_hi=1.2 * rows["mean"]
+    )
 
 
 def test_fixed_levels_have_their_band_as_a_light_fill(ax):
@@ -90,19 +110,38 @@ def test_fixed_levels_have_their_band_as_a_light_fill(ax):
     dynamic = table(XEON, cells={"pipeline": [1]}).query("model == 'dynamic'")
     low, high = (dynamic["mean"] * factor for factor in (0.8, 1.2))
     points = {(round(x, 6), round(y, 3)) for x, y in fill.get_paths()[0].vertices}
-    assert points >= {(1.0, round(low.iloc[0], 3)), (2.0, round(low.iloc[1], 3)), (1.0, round(high.iloc[0], 3))}
+    assert points >= {
+        (1.0, round(low.iloc[0], 3)),
+        (2.0, round(low.iloc[1], 3)),
+        (1.0, round(high.iloc[0], 3)),
+    }
     assert fill.get_facecolor()[0][3] < 0.2
     assert ax.get_ylim()[1] >= high.max()
 
 
 def test_models_without_levels_have_theirs_across(ax):
     thread_panels.draw(ax, varied(table(XEON, cells={"pipeline": [1]}).assign(lo=None, hi=None)))
-    dashed = [patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_linestyle() == "--"]
+    dashed = [
+        patch
+        for patch in ax.patches
+        if isinstance(patch, Rectangle) and patch.get_linestyle() == "--"
+    ]
     assert len(dashed) == 2
 
 
 def test_an_elastic_arm_has_its_band_where_it_settled(ax):
-    row = elastic_row("e", "pipeline", 1, 1000.0, 3.0, band_lo=700.0, band_hi=1100.0, variants=2, variants_reached=2, **XEON)
+    row = elastic_row(
+        "e",
+        "pipeline",
+        1,
+        1000.0,
+        3.0,
+        band_lo=700.0,
+        band_hi=1100.0,
+        variants=2,
+        variants_reached=2,
+        **XEON,
+    )
     thread_panels.draw(ax, frame([row]))
     ends = [
         sorted(float(y) for _, y in path.vertices)
@@ -124,12 +163,18 @@ def test_the_foot_says_what_was_measured_and_what_was_simulated():
         "Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. "
         "SIMULATED on power8 and xeon with the software costs of millrace, in virtual time. "
     )
-    assert "Dashed fills: least and greatest mean while 6 other values of the machine's constants" in said
+    assert (
+        "Dashed fills: least and greatest mean while 6 other values of the machine's constants"
+        in said
+    )
     badges = [
         [text.get_text() for text in thread_panels.figure(table(*machines), "a title").texts]
         for machines in ([XEON, POWER8], [LOCAL, XEON])
     ]
-    assert ["SIMULATED" in each for each in badges] == [True, False]  # of several machines the panels say it
+    assert ["SIMULATED" in each for each in badges] == [
+        True,
+        False,
+    ]  # of several machines the panels say it
 
 
 def test_the_foot_counts_arms_that_no_varied_constant_reaches():
@@ -139,7 +184,9 @@ def test_the_foot_counts_arms_that_no_varied_constant_reaches():
     told = f"Not varied: {(~reached).sum()} of {len(rows)} arms, which no such value reaches."
     assert told in provenance.sentence(rows, "an interval")
     assert "Not varied" not in provenance.sentence(varied(rows), "an interval")
-    assert "Not varied" not in provenance.sentence(table(XEON), "an interval"), "nobody asked for variants"
+    assert "Not varied" not in provenance.sentence(table(XEON), "an interval"), (
+        "nobody asked for variants"
+    )
 
 
 SWITCHES = {"context_switches_mean": 500.0, "duration_mean": 0.02, "runnable_mean": 980.4}
@@ -148,8 +195,26 @@ SWITCHES = {"context_switches_mean": 500.0, "duration_mean": 0.02, "runnable_mea
 def switching(**machine) -> pd.DataFrame:
     rows = [
         arm_row("e", "pipeline", 1000, "dedicated", 300.0, **SWITCHES, **machine),
-        arm_row("e", "pipeline", 1000, "dynamic", 100.0, threads=1, **SWITCHES | {"context_switches_mean": 9.0}, **machine),
-        arm_row("e", "pipeline", 1000, "dynamic", 200.0, threads=176, **SWITCHES | {"context_switches_mean": 8.0}, **machine),
+        arm_row(
+            "e",
+            "pipeline",
+            1000,
+            "dynamic",
+            100.0,
+            threads=1,
+            **SWITCHES | {"context_switches_mean": 9.0},
+            **machine,
+        ),
+        arm_row(
+            "e",
+            "pipeline",
+            1000,
+            "dynamic",
+            200.0,
+            threads=176,
+            **SWITCHES | {"context_switches_mean": 8.0},
+            **machine,
+        ),
         arm_row("e", "mix", 1000, "dedicated", 300.0, **SWITCHES, **machine),
     ]
     return frame(rows)
@@ -162,7 +227,9 @@ def test_switches_and_load_are_told_of_dedicated_and_of_the_best_dynamic_level()
 
 
 def test_real_threads_have_switches_but_no_load():
-    ((name, *numbers),) = switch_table.lines(switching().assign(runnable_mean=float("nan")), "pipeline")
+    ((name, *numbers),) = switch_table.lines(
+        switching().assign(runnable_mean=float("nan")), "pipeline"
+    )
     assert name == "cost 1,000 FLOP"
     assert numbers == ["25,000", "–", "400 (176 threads)", "–"]
 
@@ -176,20 +243,37 @@ def test_figure_9_has_the_table_below_its_panels_if_there_is_anything_to_tell():
 
 
 def test_a_run_over_time_is_found_by_its_machine_too():
-    rows = [elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0, **machine) for machine in (LOCAL, XEON)]
-    timeline = pd.DataFrame([*period_rows(rows[0], [1, 2, 3]), *period_rows(rows[1], [1, 50, 60, 70], period_s=0.001)])
+    rows = [
+        elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0, **machine) for machine in (LOCAL, XEON)
+    ]
+    timeline = pd.DataFrame(
+        [*period_rows(rows[0], [1, 2, 3]), *period_rows(rows[1], [1, 50, 60, 70], period_s=0.001)]
+    )
     figure = pldi17_fig11.figure({"throughput": frame(rows), "timeline": timeline})
     ends = {ax.get_title().split()[0]: ax.get_xlim()[1] for ax in panels(figure)}
     assert ends == {"xeon": pytest.approx(0.004), "local": pytest.approx(1.5)}
-    tinted = {ax.get_title().split()[0]: to_hex(ax.get_facecolor()) == style.SIMULATED for ax in panels(figure)}
+    tinted = {
+        ax.get_title().split()[0]: to_hex(ax.get_facecolor()) == style.SIMULATED
+        for ax in panels(figure)
+    }
     assert tinted == {"xeon": True, "local": False}
 
 
 def test_a_machine_with_fewer_runs_leaves_room_and_one_that_lost_a_run_says_so():
-    rows = [elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0, n=n, **machine) for n, machine in ((2, LOCAL), (1, XEON))]
-    runs = [*period_rows(rows[0], [1, 2]), *period_rows(rows[0], [1, 2], repeat=1), *period_rows(rows[1], [1, 2])]
+    rows = [
+        elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0, n=n, **machine)
+        for n, machine in ((2, LOCAL), (1, XEON))
+    ]
+    runs = [
+        *period_rows(rows[0], [1, 2]),
+        *period_rows(rows[0], [1, 2], repeat=1),
+        *period_rows(rows[1], [1, 2]),
+    ]
     figure = pldi17_fig11.figure({"throughput": frame(rows), "timeline": pd.DataFrame(runs)})
-    assert [title.split(" / ")[0] for title in first_lines(figure)] == ["xeon (simulated)", *["local (measured)"] * 2]
+    assert [title.split(" / ")[0] for title in first_lines(figure)] == [
+        "xeon (simulated)",
+        *["local (measured)"] * 2,
+    ]
     lost = frame([rows[0], rows[1] | {"failed": 1}])
     figure = pldi17_fig11.figure({"throughput": lost, "timeline": pd.DataFrame(runs)})
     assert len(panels(figure)) == 4

@@ -16,23 +16,43 @@ def row(topology: str, model: str, mean: float | None, **other) -> dict:
 def rows() -> list[dict]:
     made = []
     for topology, ours in (("tree", 900.0), ("chain", 1500.0)):
-        made += [row(topology, "coroutine", ours, threads=2), row(topology, "dynamic", ours / 3, threads=2)]
+        made += [
+            row(topology, "coroutine", ours, threads=2),
+            row(topology, "dynamic", ours / 3, threads=2),
+        ]
         made += [peer_row("cstream_fig12", topology, 0, "storm 2.8.2", 1000.0)]
         made += [peer_row("cstream_fig12", topology, 0, "storm-batched 2.8.2", None)]
-        made += [row(topology, "coroutine", 9 * ours, threads=12, machine="cstream", simulated=True, level=12.0, replicas=6.5)]
+        made += [
+            row(
+                topology,
+                "coroutine",
+                9 * ours,
+                threads=12,
+                machine="cstream",
+                simulated=True,
+                level=12.0,
+                replicas=6.5,
+            )
+        ]
     return made
 
 
 def test_the_comparison_takes_the_best_of_ours_and_of_storm_where_both_ran(rows):
     table = frame(rows)
-    assert storm_panels.verdict(table[(table["topology"] == "chain") & ~table["simulated"]]) == "ours 1.50 of Storm"
+    assert (
+        storm_panels.verdict(table[(table["topology"] == "chain") & ~table["simulated"]])
+        == "ours 1.50 of Storm"
+    )
     assert storm_panels.verdict(table[table["simulated"]]) == ""
 
 
 def test_topologies_stand_in_their_order_with_every_arm_and_what_failed_on_the_axis(rows):
     figure = cstream_fig12.figure({"throughput": frame(rows)})
     simulated, measured = figure.axes
-    assert "cstream (simulated)" in simulated.get_title() and "local (measured)" in measured.get_title()
+    assert (
+        "cstream (simulated)" in simulated.get_title()
+        and "local (measured)" in measured.get_title()
+    )
     assert [label.get_text() for label in measured.get_xticklabels()] == [
         "chain\n12 operators\n100 µs a tuple",
         "tree\ndepth 6\n100 µs a tuple",
@@ -41,11 +61,20 @@ def test_topologies_stand_in_their_order_with_every_arm_and_what_failed_on_the_a
     assert drawn == [1500.0, 500.0, 1000.0, 900.0, 300.0, 1000.0]
     lost = [line for line in measured.lines if line.get_marker() == "x"]
     assert [list(line.get_ydata()) for line in lost] == [[0], [0]]
-    assert [text.get_text() for text in measured.texts] == ["ours 1.50 of Storm", "ours 0.90 of Storm"]
+    assert [text.get_text() for text in measured.texts] == [
+        "ours 1.50 of Storm",
+        "ours 0.90 of Storm",
+    ]
     assert [text.get_text() for text in simulated.texts] == ["12 threads\n6.5 replicas"] * 2
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
-    assert names[:5] == ["dynamic-2", "coroutine-2", "coroutine-12", "storm 2.8.2", "storm-batched 2.8.2"]
+    assert names[:5] == [
+        "dynamic-2",
+        "coroutine-2",
+        "coroutine-12",
+        "storm 2.8.2",
+        "storm-batched 2.8.2",
+    ]
     style.plt.close(figure)
 
 

@@ -46,9 +46,14 @@ def test_every_model_has_a_style_of_its_own():
     assert len({look.marker for look in style.MODELS.values()}) == len(style.MODELS)
 
 
-@pytest.mark.parametrize("pair", list(combinations(("manual", "dedicated", "dynamic"), 2)), ids="-".join)
+@pytest.mark.parametrize(
+    "pair", list(combinations(("manual", "dedicated", "dynamic"), 2)), ids="-".join
+)
 def test_models_differ_in_lightness_or_blue_for_eyes_that_confuse_red_and_green(pair):
-    seen = [((0.7 * red + 0.3 * green), blue) for red, green, blue in (to_rgb(style.of_model(model).color) for model in pair)]
+    seen = [
+        ((0.7 * red + 0.3 * green), blue)
+        for red, green, blue in (to_rgb(style.of_model(model).color) for model in pair)
+    ]
     assert max(abs(a - b) for a, b in zip(*seen, strict=True)) > 0.15
 
 
@@ -59,7 +64,9 @@ def test_a_model_without_a_style_is_grey_and_not_an_error():
 def test_only_the_style_sets_rcparams():
     for path in PLOTS.glob("*.py"):
         if path.name != "style.py":
-            assert not re.search(r"rcParams|rc_context|plt\.style", path.read_text(encoding="utf-8")), path
+            assert not re.search(
+                r"rcParams|rc_context|plt\.style", path.read_text(encoding="utf-8")
+            ), path
 
 
 def test_drawing_leaves_the_settings_of_others_alone():
@@ -81,7 +88,12 @@ def narrowest(name):
     throughput, speedup = contest({"mix": ([1], [128])})
     if name != "crossover":
         throughput = frame(
-            [row, *scaling(name, {topology: [1]}, [1, 2]).assign(**NEVER_SETTLED, mean_of="hops executed").to_dict("records")]
+            [
+                row,
+                *scaling(name, {topology: [1]}, [1, 2])
+                .assign(**NEVER_SETTLED, mean_of="hops executed")
+                .to_dict("records"),
+            ]
         )
     if name.startswith("cstream_"):
         throughput = throughput.assign(
@@ -121,7 +133,15 @@ def test_title_and_legend_fit_into_the_narrowest_figure(name):
 def test_every_figure_says_which_tables_it_reads():
     for name in FIGURES:
         module = __import__(f"harness.plots.{name}", fromlist=["TABLES"])
-        assert set(module.TABLES) <= {"throughput", "speedup", "timeline", "samples", "latency", "saso", "saso_placement"}
+        assert set(module.TABLES) <= {
+            "throughput",
+            "speedup",
+            "timeline",
+            "samples",
+            "latency",
+            "saso",
+            "saso_placement",
+        }
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
@@ -131,7 +151,10 @@ def test_the_same_table_gives_the_same_file(tmp_path, kind):
     for file in files:
         style.save(crossover.figure({"throughput": throughput, "speedup": speedup}), [file])
     assert files[0].read_bytes() == files[1].read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"a.{kind}", f"b.{kind}"]  # nothing temporary is left
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"a.{kind}",
+        f"b.{kind}",
+    ]  # nothing temporary is left
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
@@ -147,7 +170,10 @@ def test_the_foot_counts_what_is_not_in_the_means():
     table.loc[0, ["failed", "n"]] = [1, 2]
     table.loc[1, ["unsettled", "no_rate", "n"]] = [1, 2, 1]
     foot = provenance.sentence(table, "bars: an interval")
-    assert "Mean of n = 1 to 3 runs, each in a fresh process; bars: an interval, where n is above 1." in foot
+    assert (
+        "Mean of n = 1 to 3 runs, each in a fresh process; bars: an interval, where n is above 1."
+        in foot
+    )
     assert "Runs not in the means: 1 failed, 2 too short to have a rate." in foot
     assert f"1 of {table['n'].sum()} runs in the means never settled." in foot
 
@@ -165,7 +191,9 @@ def test_the_foot_says_that_runs_were_disturbed_and_that_they_are_of_several_hos
 
 
 def test_the_foot_says_where_a_band_is_missing_because_a_run_failed():
-    table = scaling("e", {"mix": [1]}, [1, 2]).assign(simulated=True, machine="xeon", variants=4, variants_reached=4)
+    table = scaling("e", {"mix": [1]}, [1, 2]).assign(
+        simulated=True, machine="xeon", variants=4, variants_reached=4
+    )
     table.loc[0, "variants_failed"] = 1
     foot = provenance.sentence(table, "bars: an interval")
     assert "No fill where one of those runs failed (1 in all)." in foot
@@ -186,8 +214,9 @@ def test_the_foot_speaks_of_processes_and_intervals_only_where_there_are_some():
     assert "Single runs. " in provenance.sentence(simulated, "bars: an interval")
     assert "bars" not in provenance.sentence(simulated, "bars: an interval")
     both = frame([*measured.to_dict("records"), *simulated.to_dict("records")])
-    assert "runs, the measured ones each in a fresh process; bars: an interval, where n is above 1." in provenance.sentence(
-        both, "bars: an interval"
+    assert (
+        "runs, the measured ones each in a fresh process; bars: an interval, where n is above 1."
+        in provenance.sentence(both, "bars: an interval")
     )
 
 

@@ -31,24 +31,45 @@ def ax():
 
 def one_cell(**changes):
     """manual at 100, dedicated at 300, dynamic-1, -2 and -4 at 200, 400 and 350 tuples/s; `changes` by arm."""
-    rates = {"manual": 100.0, "dedicated": 300.0, "dynamic-1": 200.0, "dynamic-2": 400.0, "dynamic-4": 350.0}
+    rates = {
+        "manual": 100.0,
+        "dedicated": 300.0,
+        "dynamic-1": 200.0,
+        "dynamic-2": 400.0,
+        "dynamic-4": 350.0,
+    }
     rows = []
     for arm, rate in rates.items():
         model, _, threads = arm.partition("-")
         own = {"mean": rate, **changes.get(arm.replace("-", "_"), {})}
-        rows.append(arm_row("e", "pipeline", 100, model, own.pop("mean"), threads=int(threads) if threads else None, **own))
+        rows.append(
+            arm_row(
+                "e",
+                "pipeline",
+                100,
+                model,
+                own.pop("mean"),
+                threads=int(threads) if threads else None,
+                **own,
+            )
+        )
     return frame(rows)
 
 
 def line_of(ax, model):
-    return next(line for line in ax.lines if line.get_color() == style.of_model(model).color and len(line.get_xdata()) > 1)
+    return next(
+        line
+        for line in ax.lines
+        if line.get_color() == style.of_model(model).color and len(line.get_xdata()) > 1
+    )
 
 
 def markers_of(ax, model):
     return [
         line
         for line in ax.lines
-        if line.get_color() == style.of_model(model).color and line.get_marker() == style.of_model(model).marker
+        if line.get_color() == style.of_model(model).color
+        and line.get_marker() == style.of_model(model).marker
     ]
 
 
@@ -62,7 +83,9 @@ def test_dynamic_is_a_line_over_its_thread_levels(ax):
 def test_every_level_has_an_error_bar_of_its_interval(ax):
     thread_panels.draw(ax, one_cell(dynamic_2={"half": 25.0}))
     (bars,) = [each for each in ax.collections if isinstance(each, LineCollection)]
-    ends = {path.vertices[0][0]: (path.vertices[0][1], path.vertices[1][1]) for path in bars.get_paths()}
+    ends = {
+        path.vertices[0][0]: (path.vertices[0][1], path.vertices[1][1]) for path in bars.get_paths()
+    }
     assert ends == {1: (180.0, 220.0), 2: (375.0, 425.0), 4: (315.0, 385.0)}
 
 
@@ -70,12 +93,20 @@ def test_models_without_levels_are_horizontal_lines_with_a_band(ax):
     thread_panels.draw(ax, one_cell())
     for model, rate in (("manual", 100.0), ("dedicated", 300.0)):
         assert set(line_of(ax, model).get_ydata()) == {rate}
-    bands = sorted((patch.get_y(), patch.get_y() + patch.get_height()) for patch in ax.patches if isinstance(patch, Rectangle))
+    bands = sorted(
+        (patch.get_y(), patch.get_y() + patch.get_height())
+        for patch in ax.patches
+        if isinstance(patch, Rectangle)
+    )
     assert bands == [(90.0, 110.0), (270.0, 330.0)]
 
 
 def arrows(ax):
-    return [(line.get_xdata()[0], line.get_color()) for line in ax.lines if line.get_marker() == "^" and not line.get_clip_on()]
+    return [
+        (line.get_xdata()[0], line.get_color())
+        for line in ax.lines
+        if line.get_marker() == "^" and not line.get_clip_on()
+    ]
 
 
 def test_the_y_axis_starts_at_0_and_holds_every_interval(ax):
@@ -87,7 +118,10 @@ def test_the_y_axis_starts_at_0_and_holds_every_interval(ax):
 
 
 def test_an_interval_that_would_press_the_rest_to_the_axis_ends_with_an_arrow(ax):
-    thread_panels.draw(ax, with_elastic(level=2.0, half=9000.0, dynamic_4={"half": 4000.0}, dedicated={"half": 800.0}))
+    thread_panels.draw(
+        ax,
+        with_elastic(level=2.0, half=9000.0, dynamic_4={"half": 4000.0}, dedicated={"half": 800.0}),
+    )
     assert 400.0 < ax.get_ylim()[1] < 700.0
     where = {"dedicated": 4.8, "dynamic": 4, "elastic": 2}
     assert arrows(ax) == [(x, style.of_model(name).color) for name, x in where.items()]
@@ -109,11 +143,16 @@ def test_many_levels_are_not_all_named_but_the_ends_are(ax):
 
 def test_a_point_that_never_settled_is_open(ax):
     thread_panels.draw(ax, one_cell(dynamic_2=NEVER_SETTLED, manual=NEVER_SETTLED))
-    faces = {tuple(line.get_xdata()): to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "dynamic")}
+    faces = {
+        tuple(line.get_xdata()): to_hex(line.get_markerfacecolor())
+        for line in markers_of(ax, "dynamic")
+    }
     assert faces[(2.0,)] == "#ffffff"
     assert faces[(1.0,)] == faces[(4.0,)] == style.of_model("dynamic").color
     assert [to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "manual")] == ["#ffffff"]
-    assert [to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "dedicated")] != ["#ffffff"]
+    assert [to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "dedicated")] != [
+        "#ffffff"
+    ]
 
 
 def test_an_arm_that_failed_is_a_cross_on_the_axis_and_named(ax):
@@ -130,7 +169,9 @@ def test_a_reference_that_failed_is_named_and_has_no_line(ax):
     assert "dedicated: failed" in [text.get_text() for text in ax.texts]
 
 
-@pytest.mark.parametrize(("why", "said"), [({"no_rate": 3}, "no rate"), ({"variants": 2}, "other constants only")])
+@pytest.mark.parametrize(
+    ("why", "said"), [({"no_rate": 3}, "no rate"), ({"variants": 2}, "other constants only")]
+)
 def test_an_arm_without_a_mean_that_did_not_fail_says_why(ax, why, said):
     thread_panels.draw(ax, one_cell(manual={"mean": None, "n": 0, "failed": 0, **why}))
     assert f"manual: {said}" in [text.get_text() for text in ax.texts]
@@ -171,18 +212,30 @@ def test_elastic_is_a_diamond_where_it_settled_with_a_thin_line_to_compare(ax):
     thread_panels.draw(ax, with_elastic())
     assert diamonds(ax) == [(2.5, 390.0)]
     assert set(line_of(ax, "elastic").get_ydata()) == {390.0}
-    assert list(line_of(ax, "dynamic").get_xdata()) == LEVELS  # the elastic arm is no level of the fixed ones
+    assert (
+        list(line_of(ax, "dynamic").get_xdata()) == LEVELS
+    )  # the elastic arm is no level of the fixed ones
 
 
 def test_elastic_has_error_bars_both_ways(ax):
     thread_panels.draw(ax, with_elastic())
     color = style.of_model("elastic").color
-    bars = [each for each in ax.collections if isinstance(each, LineCollection) and to_hex(each.get_color()[0]) == color]
-    ends = [[tuple(map(float, vertex)) for vertex in path.vertices] for bar in bars for path in bar.get_paths()]
+    bars = [
+        each
+        for each in ax.collections
+        if isinstance(each, LineCollection) and to_hex(each.get_color()[0]) == color
+    ]
+    ends = [
+        [tuple(map(float, vertex)) for vertex in path.vertices]
+        for bar in bars
+        for path in bar.get_paths()
+    ]
     assert sorted(ends) == [[(2.0, 390.0), (3.0, 390.0)], [(2.5, 370.0), (2.5, 410.0)]]
 
 
-def test_an_interval_of_levels_that_reaches_below_1_ends_at_the_edge_and_one_above_the_highest_is_shown(ax):
+def test_an_interval_of_levels_that_reaches_below_1_ends_at_the_edge_and_one_above_the_highest_is_shown(
+    ax,
+):
     thread_panels.draw(ax, with_elastic(spread=4.0))
     left, right = ax.get_xlim()
     assert 0 < left < 1
@@ -202,13 +255,17 @@ def test_elastic_without_intervals_or_never_settled_is_drawn_and_failed_is_named
 def test_each_law_is_named(ax):
     thread_panels.draw(plt.figure().subplots(), with_elastic(law="streams"))
     assert [text.get_text() for text in plt.gca().texts] == ["streams"]
-    second = elastic_row("e", "pipeline", 100, 300.0, 1.0, law="pldi17") | {"arm": "dynamic-elastic-pldi17"}
+    second = elastic_row("e", "pipeline", 100, 300.0, 1.0, law="pldi17") | {
+        "arm": "dynamic-elastic-pldi17"
+    }
     thread_panels.draw(ax, frame([*with_elastic().to_dict("records"), second]))
     assert [text.get_text() for text in ax.texts] == ["millrace", "pldi17"]
 
 
 def test_the_names_of_two_laws_that_settled_together_can_both_be_read(ax):
-    second = elastic_row("e", "pipeline", 100, 391.0, 2.5, law="pldi17") | {"arm": "dynamic-elastic-pldi17"}
+    second = elastic_row("e", "pipeline", 100, 391.0, 2.5, law="pldi17") | {
+        "arm": "dynamic-elastic-pldi17"
+    }
     thread_panels.draw(ax, frame([*with_elastic().to_dict("records"), second]))
     ax.figure.canvas.draw()
     upper, lower = (text.get_window_extent() for text in ax.texts)
@@ -223,11 +280,18 @@ def test_elastic_arms_alone_have_an_axis_too(ax):
 def test_elastic_is_in_the_legend_beside_the_models():
     figure = thread_panels.figure(with_elastic(), "a title")
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["manual", "dedicated", "dynamic", "elastic"]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "manual",
+        "dedicated",
+        "dynamic",
+        "elastic",
+    ]
 
 
 def test_figure_9_has_a_row_a_topology_and_a_panel_a_cost():
-    table = scaling("pldi17_fig9", {"data-parallel": [10000, 1, 1000], "pipeline": [1000, 100, 1]}, LEVELS)
+    table = scaling(
+        "pldi17_fig9", {"data-parallel": [10000, 1, 1000], "pipeline": [1000, 100, 1]}, LEVELS
+    )
     figure = pldi17_fig9.figure({"throughput": table})
     assert [ax.get_title() for ax in figure.axes] == [
         "pipeline, 100 operators\ncost 1 FLOP",
@@ -247,7 +311,9 @@ def test_figure_10_says_what_it_is_made_of():
     table = scaling("pldi17_fig10", {"mix": [1, 100]}, LEVELS)
     figure = pldi17_fig10.figure({"throughput": table})
     foot = " ".join(figure.get_supxlabel().split())
-    assert foot.startswith("Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh process;")
+    assert foot.startswith(
+        "Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh process;"
+    )
     assert "95 % interval" in foot
     assert "Queues of 128 tuples." in foot
     assert "Commit 0123456789+dirty." in foot
@@ -261,16 +327,27 @@ def test_topologies_of_different_length_leave_no_empty_axes():
 
 
 def test_costs_are_in_the_order_of_their_numbers_and_words_come_last():
-    assert sorted(["skewed", "1000", "20", "3"], key=thread_panels.cost_key) == ["3", "20", "1000", "skewed"]
+    assert sorted(["skewed", "1000", "20", "3"], key=thread_panels.cost_key) == [
+        "3",
+        "20",
+        "1000",
+        "skewed",
+    ]
 
 
-@pytest.mark.parametrize(("mean_of", "fill"), [("tuples at the sinks", "full"), ("hops executed", "bottom")])
+@pytest.mark.parametrize(
+    ("mean_of", "fill"), [("tuples at the sinks", "full"), ("hops executed", "bottom")]
+)
 def test_hops_executed_do_not_look_like_throughput_at_the_sinks(mean_of, fill):
     """What the tables hold of simulated runs that never settled is another quantity."""
     table = one_cell(dynamic_2=NEVER_SETTLED | {"mean_of": mean_of})
     figure = thread_panels.figure(table, "A title")
     told = [text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts()]
-    fills = {line.get_xdata()[0]: line for line in markers_of(figure.axes[0], "dynamic") if len(line.get_xdata()) == 1}
+    fills = {
+        line.get_xdata()[0]: line
+        for line in markers_of(figure.axes[0], "dynamic")
+        if len(line.get_xdata()) == 1
+    }
     assert (fills[2].get_fillstyle(), fills[4].get_fillstyle()) == (fill, "full")
     assert (to_hex(fills[2].get_markerfacecolor()) == "#ffffff") == (fill == "full")
     assert ("never settled, simulated: hops executed, not at sinks" in told) == (fill == "bottom")

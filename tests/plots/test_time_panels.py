@@ -6,7 +6,14 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from harness.plots import elb_bursty_cost, elb_bursty_rate, elb_cost, pldi17_fig11, style, time_panels
+from harness.plots import (
+    elb_bursty_cost,
+    elb_bursty_rate,
+    elb_cost,
+    pldi17_fig11,
+    style,
+    time_panels,
+)
 from tests.plots.made_tables import arm_row, balanced_rows, elastic_row, frame, period_rows
 
 ROW = elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0)
@@ -32,7 +39,11 @@ def test_throughput_is_at_the_middle_of_each_period(ax):
     time_panels.draw(ax, run([1, 4, 4]), pldi17_fig11.KIND)
     (line,) = [line for line in ax.lines if line.get_color() == COLOR]
     assert list(line.get_xdata()) == [0.25, 0.75, 1.25]
-    assert list(line.get_ydata()) == [1000.0, 2000.0, 2000.0]  # over all operators, not at the sinks
+    assert list(line.get_ydata()) == [
+        1000.0,
+        2000.0,
+        2000.0,
+    ]  # over all operators, not at the sinks
 
 
 def test_the_level_is_a_step_over_each_whole_period(ax):
@@ -43,8 +54,12 @@ def test_the_level_is_a_step_over_each_whole_period(ax):
     assert list(steps.get_ydata())[1:] == [1, 4, 2]
 
 
-@pytest.mark.parametrize(("swings", "line"), [(time_panels.MAX_SWINGS, "-"), (time_panels.MAX_SWINGS + 1, "None")])
-def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throughput_is(ax, swings, line):
+@pytest.mark.parametrize(
+    ("swings", "line"), [(time_panels.MAX_SWINGS, "-"), (time_panels.MAX_SWINGS + 1, "None")]
+)
+def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throughput_is(
+    ax, swings, line
+):
     levels = [1 + number % 2 for number in range(swings + 2)]
     right = time_panels.draw(ax, run(levels), pldi17_fig11.KIND)
     (throughput,) = [each for each in ax.lines if each.get_color() == COLOR]
@@ -77,7 +92,9 @@ def test_the_measured_window_begins_at_a_line_if_something_came_before(ax):
     rows = run([1, 2, 3, 3])
     rows.loc[:1, "phase"] = "adaptation"
     time_panels.draw(ax, rows, pldi17_fig11.KIND)
-    assert [list(line.get_xdata()) for line in ax.lines if line.get_linestyle() == ":"] == [[1.0, 1.0]]
+    assert [list(line.get_xdata()) for line in ax.lines if line.get_linestyle() == ":"] == [
+        [1.0, 1.0]
+    ]
     other = plt.figure().subplots()
     time_panels.draw(other, run([1, 2]), pldi17_fig11.KIND)
     assert not [line for line in other.lines if line.get_linestyle() == ":"]
@@ -105,15 +122,26 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
     timeline = pd.concat(map(pd.DataFrame, series))
     figure = pldi17_fig11.figure({"throughput": frame([mix, ROW]), "timeline": timeline})
     shown = panels(figure)
-    pipeline, mixed = "pipeline, 100 operators\ncost 1 FLOP", "mix, width 10, depth 10\ncost 1,000 FLOP"
-    named = [f"{pipeline}, law millrace, run 1", f"{pipeline}, law millrace, run 2", f"{mixed}, law millrace, run 1"]
+    pipeline, mixed = (
+        "pipeline, 100 operators\ncost 1 FLOP",
+        "mix, width 10, depth 10\ncost 1,000 FLOP",
+    )
+    named = [
+        f"{pipeline}, law millrace, run 1",
+        f"{pipeline}, law millrace, run 2",
+        f"{mixed}, law millrace, run 1",
+    ]
     assert list(shown) == [*named, f"{mixed}, run 2"]
     first, second = (shown[name] for name in named[:2])
     assert len(first.lines[0].get_xdata()) == 3
     assert first.get_ylim() == second.get_ylim()
     assert first.get_xlim() == second.get_xlim() == (0, 1.5)
     assert [text.get_text() for text in shown[f"{mixed}, run 2"].texts] == ["no samples"]
-    assert {ax.get_ylabel() for ax in figure.axes} == {"throughput, all operators\n[tuples/s]", "active threads", ""}
+    assert {ax.get_ylabel() for ax in figure.axes} == {
+        "throughput, all operators\n[tuples/s]",
+        "active threads",
+        "",
+    }
     foot = " ".join(figure.get_supxlabel().split())
     assert "Single runs, each in a fresh process. Queues of 128 tuples." in foot
     assert "Mean of" not in foot
@@ -121,12 +149,19 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
 
 def test_runs_of_two_laws_are_told_apart_and_those_that_left_nothing_are_said_to_be_missing():
     def laws(row, **streams):
-        return [row | {"n": 1}, row | {"arm": "dynamic-elastic-streams", "law": "streams", "n": 1, **streams}]
+        return [
+            row | {"n": 1},
+            row | {"arm": "dynamic-elastic-streams", "law": "streams", "n": 1, **streams},
+        ]
 
     lost, whole = laws(ROW, failed=1), laws(elastic_row("pldi17_fig11", "mix", 1000, 1e6, 2.0))
     made = [(row, 0) for row in (*lost, *whole)] + [(whole[0], 1)]
-    timeline = pd.concat(pd.DataFrame(period_rows(row, [1, 2], run_id=f"{nth}", repeat=nth)) for row, nth in made)
-    shown = panels(pldi17_fig11.figure({"throughput": frame([*lost, *whole]), "timeline": timeline}))
+    timeline = pd.concat(
+        pd.DataFrame(period_rows(row, [1, 2], run_id=f"{nth}", repeat=nth)) for row, nth in made
+    )
+    shown = panels(
+        pldi17_fig11.figure({"throughput": frame([*lost, *whole]), "timeline": timeline})
+    )
     of_lost = ["law millrace, run 1", "law streams, run 1", "run 3"]
     assert [title.partition(" FLOP, ")[2] for title in shown][:3] == of_lost
     assert [title.partition(" FLOP, ")[2] for title in shown][3:] == [
@@ -144,19 +179,29 @@ def test_cells_of_one_run_are_two_in_a_row_and_the_last_of_each_column_names_the
     first, second, third = (ax.get_position() for ax in shown.values())
     assert first.y0 == second.y0 > third.y0
     assert first.x0 == third.x0 < second.x0
-    assert [ax.get_xlabel() for ax in shown.values()] == ["", "time since the start [s]", "time since the start [s]"]
+    assert [ax.get_xlabel() for ax in shown.values()] == [
+        "",
+        "time since the start [s]",
+        "time since the start [s]",
+    ]
 
 
 def balancer(experiment, *costs):
-    return [arm_row(experiment, "load-balance", cost, "manual", 1e6, queue_capacity=100) for cost in costs]
+    return [
+        arm_row(experiment, "load-balance", cost, "manual", 1e6, queue_capacity=100)
+        for cost in costs
+    ]
 
 
 def test_the_figure_of_costs_has_a_panel_a_cost_cheapest_first_with_the_active_ports():
     rows = balancer("elb_cost", 10000, 1, 1000)
-    timeline = pd.DataFrame([period for row in rows for period in balanced_rows(row, [1, 3, 2], [9.0, 8.0, 7.0])])
+    timeline = pd.DataFrame(
+        [period for row in rows for period in balanced_rows(row, [1, 3, 2], [9.0, 8.0, 7.0])]
+    )
     figure = elb_cost.figure({"throughput": frame(rows), "timeline": timeline})
     assert list(panels(figure)) == [
-        f"load-balance, 32 workers\ncost {cost} FLOP, buffers of 100" for cost in ("1", "1,000", "10,000")
+        f"load-balance, 32 workers\ncost {cost} FLOP, buffers of 100"
+        for cost in ("1", "1,000", "10,000")
     ]
     left = [ax for ax in figure.axes if ax.get_title()]
     assert {ax.get_position().y0 for ax in left} == {left[0].get_position().y0}  # side by side
@@ -169,11 +214,17 @@ def test_the_figure_of_costs_has_a_row_a_machine():
     here = balancer("elb_cost", 1, 1000)
     there = {"machine": "xeon:16", "simulated": True, "software": "millrace"}
     elsewhere = [row | there for row in balancer("elb_cost", 1, 1000, 10000)]
-    periods = [period | there for row in elsewhere for period in balanced_rows(row, [1, 16], [9.0, 8.0])]
+    periods = [
+        period | there for row in elsewhere for period in balanced_rows(row, [1, 16], [9.0, 8.0])
+    ]
     periods += [period for row in here for period in balanced_rows(row, [1, 2], [9.0, 8.0])]
-    figure = elb_cost.figure({"throughput": frame([*here, *elsewhere]), "timeline": pd.DataFrame(periods)})
+    figure = elb_cost.figure(
+        {"throughput": frame([*here, *elsewhere]), "timeline": pd.DataFrame(periods)}
+    )
     shown = {title: ax.get_position() for title, ax in panels(figure).items()}
-    above = [place for title, place in shown.items() if title.startswith("xeon with 16 CPUs (simulated)")]
+    above = [
+        place for title, place in shown.items() if title.startswith("xeon with 16 CPUs (simulated)")
+    ]
     below = [place for title, place in shown.items() if title.startswith("local (measured)")]
     assert [len(above), len(below)] == [3, 2]
     assert min(place.y0 for place in above) > max(place.y0 for place in below)
@@ -181,7 +232,9 @@ def test_the_figure_of_costs_has_a_row_a_machine():
 
 
 @pytest.mark.parametrize(
-    ("module", "words"), [(elb_bursty_cost, "expensive tuples"), (elb_bursty_rate, "silence")], ids=["cost", "rate"]
+    ("module", "words"),
+    [(elb_bursty_cost, "expensive tuples"), (elb_bursty_rate, "silence")],
+    ids=["cost", "rate"],
 )
 def test_bursts_are_shaded_within_the_run_and_told_in_the_legend(module, words):
     (row,) = balancer(module.__name__.rpartition(".")[2], 10000)
@@ -191,4 +244,8 @@ def test_bursts_are_shaded_within_the_run_and_told_in_the_legend(module, words):
     (shade,) = panel.patches
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == (0.5, 1.0)
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["throughput", "active output ports", words]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "throughput",
+        "active output ports",
+        words,
+    ]

@@ -14,7 +14,9 @@ void* take(size_t bytes, size_t alignment) {
     [[maybe_unused]] const auto written = write(STDERR_FILENO, told, sizeof told - 1);
     _exit(9);
   }
-  void* memory = alignment == 0 ? std::malloc(bytes) : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* memory = alignment == 0 ? std::malloc(bytes)
+                                : std::aligned_alloc(
+                                      alignment, (bytes + alignment - 1) / alignment * alignment);
   if (memory == nullptr) std::abort();
   return memory;
 }
@@ -23,8 +25,12 @@ void* take(size_t bytes, size_t alignment) {
 
 void* operator new(size_t bytes) { return take(bytes, 0); }
 void* operator new[](size_t bytes) { return take(bytes, 0); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return take(bytes, static_cast<size_t>(alignment)); }
-void* operator new[](size_t bytes, std::align_val_t alignment) { return take(bytes, static_cast<size_t>(alignment)); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return take(bytes, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return take(bytes, static_cast<size_t>(alignment));
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }

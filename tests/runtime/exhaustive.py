@@ -27,12 +27,21 @@ def check(model: str, **constants: int) -> int:
     edges, whole, parent = explore(program)
     for component in components(edges):
         if is_fair(component, edges, whole, len(program.processes)):
-            names = sorted({program.processes[who] for state in component for who, after in edges[state] if after in component})
+            names = sorted(
+                {
+                    program.processes[who]
+                    for state in component
+                    for who, after in edges[state]
+                    if after in component
+                }
+            )
             raise Broken(f"livelock of {', '.join(names)}", trace_to(component.pop(), parent))
     return len(edges)
 
 
-def explore(program: Program) -> tuple[list[list[tuple[int, int]]], list[bool], list[tuple[int, str]]]:
+def explore(
+    program: Program,
+) -> tuple[list[list[tuple[int, int]]], list[bool], list[tuple[int, str]]]:
     """By state: the steps from there (process, state after); whether these are all; from where it was reached first.
 
     Breadth first, so that traces are short. Where a process is about to do what nobody else can see or hinder, it does that
@@ -52,7 +61,9 @@ def explore(program: Program) -> tuple[list[list[tuple[int, int]]], list[bool], 
                 try:
                     next_ = step(state)
                 except AssertionError as error:
-                    raise Broken(f"{program.processes[who]}: {error}", [*trace_to(len(edges), parent), text]) from None
+                    raise Broken(
+                        f"{program.processes[who]}: {error}", [*trace_to(len(edges), parent), text]
+                    ) from None
                 if next_ is None:
                     continue
                 number = states.setdefault(next_, len(queue))
@@ -60,8 +71,14 @@ def explore(program: Program) -> tuple[list[list[tuple[int, int]]], list[bool], 
                     queue.append(next_)
                     parent.append((len(edges), f"{program.processes[who]}: {text}"))
                 after.append((who, number))
-        if not after and any(program.steps[who][state[place]] for who, place in enumerate(program.counters)):
-            waiting = [name for who, name in enumerate(program.processes) if program.steps[who][state[program.counters[who]]]]
+        if not after and any(
+            program.steps[who][state[place]] for who, place in enumerate(program.counters)
+        ):
+            waiting = [
+                name
+                for who, name in enumerate(program.processes)
+                if program.steps[who][state[program.counters[who]]]
+            ]
             raise Broken(f"deadlock of {', '.join(waiting)}", trace_to(len(edges), parent))
         edges.append(after)
         whole.append(not alone)
@@ -115,11 +132,21 @@ def components(edges: list[list[tuple[int, int]]]) -> Iterator[set[int]]:
                 yield component
 
 
-def is_fair(component: set[int], edges: list[list[tuple[int, int]]], whole: list[bool], processes: int) -> bool:
+def is_fair(
+    component: set[int], edges: list[list[tuple[int, int]]], whole: list[bool], processes: int
+) -> bool:
     """Whether a run may stay here for ever although no process is neglected: each takes steps here, or cannot at some state."""
     known = [state for state in component if whole[state]]
     for who in range(processes):
-        moves = any(mover == who and after in component for state in component for mover, after in edges[state])
-        if known and not moves and all(any(mover == who for mover, _ in edges[state]) for state in known):
+        moves = any(
+            mover == who and after in component
+            for state in component
+            for mover, after in edges[state]
+        )
+        if (
+            known
+            and not moves
+            and all(any(mover == who for mover, _ in edges[state]) for state in known)
+        ):
             return False
     return True

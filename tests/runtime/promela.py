@@ -19,7 +19,17 @@ Step = Callable[[State], "State | None"]
 """The state after the statement; None if it has to wait. Raises AssertionError."""
 
 TOKEN = re.compile(r"\s*(::|->|\+\+|--|&&|\|\||[=!<>]=|\w+|[-+*/%&|^!<>=(){}\[\],;])")
-LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/", "%"))
+LEVELS = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", "<=", ">", ">="),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
 PYTHON = {"||": "or", "&&": "and", "/": "//"}
 
 
@@ -27,7 +37,9 @@ def tokens_of(model: str, constants: dict[str, int]) -> list[str]:
     """The model after the preprocessor, as Spin has it done too."""
     macros = [f"-D{name}={value}" for name, value in constants.items()]
     words = [os.environ.get("CXX", "g++"), "-E", "-P", "-x", "c", *macros, "-"]
-    text = subprocess.run(words, input=model, capture_output=True, text=True, check=True, timeout=30).stdout
+    text = subprocess.run(
+        words, input=model, capture_output=True, text=True, check=True, timeout=30
+    ).stdout
     text = re.sub(r"\bltl\s+\w+\s*\{[^}]*\}", "", text).strip()
     tokens, place = [], 0
     while place < len(text):
@@ -74,13 +86,19 @@ class Program:
     def __init__(self, tokens: list[str]) -> None:
         self.tokens, self.place = tokens, 0
         self.inlines: dict[str, tuple[list[str], list[str]]] = {}
-        self.shared: dict[str, tuple[int, int]] = {}  # variables: where they are in the state, and how many
-        self.own: dict[str, tuple[int, int]] = {}  # likewise those of the process that is being translated
+        self.shared: dict[
+            str, tuple[int, int]
+        ] = {}  # variables: where they are in the state, and how many
+        self.own: dict[
+            str, tuple[int, int]
+        ] = {}  # likewise those of the process that is being translated
         self.initial: list[int] = []
         self.processes: list[str] = []
         self.counters: list[int] = []
         self.steps: list[list[list[tuple[str, Step]]]] = []
-        self.unseen: list[list[bool]] = []  # whether the steps from a location touch what is the process' own, no more
+        self.unseen: list[
+            list[bool]
+        ] = []  # whether the steps from a location touch what is the process' own, no more
         while self.place < len(self.tokens):
             if self.here() in ("byte", "bool"):
                 self.declare(self.shared)
@@ -105,7 +123,9 @@ class Program:
 
     def expect(self, token: str) -> None:
         if not self.accept(token):
-            raise SyntaxError(f"expected {token!r} at: {' '.join(self.tokens[self.place : self.place + 8])}")
+            raise SyntaxError(
+                f"expected {token!r} at: {' '.join(self.tokens[self.place : self.place + 8])}"
+            )
 
     def arguments(self) -> list[str]:
         """What is between parentheses, by commas."""
@@ -182,9 +202,20 @@ class Program:
             if self.here() in ("if", "do"):
                 found.append(self.choice())
                 continue
-            statement = BREAK if self.accept("break") else self.atomic() if self.here() == "atomic" else self.plain()
+            statement = (
+                BREAK
+                if self.accept("break")
+                else self.atomic()
+                if self.here() == "atomic"
+                else self.plain()
+            )
             last = found[-1] if found else None
-            if statement.is_hidden() and isinstance(last, Plain) and last is not BREAK and last is not ELSE:
+            if (
+                statement.is_hidden()
+                and isinstance(last, Plain)
+                and last is not BREAK
+                and last is not ELSE
+            ):
                 last.text += f"; {statement.text}"
                 last.lines += statement.lines
             else:
@@ -196,7 +227,9 @@ class Program:
         begin = self.place
         parameters, body = self.inlines[self.next()]
         given = dict(zip(parameters, self.arguments(), strict=True))
-        self.tokens[begin : self.place] = " ".join(given.get(token, token) for token in body).split()
+        self.tokens[begin : self.place] = " ".join(
+            given.get(token, token) for token in body
+        ).split()
         self.place = begin
 
     def choice(self) -> Choice:
@@ -220,7 +253,12 @@ class Program:
             if len(steps) > 1 and steps[-1].guard != "True":
                 raise SyntaxError(f"in atomic, only the first statement may wait: {steps[-1].text}")
         lines = [line for step in steps for line in step.lines]
-        return Plain("; ".join(step.text for step in steps), steps[0].guard, lines, all(step.local for step in steps))
+        return Plain(
+            "; ".join(step.text for step in steps),
+            steps[0].guard,
+            lines,
+            all(step.local for step in steps),
+        )
 
     def plain(self) -> Plain:
         begin = self.place
@@ -231,7 +269,9 @@ class Program:
         if self.accept("assert"):
             condition, local = self.expression()
             text = " ".join(self.tokens[begin : self.place])
-            return Plain(text, lines=[f"if not {condition}: raise AssertionError({text!r})"], local=local)
+            return Plain(
+                text, lines=[f"if not {condition}: raise AssertionError({text!r})"], local=local
+            )
         value, local = self.expression()
         sign = self.next() if self.here() in ("=", "++", "--") else None
         if sign is None:
@@ -267,7 +307,9 @@ class Program:
             self.expect(")")
             return inner, local
         if token.isdigit() or token in ("true", "false", "_pid"):
-            return {"true": "1", "false": "0", "_pid": str(len(self.processes) - 1)}.get(token, token), True
+            return {"true": "1", "false": "0", "_pid": str(len(self.processes) - 1)}.get(
+                token, token
+            ), True
         local = token in self.own
         if not local and token not in self.shared:
             raise SyntaxError(f"not declared: {token!r}")
@@ -297,7 +339,12 @@ class Program:
                 self.add(begin, statement, target)
             else:
                 for option in self.decided(statement.options):
-                    self.emit(option, begin, begin if statement.repeats else target, target if statement.repeats else leave)
+                    self.emit(
+                        option,
+                        begin,
+                        begin if statement.repeats else target,
+                        target if statement.repeats else leave,
+                    )
             begin = target
 
     def decided(self, options: list[list[Plain | Choice]]) -> list[list[Plain | Choice]]:
@@ -308,7 +355,9 @@ class Program:
             if option[0] is ELSE:
                 hidden = len(option) > 1 and isinstance(option[1], Plain) and option[1].is_hidden()
                 local = all(other[0].local for other in options)
-                condition = Plain("else", " and ".join(others), option[1].lines if hidden else [], local)
+                condition = Plain(
+                    "else", " and ".join(others), option[1].lines if hidden else [], local
+                )
                 option = [condition, *option[1 + hidden :]]
             made.append(option)
         return made
@@ -316,7 +365,12 @@ class Program:
     def add(self, begin: int, statement: Plain, target: int) -> None:
         """A step from location `begin` to `target`."""
         lines = [f"if not ({statement.guard}): return None"] if statement.guard != "True" else []
-        lines += ["s = list(s)", *statement.lines, f"s[{self.counters[-1]}] = {target}", "return tuple(s)"]
+        lines += [
+            "s = list(s)",
+            *statement.lines,
+            f"s[{self.counters[-1]}] = {target}",
+            "return tuple(s)",
+        ]
         names = {"byte": byte, "place": place}
         exec("def step(s):\n " + "\n ".join(lines), names)
         self.steps[-1][begin].append((statement.text, names["step"]))

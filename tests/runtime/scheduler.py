@@ -32,7 +32,13 @@ from harness.runtime.protocol import POLICIES
 
 ROOT = Path(__file__).parents[2]
 LOOK, PICK, STUCK, PORT, STATE = range(5)
-READY, READ_BLOCKED, WRITE_BLOCKED, ASLEEP, COMPLETED = "Ready", "ReadBlocked", "WriteBlocked", "Asleep", "Completed"
+READY, READ_BLOCKED, WRITE_BLOCKED, ASLEEP, COMPLETED = (
+    "Ready",
+    "ReadBlocked",
+    "WriteBlocked",
+    "Asleep",
+    "Completed",
+)
 NUMBERS = {READY: 0, COMPLETED: 6}  # of CoState
 FLOOR = 32  # tuples that a turn of ours should be worth
 FOREVER = 1e300
@@ -61,7 +67,9 @@ class Graph:
         return [index for index, operator in enumerate(self.operators) if port in operator.gives]
 
     def reader(self, port: int) -> int:
-        return next(index for index, operator in enumerate(self.operators) if port in operator.needs)
+        return next(
+            index for index, operator in enumerate(self.operators) if port in operator.needs
+        )
 
 
 # -- the shipped one ----------------------------------------------------------------------------------------------------------
@@ -83,7 +91,13 @@ def library() -> ctypes.CDLL:
             "-o",
             path,
         ]
-        subprocess.run([*words, "tests/native/schedule.cpp"], cwd=ROOT, check=True, capture_output=True, timeout=50)
+        subprocess.run(
+            [*words, "tests/native/schedule.cpp"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            timeout=50,
+        )
         loaded = ctypes.CDLL(path)
     loaded.run_schedule.restype = loaded.age_in_hand.restype = ctypes.c_int64
     return loaded
@@ -109,8 +123,16 @@ def shipped(graph: Graph, policy: str, quantum_ns: int, most: int = 200_000) -> 
         )
         for each in graph.operators
     ]
-    ways = [(i, port, need, 1) for i, each in enumerate(graph.operators) for port, need in each.needs.items()]
-    ways += [(i, port, gives, 0) for i, each in enumerate(graph.operators) for port, gives in each.gives.items()]
+    ways = [
+        (i, port, need, 1)
+        for i, each in enumerate(graph.operators)
+        for port, need in each.needs.items()
+    ]
+    ways += [
+        (i, port, gives, 0)
+        for i, each in enumerate(graph.operators)
+        for port, gives in each.gives.items()
+    ]
     rows = np.zeros((most, 10))
     count = library().run_schedule(
         address(operators), ctypes.c_int64(len(operators)), address(graph.capacities), ctypes.c_int64(len(graph.capacities)),
@@ -181,7 +203,9 @@ class Reference:
         self.rows, self.place = rows, 0
         self.clock_ns, self.over = 1000, False
         self.queues: list[deque[tuple[int, int]]] = [deque() for _ in graph.capacities]
-        self.pushed, self.refused, self.waiting, self.turn = ([0] * len(self.queues) for _ in range(4))
+        self.pushed, self.refused, self.waiting, self.turn = (
+            [0] * len(self.queues) for _ in range(4)
+        )
         self.writers = [graph.writers(port) for port in range(len(self.queues))]
         self.readers = [graph.reader(port) for port in range(len(self.queues))]
         self.open = [len(writers) for writers in self.writers]
@@ -212,7 +236,10 @@ class Reference:
         return any(met) if co.operator.waits_for_any else all(met)
 
     def hopeless(self, co: Coroutine) -> bool:
-        never = [not self.open[port] and len(self.queues[port]) < need for port, need in co.operator.needs.items()]
+        never = [
+            not self.open[port] and len(self.queues[port]) < need
+            for port, need in co.operator.needs.items()
+        ]
         return self.over or (all(never) if co.operator.waits_for_any else any(never))
 
     def has_room(self, port: int) -> bool:
@@ -245,7 +272,11 @@ class Reference:
             return True, 0.0
         seen = self.seen(co)
         score = float(SCORES[self.policy](seen))
-        enough = score > -FOREVER if seen.source else seen.queued >= min(FLOORS.get(self.policy, 0), co.operator.batch)
+        enough = (
+            score > -FOREVER
+            if seen.source
+            else seen.queued >= min(FLOORS.get(self.policy, 0), co.operator.batch)
+        )
         return enough, score
 
     # who becomes ready
@@ -309,10 +340,16 @@ class Reference:
         elif self.clock_ns >= co.turn_ends_ns:
             yield READY
         else:
-            co.stretch = min(2 * co.stretch, 64) if self.clock_ns - co.looked_ns < self.quantum_ns // 16 else 1
+            co.stretch = (
+                min(2 * co.stretch, 64)
+                if self.clock_ns - co.looked_ns < self.quantum_ns // 16
+                else 1
+            )
             co.looked_ns, co.looks_left = self.clock_ns, co.stretch - 1
 
-    def push(self, co: Coroutine, port: int, count: int, born_ns: int) -> Iterator[str]:  # Algorithm 3
+    def push(
+        self, co: Coroutine, port: int, count: int, born_ns: int
+    ) -> Iterator[str]:  # Algorithm 3
         while count > 0 and self.all[self.readers[port]].state != COMPLETED:
             fitting = min(count, self.room(port))
             self.queues[port].extend([(self.clock_ns, born_ns)] * fitting)
@@ -381,7 +418,11 @@ class Reference:
             self.resumed.append(co.index)
             self.settle(co, next(co.program, COMPLETED))
         for port, queue in enumerate(self.queues):
-            assert tuple(self.take(PORT)[3:6]) == (len(queue), self.pushed[port], self.refused[port])
+            assert tuple(self.take(PORT)[3:6]) == (
+                len(queue),
+                self.pushed[port],
+                self.refused[port],
+            )
         for co in self.all:
             assert (co.state, self.take(STATE, co.index)[2]) == (COMPLETED, NUMBERS[COMPLETED])
         assert self.place == len(self.rows)
@@ -428,7 +469,11 @@ class Reference:
         index = int(row[1])
         assert row[2] == self.clock_ns
         assert index in self.ready, f"event {self.place}: {index} is {self.all[index].state}"
-        new = self.ready - set(self.resumed) - {each.index for each in self.all if not each.operator.needs}
+        new = (
+            self.ready
+            - set(self.resumed)
+            - {each.index for each in self.all if not each.operator.needs}
+        )
         if self.policy in FLOORS and new and len(self.ready) > 1:
             assert index in new and not new & set(looked)
             self.ready.remove(index)

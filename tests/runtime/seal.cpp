@@ -14,9 +14,13 @@ struct Trial {
   uint64_t seal = millrace::seal_of(content, stride, SEQUENCE, PORT);
 
   size_t bytes() const { return stride - sizeof(millrace::Tuple); }
-  bool kept(uint64_t sequence = SEQUENCE, uint64_t port = PORT) const { return millrace::seal_of(content, stride, sequence, port) == seal; }
+  bool kept(uint64_t sequence = SEQUENCE, uint64_t port = PORT) const {
+    return millrace::seal_of(content, stride, sequence, port) == seal;
+  }
   void flip(size_t bit) { content[bit / 8] = static_cast<char>(content[bit / 8] ^ (1 << bit % 8)); }
-  void swap(size_t a, size_t b, size_t size) { std::swap_ranges(content + size * a, content + size * (a + 1), content + size * b); }
+  void swap(size_t a, size_t b, size_t size) {
+    std::swap_ranges(content + size * a, content + size * (a + 1), content + size * b);
+  }
 };
 
 }  // namespace
@@ -68,7 +72,8 @@ uint64_t places_changed(char* content, size_t stride, size_t size) {
 uint64_t header_changed(char* content, size_t stride) {
   const Trial trial{content, stride};
   uint64_t kept = 0;
-  for (uint64_t bit = 1; bit != 0; bit <<= 1) kept += trial.kept(SEQUENCE ^ bit) + trial.kept(SEQUENCE, PORT ^ bit);
+  for (uint64_t bit = 1; bit != 0; bit <<= 1)
+    kept += trial.kept(SEQUENCE ^ bit) + trial.kept(SEQUENCE, PORT ^ bit);
   return kept;
 }
 }

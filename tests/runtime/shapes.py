@@ -22,11 +22,15 @@ MODELS: dict[str, Model] = {
     "coroutine 1": Coroutine(1),
     "coroutine 2, random": Coroutine(2, "random"),
     "coroutine 3, queues of 1": Coroutine(3, "least_recently_run", queue_capacity=1),
-    "coroutine 3, queues of 5, preempted": Coroutine(3, "highest_rate", quantum_ms=0.02, queue_capacity=5),
+    "coroutine 3, queues of 5, preempted": Coroutine(
+        3, "highest_rate", quantum_ms=0.02, queue_capacity=5
+    ),
 }
 
 
-def chain(graph: Graph, start: object, length: int, cost: int = 1, prefix: str = "work") -> Operator:
+def chain(
+    graph: Graph, start: object, length: int, cost: int = 1, prefix: str = "work"
+) -> Operator:
     """`length` work operators in a row behind `start`; the last one."""
     for index in range(length):
         operator = graph.work(f"{prefix}{index}", cost)
@@ -41,7 +45,9 @@ def pipeline(length: int = 4, cost: int = 1, payload: int = 96) -> Graph:
     return graph
 
 
-def split_and_join(width: int = 5, depth: int = 2, payload: int = 96, ordered: bool = False, skew: bool = False) -> Graph:
+def split_and_join(
+    width: int = 5, depth: int = 2, payload: int = 96, ordered: bool = False, skew: bool = False
+) -> Graph:
     """Source -> split -> `width` chains -> (merge ->) sink; with `skew` some branches are much slower than others."""
     graph = Graph("merge" if ordered else "mix", payload)
     split = graph.split("split", width)
@@ -126,9 +132,17 @@ def control_cycle() -> Graph:
 def selective() -> Graph:
     """Work that drops tuples: alone, in bursts of costs, with several output ports, and behind itself."""
     graph = Graph("selective", 16)
-    head, thin = graph.work("head", 1, selectivity=0.9), graph.work("thin", costs=[(3, 1), (2, 50)], selectivity=0.5)
+    head, thin = (
+        graph.work("head", 1, selectivity=0.9),
+        graph.work("thin", costs=[(3, 1), (2, 50)], selectivity=0.5),
+    )
     spread, sink = graph.work("spread", 1, outputs=2, selectivity=0.7), graph.sink("sink")
-    for source, target in ((graph.source("source"), head), (head, thin), (head, spread), (thin, sink)):
+    for source, target in (
+        (graph.source("source"), head),
+        (head, thin),
+        (head, spread),
+        (thin, sink),
+    ):
         graph.connect(source, target)
     for port in range(2):
         graph.connect(spread.output(port), sink)
@@ -142,9 +156,21 @@ def barriers() -> Graph:
     near, meet, head = graph.work("near", 1), graph.barrier("meet"), graph.work("head", 1)
     left, right, far = graph.work("left", 50), graph.work("right", 1), graph.work("far", 5)
     again, sink = graph.barrier("again", 3), graph.sink("sink")
-    for source, target in ((first, near), (near, meet.input(1)), (second, meet.input(0)), (meet, head), (head, left)):
+    for source, target in (
+        (first, near),
+        (near, meet.input(1)),
+        (second, meet.input(0)),
+        (meet, head),
+        (head, left),
+    ):
         graph.connect(source, target)
-    for source, target in ((head, right), (right, far), (head, again.input(2)), (left, again.input(0)), (far, again.input(1))):
+    for source, target in (
+        (head, right),
+        (right, far),
+        (head, again.input(2)),
+        (left, again.input(0)),
+        (far, again.input(1)),
+    ):
         graph.connect(source, target)
     graph.connect(again, sink)
     return graph
@@ -172,14 +198,19 @@ def keyed(ordered: bool = True) -> Graph:
 def windows(ordered: bool = True) -> Graph:
     """Window punctuation from two sources through fan-out, a filter, a split with its merge, round-robin and fan-in."""
     graph = Graph("windows", 24)
-    split, join = graph.split("split", 3), graph.merge("merge") if ordered else graph.work("join", 1)
+    split, join = (
+        graph.split("split", 3),
+        graph.merge("merge") if ordered else graph.work("join", 1),
+    )
     first, second = graph.source("first", window=7), graph.source("second", window=100)
     head, sieve = graph.work("head", 1), graph.filter("filter", 0.5)
     graph.connect(first, head)
     graph.connect(head, split)
     graph.connect(head, sieve)
     for branch in range(3):
-        graph.connect(chain(graph, split.output(branch), 2, (1, 500, 1)[branch], f"w{branch}_"), join)
+        graph.connect(
+            chain(graph, split.output(branch), 2, (1, 500, 1)[branch], f"w{branch}_"), join
+        )
     spread, sink = graph.work("spread", 1, outputs=2), graph.sink("sink", inputs=2)
     graph.connect(join, spread)
     graph.connect(second, spread)
@@ -203,7 +234,9 @@ def annotated() -> Graph:
     graph = Graph("annotated", 24)
     join = graph.work("join", 1, inputs=2)
     head = chain(graph, graph.source("source"), 3, prefix="plain")
-    for port, models in enumerate((("dedicated", "manual", "dynamic"), ("dynamic", "dynamic", "dedicated"))):
+    for port, models in enumerate(
+        (("dedicated", "manual", "dynamic"), ("dynamic", "dynamic", "dedicated"))
+    ):
         start = head
         for place, model in enumerate(models):
             start = chain(graph, start, 2, prefix=f"{model}{port}{place}_")
@@ -220,7 +253,11 @@ def several_sources() -> Graph:
     """Four sources that meet at an operator which they call, at a queue, and at an operator of two queues."""
     graph = Graph("several sources", 8)
     sources = [graph.source(f"source{index}") for index in range(4)]
-    split, meet, join = graph.split("split", 2), graph.work("meet", 5), graph.work("join", 5, inputs=2)
+    split, meet, join = (
+        graph.split("split", 2),
+        graph.work("meet", 5),
+        graph.work("join", 5, inputs=2),
+    )
     for source in sources[:3]:
         graph.connect(source, split)
     graph.connect(split.output(0), meet)
@@ -236,7 +273,10 @@ def several_sources() -> Graph:
 def bursts() -> Graph:
     """The cost of a tuple depends on its number."""
     graph = Graph("bursts", 8)
-    burst, spread = graph.work("burst", costs=[(50, 1), (3, 20_000)]), graph.work("spread", costs=[(7, 0), (7, 100)], outputs=3)
+    burst, spread = (
+        graph.work("burst", costs=[(50, 1), (3, 20_000)]),
+        graph.work("spread", costs=[(7, 0), (7, 100)], outputs=3),
+    )
     sink = graph.sink("sink")
     graph.connect(graph.source("source"), burst)
     graph.connect(burst, spread)
@@ -245,24 +285,33 @@ def bursts() -> Graph:
     return graph
 
 
-def balanced(elastic: bool, ports: int = 4, buffer_size: int = 3, active: int | None = None) -> Graph:
+def balanced(
+    elastic: bool, ports: int = 4, buffer_size: int = 3, active: int | None = None
+) -> Graph:
     """Source with windows -> load balance -> operators of very different cost -> one sink that all threads meet at."""
     graph = Graph("balanced", 24)
     if elastic:
-        balance = graph.elastic_load_balance("balance", ports, buffer_size, initial_active_ports=active)
+        balance = graph.elastic_load_balance(
+            "balance", ports, buffer_size, initial_active_ports=active
+        )
     else:
         balance = graph.threaded_split("balance", ports, buffer_size)
     graph.connect(graph.source("source", window=50), balance)
     sink = graph.sink("sink")
     for port in range(ports):
-        graph.connect(chain(graph, balance.output(port), 2, (1, 2000, 1)[port % 3], f"w{port}_"), sink)
+        graph.connect(
+            chain(graph, balance.output(port), 2, (1, 2000, 1)[port % 3], f"w{port}_"), sink
+        )
     return graph
 
 
 def balances_in_a_row() -> Graph:
     """Load balances behind each other, called by several threads, with a fan-out before and one of one port beside them."""
     graph = Graph("balances in a row", 8)
-    first, second = graph.threaded_split("first", 3, 1), graph.elastic_load_balance("second", 5, 20, initial_active_ports=3)
+    first, second = (
+        graph.threaded_split("first", 3, 1),
+        graph.elastic_load_balance("second", 5, 20, initial_active_ports=3),
+    )
     single = graph.elastic_load_balance("single", 1, 7)
     head = graph.split("head", 1)
     for name in ("a", "b"):
@@ -283,7 +332,12 @@ def annotate(graph: Graph, name: str, wish: Threading) -> None:
 
 
 def native(
-    graph: Graph, name: str, function: Callable[..., int], inputs: int = 1, preserves: bool = False, **promises: object
+    graph: Graph,
+    name: str,
+    function: Callable[..., int],
+    inputs: int = 1,
+    preserves: bool = False,
+    **promises: object,
 ) -> Operator:
     """An operator that calls `function(sequence, value, payload, bytes, control, state)` as it would a compiled one."""
     signature = ctypes.CFUNCTYPE(
@@ -336,7 +390,9 @@ GRAPHS = {
 }
 
 
-def run_to_end(graph: Graph, model: Model, tuples: int, within_s: float = 45.0, **options: object) -> Totals:
+def run_to_end(
+    graph: Graph, model: Model, tuples: int, within_s: float = 45.0, **options: object
+) -> Totals:
     """Send `tuples` from each source, let them drain, and return the account; `options` as of `open_engine`."""
     engine = open_engine(graph, model, tuples=tuples, **options)
     engine.start()

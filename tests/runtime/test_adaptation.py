@@ -15,7 +15,11 @@ pytestmark = pytest.mark.heavy
 
 PERIOD_S = 0.1
 MOST_PERIODS = 150  # in which a law must have got somewhere: many more than it needs where others use the CPUs as well
-SETTINGS = {"millrace": (("cpu_limit", 1.0),), "cstream": (), "utilisation": ()}  # others on this machine are no reason to wait
+SETTINGS = {
+    "millrace": (("cpu_limit", 1.0),),
+    "cstream": (),
+    "utilisation": (),
+}  # others on this machine are no reason to wait
 
 Seen = Callable[[list[Sample]], bool]
 
@@ -24,7 +28,10 @@ def chain(operators: int, busy_us: float, selectivity: float = 1.0, **source: ob
     """Busy operators one behind the other."""
     graph = Graph("chain")
     start = graph.source("source", **source)
-    work = [graph.work(f"busy{number}", busy_us=busy_us, selectivity=selectivity) for number in range(1, operators + 1)]
+    work = [
+        graph.work(f"busy{number}", busy_us=busy_us, selectivity=selectivity)
+        for number in range(1, operators + 1)
+    ]
     graph.chain(start, *work, graph.sink("sink"))
     return graph
 
@@ -55,14 +62,22 @@ def all_grown(samples: list[Sample]) -> bool:
 
 
 def is_exact(totals: Totals) -> bool:
-    return totals.correct and totals.drained and totals.order_checked and totals.in_flight == 0 and totals.received > 0
+    return (
+        totals.correct
+        and totals.drained
+        and totals.order_checked
+        and totals.in_flight == 0
+        and totals.received > 0
+    )
 
 
 @pytest.mark.parametrize("operators", [1, 2])
 @pytest.mark.parametrize("law", ["millrace", "cstream"])
 def test_threads_and_replicas_rise_where_operators_have_much_work(law: str, operators: int) -> None:
     samples, totals = adapted(chain(operators, busy_us=100.0), law, all_grown)
-    assert samples[0].threads_requested == 1 and list(samples[0].replicas) == [1] * (operators + 2), "it begins with one each"
+    assert samples[0].threads_requested == 1 and list(samples[0].replicas) == [1] * (
+        operators + 2
+    ), "it begins with one each"
     assert is_exact(totals) and totals.received == totals.sent
 
 
@@ -73,7 +88,11 @@ def test_threads_and_replicas_fall_when_the_load_falls(operators: int) -> None:
 
     def fallen(samples: list[Sample]) -> bool:
         last = samples[-1] if samples else None
-        return all_grown(samples) and last.threads_requested == 1 and list(last.replicas) == [1] * (operators + 2)
+        return (
+            all_grown(samples)
+            and last.threads_requested == 1
+            and list(last.replicas) == [1] * (operators + 2)
+        )
 
     _, totals = adapted(graph, "millrace", fallen)
     assert is_exact(totals) and totals.received < totals.sent, "operators drop one tuple of ten"
@@ -81,9 +100,15 @@ def test_threads_and_replicas_fall_when_the_load_falls(operators: int) -> None:
 
 def test_cstream_gives_back_threads_and_keeps_its_replicas() -> None:
     def fallen(samples: list[Sample]) -> bool:
-        return all_grown(samples) and samples[-1].threads_requested == 1 and samples[-1].utilisation < 0.5
+        return (
+            all_grown(samples)
+            and samples[-1].threads_requested == 1
+            and samples[-1].utilisation < 0.5
+        )
 
-    samples, totals = adapted(chain(1, busy_us=100.0, rates=[(1.5, None), (1000.0, 20.0)]), "cstream", fallen)
+    samples, totals = adapted(
+        chain(1, busy_us=100.0, rates=[(1.5, None), (1000.0, 20.0)]), "cstream", fallen
+    )
     counts = [sample.replicas[1] for sample in samples]
     assert counts == sorted(counts) and counts[-1] > 1, "replicas never go (C-Stream §4.2.2)"
     assert is_exact(totals) and totals.received == totals.sent

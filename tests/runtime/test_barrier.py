@@ -24,7 +24,11 @@ def two_sources(seen: list[tuple[int, float]], share: float = 1.0, **of_first: o
     """first -> filter -> barrier <- second; a watcher behind it."""
     graph = Graph("two sources", 24)
     first, second = graph.source("first", **of_first), graph.source("second")
-    sieve, barrier, watch = graph.filter("filter", share), graph.barrier("barrier"), watcher(graph, "watch", seen)
+    sieve, barrier, watch = (
+        graph.filter("filter", share),
+        graph.barrier("barrier"),
+        watcher(graph, "watch", seen),
+    )
     graph.connect(first, sieve)
     graph.connect(sieve, barrier.input(0))
     graph.connect(second, barrier.input(1))
@@ -42,13 +46,17 @@ def test_the_tuple_of_the_first_input_goes_on_with_the_sum_of_the_values(model: 
 
 
 @every_model
-def test_it_ends_with_the_input_that_ends_first_and_what_the_others_still_bring_is_accounted_for(model: Model) -> None:
+def test_it_ends_with_the_input_that_ends_first_and_what_the_others_still_bring_is_accounted_for(
+    model: Model,
+) -> None:
     seen: list[tuple[int, float]] = []
     totals = run_to_end(two_sources(seen, share=0.3), model, 3000)
     assert totals.correct and totals.drained and totals.in_flight == 0
     assert totals.sent == 6000 and totals.received == len(seen) and 700 < len(seen) < 1100
     # the nth tuple that passes the filter meets the nth of the other source
-    assert [value for _, value in seen] == [value_for(sequence) + value_for(n) for n, (sequence, _) in enumerate(seen)]
+    assert [value for _, value in seen] == [
+        value_for(sequence) + value_for(n) for n, (sequence, _) in enumerate(seen)
+    ]
 
 
 @every_model
@@ -101,7 +109,9 @@ def test_ways_of_one_source_that_meet_again_meet_tuple_by_tuple(inputs: int, mod
 
 
 @pytest.mark.parametrize("level", [1, 4])
-def test_a_row_of_barriers_runs_where_one_thread_was_asked_for_and_with_queues_that_come_and_go(level: int) -> None:
+def test_a_row_of_barriers_runs_where_one_thread_was_asked_for_and_with_queues_that_come_and_go(
+    level: int,
+) -> None:
     graph = Graph("row", 8)
     last = graph.source("source0")
     for step in range(12):
@@ -115,7 +125,9 @@ def test_a_row_of_barriers_runs_where_one_thread_was_asked_for_and_with_queues_t
     engine.start()
     ports = [port for port in graph.input_ports() if port.operator.startswith("barrier")]
     for turn in range(40):
-        engine.set_queued([port for place, port in enumerate(ports) if (place + turn) % 3 == 0], turn % 2 == 0)
+        engine.set_queued(
+            [port for place, port in enumerate(ports) if (place + turn) % 3 == 0], turn % 2 == 0
+        )
         engine.sample(0.002)
     waited = 0.0
     while not engine.finished() and waited < 40.0:
@@ -124,7 +136,9 @@ def test_a_row_of_barriers_runs_where_one_thread_was_asked_for_and_with_queues_t
     assert totals.correct and totals.drained and totals.received == 4000
 
 
-def test_the_pool_has_a_thread_for_each_port_that_may_wait_at_a_barrier_but_not_for_co_routines() -> None:
+def test_the_pool_has_a_thread_for_each_port_that_may_wait_at_a_barrier_but_not_for_co_routines() -> (
+    None
+):
     from harness.models import least_threads
 
     graph = two_sources([])  # the callable counts for one
@@ -140,14 +154,27 @@ def test_a_tuple_that_comes_twice_is_found(model: Model) -> None:
     graph = reconvergent(2)
     operators = list(graph.operators.values())
     names = list(graph.operators)
-    streams = [(names.index(a.operator), a.port, names.index(b.operator), b.port) for a, b in graph.streams]
+    streams = [
+        (names.index(a.operator), a.port, names.index(b.operator), b.port) for a, b in graph.streams
+    ]
 
     def complaints(executed: int, sent_on: int, held: int, discarded: int) -> list[str]:
         processed = [10, executed, 10, sent_on]
-        return of_tuples(operators, streams, processed, {1: sent_on}, {}, [0] * 4, [0, held, 0, 0], {1: discarded})
+        return of_tuples(
+            operators,
+            streams,
+            processed,
+            {1: sent_on},
+            {},
+            [0] * 4,
+            [0, held, 0, 0],
+            {1: discarded},
+        )
 
     assert complaints(20, 10, 0, 0) == complaints(20, 8, 1, 3) == []
-    assert complaints(20, 9, 0, 0) == ["barrier 'barrier' did not send one tuple for one of each input"]
+    assert complaints(20, 9, 0, 0) == [
+        "barrier 'barrier' did not send one tuple for one of each input"
+    ]
     assert complaints(19, 9, 1, 0) == ["operator 'barrier' was sent 20 tuples and got 19"]
 
 

@@ -43,19 +43,31 @@ SETTLE = "inline settle(co, may_go_on) {\n  STORE(co, BLOCKED);\n  FENCE;\n"
 WAKE = "inline wake(co, may_go_on) {\n  FENCE;\n"
 LEAVE = "      in_reader = false;\n      settle(READER, MAY_READ);\n"
 
-LOOK = {"  :: may_go_on ->\n    claim": "  :: false ->\n    claim", "  :: !may_go_on -> skip": "  :: true -> skip"}
+LOOK = {
+    "  :: may_go_on ->\n    claim": "  :: false ->\n    claim",
+    "  :: !may_go_on -> skip": "  :: true -> skip",
+}
 FAILED_CLAIM = "atomic { EMPTIED && memory[co] != BLOCKED -> got = false }"
 CLOSE = "    STORE(CLOSED, 1);\n    wake(READER, MAY_READ);\n"
 
 PLANTED = {
-    "no fence before a blocking thread looks": ({SETTLE: SETTLE.replace("  FENCE;\n", "")}, "deadlock"),
-    "no fence before whoever changed the queue looks": ({WAKE: WAKE.replace("  FENCE;\n", "")}, "deadlock"),
+    "no fence before a blocking thread looks": (
+        {SETTLE: SETTLE.replace("  FENCE;\n", "")},
+        "deadlock",
+    ),
+    "no fence before whoever changed the queue looks": (
+        {WAKE: WAKE.replace("  FENCE;\n", "")},
+        "deadlock",
+    ),
     "a blocking thread does not look": (LOOK, "deadlock"),
     "a co-routine is blocked while it is on its stack": (
         {LEAVE: "      settle(READER, MAY_READ);\n      in_reader = false;\n"},
         "assert",
     ),
-    "a blocked co-routine is made ready without a claim": ({FAILED_CLAIM: FAILED_CLAIM.replace("false", "true")}, "assert"),
+    "a blocked co-routine is made ready without a claim": (
+        {FAILED_CLAIM: FAILED_CLAIM.replace("false", "true")},
+        "assert",
+    ),
     "the end of a stream wakes nobody": ({CLOSE: CLOSE.split("    wake")[0]}, "deadlock"),
     "a reader ends when the stream is closed, whatever is queued": (
         {"      :: LOAD(TAIL) == taken || LOAD(OVER) ->": "      :: true ->"},

@@ -44,7 +44,9 @@ def together(calls: list[Callable[[], object]]) -> list[object]:
 
 
 @pytest.mark.parametrize("machine", ["local", "xeon"])
-@pytest.mark.parametrize("drains", [(True, True), (True, False), (False, False), (False, True, True, False)])
+@pytest.mark.parametrize(
+    "drains", [(True, True), (True, False), (False, False), (False, True, True, False)]
+)
 def test_all_who_stop_an_engine_get_one_answer(machine: str, drains: tuple[bool, ...]) -> None:
     for _ in range(4):
         engine = opened(machine)
@@ -58,7 +60,9 @@ def test_all_who_stop_an_engine_get_one_answer(machine: str, drains: tuple[bool,
 
 def test_who_has_less_time_ends_the_drain_of_who_has_more() -> None:
     gate = threading.Event()
-    engine = open_engine(with_python(lambda sequence, value: gate.wait(50) and value, preserves=True), Manual())
+    engine = open_engine(
+        with_python(lambda sequence, value: gate.wait(50) and value, preserves=True), Manual()
+    )
     engine.start()
     engine.sample(0.05)
     with ThreadPoolExecutor(1) as threads:
@@ -87,10 +91,16 @@ def test_calls_beside_a_stop_return_and_those_after_it_change_nothing(machine: s
         period_s = 0.05 if machine == "local" else 1e-4
         answers = together(
             [
-                lambda engine=engine, drain=attempt % 2 == 0: engine.stop(drain, 5.0 if machine == "local" else 1e-5),
-                lambda engine=engine, period_s=period_s: [engine.sample(period_s) for _ in range(5)],
+                lambda engine=engine, drain=attempt % 2 == 0: engine.stop(
+                    drain, 5.0 if machine == "local" else 1e-5
+                ),
+                lambda engine=engine, period_s=period_s: [
+                    engine.sample(period_s) for _ in range(5)
+                ],
                 lambda engine=engine: [engine.set_threads(1 + level % 8) for level in range(40)],
-                lambda engine=engine, ports=ports: [engine.set_queued(ports, number % 2 == 0) for number in range(20)],
+                lambda engine=engine, ports=ports: [
+                    engine.set_queued(ports, number % 2 == 0) for number in range(20)
+                ],
             ]
         )
         assert answers[0].correct and not answers[0].stuck
@@ -103,23 +113,34 @@ def test_calls_beside_a_stop_return_and_those_after_it_change_nothing(machine: s
 def test_no_thread_is_made_once_a_stop_has_counted_them() -> None:
     for _ in range(10):
         engine = opened("local", Dynamic(1))
-        together([lambda engine=engine: engine.stop(False, 5.0), *[lambda engine=engine: engine.set_threads(64)] * 2])
+        together(
+            [
+                lambda engine=engine: engine.stop(False, 5.0),
+                *[lambda engine=engine: engine.set_threads(64)] * 2,
+            ]
+        )
         assert no_thread_is_left()
 
 
 @pytest.mark.parametrize("model", [Dedicated(), Dynamic(MANY)], ids=lambda model: model.name)
-def test_a_start_is_broken_off_by_a_stop_of_another_thread_and_leaves_no_thread(model: Model) -> None:
+def test_a_start_is_broken_off_by_a_stop_of_another_thread_and_leaves_no_thread(
+    model: Model,
+) -> None:
     engine = open_engine(pipeline(MANY), model)
     before = psutil.Process().num_threads()
 
     def stop() -> Totals:
-        while psutil.Process().num_threads() < before + 20:  # it runs while threads are made: start() leaves it the interpreter
+        while (
+            psutil.Process().num_threads() < before + 20
+        ):  # it runs while threads are made: start() leaves it the interpreter
             pass
         return engine.stop(True, 20.0)
 
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(stop)
-        with pytest.raises(RunFailed, match="start was broken off: the engine was stopped meanwhile"):
+        with pytest.raises(
+            RunFailed, match="start was broken off: the engine was stopped meanwhile"
+        ):
             engine.start()
         totals = answer.result()
     assert (totals.sent, totals.received, totals.drained, totals.stuck) == (0, 0, False, [])
@@ -173,7 +194,9 @@ def test_a_start_is_broken_off_by_a_signal_and_leaves_no_thread(model: Model) ->
 def test_a_signals_handler_may_stop_the_engine_that_its_thread_starts_or_stops() -> None:
     answers: list[Totals] = []
     engine = open_engine(pipeline(MANY), Dedicated())
-    with signalled(lambda number, frame: answers.append(engine.stop(False, 20.0)), some_have_started):
+    with signalled(
+        lambda number, frame: answers.append(engine.stop(False, 20.0)), some_have_started
+    ):
         with pytest.raises(RunFailed, match="start was broken off"):
             engine.start()
         assert engine.stop(True, 1.0) is answers[0]

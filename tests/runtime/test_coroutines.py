@@ -27,7 +27,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("shape", ["merge, skewed", "diamond", "windows, merge", "load balance"])
 def test_every_policy_brings_every_tuple_to_its_end(shape: str, policy: str) -> None:
     for threads in (1, 3):
-        totals = run_to_end(GRAPHS[shape](), Coroutine(threads, policy, quantum_ms=0.1, queue_capacity=7), 2000)
+        totals = run_to_end(
+            GRAPHS[shape](), Coroutine(threads, policy, quantum_ms=0.1, queue_capacity=7), 2000
+        )
         assert totals.correct and totals.drained, totals
 
 
@@ -104,7 +106,9 @@ def test_a_coroutine_costs_no_more_than_eight_kibibytes_beside_its_queue() -> No
     operators, grown = 3000, {}
     for model, policy in (("dynamic", ""), ("coroutine", "oldest_source")):
         words = [sys.executable, "-c", GROWS, str(operators), model, policy]
-        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True)
+        done = subprocess.run(
+            words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
+        )
         grown[model, policy] = int(done.stdout)
     queues = grown.pop(("dynamic", ""))
     assert all(bytes_ - queues <= 8192 * operators for bytes_ in grown.values()), (queues, grown)
@@ -114,8 +118,14 @@ def test_users_operators_that_wait_hold_a_thread_and_no_more() -> None:
     """One waits for what another one, upstream of it on a thread of its own, has still to see."""
     gate = threading.Event()
     graph = Graph("gate", 8)
-    waits = graph.python("waits", lambda sequence, value: value if gate.wait(20.0) else None, preserves=True)
-    opens = graph.python("opens", lambda sequence, value: (gate.set() if sequence == 20 else None) or value, preserves=True)
+    waits = graph.python(
+        "waits", lambda sequence, value: value if gate.wait(20.0) else None, preserves=True
+    )
+    opens = graph.python(
+        "opens",
+        lambda sequence, value: (gate.set() if sequence == 20 else None) or value,
+        preserves=True,
+    )
     sink = graph.sink("sink")
     for user in (waits, opens):
         graph.connect(graph.source(f"source of {user.name}"), user)
@@ -148,12 +158,19 @@ def test_queues_of_coroutines_are_not_to_be_switched() -> None:
 class Rounding(ctypes.Structure):
     """What rounding.c shall do, and has seen."""
 
-    _fields_ = (("upward", ctypes.c_int32), ("calls", ctypes.c_uint64), ("foreign", ctypes.c_uint64))
+    _fields_ = (
+        ("upward", ctypes.c_int32),
+        ("calls", ctypes.c_uint64),
+        ("foreign", ctypes.c_uint64),
+    )
 
 
 def rounding() -> ctypes.CDLL:
     library = ctypes.CDLL(str(shared_library(Path(__file__).parent / "rounding.c", "-lm")))
-    library.keeps_a_mode.argtypes, library.keeps_a_mode.restype = (ctypes.c_void_p, ctypes.c_void_p), ctypes.c_int32
+    library.keeps_a_mode.argtypes, library.keeps_a_mode.restype = (
+        (ctypes.c_void_p, ctypes.c_void_p),
+        ctypes.c_int32,
+    )
     return library
 
 
@@ -170,7 +187,9 @@ def test_loops_on_one_thread_each_keep_their_floating_point_mode() -> None:
     assert [(state.calls, state.foreign) for state in states] == [(50_000, 0)] * 2
 
 
-def test_a_floating_point_mode_that_a_function_leaves_behind_is_not_that_of_others_on_its_thread() -> None:
+def test_a_floating_point_mode_that_a_function_leaves_behind_is_not_that_of_others_on_its_thread() -> (
+    None
+):
     seen = Rounding()
     graph = Graph("left behind", 8)
     leaves = graph.native("leaves", PROTOTYPE(("leaves_a_mode", rounding())), preserves=True)
@@ -231,7 +250,9 @@ static int down(volatile uint64_t n) {
         pytest.param(WIDE.replace("BYTES", "1200000"), 0, id="a frame much larger than the stack"),
     ],
 )
-def test_a_stack_that_overflows_is_told_by_the_operators_name(down: str, others: int, tmp_path: Path) -> None:
+def test_a_stack_that_overflows_is_told_by_the_operators_name(
+    down: str, others: int, tmp_path: Path
+) -> None:
     source = tmp_path / "deep.c"
     source.write_text(
         f'#include "millrace.h"\n{down}\n'
@@ -239,7 +260,14 @@ def test_a_stack_that_overflows_is_told_by_the_operators_name(down: str, others:
         "  (void)c, (void)port, (void)s; return down(*(const uint64_t*)tuple == 30 ? 100000 : 1) ? 0 : -1; }\n"
     )
     library = tmp_path / "deep.so"
-    flags = ["-shared", "-fPIC", "-O0", "-fno-stack-clash-protection", "-I", str(ROOT / "harness/runtime/native")]
+    flags = [
+        "-shared",
+        "-fPIC",
+        "-O0",
+        "-fno-stack-clash-protection",
+        "-I",
+        str(ROOT / "harness/runtime/native"),
+    ]
     subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True)
     words = [sys.executable, "-c", OVERFLOWS, str(library), str(others)]
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
@@ -252,11 +280,19 @@ def test_a_compiled_operator_behind_which_python_is_must_not_send_from_a_corouti
     from harness.graph.schema import Schema
 
     number = Schema("number", {"n": "uint64"})
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
+    prototype = ctypes.CFUNCTYPE(
+        ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p
+    )
     graph = Graph("callback")
     source = graph.typed_source("numbers", lambda: ((0, {"n": n}) for n in range(5)), number)
     graph.connect(
-        source, graph.typed_sink("sink", ProcessFunction.of(prototype(lambda context, port, values, state: 0)), number)
+        source,
+        graph.typed_sink(
+            "sink", ProcessFunction.of(prototype(lambda context, port, values, state: 0)), number
+        ),
     )
-    with pytest.raises(UserError, match="operator 'sink': function must not be a ctypes callback under the coroutine model"):
+    with pytest.raises(
+        UserError,
+        match="operator 'sink': function must not be a ctypes callback under the coroutine model",
+    ):
         open_engine(graph, Coroutine(1))

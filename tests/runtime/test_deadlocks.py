@@ -33,7 +33,12 @@ class Step(ctypes.Structure):
 
 
 class Script(ctypes.Structure):
-    _fields_ = (("steps", ctypes.c_uint32), ("step", Step * 16), ("sum", ctypes.c_uint64), ("nap_ns", ctypes.c_uint64))
+    _fields_ = (
+        ("steps", ctypes.c_uint32),
+        ("step", Step * 16),
+        ("sum", ctypes.c_uint64),
+        ("nap_ns", ctypes.c_uint64),
+    )
 
 
 TAKE, PUSH, PUSH_ONCE = 0, 1, 2
@@ -70,7 +75,9 @@ def scripted(*steps: tuple[int, int, int]) -> object:
     return loop
 
 
-def add_loop(graph: Graph, language: str, inputs: int, outputs: int, *steps: tuple[int, int, int]) -> object:
+def add_loop(
+    graph: Graph, language: str, inputs: int, outputs: int, *steps: tuple[int, int, int]
+) -> object:
     name, takes, gives = f"loop{len(graph.operators)}", (NUMBER,) * inputs, (NUMBER,) * outputs
     if language == "Python":
         return graph.typed_loop(name, scripted(*steps), takes, gives)
@@ -107,7 +114,9 @@ def test_a_header_that_was_sent_before_many_lines_arrives_before_them(capacity, 
 
     at_once = capacity or 200
     graph, kept = Graph("document"), []
-    reader = add_loop(graph, language, 2, 1, (TAKE, 1, 1), *((TAKE, 0, at_once),) * 12, (PUSH, 0, 1))
+    reader = add_loop(
+        graph, language, 2, 1, (TAKE, 1, 1), *((TAKE, 0, at_once),) * 12, (PUSH, 0, 1)
+    )
     sender = graph.typed("document", document, NUMBER, (NUMBER, NUMBER))
     graph.connect(graph.typed_source("source", numbers(20), NUMBER), sender)
     graph.connect(sender.output(0), reader.input(0))
@@ -119,7 +128,9 @@ def test_a_header_that_was_sent_before_many_lines_arrives_before_them(capacity, 
 
 @pytest.mark.parametrize("languages", (("Python", "C"), ("C", "Python"), ("C", "C")))
 @pytest.mark.parametrize("capacity", (1, 3, 31))
-def test_a_loop_that_takes_by_turns_what_another_one_sends_by_turns_needs_no_long_queue(capacity, languages):
+def test_a_loop_that_takes_by_turns_what_another_one_sends_by_turns_needs_no_long_queue(
+    capacity, languages
+):
     graph, kept = Graph("turns"), []
     sends = add_loop(graph, languages[0], 1, 2, (TAKE, 0, 1), *((PUSH, 0, 1), (PUSH, 1, 1)) * 7)
     takes = add_loop(graph, languages[1], 2, 1, (TAKE, 1, 1), (TAKE, 0, 1), (PUSH, 0, 1))
@@ -149,7 +160,9 @@ def test_two_subscribers_of_one_output_may_meet_again(annotation, capacity):
 
 
 @pytest.mark.parametrize(
-    "model", (Manual(), Dedicated(queue_capacity=2), Dynamic(2, queue_capacity=2)), ids=lambda model: model.name
+    "model",
+    (Manual(), Dedicated(queue_capacity=2), Dynamic(2, queue_capacity=2)),
+    ids=lambda model: model.name,
 )
 def test_typed_operators_that_send_several_ways_end_under_every_model(model):
     def spread(port, row):
@@ -159,7 +172,9 @@ def test_typed_operators_that_send_several_ways_end_under_every_model(model):
 
     graph, kept = Graph("several"), []
     sender = graph.typed("sender", spread, NUMBER, (NUMBER, NUMBER))
-    join = graph.typed("join", lambda port, row: [(0, row)] if port == 1 else (), (NUMBER, NUMBER, NUMBER), NUMBER)
+    join = graph.typed(
+        "join", lambda port, row: [(0, row)] if port == 1 else (), (NUMBER, NUMBER, NUMBER), NUMBER
+    )
     graph.connect(graph.typed_source("source", numbers(200), NUMBER), sender)
     for port, output in enumerate((0, 1, 1)):
         graph.connect(sender.output(output), join.input(port))
@@ -194,14 +209,24 @@ class Reference:
 
     def __init__(self, nodes: list[Node], tuples: int, capacity: int):
         self.nodes, self.tuples, self.capacity, self.moves = nodes, tuples, capacity, 0
-        self.queues = {(node, port): deque() for node, about in enumerate(nodes) for port in range(len(about.inputs))}
+        self.queues = {
+            (node, port): deque()
+            for node, about in enumerate(nodes)
+            for port in range(len(about.inputs))
+        }
         self.kept = {(node, output): [] for node, output in open_outputs(nodes)}
-        self.readers = {(node, output): [] for node, about in enumerate(nodes) for output in range(about.outputs)}
+        self.readers = {
+            (node, output): []
+            for node, about in enumerate(nodes)
+            for output in range(about.outputs)
+        }
         for queue in self.queues:
             self.readers[nodes[queue[0]].inputs[queue[1]]].append(queue)
 
     def ends(self) -> bool:
-        running = [self.body(index) for index, node in enumerate(self.nodes) if node.kind != "called"]
+        running = [
+            self.body(index) for index, node in enumerate(self.nodes) if node.kind != "called"
+        ]
         before = -1
         while running and before != self.moves:
             before = self.moves
@@ -222,7 +247,11 @@ class Reference:
 
     def send(self, node: int, value: object) -> Iterator[None]:
         about = self.nodes[node]
-        sent = [(output, END) for output in range(about.outputs)] if value is END else about.sent_for(value)
+        sent = (
+            [(output, END) for output in range(about.outputs)]
+            if value is END
+            else about.sent_for(value)
+        )
         for output, made in sent:
             yield from self.put(node, output, made)
 
@@ -302,7 +331,10 @@ def built(nodes: list[Node], tuples: int) -> tuple[Graph, dict]:
         made.append(operator)
     for node, output in open_outputs(nodes):
         kept[node, output] = []
-        graph.connect(made[node].output(output), graph.typed_sink(f"sink{node}_{output}", keeps(kept[node, output]), NUMBER))
+        graph.connect(
+            made[node].output(output),
+            graph.typed_sink(f"sink{node}_{output}", keeps(kept[node, output]), NUMBER),
+        )
     return graph, kept
 
 
@@ -311,12 +343,16 @@ def graphs(draw: st.DrawFn, capacity: int) -> list[Node]:
     nodes = [Node("source", [], 1) for _ in range(draw(st.integers(1, 2)))]
     for _ in range(draw(st.integers(2, 5))):
         kind = draw(st.sampled_from(("operator", "called", "Python", "C", "C")))
-        ways = st.sampled_from([(node, output) for node, about in enumerate(nodes) for output in range(about.outputs)])
+        ways = st.sampled_from(
+            [(node, output) for node, about in enumerate(nodes) for output in range(about.outputs)]
+        )
         loop = kind in ("Python", "C")
         inputs = draw(st.lists(ways, min_size=1, max_size=3 if loop else 1))
         outputs = draw(st.integers(1, 2))
         pushes = st.tuples(st.just(PUSH), st.integers(0, outputs - 1), st.integers(1, 3))
-        takes = st.tuples(st.just(TAKE), st.integers(0, len(inputs) - 1), st.integers(1, min(3, capacity)))
+        takes = st.tuples(
+            st.just(TAKE), st.integers(0, len(inputs) - 1), st.integers(1, min(3, capacity))
+        )
         if loop:
             steps = [draw(takes), *draw(st.lists(takes | pushes, min_size=1, max_size=6))]
         else:
@@ -325,9 +361,13 @@ def graphs(draw: st.DrawFn, capacity: int) -> list[Node]:
     return nodes
 
 
-@given(data=st.data(), capacity=st.integers(1, 4), threads=st.integers(1, 3), tuples=st.integers(1, 60))
+@given(
+    data=st.data(), capacity=st.integers(1, 4), threads=st.integers(1, 3), tuples=st.integers(1, 60)
+)
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_graph_that_ends_with_one_tuple_at_a_time_ends_with_batches_too(data, capacity, threads, tuples):
+def test_a_graph_that_ends_with_one_tuple_at_a_time_ends_with_batches_too(
+    data, capacity, threads, tuples
+):
     nodes = data.draw(graphs(capacity))
     reference = Reference(nodes, tuples, capacity)
     ends = reference.ends()
@@ -377,7 +417,10 @@ def test_a_deadlock_is_told_in_one_line_that_names_who_waits_for_what(threads):
 
 def test_a_deadlock_beside_threads_of_threaded_ports_is_told_too():
     totals = run(halting("dedicated"), Coroutine(2, queue_capacity=8))
-    assert totals.error.startswith("deadlock: ") and "'loop1' waits for tuples at input port 1" in totals.error
+    assert (
+        totals.error.startswith("deadlock: ")
+        and "'loop1' waits for tuples at input port 1" in totals.error
+    )
 
 
 def sleeps(port, row):

@@ -59,7 +59,9 @@ def restless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("shape", ["merge, skewed", "mix"])
-def test_ten_thousand_changes_of_level_under_load_lose_and_reorder_nothing_and_leak_no_thread(shape: str) -> None:
+def test_ten_thousand_changes_of_level_under_load_lose_and_reorder_nothing_and_leak_no_thread(
+    shape: str,
+) -> None:
     """ORDER, ONCE. The law's decisions are done as fast as they come, far faster than once a period."""
     process = psutil.Process()
     threads = process.num_threads()
@@ -109,7 +111,9 @@ def test_suspended_threads_use_no_cpu_while_others_are_under_load() -> None:
     assert engine.stop(drain=True, timeout_s=20.0).correct
 
 
-@pytest.mark.parametrize("model", [Dynamic(elastic=True, maximum=MAXIMUM), Manual()], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "model", [Dynamic(elastic=True, maximum=MAXIMUM), Manual()], ids=lambda model: model.name
+)
 def test_a_controller_changes_the_level_of_a_real_engine(model: Model) -> None:
     """Under the model manual because an annotation says so."""
     graph = Graph("annotated", 8)
@@ -135,12 +139,27 @@ def test_a_controller_changes_the_level_of_a_real_engine(model: Model) -> None:
 
 
 def test_an_elastic_run_from_end_to_end() -> None:
-    spec = run_of("pipeline", {"operators": 6}, "dynamic", elastic=True, maximum=6, duration_s=0.5, warmup=1.0, period_s=0.1)
+    spec = run_of(
+        "pipeline",
+        {"operators": 6},
+        "dynamic",
+        elastic=True,
+        maximum=6,
+        duration_s=0.5,
+        warmup=1.0,
+        period_s=0.1,
+    )
     record = run_once(spec)
     validate_record(record)
     assert record["correct"] and record["error"] is None
-    assert len(record["adaptation"]) >= 2 and len(record["samples"]) >= 1, "fewer than 10 and 5 only where CPUs are scarce"
-    assert (record["elastic"]["law"], record["elastic"]["maximum"], record["threads"]) == ("restless", 6, None)
+    assert len(record["adaptation"]) >= 2 and len(record["samples"]) >= 1, (
+        "fewer than 10 and 5 only where CPUs are scarce"
+    )
+    assert (record["elastic"]["law"], record["elastic"]["maximum"], record["threads"]) == (
+        "restless",
+        6,
+        None,
+    )
     everything = record["adaptation"] + record["samples"]
     assert len({sample["threads_requested"] for sample in everything}) > 1
     assert all(0.0 <= sample["utilisation"] <= 1.0 for sample in everything)
@@ -148,7 +167,15 @@ def test_an_elastic_run_from_end_to_end() -> None:
 
 
 def test_a_bounded_elastic_run_ends_by_itself() -> None:
-    spec = run_of("mix", {"width": 3, "depth": 3}, "dynamic", elastic=True, maximum=6, tuples=20_000, period_s=0.1)
+    spec = run_of(
+        "mix",
+        {"width": 3, "depth": 3},
+        "dynamic",
+        elastic=True,
+        maximum=6,
+        tuples=20_000,
+        period_s=0.1,
+    )
     record = run_once(spec)
     validate_record(record)
     assert record["correct"] and record["settled"] and record["tuples_sent"] == 20_000
@@ -170,7 +197,9 @@ def test_suspended_threads_that_the_end_of_the_run_wakes_do_not_count_as_active(
 # -- utilisation --------------------------------------------------------------------------------------------------------------
 
 
-def use_of(graph: Graph, model: Model, during: Callable[[object], None] = lambda engine: None) -> float | None:
+def use_of(
+    graph: Graph, model: Model, during: Callable[[object], None] = lambda engine: None
+) -> float | None:
     engine = open_engine(graph, model)
     engine.start()
     engine.sample(0.2)

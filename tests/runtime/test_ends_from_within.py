@@ -21,7 +21,9 @@ MODELS: list[Model] = [Manual(), Dedicated(), Dynamic(2), Coroutine(2)]
 
 @pytest.mark.parametrize("drain", [True, False], ids=["drain", "at once"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-def test_stop_by_an_operator_of_the_run_is_a_request_that_returns(model: Model, drain: bool) -> None:
+def test_stop_by_an_operator_of_the_run_is_a_request_that_returns(
+    model: Model, drain: bool
+) -> None:
     answers = []
 
     def enough(sequence: int, value: float) -> float:
@@ -30,7 +32,9 @@ def test_stop_by_an_operator_of_the_run_is_a_request_that_returns(model: Model, 
         return value
 
     graph = Graph("enough", 8)
-    graph.chain(graph.source("source"), graph.python("enough", enough, preserves=True), graph.sink("sink"))
+    graph.chain(
+        graph.source("source"), graph.python("enough", enough, preserves=True), graph.sink("sink")
+    )
     engine = open_engine(graph, model)
     engine.start()
     while not engine.finished():
@@ -49,7 +53,9 @@ def test_a_callback_of_a_compiled_operator_may_ask_for_the_end_too() -> None:
         return 1
 
     graph = Graph("enough", 8)
-    graph.chain(graph.source("source"), graph.native("enough", enough, preserves=True), graph.sink("sink"))
+    graph.chain(
+        graph.source("source"), graph.native("enough", enough, preserves=True), graph.sink("sink")
+    )
     engine = open_engine(graph, Dynamic(2))
     engine.start()
     while not engine.finished():
@@ -90,7 +96,9 @@ def test_an_operator_may_drop_the_last_reference_to_its_engine() -> None:
         return value
 
     graph = Graph("drop", 8)
-    graph.chain(graph.source("source"), graph.python("drop", drop, preserves=True), graph.sink("sink"))
+    graph.chain(
+        graph.source("source"), graph.python("drop", drop, preserves=True), graph.sink("sink")
+    )
     engine = open_engine(graph, Dynamic(2), profile=True)
     held.append(engine)
     engine.start()
@@ -126,19 +134,40 @@ CODES = {"by its own bug": 1, "several, by exit": 3}
 @pytest.mark.parametrize("how", ENDS)
 def test_a_run_that_nobody_stopped_is_ended_before_the_interpreter(how: str) -> None:
     """Without waiting for threads that will never get the interpreter's lock: within the limit it would be ten seconds more."""
-    program = PROGRAM + "import atexit\natexit.register(lambda: print('alive', flush=True))\n" + ENDS[how]
+    program = (
+        PROGRAM + "import atexit\natexit.register(lambda: print('alive', flush=True))\n" + ENDS[how]
+    )
     ended = "import threading, atexit\n"  # what is registered first is called last: behind the end of the runs
     ended += "def look():\n    import psutil\n    print(psutil.Process().num_threads() - before)\n"
     ended += "import psutil\nbefore = psutil.Process().num_threads()\natexit.register(look)\n"
-    done = subprocess.run([sys.executable, "-c", ended + program], capture_output=True, text=True, cwd=ROOT, timeout=50)
+    done = subprocess.run(
+        [sys.executable, "-c", ended + program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=50,
+    )
     assert done.returncode == CODES.get(how, 0)
     assert done.stdout == "alive\n0\n"
     words = "ValueError: mine\n" if how == "by its own bug" else ""
-    assert done.stderr == "" if not words else done.stderr.endswith(words) and done.stderr.count("Error") == 1
+    assert (
+        done.stderr == ""
+        if not words
+        else done.stderr.endswith(words) and done.stderr.count("Error") == 1
+    )
 
 
 def test_an_operator_that_never_returns_holds_up_the_end_for_a_bounded_time() -> None:
-    program = PROGRAM.replace("lambda sequence, value: value", "lambda sequence, value: time.sleep(600)")
+    program = PROGRAM.replace(
+        "lambda sequence, value: value", "lambda sequence, value: time.sleep(600)"
+    )
     program += "engine = begin(Dynamic(2))\n"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=9, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=9,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -32,12 +32,16 @@ def test_mutual_exclusion_by_peterson_holds_and_without_its_turn_fails() -> None
         check(PETERSON.replace("|| turn == _pid", ""))
     with pytest.raises(Broken, match="assert") as found:
         check(PETERSON.replace("!wants[1 - _pid] || turn == _pid", "turn < 2"))
-    assert any("worker 0" in step for step in found.value.trace) and any("worker 1" in step for step in found.value.trace)
+    assert any("worker 0" in step for step in found.value.trace) and any(
+        "worker 1" in step for step in found.value.trace
+    )
 
 
 def test_all_interleavings_of_counters_are_as_many_as_there_are() -> None:
     """Two processes that have nothing to do with each other: every pair of what each can be in."""
-    counters = "byte x[2]; active [2] proctype p() { do :: x[_pid] < 3 -> x[_pid]++ :: else -> break od }"
+    counters = (
+        "byte x[2]; active [2] proctype p() { do :: x[_pid] < 3 -> x[_pid]++ :: else -> break od }"
+    )
     # a state is where each is: about to look (4 values), about to count (3), at its end (1)
     assert check(counters) == (4 + 3 + 1) ** 2
 
@@ -66,9 +70,7 @@ def test_weak_fairness_does_not_help_who_can_step_only_now_and_then() -> None:
 
 
 def test_else_is_for_when_no_other_option_is() -> None:
-    model = (
-        "byte x = 2, y; active proctype p() { if :: x == 1 -> y = 1 :: x == 2 -> y = 2 :: else -> y = 3 fi; assert(y == 2) }"
-    )
+    model = "byte x = 2, y; active proctype p() { if :: x == 1 -> y = 1 :: x == 2 -> y = 2 :: else -> y = 3 fi; assert(y == 2) }"
     check(model)
     with pytest.raises(Broken, match="assert"):
         check(model.replace("x = 2, y", "x = 3, y"))
@@ -84,7 +86,12 @@ def test_what_no_byte_and_no_array_can_hold_is_an_error(fault: str, what: str) -
 
 
 @pytest.mark.parametrize(
-    "text", ["byte x; active proctype p() { y = 1 }", "chan c;", "active proctype p() { if :: do :: skip od fi }"]
+    "text",
+    [
+        "byte x; active proctype p() { y = 1 }",
+        "chan c;",
+        "active proctype p() { if :: do :: skip od fi }",
+    ],
 )
 def test_what_is_not_taken_is_refused(text: str) -> None:
     with pytest.raises(SyntaxError):

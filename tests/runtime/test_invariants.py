@@ -24,14 +24,21 @@ BALANCES = ("threaded split", "load balance", "load balances in a row")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("shape", GRAPHS)
 @pytest.mark.parametrize("tuples", [0, 1, 6000])
-def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(shape: str, model: str, tuples: int) -> None:
+def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(
+    shape: str, model: str, tuples: int
+) -> None:
     graph = GRAPHS[shape]()
     totals = run_to_end(graph, MODELS[model], tuples)
     sources = sum(operator.is_source for operator in graph.operators.values())
     assert totals.error is None and not totals.stuck
     assert totals.drained
     assert totals.sent == sources * tuples
-    assert totals.received == ARRIVING.get(shape, 1) * tuples or shape in ("filters", "selective", "windows", "windows, merge")
+    assert totals.received == ARRIVING.get(shape, 1) * tuples or shape in (
+        "filters",
+        "selective",
+        "windows",
+        "windows, merge",
+    )
     assert totals.in_flight == 0
     assert totals.order_checked and totals.order_violations == 0
     assert totals.checksum_ok
@@ -59,7 +66,14 @@ def test_each_operator_executes_exactly_the_tuples_sent_to_it(model: str) -> Non
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_run_cut_short_accounts_for_every_tuple_left_behind(model: str) -> None:
-    for shape in ("pipeline", "merge, skewed", "diamond", "data-parallel", "split fan-out", *BALANCES):
+    for shape in (
+        "pipeline",
+        "merge, skewed",
+        "diamond",
+        "data-parallel",
+        "split fan-out",
+        *BALANCES,
+    ):
         engine = open_engine(GRAPHS[shape](), MODELS[model])
         engine.start()
         engine.sample(0.03)

@@ -85,7 +85,9 @@ def test_a_run_ends_by_itself_at_whatever_level_it_is_left(level: int, pool: Poo
 def test_suspended_and_idle_threads_use_no_cpu(pool: Pools) -> None:
     """ASLEEP. The bound is generous: 65 threads that poll would take every core there is."""
     graph = Graph("quiet", 8)
-    graph.connect(chain(graph, graph.source("source", rates=[(0.05, 1000), SILENCE]), 3), graph.sink("sink"))
+    graph.connect(
+        chain(graph, graph.source("source", rates=[(0.05, 1000), SILENCE]), 3), graph.sink("sink")
+    )
     engine = open_engine(graph, pool(65))
     engine.start()
     engine.sample(0.2)
@@ -144,7 +146,9 @@ def test_a_thread_that_an_operator_keeps_is_unsuspendable_and_another_one_sleeps
     engine.start()
     until(engine, lambda sample: all(gate.inside for gate in gates))
     engine.set_threads(2)
-    sample = until(engine, lambda sample: sample.threads_unsuspendable >= 1)  # others of the three may be those that may run
+    sample = until(
+        engine, lambda sample: sample.threads_unsuspendable >= 1
+    )  # others of the three may be those that may run
     sample = until(engine, lambda sample: sample.threads_active <= 4)
     assert sample.threads_requested == 2
     assert until(engine, lambda sample: sample.sink_tuples > 0)  # the branch beside goes on
@@ -161,7 +165,12 @@ def test_the_level_can_be_raised_and_lowered_over_unsuspendable_threads(gates: l
     until(engine, lambda sample: all(gate.inside for gate in gates))
     for level in (2, 30, 2, 9):
         engine.set_threads(level)
-        until(engine, lambda sample, level=level: sample.threads_active <= level + 1 and sample.threads_requested == level)
+        until(
+            engine,
+            lambda sample, level=level: (
+                sample.threads_active <= level + 1 and sample.threads_requested == level
+            ),
+        )
     for gate in gates:
         gate.open.set()
     until(engine, lambda sample: sample.threads_active == 9)
@@ -169,7 +178,9 @@ def test_the_level_can_be_raised_and_lowered_over_unsuspendable_threads(gates: l
     assert totals.drained and totals.correct
 
 
-def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_often_one_samples() -> None:
+def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_often_one_samples() -> (
+    None
+):
     graph = Graph("slow operators", 8)
     split, sink = graph.split("split", 12), graph.sink("sink")
     graph.connect(graph.source("source"), split)
@@ -195,7 +206,9 @@ def all_held(gates: list[Gate]) -> Graph:
         held = graph.python(f"gate{index}", gate, preserves=True)
         graph.connect(graph.source(f"slow{index}", rates=[(0.01, 100), SILENCE]), held)
         graph.connect(held, sink)
-    graph.connect(chain(graph, graph.source("late", rates=[(0.3, 0), (0.02, 100), SILENCE]), 2), sink)
+    graph.connect(
+        chain(graph, graph.source("late", rates=[(0.3, 0), (0.02, 100), SILENCE]), 2), sink
+    )
     return graph
 
 
@@ -219,7 +232,9 @@ def opens(gate: Gate, engine: Engine) -> bool:
 
 
 @pytest.mark.parametrize("period_s", [0.05, 2.0])
-def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate], period_s: float) -> None:
+def test_when_users_operators_hold_every_thread_one_more_runs(
+    gates: list[Gate], period_s: float
+) -> None:
     """FREE, however long the samples. Only a pool thread can get at the two tuples in the queue of the branch beside."""
     engine = open_engine(all_held(gates), Dynamic(2))
     engine.start()
@@ -233,13 +248,21 @@ def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate],
     assert totals.drained and totals.correct and totals.received == totals.sent
 
 
-def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(gates: list[Gate]) -> None:
+def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(
+    gates: list[Gate],
+) -> None:
     """FREE: the gate is held by its own thread, the pool's two wait for room before it, and the key lies in a queue."""
     gate = gates[0]
     graph = Graph("gate with a thread of its own", 8)
-    held, opener, sink = graph.python("gate", gate, preserves=True), graph.python("key", key_of(gate)), graph.sink("sink")
+    held, opener, sink = (
+        graph.python("gate", gate, preserves=True),
+        graph.python("key", key_of(gate)),
+        graph.sink("sink"),
+    )
     for index in range(2):
-        graph.connect(chain(graph, graph.source(f"source{index}", rate=300), 1, prefix=f"before{index}"), held)
+        graph.connect(
+            chain(graph, graph.source(f"source{index}", rate=300), 1, prefix=f"before{index}"), held
+        )
     graph.connect(graph.source("late", rates=[(0.5, 0), (0.01, 100), SILENCE]), opener)
     graph.connect(held, sink)
     graph.connect(opener, sink)
@@ -249,7 +272,9 @@ def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(ga
     assert opens(gate, engine)
 
 
-def test_the_thread_that_stands_in_for_held_ones_does_not_come_on_top_of_the_most(gates: list[Gate]) -> None:
+def test_the_thread_that_stands_in_for_held_ones_does_not_come_on_top_of_the_most(
+    gates: list[Gate],
+) -> None:
     engine = open_engine(all_held(gates), Dynamic(2))
     engine.start()
     until(engine, lambda sample: sample.threads_active > 2)
@@ -261,13 +286,24 @@ def test_the_thread_that_stands_in_for_held_ones_does_not_come_on_top_of_the_mos
 
 
 @pytest.mark.parametrize("capacity", [1, 5])
-def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(gates: list[Gate], capacity: int) -> None:
+def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(
+    gates: list[Gate], capacity: int
+) -> None:
     """FREE: the tuple that opens the gate lies in a queue while every thread waits for the gate."""
     gate = gates[0]
     graph = Graph("gate and key", 8)
-    held, opener, sink = graph.python("gate", gate), graph.python("key", key_of(gate)), graph.sink("sink", inputs=2)
+    held, opener, sink = (
+        graph.python("gate", gate),
+        graph.python("key", key_of(gate)),
+        graph.sink("sink", inputs=2),
+    )
     graph.connect(chain(graph, graph.source("source", rate=300), 3), held)
-    graph.connect(chain(graph, graph.source("late", rates=[(0.5, 0), (0.01, 100), SILENCE]), 1, prefix="late"), opener)
+    graph.connect(
+        chain(
+            graph, graph.source("late", rates=[(0.5, 0), (0.01, 100), SILENCE]), 1, prefix="late"
+        ),
+        opener,
+    )
     graph.connect(held, sink.input(0))
     graph.connect(opener, sink.input(1))
     engine = open_engine(graph, Dynamic(3, queue_capacity=capacity))
@@ -277,19 +313,21 @@ def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(gat
 
 @pytest.mark.parametrize(
     ("model", "shared"),
-    [
-        (Manual(), False),
-        (Manual(), True),
-        (Dynamic(2, queue_capacity=5, queued="none"), True),
-    ],
+    [(Manual(), False), (Manual(), True), (Dynamic(2, queue_capacity=5, queued="none"), True)],
     ids=["in the operator", "at its lock", "at its lock, queues off"],
 )
-def test_a_held_source_has_woken_the_threads_that_it_sent_to(gates: list[Gate], model: Model, shared: bool) -> None:
+def test_a_held_source_has_woken_the_threads_that_it_sent_to(
+    gates: list[Gate], model: Model, shared: bool
+) -> None:
     """Held in a user's operator, or, if that is shared with another source, before it."""
     gate = gates[0]
     graph = Graph("key before gate", 8)
     source = graph.source("source", rates=[(0.2, 0), (1e5, None)])
-    opener, held, sink = graph.python("key", key_of(gate)), graph.python("gate", gate), graph.sink("sink", inputs=2)
+    opener, held, sink = (
+        graph.python("key", key_of(gate)),
+        graph.python("gate", gate),
+        graph.sink("sink", inputs=2),
+    )
     for port, operator in enumerate((opener, held)):
         graph.connect(source, operator)
         graph.connect(operator, sink.input(port))
@@ -331,7 +369,9 @@ def test_an_operator_that_may_block_keeps_the_level_above_its_input_ports() -> N
         engine.set_threads(level)
         assert engine.sample(0.0).threads_requested == runs
     assert engine.stop(drain=True, timeout_s=10.0).correct
-    assert open_engine(GRAPHS["diamond"](), Dynamic(1)).minimum_threads == 1  # built-in operators do not block
+    assert (
+        open_engine(GRAPHS["diamond"](), Dynamic(1)).minimum_threads == 1
+    )  # built-in operators do not block
 
 
 # -- what is refused ----------------------------------------------------------------------------------------------------------
@@ -371,7 +411,9 @@ def test_a_level_before_the_start_is_refused_and_one_after_the_end_does_nothing(
     assert engine.stop(drain=True, timeout_s=1.0) is totals
 
 
-@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if isinstance(model, Dynamic | Coroutine)])
+@pytest.mark.parametrize(
+    "model", [name for name, model in MODELS.items() if isinstance(model, Dynamic | Coroutine)]
+)
 def test_levels_change_under_every_kind_of_pool(model: str) -> None:
     engine = open_engine(GRAPHS["mix"](), MODELS[model])
     engine.start()

@@ -33,7 +33,9 @@ def test_ten_thousand_operators_deep_do_not_overflow_a_stack(model: Model) -> No
     assert totals.correct and totals.received == 50
 
 
-@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "model", [Manual(), Dedicated(), Dynamic(2), Coroutine(2)], ids=lambda model: model.name
+)
 @pytest.mark.parametrize("payload", [0, 1, 2**20])
 def test_payloads_from_nothing_to_a_mebibyte(model: Model, payload: int) -> None:
     totals = run_to_end(pipeline(3, payload=payload), model, 200)
@@ -82,12 +84,18 @@ def test_the_capacity_that_is_told_is_the_models_also_beside_a_port_threaded_by_
 
 def test_an_operator_that_could_block_more_threads_than_a_pool_has_is_refused_by_name() -> None:
     graph = Graph("wide", 0)
-    source, user = graph.source("source"), graph.python("user", lambda sequence, value: value, inputs=1024)
+    source, user = (
+        graph.source("source"),
+        graph.python("user", lambda sequence, value: value, inputs=1024),
+    )
     for port in range(1024):
         graph.connect(source, user.input(port))
     graph.connect(user, graph.sink("sink"))
     for model in (Dynamic(2), Dynamic(2, queued="none")):
-        with pytest.raises(UserError, match=r"^operator 'user': inputs must be at most 1023 of a user's .*, not 1024$"):
+        with pytest.raises(
+            UserError,
+            match=r"^operator 'user': inputs must be at most 1023 of a user's .*, not 1024$",
+        ):
             open_engine(graph, model)
     assert open_engine(graph, Manual()).threads == 1
 
@@ -139,7 +147,9 @@ def asking_bytes() -> int:
 
 
 @pytest.mark.parametrize(("stages", "checked"), [(20, True), (21, False)])
-def test_order_is_checked_on_up_to_a_million_paths_and_the_account_says_if_not(stages: int, checked: bool) -> None:
+def test_order_is_checked_on_up_to_a_million_paths_and_the_account_says_if_not(
+    stages: int, checked: bool
+) -> None:
     """Each stage doubles the number of ways to the sink."""
     graph = Graph("ladder", 8)
     before = graph.source("source")

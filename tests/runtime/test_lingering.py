@@ -27,7 +27,10 @@ def drains(simulated: bool) -> int:
 
 
 def test_a_port_that_stays_for_nothing_does_not_stay_the_next_times() -> None:
-    with_tuples, in_vain = TUPLES, math.ceil(TUPLES / (WARY + 1))  # final punctuation comes with the last tuple
+    with_tuples, in_vain = (
+        TUPLES,
+        math.ceil(TUPLES / (WARY + 1)),
+    )  # final punctuation comes with the last tuple
     assert drains(simulated=True) == PORTS * (with_tuples + in_vain)
 
 

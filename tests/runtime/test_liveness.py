@@ -16,7 +16,11 @@ def beside_a_slow_one(behind_a_queue: bool) -> Graph:
     head = graph.source("source")
     if behind_a_queue:
         head = chain(graph, head, 1)
-    cheap, slow, busy = graph.work("cheap", 1), graph.work("slow", 2_000_000), graph.work("busy", 30_000_000)
+    cheap, slow, busy = (
+        graph.work("cheap", 1),
+        graph.work("slow", 2_000_000),
+        graph.work("busy", 30_000_000),
+    )
     graph.connect(head, cheap)
     graph.connect(head, slow)
     graph.connect(cheap, graph.sink("sink"))
@@ -29,7 +33,9 @@ def beside_a_slow_one(behind_a_queue: bool) -> Graph:
 
 
 @pytest.mark.parametrize("pool", [Dynamic, Coroutine], ids=lambda pool: pool.name)
-@pytest.mark.parametrize("behind_a_queue", [False, True], ids=["from a source", "from a scheduler thread"])
+@pytest.mark.parametrize(
+    "behind_a_queue", [False, True], ids=["from a source", "from a scheduler thread"]
+)
 def test_tuples_that_a_slow_sender_has_queued_are_executed_while_threads_are_idle(
     behind_a_queue: bool, pool: type[Dynamic | Coroutine]
 ) -> None:
@@ -45,8 +51,12 @@ def test_tuples_that_a_slow_sender_has_queued_are_executed_while_threads_are_idl
 
 
 @pytest.mark.parametrize("slow", ["work", "busy", "bursts", "python", "called region"])
-@pytest.mark.parametrize("model", [Manual(), Dedicated(), Coroutine(2)], ids=lambda model: model.name)
-def test_a_threaded_port_behind_a_slow_sender_is_woken_long_before_its_queue_is_full(model: Model, slow: str) -> None:
+@pytest.mark.parametrize(
+    "model", [Manual(), Dedicated(), Coroutine(2)], ids=lambda model: model.name
+)
+def test_a_threaded_port_behind_a_slow_sender_is_woken_long_before_its_queue_is_full(
+    model: Model, slow: str
+) -> None:
     """20 ms a tuple or so: a wake-up for every 250 tuples would be one in five seconds."""
 
     def spin(sequence: int, value: float) -> float:

@@ -17,10 +17,14 @@ from harness.graph import Graph, Operator
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import balanced, chain, run_to_end
 
-MODELS = pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
+MODELS = pytest.mark.parametrize(
+    "model", [Manual(), Dedicated(), Dynamic(2), Coroutine(2)], ids=lambda model: model.name
+)
 
 
-def counting(ports: int, buffer_size: int = 100, sinks: int = 1, window: int = 0, **settings: object) -> Graph:
+def counting(
+    ports: int, buffer_size: int = 100, sinks: int = 1, window: int = 0, **settings: object
+) -> Graph:
     """Source -> load balance -> one sink that all ports feed, or one each."""
     graph = Graph("counting", 8)
     balance = graph.elastic_load_balance("balance", ports, buffer_size, **settings)
@@ -31,7 +35,9 @@ def counting(ports: int, buffer_size: int = 100, sinks: int = 1, window: int = 0
     return graph
 
 
-def operators_behind(balance: Callable[[Graph], Operator], make: Callable[[Graph, int], Operator]) -> Graph:
+def operators_behind(
+    balance: Callable[[Graph], Operator], make: Callable[[Graph, int], Operator]
+) -> Graph:
     """Source -> what `balance` makes -> what `make` makes for each port -> sink."""
     graph = Graph("behind", 8)
     chooser = balance(graph)
@@ -48,7 +54,9 @@ def count_of(graph: Graph, counts: list[int]) -> dict[str, int]:
     return dict(zip(graph.operators, counts, strict=True))
 
 
-def sample_until(engine: Engine, enough: Callable[[list[int]], bool], within: int = 200) -> list[int]:
+def sample_until(
+    engine: Engine, enough: Callable[[list[int]], bool], within: int = 200
+) -> list[int]:
     """Samples until the tuples through each operator are enough; the test's own time limit is the other bound."""
     seen: list[int] = []
     for _ in range(within):
@@ -64,7 +72,9 @@ def sample_until(engine: Engine, enough: Callable[[list[int]], bool], within: in
 
 @MODELS
 @pytest.mark.parametrize(("elastic", "active"), [(True, 1), (True, 3), (False, 1), (False, 4)])
-def test_no_tuple_is_lost_while_the_active_ports_change_at_random(model: Model, elastic: bool, active: int) -> None:
+def test_no_tuple_is_lost_while_the_active_ports_change_at_random(
+    model: Model, elastic: bool, active: int
+) -> None:
     graph = counting(8, elastic=elastic, initial_active_ports=active)
     engine = open_engine(graph, model, tuples=300_000)
     over = threading.Event()
@@ -104,13 +114,17 @@ def test_a_threaded_split_uses_all_ports_in_turn(model: Model) -> None:
 @MODELS
 @pytest.mark.parametrize("buffer_size", [1, 2, 31, 32, 33, 1000])
 def test_buffers_of_any_size_pass_on_everything(model: Model, buffer_size: int) -> None:
-    totals = run_to_end(balanced(elastic=True, ports=5, buffer_size=buffer_size, active=5), model, 5000)
+    totals = run_to_end(
+        balanced(elastic=True, ports=5, buffer_size=buffer_size, active=5), model, 5000
+    )
     assert totals.drained and totals.correct and totals.received == 5000
 
 
 @MODELS
 @pytest.mark.parametrize("window", [1, 7, 100])
-def test_windows_reach_sleeping_ports_however_many_and_do_not_block(model: Model, window: int) -> None:
+def test_windows_reach_sleeping_ports_however_many_and_do_not_block(
+    model: Model, window: int
+) -> None:
     """The account of a drained run holds every sink to the punctuations that its source sent."""
     graph = counting(4, buffer_size=2, sinks=4, window=window, initial_active_ports=1)
     totals = run_to_end(graph, model, 2000)
@@ -122,10 +136,17 @@ def test_windows_reach_sleeping_ports_however_many_and_do_not_block(model: Model
 @MODELS
 @pytest.mark.parametrize(
     "values",
-    [{}, {"load": "bursty-cost", "cycle": 1000}, {"load": "bursty-rate", "burst": 5, "silence": 5}, {"elastic": "no"}],
+    [
+        {},
+        {"load": "bursty-cost", "cycle": 1000},
+        {"load": "bursty-rate", "burst": 5, "silence": 5},
+        {"elastic": "no"},
+    ],
     ids=lambda values: values.get("load", "constant"),
 )
-def test_the_test_application_is_right_under_every_model(model: Model, values: dict[str, int | str]) -> None:
+def test_the_test_application_is_right_under_every_model(
+    model: Model, values: dict[str, int | str]
+) -> None:
     graph, _ = topologies.build("load-balance", {"workers": 6, "initial": 2, **values}, 0)
     totals = run_to_end(graph, model, 20_000)
     assert totals.drained and totals.correct and totals.received == 20_000
@@ -143,7 +164,11 @@ def test_a_port_whose_worker_is_held_up_is_skipped(model: Model) -> None:
         return value
 
     def make(graph: Graph, port: int) -> Operator:
-        return graph.python("held", hold, preserves=True) if port == 0 else graph.work(f"work{port}", 1)
+        return (
+            graph.python("held", hold, preserves=True)
+            if port == 0
+            else graph.work(f"work{port}", 1)
+        )
 
     graph = operators_behind(lambda graph: graph.threaded_split("split", 3, 5), make)
     engine = open_engine(graph, model, tuples=3000)
@@ -153,14 +178,18 @@ def test_a_port_whose_worker_is_held_up_is_skipped(model: Model) -> None:
     seen = sample_until(engine, lambda counts: sum(counts[index] for index in others) > 1000)
     opened.set()
     assert sum(seen[index] for index in others) > 1000
-    assert seen[held] <= (5 if model.name == "manual" else 1005)  # else they wait in the next queue as well
+    assert seen[held] <= (
+        5 if model.name == "manual" else 1005
+    )  # else they wait in the next queue as well
     sample_until(engine, lambda _: engine.finished())
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.drained and totals.correct and totals.received == 3000
 
 
 @MODELS
-def test_a_sender_that_waits_for_room_goes_on_as_soon_as_more_ports_are_active(model: Model) -> None:
+def test_a_sender_that_waits_for_room_goes_on_as_soon_as_more_ports_are_active(
+    model: Model,
+) -> None:
     opened = threading.Event()
 
     def hold(sequence: int, value: float) -> float:
@@ -168,13 +197,19 @@ def test_a_sender_that_waits_for_room_goes_on_as_soon_as_more_ports_are_active(m
         return value
 
     def make(graph: Graph, port: int) -> Operator:
-        return graph.python("held", hold, preserves=True) if port == 0 else graph.work(f"work{port}", 1)
+        return (
+            graph.python("held", hold, preserves=True)
+            if port == 0
+            else graph.work(f"work{port}", 1)
+        )
 
     graph = operators_behind(lambda graph: graph.elastic_load_balance("balance", 3, 5), make)
     engine = open_engine(graph, model, tuples=20_000)
     engine.start()
     source = list(graph.operators).index("source")
-    stalled = sample_until(engine, lambda counts: counts[source] > 0 and engine.sample(0.1).source_tuples == 0)
+    stalled = sample_until(
+        engine, lambda counts: counts[source] > 0 and engine.sample(0.1).source_tuples == 0
+    )
     assert stalled[source] < 20_000
     engine.set_active_ports("balance", 2)
     work = list(graph.operators).index("work1")
@@ -207,7 +242,10 @@ def test_a_fast_source_is_slowed_by_full_buffers_and_memory_stays_bounded(kind: 
 @MODELS
 def test_tuples_behind_a_slow_sender_do_not_wait_for_their_buffer_to_fill(model: Model) -> None:
     graph = Graph("slow sender", 8)
-    sender, balance = graph.work("sender", 10_000_000), graph.elastic_load_balance("balance", 8, 1000, elastic=False)
+    sender, balance = (
+        graph.work("sender", 10_000_000),
+        graph.elastic_load_balance("balance", 8, 1000, elastic=False),
+    )
     graph.connect(graph.source("source"), sender)
     graph.connect(sender, balance)
     sink = graph.sink("sink")
@@ -235,7 +273,9 @@ def port_threads() -> dict[str, tuple[int, int]]:
             status = (task / "status").read_text()
         except OSError:  # it has ended meanwhile
             continue
-        switches = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("voluntary"))
+        switches = next(
+            int(line.split()[1]) for line in status.splitlines() if line.startswith("voluntary")
+        )
         found[task.name] = int(times[11]) + int(times[12]), switches
     return found
 
@@ -278,12 +318,15 @@ def test_samples_tell_what_a_balance_did(model: Model) -> None:
     assert {(balance.active, balance.ports) for balance in balances} == {(2, 4)}
     assert sum(balance.submitted for balance in balances) == 50_000
     assert all(0.0 <= balance.congestion <= 1.0 for balance in balances)
-    assert sum(sample.submitted_tuples for sample in samples) == 2 * 50_000  # by the source and by the balance, once each
+    assert (
+        sum(sample.submitted_tuples for sample in samples) == 2 * 50_000
+    )  # by the source and by the balance, once each
 
 
 def test_congestion_is_that_of_the_active_ports_alone() -> None:
     graph = operators_behind(
-        lambda graph: graph.elastic_load_balance("balance", 10, 20), lambda graph, port: graph.work(f"work{port}", 1_000_000)
+        lambda graph: graph.elastic_load_balance("balance", 10, 20),
+        lambda graph, port: graph.work(f"work{port}", 1_000_000),
     )
     engine = open_engine(graph, Manual())
     engine.start()
@@ -316,8 +359,16 @@ def test_a_threaded_split_is_no_balancer_of_a_sample() -> None:
     [
         ("balance", 0, "set_active_ports: active ports of 'balance' must be from 1 to 4, not 0"),
         ("balance", 5, "set_active_ports: active ports of 'balance' must be from 1 to 4, not 5"),
-        ("balance", True, "set_active_ports: active ports of 'balance' must be from 1 to 4, not True"),
-        ("balance", 1.0, "set_active_ports: active ports of 'balance' must be from 1 to 4, not 1.0"),
+        (
+            "balance",
+            True,
+            "set_active_ports: active ports of 'balance' must be from 1 to 4, not True",
+        ),
+        (
+            "balance",
+            1.0,
+            "set_active_ports: active ports of 'balance' must be from 1 to 4, not 1.0",
+        ),
         ("nobody", 1, "set_active_ports: no elastic_load_balance operator is named 'nobody'"),
         ("source", 1, "set_active_ports: no elastic_load_balance operator is named 'source'"),
         (["balance"], 1, "set_active_ports: no elastic_load_balance operator is named ['balance']"),
@@ -356,7 +407,8 @@ def test_a_worker_that_never_returns_does_not_hold_the_sender_at_the_end() -> No
         return value
 
     graph = operators_behind(
-        lambda graph: graph.threaded_split("split", 2, 3), lambda graph, port: graph.python(f"held{port}", hold, preserves=True)
+        lambda graph: graph.threaded_split("split", 2, 3),
+        lambda graph, port: graph.python(f"held{port}", hold, preserves=True),
     )
     engine = open_engine(graph, Manual())
     engine.start()
@@ -368,7 +420,10 @@ def test_a_worker_that_never_returns_does_not_hold_the_sender_at_the_end() -> No
 
 def test_balances_may_follow_each_other_in_one_chain() -> None:
     graph = Graph("nested", 8)
-    first, second = graph.threaded_split("first", 2, 4), graph.elastic_load_balance("second", 3, 4, initial_active_ports=2)
+    first, second = (
+        graph.threaded_split("first", 2, 4),
+        graph.elastic_load_balance("second", 3, 4, initial_active_ports=2),
+    )
     graph.connect(graph.source("source", window=10), first)
     for port in range(2):
         graph.connect(chain(graph, first.output(port), 1, prefix=f"w{port}_"), second)

@@ -51,7 +51,9 @@ def value_for(sequence: int) -> float:
     return 1.0 + sequence % 1024 / 1024
 
 
-def loop_graph(function: object, inputs: int = 1, outputs: int = 1, state: object = None, payload: int = 32) -> Graph:
+def loop_graph(
+    function: object, inputs: int = 1, outputs: int = 1, state: object = None, payload: int = 32
+) -> Graph:
     """`inputs` sources, each before a port of the loop, and `outputs` sinks behind it; none: the loop is one."""
     graph = Graph("loop", payload)
     loop = graph.loop("loop", function, inputs, outputs, state)
@@ -86,7 +88,9 @@ def cut_short(graph: Graph, until: threading.Event, threads: int = 2) -> Totals:
 
 def received(totals: Totals, graph: Graph) -> list[int]:
     """Tuples at each sink."""
-    places = [place for place, operator in enumerate(graph.operators.values()) if operator.kind is SINK]
+    places = [
+        place for place, operator in enumerate(graph.operators.values()) if operator.kind is SINK
+    ]
     return [totals.processed[place] for place in places]
 
 
@@ -118,7 +122,9 @@ def test_batches_hold_what_waits_and_no_more_than_was_asked_for():
     totals = run(loop_graph(add))
     assert totals.correct and totals.received == len(batches)
     assert all(1 <= len(batch) <= 16 for batch in batches) and max(map(len, batches)) > 1
-    assert [value for batch in batches for value in batch] == [value_for(sequence) for sequence in range(2000)]
+    assert [value for batch in batches for value in batch] == [
+        value_for(sequence) for sequence in range(2000)
+    ]
 
 
 def test_a_loop_without_output_ports_is_a_sink_with_its_account_and_latency():
@@ -136,7 +142,12 @@ def test_a_loop_without_output_ports_is_a_sink_with_its_account_and_latency():
     engine.start()
     latencies = sum(sum(engine.sample(0.05).latency_counts) for _ in range(8))
     totals = engine.stop(drain=True, timeout_s=20.0)
-    assert totals.correct and totals.drained and totals.received == len(taken) == 2000 and totals.in_flight == 0
+    assert (
+        totals.correct
+        and totals.drained
+        and totals.received == len(taken) == 2000
+        and totals.in_flight == 0
+    )
     assert latencies > 0 and totals.latency_max_ns > 0
 
 
@@ -191,7 +202,11 @@ def test_wait_any_tells_which_ports_have_enough():
     taken = [0, 0]
 
     async def collect(ctx):
-        assert repr(ctx.input) == "<input port 0 of operator 'loop'>" and ctx.outputs == 1 and not ctx.stopping
+        assert (
+            repr(ctx.input) == "<input port 0 of operator 'loop'>"
+            and ctx.outputs == 1
+            and not ctx.stopping
+        )
         while ports := await ctx.wait_any({0: 1, 1: 10}):
             for port in ports:
                 assert len(port) >= (1, 10)[port.index]
@@ -266,7 +281,9 @@ def test_nothing_is_lost_in_trees_of_loops(data, threads, tuples, capacity, poli
             graph.connect(end, loop.input(port))
         sent = sum(rounds) if any_ else min(rounds)
         open_ends.append((loop.output(0), sent))
-        for port in range(1, outputs):  # joined with the first again, it could fill a queue while the other is waited for
+        for port in range(
+            1, outputs
+        ):  # joined with the first again, it could fill a queue while the other is waited for
             graph.connect(loop.output(port), graph.sink(f"aside{number}"))
             expected.append(sent)
         if data.draw(st.booleans()):
@@ -276,8 +293,12 @@ def test_nothing_is_lost_in_trees_of_loops(data, threads, tuples, capacity, poli
             open_ends.append((work, arriving))
     for number, (end, _) in enumerate(open_ends):
         graph.connect(end, graph.sink(f"sink{number}"))
-    totals = run(graph, tuples, threads, policy=policy, quantum_ms=quantum_ms, queue_capacity=capacity)
-    assert totals.correct and totals.drained and totals.in_flight == 0 and totals.order_checked, totals
+    totals = run(
+        graph, tuples, threads, policy=policy, quantum_ms=quantum_ms, queue_capacity=capacity
+    )
+    assert totals.correct and totals.drained and totals.in_flight == 0 and totals.order_checked, (
+        totals
+    )
     assert received(totals, graph) == expected + [arriving for _, arriving in open_ends]
     assert all(state is None or state.damaged == 0 for state in states)
 
@@ -392,7 +413,12 @@ def test_loops_without_outputs_and_a_stop_that_drains():
     engine.start()
     engine.sample(0.02)
     totals = engine.stop(drain=True, timeout_s=20.0)
-    assert totals.correct and totals.drained and totals.in_flight == 0 and len(taken) == totals.processed[0]
+    assert (
+        totals.correct
+        and totals.drained
+        and totals.in_flight == 0
+        and len(taken) == totals.processed[0]
+    )
 
 
 # -- control ports ------------------------------------------------------------------------------------------------------------
@@ -423,8 +449,12 @@ def test_what_a_loop_sends_may_come_back_to_its_control_port(threads, capacity):
             await ctx.push(0.0, 1)
 
     totals = run(graph := feedback_graph(process), threads=threads, queue_capacity=capacity)
-    assert totals.correct and totals.drained and totals.order_checked and totals.in_flight == 0, totals
-    assert received(totals, graph) == [2000, 2000] and totals.received == 4000  # what a control port absorbs is not received
+    assert totals.correct and totals.drained and totals.order_checked and totals.in_flight == 0, (
+        totals
+    )
+    assert (
+        received(totals, graph) == [2000, 2000] and totals.received == 4000
+    )  # what a control port absorbs is not received
     assert seen == sorted(seen) and 0 < seen[-1] <= 2000
 
 
@@ -467,7 +497,10 @@ def test_a_cycle_of_loops_is_cut_short_without_a_deadlock():
 
 
 def test_the_simulator_refuses_a_loop_with_a_control_port():
-    with pytest.raises(UserError, match=r"^operator 'loop' is of kind loop: a user's own operator cannot be simulated$"):
+    with pytest.raises(
+        UserError,
+        match=r"^operator 'loop' is of kind loop: a user's own operator cannot be simulated$",
+    ):
         open_engine(feedback_graph(raises), Coroutine(2), simulated=True)
 
 
@@ -568,7 +601,9 @@ async def again(ctx):
     import gc
 
     mine = next(
-        each for each in gc.get_objects() if getattr(each, "__name__", "") == "waits_for_itself" and hasattr(each, "cr_frame")
+        each
+        for each in gc.get_objects()
+        if getattr(each, "__name__", "") == "waits_for_itself" and hasattr(each, "cr_frame")
     )
     await mine
 
@@ -603,8 +638,15 @@ REFUSED = {
 @pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
 def test_what_cannot_be_is_told_in_one_line(function):
     totals = run(loop_graph(function, 2), queue_capacity=64)
-    assert totals.error.startswith(f"operator 'loop' {REFUSED[function]}") and "\n" not in totals.error
-    assert not totals.correct and not totals.stuck and totals.checksum_ok and totals.order_violations == 0
+    assert (
+        totals.error.startswith(f"operator 'loop' {REFUSED[function]}") and "\n" not in totals.error
+    )
+    assert (
+        not totals.correct
+        and not totals.stuck
+        and totals.checksum_ok
+        and totals.order_violations == 0
+    )
 
 
 REFUSED_COMPILED = (
@@ -620,7 +662,9 @@ REFUSED_COMPILED = (
 )
 
 
-@pytest.mark.parametrize(("asked", "told"), REFUSED_COMPILED, ids=lambda given: given if isinstance(given, str) else "")
+@pytest.mark.parametrize(
+    ("asked", "told"), REFUSED_COMPILED, ids=lambda given: given if isinstance(given, str) else ""
+)
 def test_a_compiled_loop_is_told_in_one_line(asked, told):
     totals = run(loop_graph(compiled(), 2, state=asked), queue_capacity=64)
     assert totals.error.startswith(f"operator 'loop' {told}")
@@ -651,7 +695,9 @@ def test_a_context_is_for_its_own_function_while_that_runs():
     graph.connect(first, second)
     graph.connect(second, graph.sink("sink"))
     assert run(graph).correct
-    assert told == ["push: the context of operator 'first' is for its own function alone, while that runs"]
+    assert told == [
+        "push: the context of operator 'first' is for its own function alone, while that runs"
+    ]
     with pytest.raises(RuntimeError, match="push: operator 'first' has ended"):
         kept[0].push(1.0)
     with pytest.raises(RuntimeError, match="pop: operator 'first' has ended"):
@@ -680,33 +726,45 @@ def test_a_port_of_another_operator_is_refused():
     assert len(told) == 1 and "is one of operator" in told[0]
 
 
-@pytest.mark.parametrize("model", (Manual(), Dedicated(), Dynamic(2), Multilevel(2)), ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "model", (Manual(), Dedicated(), Dynamic(2), Multilevel(2)), ids=lambda model: model.name
+)
 def test_another_model_refuses_a_loop(model):
     with pytest.raises(
-        UserError, match=f"^operator 'loop' has a loop of its own, which needs the coroutine model, not {model.name}$"
+        UserError,
+        match=f"^operator 'loop' has a loop of its own, which needs the coroutine model, not {model.name}$",
     ):
         open_engine(loop_graph(raises), model)
 
 
 def test_the_simulator_refuses_a_loop():
-    with pytest.raises(UserError, match=r"^operator 'loop' is of kind loop: a user's own operator cannot be simulated$"):
+    with pytest.raises(
+        UserError,
+        match=r"^operator 'loop' is of kind loop: a user's own operator cannot be simulated$",
+    ):
         open_engine(loop_graph(raises), Coroutine(2), simulated=True)
 
 
-@pytest.mark.parametrize("wish", (Threading("manual"), Threading("dedicated")), ids=lambda wish: wish.model)
+@pytest.mark.parametrize(
+    "wish", (Threading("manual"), Threading("dedicated")), ids=lambda wish: wish.model
+)
 def test_an_annotation_cannot_make_a_loop_something_else(wish):
     from harness.graph.annotations import in_force
 
     with in_force(wish):
         graph = loop_graph(raises)
-    with pytest.raises(UserError, match=r"^operator 'loop' has a loop of its own: it is a co-routine, so neither"):
+    with pytest.raises(
+        UserError, match=r"^operator 'loop' has a loop of its own: it is a co-routine, so neither"
+    ):
         open_engine(graph, Coroutine(2))
 
 
 def test_a_port_of_a_loop_cannot_be_threaded():
     graph = loop_graph(raises)
     graph.threaded_port(graph.operators["loop"].input(0))
-    with pytest.raises(UserError, match=r"^operator 'loop' has a loop of its own: it is a co-routine, so neither"):
+    with pytest.raises(
+        UserError, match=r"^operator 'loop' has a loop of its own: it is a co-routine, so neither"
+    ):
         open_engine(graph, Coroutine(2))
 
 
@@ -717,15 +775,28 @@ def plain(context):
 @pytest.mark.parametrize(
     ("given_", "told"),
     (
-        ({"function": plain}, "operator 'loop': function must be an async function or compiled, not <function plain at"),
-        ({"function": raises, "state": 1}, "operator 'loop': state is for compiled functions; an async function has its own"),
-        ({"function": raises, "inputs": 0}, "inputs of operator 'loop' must be a whole number from 1 to 1000000 ports, not 0"),
+        (
+            {"function": plain},
+            "operator 'loop': function must be an async function or compiled, not <function plain at",
+        ),
+        (
+            {"function": raises, "state": 1},
+            "operator 'loop': state is for compiled functions; an async function has its own",
+        ),
+        (
+            {"function": raises, "inputs": 0},
+            "inputs of operator 'loop' must be a whole number from 1 to 1000000 ports, not 0",
+        ),
         (
             {"function": raises, "outputs": -1},
             "outputs of operator 'loop' must be a whole number from 0 to 1000000 ports, not -1",
         ),
         (
-            {"function": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(lambda loop, state: 0)},
+            {
+                "function": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(
+                    lambda loop, state: 0
+                )
+            },
             "operator 'loop': a loop must not be a callback into Python, as <CFunctionType object at",
         ),
         (
@@ -756,7 +827,9 @@ def test_a_loop_stands_in_no_ordered_region():
     graph.connect(split, loop)
     graph.connect(loop, merge)
     graph.connect(merge, graph.sink("sink"))
-    with pytest.raises(GraphError, match="'loop', between it and its split, may drop, double or divert tuples"):
+    with pytest.raises(
+        GraphError, match="'loop', between it and its split, may drop, double or divert tuples"
+    ):
         graph.check()
 
 

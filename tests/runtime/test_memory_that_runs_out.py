@@ -19,7 +19,17 @@ from harness.machines.host.cgroup import MemoryLimit
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import chain, pipeline, run_to_end
 
-WORKERS = ("bodies", "operators", "submit", "users", "balance", "manual", "dedicated", "dynamic", "pacing")
+WORKERS = (
+    "bodies",
+    "operators",
+    "submit",
+    "users",
+    "balance",
+    "manual",
+    "dedicated",
+    "dynamic",
+    "pacing",
+)
 """Not `modes`: what a change of queues keeps is reserved beforehand (contexts.hpp), by containers that could grow."""
 
 
@@ -27,23 +37,40 @@ WORKERS = ("bodies", "operators", "submit", "users", "balance", "manual", "dedic
 def test_no_code_of_the_runs_threads_can_allocate(module: str) -> None:
     """An allocation that fails there would end the process: nothing there can throw. So no operator new is linked."""
     library = next(Path(ROOT, "harness/runtime").glob(f"{module}.*.so"))
-    listed = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True
+    ).stdout
     wanted = {line.split()[-1].split("@")[0] for line in listed.splitlines()}
-    assert "_Py_NoneStruct" in wanted or "PyModuleDef_Init" in wanted, "nm lists what the module needs"
-    assert not [name for name in wanted if name.startswith(("_Znw", "_Zna")) or name in ("malloc", "calloc", "realloc")]
+    assert "_Py_NoneStruct" in wanted or "PyModuleDef_Init" in wanted, (
+        "nm lists what the module needs"
+    )
+    assert not [
+        name
+        for name in wanted
+        if name.startswith(("_Znw", "_Zna")) or name in ("malloc", "calloc", "realloc")
+    ]
 
 
 @pytest.mark.parametrize(
-    "model", [Manual(), Dedicated(queue_capacity=64), Dynamic(2, queue_capacity=3)], ids=lambda model: model.name
+    "model",
+    [Manual(), Dedicated(queue_capacity=64), Dynamic(2, queue_capacity=3)],
+    ids=lambda model: model.name,
 )
-def test_punctuation_that_comes_early_to_a_merge_is_bounded_by_the_queues_of_the_slow_branch(model: Model) -> None:
+def test_punctuation_that_comes_early_to_a_merge_is_bounded_by_the_queues_of_the_slow_branch(
+    model: Model,
+) -> None:
     """A hundred windows to a tuple, all of which the fast branches bring to the merge while the slow one computes."""
     graph = Graph("many windows", 8)
     sieve, split, merge = graph.filter("sieve", 0.01), graph.split("split", 3), graph.merge("merge")
     graph.connect(graph.source("source", window=1), sieve)
     graph.connect(sieve, split)
     for branch in range(3):
-        graph.connect(chain(graph, split.output(branch), 2, 1_000_000 if branch == 0 else 1, f"branch{branch}"), merge)
+        graph.connect(
+            chain(
+                graph, split.output(branch), 2, 1_000_000 if branch == 0 else 1, f"branch{branch}"
+            ),
+            merge,
+        )
     graph.connect(merge, graph.sink("sink"))
     totals = run_to_end(graph, model, 20_000)
     assert totals.error is None and totals.correct and totals.drained and totals.received > 100
@@ -92,14 +119,23 @@ def test_no_thread_of_a_run_takes_memory() -> None:
     """Whatever the policy, while threads and replicas come and go: there a refusal would end the process."""
     library = str(shared_library(Path(__file__).parent / "allocations.cpp", "-std=c++20"))
     environment = os.environ | {"LD_PRELOAD": library}
-    done = subprocess.run([sys.executable, "-c", RUNS], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", RUNS],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
 LIMIT = MemoryLimit("memory.max", bytes=400 * 2**20, used=100 * 2**20)
 
 
-def test_replicas_whose_tuples_do_not_fit_are_refused_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replicas_whose_tuples_do_not_fit_are_refused_and_the_run_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(memory_room, "memory_limit", lambda *_: LIMIT)
     engine = open_engine(pipeline(1, payload=2**20), Coroutine(2, queue_capacity=32), tuples=50)
     engine.start()
@@ -117,18 +153,26 @@ def test_what_a_law_may_ask_for_is_refused_before_the_run(monkeypatch: pytest.Mo
     monkeypatch.setattr(memory_room, "memory_limit", lambda *_: LIMIT)
     graph = pipeline(2, payload=2**20)
     open_engine(graph, Coroutine(2, queue_capacity=2))
-    with pytest.raises(UserError, match=r"^operator 'work1' needs 256 MiB .*memory.max of its cgroup is 400 MiB"):
+    with pytest.raises(
+        UserError, match=r"^operator 'work1' needs 256 MiB .*memory.max of its cgroup is 400 MiB"
+    ):
         open_engine(graph, Coroutine(elastic=True, queue_capacity=2))
     open_engine(graph, Coroutine(elastic=True, queue_capacity=2), changes_replicas=False)
 
 
-@pytest.mark.parametrize("model", [Dynamic(2, queue_capacity=200), Dedicated(200), Coroutine(2, queue_capacity=200)])
-def test_queues_that_do_not_fit_in_the_cgroup_are_refused_by_one_line(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "model", [Dynamic(2, queue_capacity=200), Dedicated(200), Coroutine(2, queue_capacity=200)]
+)
+def test_queues_that_do_not_fit_in_the_cgroup_are_refused_by_one_line(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(memory_room, "memory_limit", lambda *_: LIMIT)
     with pytest.raises(UserError) as refused:
         open_engine(pipeline(1, payload=2**20), model)
     assert str(refused.value).startswith("queue_capacity 200 needs 400 MiB for 2 queues of ")
-    assert str(refused.value).endswith("; memory.max of its cgroup is 400 MiB, of which 300 MiB are left")
+    assert str(refused.value).endswith(
+        "; memory.max of its cgroup is 400 MiB, of which 300 MiB are left"
+    )
 
 
 def test_what_parts_of_a_run_need_counts_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +182,10 @@ def test_what_parts_of_a_run_need_counts_together(monkeypatch: pytest.MonkeyPatc
     for port in range(2):
         graph.connect(graph.source(f"source{port}"), barrier.input(port))
     graph.connect(barrier, graph.sink("sink"))
-    with pytest.raises(UserError, match=r"^barrier 'join' needs \d+ MiB, besides 297 MiB that the rest of the run needs; mem"):
+    with pytest.raises(
+        UserError,
+        match=r"^barrier 'join' needs \d+ MiB, besides 297 MiB that the rest of the run needs; mem",
+    ):
         open_engine(graph, Dedicated(99))
 
 
@@ -166,5 +213,10 @@ print(said.split(" after ")[0], totals.error == said, totals.correct, engine.sto
 
 
 def test_a_simulation_without_memory_fails_and_the_process_goes_on() -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout) == (0, "the system refuses memory to the simulation True False True\n"), done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (
+        0,
+        "the system refuses memory to the simulation True False True\n",
+    ), done.stderr

@@ -24,7 +24,9 @@ def observed(ordered: bool, model: object, tuples: int) -> list[int]:
     watch = graph.python("watch", note, preserves=True)
     join = graph.merge("join") if ordered else graph.work("join", 0)
     for branch in range(4):
-        graph.connect(chain(graph, split.output(branch), 2, (1, 5000, 1, 300)[branch], f"w{branch}_"), join)
+        graph.connect(
+            chain(graph, split.output(branch), 2, (1, 5000, 1, 300)[branch], f"w{branch}_"), join
+        )
     graph.connect(join, watch)
     graph.connect(watch, graph.sink("sink"))
     totals = run_to_end(graph, model, tuples)
@@ -60,7 +62,9 @@ def test_a_merge_that_is_cut_short_accounts_for_the_tuples_it_holds() -> None:
 
 
 @pytest.mark.parametrize("sources", [2, 16])
-def test_more_sources_than_there_are_slots_for_when_it_is_cut_short_are_no_overtaking(sources: int) -> None:
+def test_more_sources_than_there_are_slots_for_when_it_is_cut_short_are_no_overtaking(
+    sources: int,
+) -> None:
     """Each source waits at the split for the merge, and sends what it has once the run is over."""
     graph = Graph("many sources", 16)
     split, merge = graph.split("split", 2), graph.merge("merge")
@@ -81,7 +85,12 @@ def test_more_sources_than_there_are_slots_for_when_it_is_cut_short_are_no_overt
 def joined_before_the_merge(between: int, inside: bool) -> Graph:
     """Both ways of a split lead to one operator, which leads to the merge; a control port is fed from between or behind it."""
     graph = Graph("joined", 8)
-    head, split, join, merge = graph.work("head", 1), graph.split("split", 2), graph.work("join", 1), graph.merge("merge")
+    head, split, join, merge = (
+        graph.work("head", 1),
+        graph.split("split", 2),
+        graph.work("join", 1),
+        graph.merge("merge"),
+    )
     graph.connect(graph.source("source", window=100), head)
     graph.connect(head, split)
     for port in range(2):

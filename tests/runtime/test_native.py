@@ -24,10 +24,14 @@ def test_stress_programs_run_clean_under_every_sanitizer() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("sanitizer", ["none", "thread", "address"])
-def test_a_hundred_thousand_changes_of_replicas_and_levels_leave_every_stream_as_it_is(sanitizer: str) -> None:
+def test_a_hundred_thousand_changes_of_replicas_and_levels_leave_every_stream_as_it_is(
+    sanitizer: str,
+) -> None:
     program = f"build/stress/{sanitizer}/stress_replicas"
     subprocess.run(["make", "--silent", program], cwd=ROOT, check=True, timeout=200)
-    changes = 20_000 if sanitizer == "thread" else 100_000  # a fibre costs ThreadSanitizer a millisecond
+    changes = (
+        20_000 if sanitizer == "thread" else 100_000
+    )  # a fibre costs ThreadSanitizer a millisecond
     words = [f"./{program}", str(changes), str(changes // 300)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr

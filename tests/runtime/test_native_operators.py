@@ -51,7 +51,11 @@ def value_of(sequence: int) -> float:
 
 def gated(threshold: float, tuples: int = TUPLES) -> list[tuple[int, float]]:
     """What should come behind a gate: sequence numbers and values."""
-    return [(sequence, 2 * value_of(sequence)) for sequence in range(tuples) if value_of(sequence) >= threshold]
+    return [
+        (sequence, 2 * value_of(sequence))
+        for sequence in range(tuples)
+        if value_of(sequence) >= threshold
+    ]
 
 
 def run(graph: Graph, mode: str, tuples: int = TUPLES) -> Totals:
@@ -74,7 +78,8 @@ def run(graph: Graph, mode: str, tuples: int = TUPLES) -> Totals:
 
 
 def around(
-    operator: Callable[[Graph], Operator], before: Callable[[int, float], float | None] | None = None
+    operator: Callable[[Graph], Operator],
+    before: Callable[[int, float], float | None] | None = None,
 ) -> tuple[Graph, list[tuple[int, float]]]:
     """source -> (before ->) operator -> a recorder -> sink; and what the recorder will have seen."""
     graph = Graph("gate", payload=24)
@@ -84,7 +89,12 @@ def around(
         record.append((sequence, value))
         return value
 
-    chain = [graph.source("source"), operator(graph), graph.python("recorder", recorder, preserves=True), graph.sink("sink")]
+    chain = [
+        graph.source("source"),
+        operator(graph),
+        graph.python("recorder", recorder, preserves=True),
+        graph.sink("sink"),
+    ]
     if before is not None:
         chain.insert(1, graph.python("before", before))
     for upstream, downstream in pairwise(chain):
@@ -98,7 +108,9 @@ def add_gate(request: pytest.FixtureRequest) -> AddGate:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_example_drops_changes_and_counts_under_every_model(add_gate: AddGate, mode: str) -> None:
+def test_an_example_drops_changes_and_counts_under_every_model(
+    add_gate: AddGate, mode: str
+) -> None:
     states = []
 
     def gate(graph: Graph) -> Operator:
@@ -118,7 +130,9 @@ def test_an_example_drops_changes_and_counts_under_every_model(add_gate: AddGate
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_error_ends_the_run_and_is_told_with_operator_value_and_tuple(example: str, mode: str) -> None:
+def test_an_error_ends_the_run_and_is_told_with_operator_value_and_tuple(
+    example: str, mode: str
+) -> None:
     graph, record = around(
         lambda graph: EXAMPLES[example].add_gate(graph, "gate", 1.25)[0],
         before=lambda sequence, value: -1.0 if sequence == 700 else value,
@@ -128,14 +142,18 @@ def test_an_error_ends_the_run_and_is_told_with_operator_value_and_tuple(example
     assert totals.error.startswith(f"operator 'gate' {told} (tuple 700")
     assert not totals.correct
     assert totals.stuck == []
-    assert record == gated(1.25, tuples=700)[: len(record)], "what came before the error came in order"
+    assert record == gated(1.25, tuples=700)[: len(record)], (
+        "what came before the error came in order"
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_an_example_reads_the_last_value_of_its_control_port(add_gate: AddGate, mode: str) -> None:
     graph = Graph("controlled", payload=0)
     gate, state = add_gate(graph, "gate", 1.25)
-    graph.connect(graph.source("source", rate=1000), gate)  # the last of them a quarter of a second after the last command
+    graph.connect(
+        graph.source("source", rate=1000), gate
+    )  # the last of them a quarter of a second after the last command
     graph.connect(gate, graph.sink("sink"))
     graph.connect(graph.source("commands"), graph.control(gate))
     totals = run(graph, mode, tuples=250)
@@ -232,7 +250,9 @@ def test_what_numba_throws_is_printed_and_drops_the_tuple(printed: list[str]) ->
     graph, record = around(lambda graph: graph.native("throws", throws_at_ten))
     totals = run(graph, "dynamic, queued", tuples=100)
     assert printed == ["ten"]
-    assert [sequence for sequence, _ in record] == [sequence for sequence in range(100) if sequence != 10]
+    assert [sequence for sequence, _ in record] == [
+        sequence for sequence in range(100) if sequence != 10
+    ]
     assert totals.correct, totals
 
 
@@ -273,7 +293,14 @@ def test_the_run_keeps_function_and_state_alive() -> None:
 
 @pytest.mark.parametrize("example", [module.__name__ for module in EXAMPLES.values()])
 def test_an_example_is_a_program(example: str) -> None:
-    done = subprocess.run([sys.executable, "-m", example], cwd=ROOT, capture_output=True, text=True, timeout=55, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", example],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=55,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "seen 100000, kept 74912, received 74912: correct\n"
 
@@ -293,7 +320,9 @@ def test_the_python_code_of_the_page_runs(page: str, monkeypatch: pytest.MonkeyP
         exec(compile(block, f"docs/operators.md: {block.splitlines()[0]}", "exec"), namespace)
 
 
-@pytest.mark.parametrize("file", ["gate.c", "gate.pyx", "barrier.c", "barrier.pyx", "policy.c", "policy.pyx", "vwap.c"])
+@pytest.mark.parametrize(
+    "file", ["gate.c", "gate.pyx", "barrier.c", "barrier.pyx", "policy.c", "policy.pyx", "vwap.c"]
+)
 def test_the_other_code_of_the_page_is_that_of_the_examples(page: str, file: str) -> None:
     assert (ROOT / "examples" / file).read_text() in page
 

@@ -57,7 +57,13 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     (place / "setup.py").write_text(SETUP, encoding="utf-8")
     words = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     built = subprocess.run(
-        words, cwd=place, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=200, check=False
+        words,
+        cwd=place,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert built.returncode == 0, built.stderr[-2000:]
     spec = importlib.util.spec_from_file_location("probe", next(place.glob("probe*.so")))
@@ -71,6 +77,8 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("before", [False, True], ids=["quick", "slow"])
 @pytest.mark.parametrize("batch", [1, 32])
-def test_who_drains_another_port_in_between_is_as_slow_as_before(probe: ModuleType, before: bool, batch: int) -> None:
+def test_who_drains_another_port_in_between_is_as_slow_as_before(
+    probe: ModuleType, before: bool, batch: int
+) -> None:
     """A thread whose tuples take long calls for others at once; to drain a port of cheap ones in between changes nothing."""
     assert probe.slow_after_a_drain(pipeline(2), Dynamic(1), before, batch) == (1, before)

@@ -33,7 +33,9 @@ def watcher(graph: Graph, name: str, seen: list[tuple[int, float]]) -> Operator:
     return graph.python(name, note)
 
 
-def double_value(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+def double_value(
+    sequence: int, value: object, payload: object, size: int, control: float, state: object
+) -> int:
     value[0] *= 2.0
     return 1
 
@@ -41,7 +43,9 @@ def double_value(sequence: int, value: object, payload: object, size: int, contr
 @every_model
 @pytest.mark.parametrize("kind", ["python", "native"])
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_what_an_operator_changes_its_siblings_do_not_see(kind: str, place: int, model: Model) -> None:
+def test_what_an_operator_changes_its_siblings_do_not_see(
+    kind: str, place: int, model: Model
+) -> None:
     """A fan-out to three; `place` is the one that changes the value."""
     graph = Graph("siblings", 16)
     head = graph.work("head", 1)
@@ -68,8 +72,12 @@ def test_what_an_operator_changes_its_siblings_do_not_see(kind: str, place: int,
 
 
 @every_model
-def test_what_a_native_operator_changes_in_the_payload_its_sibling_does_not_see(model: Model) -> None:
-    def scribble(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+def test_what_a_native_operator_changes_in_the_payload_its_sibling_does_not_see(
+    model: Model,
+) -> None:
+    def scribble(
+        sequence: int, value: object, payload: object, size: int, control: float, state: object
+    ) -> int:
         payload[0] = bytes([payload[0][0] ^ 255])
         return 1
 
@@ -81,13 +89,17 @@ def test_what_a_native_operator_changes_in_the_payload_its_sibling_does_not_see(
     graph.connect(changes, native(graph, "back", scribble))
     graph.connect(graph.operators["back"], dirty)
     graph.connect(head, clean)
-    totals = run_to_end(graph, model, 200)  # sinks check every payload: scribbled twice it is as it was
+    totals = run_to_end(
+        graph, model, 200
+    )  # sinks check every payload: scribbled twice it is as it was
     assert totals.correct and totals.received == 400
 
 
 @every_model
 def test_a_native_operator_drops_what_it_returns_0_for(model: Model) -> None:
-    def odd(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+    def odd(
+        sequence: int, value: object, payload: object, size: int, control: float, state: object
+    ) -> int:
         return sequence % 2
 
     graph = Graph("odd", 8)
@@ -99,7 +111,9 @@ def test_a_native_operator_drops_what_it_returns_0_for(model: Model) -> None:
 
 @every_model
 def test_a_native_operator_that_fails_ends_the_run_and_is_named(model: Model) -> None:
-    def fragile(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+    def fragile(
+        sequence: int, value: object, payload: object, size: int, control: float, state: object
+    ) -> int:
         return -7 if sequence == 77 else 1
 
     graph = Graph("fragile", 8)
@@ -117,7 +131,10 @@ def test_a_number_that_a_native_operator_returns_may_have_words() -> None:
     graph = Graph("words", 8)
     fragile = graph.native("fragile", replace(made, meanings={-22: "the value is negative"}))
     graph.chain(graph.source("source"), fragile, graph.sink("sink"))
-    assert run_to_end(graph, Manual(), 10).error == "operator 'fragile' failed, since the value is negative (tuple 0)"
+    assert (
+        run_to_end(graph, Manual(), 10).error
+        == "operator 'fragile' failed, since the value is negative (tuple 0)"
+    )
 
 
 # -- filters, keys, bursts ----------------------------------------------------------------------------------------------------
@@ -137,7 +154,9 @@ def passed(share: float, model: Model, tuples: int = 20_000) -> tuple[Totals, li
 def test_a_filter_passes_on_its_share(share: float) -> None:
     totals, seen = passed(share, Manual())
     assert totals.correct and totals.received == len(seen)
-    assert abs(len(seen) - share * 20_000) < 5 * (20_000 * share * (1 - share)) ** 0.5 + 1  # five standard deviations
+    assert (
+        abs(len(seen) - share * 20_000) < 5 * (20_000 * share * (1 - share)) ** 0.5 + 1
+    )  # five standard deviations
 
 
 def test_a_filter_chooses_the_same_tuples_in_every_run_under_every_model_and_no_pattern() -> None:
@@ -153,7 +172,10 @@ def thinned(*shares: float) -> tuple[Graph, list[list[tuple[int, float]]]]:
     graph = Graph("thinned", 8)
     last, seen = graph.source("source"), [[] for _ in shares]
     for index, share in enumerate(shares):
-        work, watch = graph.work(f"work{index}", 1, selectivity=share), watcher(graph, f"watch{index}", seen[index])
+        work, watch = (
+            graph.work(f"work{index}", 1, selectivity=share),
+            watcher(graph, f"watch{index}", seen[index]),
+        )
         graph.connect(last, work)
         graph.connect(work, watch)
         last = watch
@@ -176,12 +198,16 @@ def test_a_work_operator_passes_on_the_same_tuples_under_every_model() -> None:
         graph, seen = thinned(0.0 if model == Manual() else 0.3, 1.0)
         assert run_to_end(graph, model, 2000).correct
         chosen.append([sequence for sequence, _ in seen[1]])
-    assert chosen[0] == [] and len(chosen[1]) > 400 and all(each == chosen[1] for each in chosen[1:])
+    assert (
+        chosen[0] == [] and len(chosen[1]) > 400 and all(each == chosen[1] for each in chosen[1:])
+    )
 
 
 @every_model
 @pytest.mark.parametrize("how", [{"cost": 3}, {"costs": [(3, 1), (2, 50)]}])
-def test_what_a_work_operator_passes_on_goes_to_its_output_ports_in_turn(model: Model, how: dict) -> None:
+def test_what_a_work_operator_passes_on_goes_to_its_output_ports_in_turn(
+    model: Model, how: dict
+) -> None:
     graph = Graph("spread", 8)
     work, sink = graph.work("work", outputs=3, selectivity=0.4, **how), graph.sink("sink", inputs=3)
     graph.connect(graph.source("source"), work)
@@ -193,7 +219,9 @@ def test_what_a_work_operator_passes_on_goes_to_its_output_ports_in_turn(model: 
     totals = run_to_end(graph, model, 2000)
     assert totals.correct and 600 < totals.received < 1000
     in_turn = sorted(itertools.chain(*([sequence for sequence, _ in branch] for branch in seen)))
-    assert [[sequence for sequence, _ in branch] for branch in seen] == [in_turn[port::3] for port in range(3)]
+    assert [[sequence for sequence, _ in branch] for branch in seen] == [
+        in_turn[port::3] for port in range(3)
+    ]
 
 
 @every_model
@@ -252,7 +280,10 @@ def test_an_operator_reads_the_last_value_at_its_control_port(model: Model) -> N
         return value
 
     graph = Graph("knob", 8)
-    user, turn = graph.python("user", controlled, preserves=True), graph.python("turn", lambda sequence, value: 42.0)
+    user, turn = (
+        graph.python("user", controlled, preserves=True),
+        graph.python("turn", lambda sequence, value: 42.0),
+    )
     graph.connect(graph.source("source", rates=[(0.2, 0), (1e5, None)]), user)
     graph.connect(user, graph.sink("sink"))
     graph.connect(graph.source("knob", rates=[(0.02, 1000), SILENCE]), turn)
@@ -306,13 +337,18 @@ def test_latencies_are_those_of_sinks_not_of_control_ports() -> None:
 
 
 def test_a_native_operator_reads_its_control_port_too() -> None:
-    def add_control(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+    def add_control(
+        sequence: int, value: object, payload: object, size: int, control: float, state: object
+    ) -> int:
         value[0] = control
         return 1
 
     seen: list[tuple[int, float]] = []
     graph = Graph("native knob", 8)
-    user, turn = native(graph, "user", add_control), graph.python("turn", lambda sequence, value: 7.0)
+    user, turn = (
+        native(graph, "user", add_control),
+        graph.python("turn", lambda sequence, value: 7.0),
+    )
     graph.connect(graph.source("source"), turn)
     graph.connect(turn, graph.control(user))
     graph.connect(turn, user)

@@ -41,17 +41,23 @@ def test_without_a_fault_it_says_yes() -> None:
 
 
 @pytest.mark.parametrize("kind", ["python", "native"])
-def test_a_tuple_that_a_preserving_operator_loses_is_found_where_no_checksum_can_find_it(kind: str) -> None:
+def test_a_tuple_that_a_preserving_operator_loses_is_found_where_no_checksum_can_find_it(
+    kind: str,
+) -> None:
     """Behind it the number of copies depends on the tuple."""
 
-    def lose(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+    def lose(
+        sequence: int, value: object, payload: object, size: int, control: float, state: object
+    ) -> int:
         return int(sequence != 9)
 
     graph = Graph("uneven", 8)
     if kind == "native":
         user = native(graph, "user", lose, preserves=True)
     else:
-        user = graph.python("user", lambda sequence, value: value if sequence != 9 else None, preserves=True)
+        user = graph.python(
+            "user", lambda sequence, value: value if sequence != 9 else None, preserves=True
+        )
     spread = graph.work("spread", 1, outputs=2)
     graph.connect(graph.source("source"), user)
     graph.connect(user, spread)

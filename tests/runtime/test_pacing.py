@@ -14,15 +14,33 @@ from tests.runtime.shapes import chain
 
 EVERY = pytest.mark.parametrize(
     "model",
-    [Manual(), Dedicated(), Dynamic(2), Dynamic(2, queued="none"), Dynamic(2, queue_capacity=1), Coroutine(1), Coroutine(3)],
-    ids=["manual", "dedicated", "dynamic", "dynamic, queues off", "dynamic, queues of 1", "coroutine 1", "coroutine 3"],
+    [
+        Manual(),
+        Dedicated(),
+        Dynamic(2),
+        Dynamic(2, queued="none"),
+        Dynamic(2, queue_capacity=1),
+        Coroutine(1),
+        Coroutine(3),
+    ],
+    ids=[
+        "manual",
+        "dedicated",
+        "dynamic",
+        "dynamic, queues off",
+        "dynamic, queues of 1",
+        "coroutine 1",
+        "coroutine 3",
+    ],
 )
 SILENCE = (1e5, 0)
 
 
 def paced(operators: int = 2, cost: int = 1, **source: object) -> Graph:
     graph = Graph("paced", 8)
-    graph.connect(chain(graph, graph.source("source", **source), operators, cost), graph.sink("sink"))
+    graph.connect(
+        chain(graph, graph.source("source", **source), operators, cost), graph.sink("sink")
+    )
     return graph
 
 
@@ -33,7 +51,11 @@ def started(graph: Graph, model: Model, tuples: int | None = None) -> Engine:
 
 
 @pytest.mark.parametrize("rate", [50, 2000, 50_000])
-@pytest.mark.parametrize("model", [Manual(), Dynamic(2), Coroutine(1), Coroutine(2, "random")], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "model",
+    [Manual(), Dynamic(2), Coroutine(1), Coroutine(2, "random")],
+    ids=lambda model: model.name,
+)
 def test_a_rate_is_kept_over_a_second(rate: float, model: Model) -> None:
     engine = started(paced(rate=rate), model)
     engine.sample(0.1)
@@ -101,7 +123,9 @@ def test_stretches_that_are_too_short_for_whole_tuples_do_not_add_up_to_more(cas
     assert 0.5 * rate * 0.4 < totals.sent <= rate * (time.monotonic() - begin) + 1
 
 
-def test_a_stretch_begins_when_the_one_before_it_ends_not_when_that_has_sent_its_last_tuple() -> None:
+def test_a_stretch_begins_when_the_one_before_it_ends_not_when_that_has_sent_its_last_tuple() -> (
+    None
+):
     engine = started(paced(rates=[(30, 0.01), (30, None)]), Manual())
     assert engine.sample(0.2).source_tuples == 1
     assert engine.stop(drain=True, timeout_s=5.0).sent == 1
@@ -119,7 +143,9 @@ def test_a_bounded_source_with_a_rate_sends_exactly_its_tuples(model: Model) -> 
 
 
 @EVERY
-def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_to_be_sent_meanwhile(model: Model) -> None:
+def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_to_be_sent_meanwhile(
+    model: Model,
+) -> None:
     """Open loop: one tuple takes 0.3 s, so those due in that time come late, also those that were not even sent."""
 
     def stall(sequence: int, value: float) -> float:
@@ -140,13 +166,17 @@ def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_t
     assert totals.correct and totals.received == 600
     bounds = latency_bounds_ns()
     assert sum(totals.latency_counts) == 600  # every tuple of a source with a rate has its time
-    late = sum(count for bound, count in zip(bounds, totals.latency_counts, strict=True) if bound > 50e6)
+    late = sum(
+        count for bound, count in zip(bounds, totals.latency_counts, strict=True) if bound > 50e6
+    )
     assert 200 < late < 500  # about 250 of the 300 due meanwhile waited longer than 50 ms
     assert totals.latency_max_ns > 290e6
 
 
 @EVERY
-def test_a_source_whose_rate_is_too_high_is_slowed_and_falls_behind_its_schedule(model: Model) -> None:
+def test_a_source_whose_rate_is_too_high_is_slowed_and_falls_behind_its_schedule(
+    model: Model,
+) -> None:
     """BOUND: back-pressure, and the growing lateness is in the latency."""
     engine = started(paced(1, cost=2_000_000, rate=10_000), model)
     engine.sample(0.6)

@@ -21,7 +21,12 @@ def test_manual_has_no_queues_and_the_others_one_before_every_port_but_the_split
     graph = split_and_join(3, 1)
     assert open_engine(graph, Manual()).layout()["queued"] == []
     for model in (Dedicated(), Dynamic(2)):
-        assert open_engine(graph, model).layout()["queued"] == ["sink[0]", "w0_0[0]", "w1_0[0]", "w2_0[0]"]
+        assert open_engine(graph, model).layout()["queued"] == [
+            "sink[0]",
+            "w0_0[0]",
+            "w1_0[0]",
+            "w2_0[0]",
+        ]
 
 
 def test_only_the_sink_of_a_data_parallel_graph_is_fed_by_several_threads() -> None:
@@ -57,7 +62,9 @@ def test_threads_are_the_models() -> None:
 
 
 @pytest.mark.parametrize("busy", [0, 1, 5])
-def test_what_a_flop_takes_is_measured_once_if_any_operator_is_busy(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_flop_takes_is_measured_once_if_any_operator_is_busy(
+    busy: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     measured: list[float] = []
 
     def ns_per_flop() -> float:

@@ -28,7 +28,17 @@ from topologies import build
 pytestmark = pytest.mark.timeout(60)
 
 FIELDS = (
-    *("index", "source", "batch", "scheduled_ns", "queued", "enqueued_ns", "born_ns", "reads_per_s", "writes_per_s"),
+    *(
+        "index",
+        "source",
+        "batch",
+        "scheduled_ns",
+        "queued",
+        "enqueued_ns",
+        "born_ns",
+        "reads_per_s",
+        "writes_per_s",
+    ),
     *("room", "queued_behind", "gain_per_s", "waits_for_all"),
 )
 
@@ -72,10 +82,20 @@ def test_a_python_policy_sees_all_operators_that_are_ready_and_what_each_has():
     assert set(seen) <= set(graph.operators) and len(seen) > 1
     for name, looks in seen.items():
         place = list(graph.operators).index(name)
-        assert {look["index"] for look in looks} == {place} and {look["source"] for look in looks} == {place == 0}
+        assert {look["index"] for look in looks} == {place} and {
+            look["source"] for look in looks
+        } == {place == 0}
         assert all(look["batch"] >= 1 and 0.0 <= look["waits_for_all"] <= 1.0 for look in looks)
-        assert [look["scheduled_ns"] for look in looks] == sorted(look["scheduled_ns"] for look in looks)
-    later = [look for name, looks in seen.items() if name != "source" for look in looks if look["queued"] > 0]
+        assert [look["scheduled_ns"] for look in looks] == sorted(
+            look["scheduled_ns"] for look in looks
+        )
+    later = [
+        look
+        for name, looks in seen.items()
+        if name != "source"
+        for look in looks
+        if look["queued"] > 0
+    ]
     assert later and all(0 < look["born_ns"] <= look["enqueued_ns"] for look in later)
     assert any(look["reads_per_s"] > 0 and look["gain_per_s"] > 0 for look in later)
 
@@ -118,7 +138,11 @@ def test_the_highest_score_goes_on_first(kind):
     for name in ("first", "second"):
         graph.connect(graph.source(f"source {name}"), graph.loop(name, noting(name), outputs=0))
     preferred = {"source second": 1, "second": 2}
-    policy = (lambda ready: preferred.get(ready.name, 0)) if kind == "python" else compiled("later_operators_first")
+    policy = (
+        (lambda ready: preferred.get(ready.name, 0))
+        if kind == "python"
+        else compiled("later_operators_first")
+    )
     assert run(graph, policy, tuples=500).correct
     assert order == ["second"] * 500 + ["first"] * 500
 
@@ -127,7 +151,9 @@ def test_compiled_policies_come_from_c_cython_and_numba_and_have_a_state():
     calls = ctypes.c_uint64(0)
     assert run(line(), PolicyFunction.of(compiled("counts_its_calls"), calls), threads=2).correct
     assert calls.value > 0
-    assert run(line(), cython_module("examples/policy.pyx").__pyx_capi__["long_queues"], threads=2).correct
+    assert run(
+        line(), cython_module("examples/policy.pyx").__pyx_capi__["long_queues"], threads=2
+    ).correct
 
     @numba.cfunc("float64(voidptr, voidptr)")
     def the_same(ready, state):
@@ -164,14 +190,25 @@ def returns_nan(ready):
 @pytest.mark.parametrize(
     ("policy", "told"),
     [
-        (returns_nothing, r"policy 'returns_nothing' returned None for operator '\w+', which is not a number"),
-        (raises, r"policy 'raises' raised KeyError: 'no such thing' \(of operator '\w+', .*test_policies.py:\d+\)"),
-        (returns_nan, r"policy 'returns_nan' returned nan for operator '\w+', which is not a number"),
+        (
+            returns_nothing,
+            r"policy 'returns_nothing' returned None for operator '\w+', which is not a number",
+        ),
+        (
+            raises,
+            r"policy 'raises' raised KeyError: 'no such thing' \(of operator '\w+', .*test_policies.py:\d+\)",
+        ),
+        (
+            returns_nan,
+            r"policy 'returns_nan' returned nan for operator '\w+', which is not a number",
+        ),
         ("c", r"policy 'compiled' returned nan for operator '\w+', which is not a number"),
     ],
 )
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_policy_without_a_score_ends_the_run_and_tells_which_with_the_account_exact(policy, told, threads):
+def test_a_policy_without_a_score_ends_the_run_and_tells_which_with_the_account_exact(
+    policy, told, threads
+):
     totals = run(line(), compiled("no_number") if policy == "c" else policy, threads, tuples=None)
     assert not totals.correct and not totals.stuck
     assert re.fullmatch(told, totals.error), totals.error
@@ -217,12 +254,19 @@ print(totals.correct, *totals.stuck, sep="; ")
 
 
 def test_a_compiled_policy_that_never_returns_holds_its_threads_and_nothing_else():
-    words = [sys.executable, "-c", NEVER_RETURNS, str(shared_library(Path(__file__).parent / "policies.c"))]
+    words = [
+        sys.executable,
+        "-c",
+        NEVER_RETURNS,
+        str(shared_library(Path(__file__).parent / "policies.c")),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=50, check=False)
     assert done.returncode == 0, done.stderr
     correct, *stuck = done.stdout.strip().split("; ")
     assert correct == "False" and stuck
-    assert all(re.fullmatch(r"scheduler thread \d in policy 'compiled'", thread) for thread in stuck), stuck
+    assert all(
+        re.fullmatch(r"scheduler thread \d in policy 'compiled'", thread) for thread in stuck
+    ), stuck
 
 
 def test_a_policy_that_fails_in_the_middle_of_a_run_loses_nothing():
@@ -235,7 +279,9 @@ def test_a_policy_that_fails_in_the_middle_of_a_run_loses_nothing():
         return ready.queued
 
     totals = run(line(), policy, threads=2, tuples=None)
-    assert failing.is_set() and totals.error.startswith("policy 'policy' raised ValueError: enough (of operator 'sink', ")
+    assert failing.is_set() and totals.error.startswith(
+        "policy 'policy' raised ValueError: enough (of operator 'sink', "
+    )
     assert totals.sent == totals.received + totals.in_flight > 0
 
 
@@ -244,10 +290,16 @@ def test_a_policy_that_fails_in_the_middle_of_a_run_loses_nothing():
     [
         ("longest", "policy must be one of random, "),
         ("policy.py:longest", "policy 'policy.py:longest': "),
-        ("no_such_module:longest", "policy 'no_such_module:longest': module 'no_such_module' cannot be imported"),
+        (
+            "no_such_module:longest",
+            "policy 'no_such_module:longest': module 'no_such_module' cannot be imported",
+        ),
         ("no/such.so:longest", "policy 'no/such.so:longest': "),
         (7, "policy 'int': must be a function of a ready operator that returns its score, not 7"),
-        (ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: 1), "a native function must be 'double \\(const millrace_ready"),
+        (
+            ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: 1),
+            "a native function must be 'double \\(const millrace_ready",
+        ),
         (SCORE_PROTOTYPE(lambda ready, state: 1.0), "a policy must not be a callback into Python"),
     ],
 )
@@ -263,14 +315,18 @@ def test_a_symbol_that_a_library_lacks_is_named():
 
 
 def test_the_simulator_refuses_users_policies_in_one_line():
-    rule = "policy 'returns_nan' is a user's own, and cannot be simulated: nobody knows what it costs"
+    rule = (
+        "policy 'returns_nan' is a user's own, and cannot be simulated: nobody knows what it costs"
+    )
     with pytest.raises(UserError, match=rule):
         open_engine(line(), Coroutine(1, returns_nan), machine="xeon")
 
 
 def test_an_experiment_sweeps_policies_that_all_have(tmp_path):
     text = Path("config/experiments/cstream_fig6.yaml").read_text()
-    (file := tmp_path / "mine.yaml").write_text(text.replace("policy: [random,", "policy: ['my.py:longest',"))
+    (file := tmp_path / "mine.yaml").write_text(
+        text.replace("policy: [random,", "policy: ['my.py:longest',")
+    )
     with pytest.raises(UserError, match=r"policy.*a function of yours cannot be swept"):
         read_checked(file, "experiment")
 
@@ -286,7 +342,9 @@ def millrace(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.heavy
 def test_the_command_line_takes_policies_from_files_and_records_tell_their_name(tmp_path):
     file = tmp_path / "mine.py"
-    file.write_text("def longest(ready):\n    return ready.queued\n\n\ndef nothing(ready):\n    pass\n")
+    file.write_text(
+        "def longest(ready):\n    return ready.queued\n\n\ndef nothing(ready):\n    pass\n"
+    )
     library = shared_library(Path(__file__).parent / "policies.c")
     pipeline = ("run", "pipeline", "--set", "operators=3", "--tuples", "500", "--json", "-")
     common = (*pipeline, "--model", "coroutine", "--threads", "1")
@@ -300,4 +358,8 @@ def test_the_command_line_takes_policies_from_files_and_records_tell_their_name(
     assert failed.returncode != 0 and "Traceback" not in failed.stderr
     assert f"policy '{file}:nothing' returned None for operator " in failed.stderr
     refused = millrace(*common, "--policy", f"{file}:other")
-    assert refused.returncode == 2 and "has no 'other'" in refused.stderr and len(refused.stderr.splitlines()) == 1
+    assert (
+        refused.returncode == 2
+        and "has no 'other'" in refused.stderr
+        and len(refused.stderr.splitlines()) == 1
+    )

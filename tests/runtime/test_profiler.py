@@ -18,7 +18,11 @@ from tests.runtime.shapes import chain, pipeline
 def unequal() -> Graph:
     """Two operators that cost 1 : 10."""
     graph = Graph("unequal", 8)
-    source, light, heavy = graph.source("source"), graph.work("light", 30_000), graph.work("heavy", 300_000)
+    source, light, heavy = (
+        graph.source("source"),
+        graph.work("light", 30_000),
+        graph.work("heavy", 300_000),
+    )
     graph.connect(source, light)
     graph.connect(light, heavy)
     graph.connect(heavy, graph.sink("sink"))
@@ -37,7 +41,10 @@ def test_shares_are_roughly_those_of_the_costs_and_add_up_to_one(model: Model) -
     assert engine.stop(drain=False, timeout_s=5.0).correct
     assert all(abs(sum(sample.operator_cost) - 1.0) < 1e-9 for sample in samples)
     # of all but the first: one period is a few dozen looks, of which twice as many as usual may be at the light one
-    _, light, heavy, sink = (fmean(shares) for shares in zip(*(sample.operator_cost for sample in samples[1:]), strict=True))
+    _, light, heavy, sink = (
+        fmean(shares)
+        for shares in zip(*(sample.operator_cost for sample in samples[1:]), strict=True)
+    )
     assert heavy > 0.6 and light < 0.3 and heavy > 3 * light and sink < 0.1
 
 
@@ -59,7 +66,10 @@ def test_an_operator_called_from_another_gets_its_own_share() -> None:
 def test_a_users_operator_that_waits_shows_as_busy_in_it(model: Model) -> None:
     """What a thread is in counts, whatever it does there: it is that operator that keeps the thread."""
     graph = Graph("waits", 8)
-    source, user = graph.source("source", rate=50), graph.python("user", lambda sequence, value: time.sleep(0.01) or value)
+    source, user = (
+        graph.source("source", rate=50),
+        graph.python("user", lambda sequence, value: time.sleep(0.01) or value),
+    )
     graph.connect(source, user)
     graph.connect(user, graph.sink("sink"))
     engine = open_engine(graph, model, profile=True)
@@ -90,7 +100,9 @@ def test_a_window_is_never_empty_once_there_were_samples() -> None:
 
 def test_idle_threads_are_in_no_operator() -> None:
     graph = Graph("silent", 8)
-    graph.connect(chain(graph, graph.source("source", rates=[(1e5, 0), (0.001, 1)]), 2), graph.sink("sink"))
+    graph.connect(
+        chain(graph, graph.source("source", rates=[(1e5, 0), (0.001, 1)]), 2), graph.sink("sink")
+    )
     engine = open_engine(graph, Dynamic(3), profile=True)
     engine.start()
     assert list(engine.sample(0.2).operator_cost) == []
@@ -113,8 +125,12 @@ def test_a_profiled_engine_that_is_dropped_or_stopped_early_leaves_no_thread() -
 def test_what_was_before_the_window_is_forgotten() -> None:
     """Two operators of which the first keeps its thread for 100 tuples, and the second one from there on."""
     graph = Graph("moves", 8)
-    first = graph.python("first", lambda sequence, value: (sequence < 100 and time.sleep(0.005)) or value)
-    second = graph.python("second", lambda sequence, value: (sequence >= 100 and time.sleep(0.005)) or value)
+    first = graph.python(
+        "first", lambda sequence, value: (sequence < 100 and time.sleep(0.005)) or value
+    )
+    second = graph.python(
+        "second", lambda sequence, value: (sequence >= 100 and time.sleep(0.005)) or value
+    )
     graph.connect(graph.source("source"), first)
     graph.connect(first, second)
     graph.connect(second, graph.sink("sink"))

@@ -13,11 +13,31 @@ from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
 from harness.models.policy import policies
 from tests.runtime.shapes import chain, native, scheduled_ports
 
-BUILT_IN = ("work", "spread", "join", "split", "keys", "filter", "bursts", "ordered", "shared", "balance", "barrier")
+BUILT_IN = (
+    "work",
+    "spread",
+    "join",
+    "split",
+    "keys",
+    "filter",
+    "bursts",
+    "ordered",
+    "shared",
+    "balance",
+    "barrier",
+)
 KINDS = (*BUILT_IN, "python", "drops", "native")
 COSTS = st.sampled_from([0, 1, 30, 20_000])
 WISHES = st.sampled_from(
-    [None, None, None, Threading("manual"), Threading("dedicated"), Threading("dynamic"), Threading("dynamic", threads=3)]
+    [
+        None,
+        None,
+        None,
+        Threading("manual"),
+        Threading("dedicated"),
+        Threading("dynamic"),
+        Threading("dynamic", threads=3),
+    ]
 )
 
 
@@ -29,7 +49,9 @@ def drop(sequence: int, value: float, control: float = 0.0) -> float | None:
     return -value if sequence % 3 else None
 
 
-def pass_on(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+def pass_on(
+    sequence: int, value: object, payload: object, size: int, control: float, state: object
+) -> int:
     return 1
 
 
@@ -38,26 +60,38 @@ def ordered_region(draw: st.DrawFn, graph: Graph, name: str) -> tuple[Operator, 
     width, keys = draw(st.integers(1, 4)), draw(st.sampled_from([0, 3, 50]))
     split, merge = graph.split(f"{name}_split", width, keys), graph.merge(f"{name}_merge")
     for branch in range(width):
-        end = chain(graph, split.output(branch), draw(st.integers(0, 2)), draw(COSTS), f"{name}_{branch}_")
+        end = chain(
+            graph, split.output(branch), draw(st.integers(0, 2)), draw(COSTS), f"{name}_{branch}_"
+        )
         graph.connect(end, merge)
     return split, merge
 
 
-def draw_operator(draw: st.DrawFn, graph: Graph, name: str, kinds: tuple[str, ...]) -> tuple[Operator, Operator]:
+def draw_operator(
+    draw: st.DrawFn, graph: Graph, name: str, kinds: tuple[str, ...]
+) -> tuple[Operator, Operator]:
     """An operator, or a region of several: where it begins and where it ends."""
     kind = draw(st.sampled_from(kinds))
     if kind == "ordered":
         return ordered_region(draw, graph, name)
     if kind in ("split", "keys"):
-        operator = graph.split(name, draw(st.integers(1, 4)), draw(st.integers(1, 9)) if kind == "keys" else 0)
+        operator = graph.split(
+            name, draw(st.integers(1, 4)), draw(st.integers(1, 9)) if kind == "keys" else 0
+        )
     elif kind == "shared":
-        operator = graph.threaded_split(name, draw(st.integers(1, 4)), draw(st.sampled_from([1, 3, 100])))
+        operator = graph.threaded_split(
+            name, draw(st.integers(1, 4)), draw(st.sampled_from([1, 3, 100]))
+        )
     elif kind == "balance":
-        operator = graph.elastic_load_balance(name, draw(st.integers(1, 5)), draw(st.sampled_from([1, 3, 100])))
+        operator = graph.elastic_load_balance(
+            name, draw(st.integers(1, 5)), draw(st.sampled_from([1, 3, 100]))
+        )
     elif kind == "filter":
         operator = graph.filter(name, draw(st.sampled_from([0.0, 0.2, 0.9, 1.0])))
     elif kind == "python":
-        operator = graph.python(name, keep, draw(st.integers(1, 2)), preserves=True, reentrant=draw(st.booleans()))
+        operator = graph.python(
+            name, keep, draw(st.integers(1, 2)), preserves=True, reentrant=draw(st.booleans())
+        )
     elif kind == "drops":
         operator = graph.python(name, drop)
     elif kind == "barrier":
@@ -68,12 +102,19 @@ def draw_operator(draw: st.DrawFn, graph: Graph, name: str, kinds: tuple[str, ..
         operator = graph.work(name, costs=[(3, 1), (2, 5000)], outputs=draw(st.integers(1, 2)))
     else:
         inputs, outputs = (2 if kind == "join" else 1), (3 if kind == "spread" else 1)
-        keys, selectivity = draw(st.sampled_from([0, 0, 1, 3, 1000])), draw(st.sampled_from([1.0, 1.0, 1.0, 0.6]))
-        operator = graph.work(name, draw(COSTS), inputs, outputs, selectivity=selectivity, keys=keys)
+        keys, selectivity = (
+            draw(st.sampled_from([0, 0, 1, 3, 1000])),
+            draw(st.sampled_from([1.0, 1.0, 1.0, 0.6])),
+        )
+        operator = graph.work(
+            name, draw(COSTS), inputs, outputs, selectivity=selectivity, keys=keys
+        )
     return operator, operator
 
 
-def feed_barrier(draw: st.DrawFn, graph: Graph, barrier: Operator, open_ports: list[PortId]) -> None:
+def feed_barrier(
+    draw: st.DrawFn, graph: Graph, barrier: Operator, open_ports: list[PortId]
+) -> None:
     """Inputs that get the same, on ways of different length; or each from a source of its own, but for the first."""
     origins = draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True))
     same = draw(st.booleans())
@@ -83,8 +124,13 @@ def feed_barrier(draw: st.DrawFn, graph: Graph, barrier: Operator, open_ports: l
             for origin in origins:
                 graph.connect(origin, start)
         else:
-            start = graph.source(f"{barrier.name}_source{port}", window=draw(st.sampled_from([0, 7])))
-        graph.connect(chain(graph, start, draw(st.integers(0, 2)), 1, f"{barrier.name}_{port}_"), barrier.input(port))
+            start = graph.source(
+                f"{barrier.name}_source{port}", window=draw(st.sampled_from([0, 7]))
+            )
+        graph.connect(
+            chain(graph, start, draw(st.integers(0, 2)), 1, f"{barrier.name}_{port}_"),
+            barrier.input(port),
+        )
 
 
 @st.composite
@@ -93,7 +139,9 @@ def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
     graph = Graph("random", draw(st.sampled_from([0, 7, 96, 200])))
     open_ports: list[PortId] = []
     for index in range(draw(st.integers(1, 3))):
-        open_ports.append(graph.source(f"source{index}", window=draw(st.sampled_from([0, 1, 7, 100]))).output(0))
+        open_ports.append(
+            graph.source(f"source{index}", window=draw(st.sampled_from([0, 1, 7, 100]))).output(0)
+        )
     controlled: list[Operator] = []
     for index in range(draw(st.integers(0, 8))):
         with in_force(draw(WISHES)):
@@ -101,7 +149,9 @@ def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
         if first.kind is BARRIER:
             feed_barrier(draw, graph, first, open_ports)
         for port in range(first.inputs if first.kind is not BARRIER else 0):
-            for origin in draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True)):
+            for origin in draw(
+                st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True)
+            ):
                 graph.connect(origin, first.input(port))
         open_ports += [last.output(port) for port in range(last.outputs)]
         if first.kind in (WORK, FILTER, PYTHON) and draw(st.integers(0, 4)) == 0:
@@ -116,7 +166,11 @@ def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
     for port in range(sink.inputs):
         if sink.input(port) not in fed:
             graph.connect(draw(st.sampled_from(open_ports)), sink.input(port))
-    unsplit = [port for port in graph.input_ports() if graph.operators[port.operator].kind not in (SPLIT, BUFFER)]
+    unsplit = [
+        port
+        for port in graph.input_ports()
+        if graph.operators[port.operator].kind not in (SPLIT, BUFFER)
+    ]
     for port in draw(st.lists(st.sampled_from(unsplit), max_size=2, unique=True)):
         graph.threaded_port(port, draw(st.sampled_from([1, 3, 100])))
     return graph
@@ -133,24 +187,42 @@ MODELS = st.one_of(
         quantum_ms=st.sampled_from([0.01, 1.0, 50.0]),
         queue_capacity=CAPACITIES,
     ),
-    st.builds(Dynamic, threads=st.integers(1, 6), queue_capacity=CAPACITIES, queued=st.sampled_from(["all", "none"])),
+    st.builds(
+        Dynamic,
+        threads=st.integers(1, 6),
+        queue_capacity=CAPACITIES,
+        queued=st.sampled_from(["all", "none"]),
+    ),
 )
-CHANGES = st.lists(st.tuples(st.integers(0, 2**16 - 1), st.booleans(), st.sampled_from([0, 1, 2, 5, 30])), max_size=12)
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 2**16 - 1), st.booleans(), st.sampled_from([0, 1, 2, 5, 30])),
+    max_size=12,
+)
 """Which ports (bits), on or off, and a level (0: as it was)."""
 
 
-@given(graph=graphs(), model=MODELS, tuples=st.sampled_from([0, 1, 50, 700]), changes=CHANGES, drain=st.booleans())
+@given(
+    graph=graphs(),
+    model=MODELS,
+    tuples=st.sampled_from([0, 1, 50, 700]),
+    changes=CHANGES,
+    drain=st.booleans(),
+)
 @settings(max_examples=600, suppress_health_check=list(HealthCheck))
 def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph, model: Model, tuples: int, changes: list[tuple[int, bool, int]], drain: bool
 ) -> None:
     ports = scheduled_ports(graph, model)
-    balances = [operator for operator in graph.operators.values() if operator.kind is ELASTIC_LOAD_BALANCE]
+    balances = [
+        operator for operator in graph.operators.values() if operator.kind is ELASTIC_LOAD_BALANCE
+    ]
     event(f"{model.name}, {'scheduled' if ports else 'nothing scheduled'}")
     engine = open_engine(graph, model, tuples=tuples)
     engine.start()
     for chosen, queued, level in changes:
-        engine.set_queued([port for place, port in enumerate(ports) if chosen >> place % 16 & 1], queued)
+        engine.set_queued(
+            [port for place, port in enumerate(ports) if chosen >> place % 16 & 1], queued
+        )
         if level and pool_of(graph, model).threads:
             engine.set_threads(level)
         for operator in balances:

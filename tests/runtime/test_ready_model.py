@@ -32,7 +32,10 @@ def model_with(changes: dict[str, str]) -> str:
     return model
 
 
-@pytest.mark.parametrize("sizes", [pytest.param(sizes, marks=pytest.mark.slow if sizes in SLOW else ()) for sizes in SIZES])
+@pytest.mark.parametrize(
+    "sizes",
+    [pytest.param(sizes, marks=pytest.mark.slow if sizes in SLOW else ()) for sizes in SIZES],
+)
 def test_no_tuple_is_left_lying_or_executed_twice_and_every_run_ends(sizes: str) -> None:
     assert check(MODEL, **SIZES[sizes]) > 20_000
 
@@ -58,12 +61,21 @@ def test_it_is_the_store_buffer_that_loses_it() -> None:
 
 
 PLANTED = {
-    "the holder reads the flag without a read-modify-write": ({ADD_ZERO: "  was = ready;"}, "deadlock"),
+    "the holder reads the flag without a read-modify-write": (
+        {ADD_ZERO: "  was = ready;"},
+        "deadlock",
+    ),
     "the holder does not look": ({LOOK: LOOK.replace("look()", "skip")}, "deadlock"),
-    "a scheduler thread looks before it writes": ({CLEAR: "  look();\n  atomic { EMPTIED -> ready = false }\n"}, "deadlock"),
+    "a scheduler thread looks before it writes": (
+        {CLEAR: "  look();\n  atomic { EMPTIED -> ready = false }\n"},
+        "deadlock",
+    ),
     "a scheduler thread does not look": ({CLEAR: "  ready = false\n"}, "deadlock"),
     "the flag is set before the tuple is published": (
-        {PUBLISH: "      sent++;\n", PUT_OFF: PUT_OFF.replace("fi\n", "fi;\n      STORE(TAIL, sent)\n")},
+        {
+            PUBLISH: "      sent++;\n",
+            PUT_OFF: PUT_OFF.replace("fi\n", "fi;\n      STORE(TAIL, sent)\n"),
+        },
         "deadlock",
     ),
     "what was put off is forgotten": (
@@ -71,11 +83,15 @@ PLANTED = {
         "deadlock",
     ),
     "a port is drained without its consumer flag": (
-        {"atomic { EMPTIED && !memory[HELD] -> memory[HELD] = 1 };\n      drain(most)": "true;\n      drain(most)"},
+        {
+            "atomic { EMPTIED && !memory[HELD] -> memory[HELD] = 1 };\n      drain(most)": "true;\n      drain(most)"
+        },
         "assert",
     ),
     "a port is put on the list whatever its flag was": (
-        {"  :: was -> was = false\n  :: !was -> atomic { assert(": "  :: false -> skip\n  :: true -> atomic { assert("},
+        {
+            "  :: was -> was = false\n  :: !was -> atomic { assert(": "  :: false -> skip\n  :: true -> atomic { assert("
+        },
         "listed",
     ),
 }

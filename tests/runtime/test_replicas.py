@@ -49,7 +49,9 @@ def change_at_random(engine: Engine, changes: int, chance: random.Random, most: 
 
 @pytest.mark.parametrize("policy", list(policies()))
 def test_replicas_come_and_go_and_every_tuple_arrives_once_and_in_order(policy: str) -> None:
-    engine = open_engine(line(cost=200, window=50), Coroutine(3, policy, quantum_ms=1.0, queue_capacity=20))
+    engine = open_engine(
+        line(cost=200, window=50), Coroutine(3, policy, quantum_ms=1.0, queue_capacity=20)
+    )
     engine.start()
     change_at_random(engine, 150, random.Random(policy))
     sample = engine.sample(0.01)
@@ -106,7 +108,10 @@ def test_replicas_of_a_users_operator_work_at_the_same_time() -> None:
         return value
 
     graph = Graph("meeting")
-    graph.connect(graph.source("source"), python := graph.python("python", meet, preserves=True, stateless=True))
+    graph.connect(
+        graph.source("source"),
+        python := graph.python("python", meet, preserves=True, stateless=True),
+    )
     graph.connect(python, graph.sink("sink"))
     engine = open_engine(graph, Coroutine(3), tuples=40)
     engine.set_replicas("python", 2)
@@ -117,7 +122,9 @@ def test_replicas_of_a_users_operator_work_at_the_same_time() -> None:
 
 
 def test_a_native_function_that_drops_and_is_declared_stateless_has_replicas() -> None:
-    def odd(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+    def odd(
+        sequence: int, value: object, payload: object, size: int, control: float, state: object
+    ) -> int:
         return sequence % 2
 
     graph = Graph("native")
@@ -134,7 +141,9 @@ def test_a_native_function_that_drops_and_is_declared_stateless_has_replicas() -
 
 
 @pytest.mark.parametrize("kind", ["python", "native"])
-def test_replicas_by_key_work_on_one_tuple_of_a_key_at_a_time_in_order_and_find_its_state(kind: str) -> None:
+def test_replicas_by_key_work_on_one_tuple_of_a_key_at_a_time_in_order_and_find_its_state(
+    kind: str,
+) -> None:
     keys, tuples = 7, 3000
     inside, last, counts = [False] * keys, [-1] * keys, [0] * keys
     at_once, together, broken = [0], [0], []
@@ -157,7 +166,9 @@ def test_replicas_by_key_work_on_one_tuple_of_a_key_at_a_time_in_order_and_find_
         enter(sequence)
         return float(counts[key_of(sequence, keys)])
 
-    def compiled(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+    def compiled(
+        sequence: int, value: object, payload: object, size: int, control: float, state: object
+    ) -> int:
         enter(sequence)
         return 1
 
@@ -167,7 +178,9 @@ def test_replicas_by_key_work_on_one_tuple_of_a_key_at_a_time_in_order_and_find_
     else:
         operator = native(graph, "counts", compiled, preserves=True, keys=keys)
     seen: list[tuple[int, float]] = []
-    collect = graph.python("collect", lambda sequence, value: seen.append((sequence, value)) or value, preserves=True)
+    collect = graph.python(
+        "collect", lambda sequence, value: seen.append((sequence, value)) or value, preserves=True
+    )
     graph.chain(graph.source("source"), operator, collect, graph.sink("sink"))
     engine = open_engine(graph, Coroutine(3, queue_capacity=60), tuples=tuples)
     engine.set_replicas("counts", 4)
@@ -190,8 +203,13 @@ def test_replicas_by_key_work_on_one_tuple_of_a_key_at_a_time_in_order_and_find_
 
 @pytest.mark.parametrize("policy", ["random", "oldest_source"])
 @pytest.mark.parametrize("keys", [1, 5, 100_000])
-def test_replicas_by_key_come_and_go_and_every_tuple_arrives_once_and_in_order(keys: int, policy: str) -> None:
-    engine = open_engine(line(cost=200, window=50, keys=keys), Coroutine(3, policy, quantum_ms=1.0, queue_capacity=20))
+def test_replicas_by_key_come_and_go_and_every_tuple_arrives_once_and_in_order(
+    keys: int, policy: str
+) -> None:
+    engine = open_engine(
+        line(cost=200, window=50, keys=keys),
+        Coroutine(3, policy, quantum_ms=1.0, queue_capacity=20),
+    )
     engine.start()
     change_at_random(engine, 100, random.Random(keys))
     totals = engine.stop(drain=True, timeout_s=20.0)
@@ -199,7 +217,9 @@ def test_replicas_by_key_come_and_go_and_every_tuple_arrives_once_and_in_order(k
 
 
 def test_replicas_between_a_split_and_its_merge_keep_its_order() -> None:
-    engine = open_engine(split_and_join(ordered=True, skew=True), Coroutine(2, queue_capacity=10), tuples=20_000)
+    engine = open_engine(
+        split_and_join(ordered=True, skew=True), Coroutine(2, queue_capacity=10), tuples=20_000
+    )
     engine.start()
     change_at_random(engine, 100, random.Random(1))
     totals = engine.stop(drain=True, timeout_s=30.0)
@@ -217,9 +237,19 @@ def test_replicas_between_a_split_and_its_merge_keep_its_order() -> None:
 )
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_random_graphs_with_random_numbers_of_replicas_keep_every_invariant(
-    graph: Graph, policy: str, threads: int, quantum_ms: float, capacity: int, seed: int, drain: bool
+    graph: Graph,
+    policy: str,
+    threads: int,
+    quantum_ms: float,
+    capacity: int,
+    seed: int,
+    drain: bool,
 ) -> None:
-    engine = open_engine(graph, Coroutine(threads, policy, quantum_ms=quantum_ms, queue_capacity=capacity), tuples=400)
+    engine = open_engine(
+        graph,
+        Coroutine(threads, policy, quantum_ms=quantum_ms, queue_capacity=capacity),
+        tuples=400,
+    )
     event("replicas" if replicable(engine) else "no operator may have any")
     engine.start()
     if replicable(engine):
@@ -243,7 +273,9 @@ def test_samples_tell_which_operator_works_and_which_queue_stays_full() -> None:
     samples = [engine.sample(0.1) for _ in range(4)]
     engine.stop(drain=False, timeout_s=5.0)
     for sample in samples:
-        assert sum(sample.useful_s) <= 2.2 * sample.elapsed_s and all(share <= 1.0 for share in sample.queue_full)
+        assert sum(sample.useful_s) <= 2.2 * sample.elapsed_s and all(
+            share <= 1.0 for share in sample.queue_full
+        )
     useful = [sum(sample.useful_s[index] for sample in samples) for index in range(4)]
     full = [sum(sample.queue_full[port] for sample in samples) / 4 for port in range(3)]
     assert useful[2] > 5 * useful[1]  # by tuples: the slow one costs 100,000 times as much
@@ -260,7 +292,9 @@ def mixed() -> Graph:
     for branch in range(2):
         graph.connect(split.output(branch), work := graph.work(f"work{branch}"))
         graph.connect(work, merge)
-    graph.connect(merge, python := graph.python("python", lambda sequence, value: value, preserves=True))
+    graph.connect(
+        merge, python := graph.python("python", lambda sequence, value: value, preserves=True)
+    )
     graph.connect(python, wide := graph.work("wide", outputs=2))
     graph.connect(wide.output(0), plain := graph.work("plain"))
     graph.connect((plain.output(0), wide.output(1)), graph.sink("sink"))
@@ -283,7 +317,9 @@ def mixed() -> Graph:
         ("plain", 1.5, "replicas of 'plain' must be from 1 to 64, not 1.5"),
     ],
 )
-def test_an_operator_that_can_have_no_replicas_is_refused_by_one_line(operator: object, number: object, rule: str) -> None:
+def test_an_operator_that_can_have_no_replicas_is_refused_by_one_line(
+    operator: object, number: object, rule: str
+) -> None:
     engine = open_engine(mixed(), Coroutine(1))
     with pytest.raises(UserError, match=rule) as refused:
         engine.set_replicas(operator, number)
@@ -293,7 +329,9 @@ def test_an_operator_that_can_have_no_replicas_is_refused_by_one_line(operator: 
 @pytest.mark.parametrize("model", [Manual(), Dynamic(2)])
 def test_other_models_have_no_replicas(model: Model) -> None:
     engine = open_engine(line(), model)
-    with pytest.raises(UserError, match="'a' is executed by no co-routine: replicas need the coroutine model"):
+    with pytest.raises(
+        UserError, match="'a' is executed by no co-routine: replicas need the coroutine model"
+    ):
         engine.set_replicas("a", 2)
     engine.start()
     assert engine.sample(0.0).replicas == ()
@@ -313,8 +351,17 @@ def test_a_hundred_thousand_changes_under_load_leave_nothing_over() -> None:
     before, threads = 0, threading.active_count()
     for seed in range(50):
         chance = random.Random(seed)
-        graph = split_and_join(ordered=seed % 2 == 1) if seed % 3 else line(cost=chance.choice([1, 100, 5000]), window=9)
-        engine = open_engine(graph, Coroutine(2, chance.choice(list(policies())), queue_capacity=chance.choice([3, 50, 1000])))
+        graph = (
+            split_and_join(ordered=seed % 2 == 1)
+            if seed % 3
+            else line(cost=chance.choice([1, 100, 5000]), window=9)
+        )
+        engine = open_engine(
+            graph,
+            Coroutine(
+                2, chance.choice(list(policies())), queue_capacity=chance.choice([3, 50, 1000])
+            ),
+        )
         engine.start()
         change_at_random(engine, 2000, chance, most=12)
         totals = engine.stop(drain=True, timeout_s=30.0)
@@ -323,4 +370,7 @@ def test_a_hundred_thousand_changes_under_load_leave_nothing_over() -> None:
         if seed == 10:
             before = resident_bytes()
     assert resident_bytes() - before < 32 * 2**20
-    assert threading.active_count() == threads and len(list(Path("/proc/self/task").iterdir())) <= threads + 2
+    assert (
+        threading.active_count() == threads
+        and len(list(Path("/proc/self/task").iterdir())) <= threads + 2
+    )

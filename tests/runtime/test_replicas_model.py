@@ -28,7 +28,10 @@ QUICK = 3
 
 
 def some_slow(names: dict[str, object], quick: int) -> list[object]:
-    return [pytest.param(name, marks=() if number < quick else pytest.mark.slow) for number, name in enumerate(names)]
+    return [
+        pytest.param(name, marks=() if number < quick else pytest.mark.slow)
+        for number, name in enumerate(names)
+    ]
 
 
 @pytest.mark.parametrize("sizes", some_slow(SIZES, QUICK))
@@ -48,10 +51,16 @@ PLANTED = {
         {HANDED_ON: HANDED_ON.replace("blocked[owner[SLOT(at)]] = 0; ", "")},
         "deadlock",
     ),
-    "the one who leaves at the end wakes nobody": (SMALL, {DRAINED: DRAINED.split("\n")[0]}, "deadlock"),
+    "the one who leaves at the end wakes nobody": (
+        SMALL,
+        {DRAINED: DRAINED.split("\n")[0]},
+        "deadlock",
+    ),
     "who finds that it is its turn leaves what is in its slot": (
         {"TUPLES": 4, "CHANGES": 1},
-        {"SEND(number, MANY(number)); filled[MINE] = 0": "SEND(number, MANY(number) - filled[MINE]); filled[MINE] = 0"},
+        {
+            "SEND(number, MANY(number)); filled[MINE] = 0": "SEND(number, MANY(number) - filled[MINE]); filled[MINE] = 0"
+        },
         "assert",
     ),
     "it looks for its turn before it closes its ticket": (
@@ -79,7 +88,11 @@ PLANTED = {
         {":: atomic { !(_pid == 0 && alone) && LEAVES ->": ":: atomic { !alone && LEAVES ->"},
         "deadlock|livelock",
     ),
-    "two work on one bin": (KEYED, {"#define FREE(n) (!KEYED ||": "#define FREE(n) (true ||"}, "assert"),
+    "two work on one bin": (
+        KEYED,
+        {"#define FREE(n) (!KEYED ||": "#define FREE(n) (true ||"},
+        "assert",
+    ),
     "one leaves with whom all others wait for": (
         SIZES["by key, one that goes again"],
         {"#define MAY_LEAVE (": "#define MAY_LEAVE (true || "},

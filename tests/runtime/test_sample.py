@@ -30,8 +30,12 @@ def test_samples_add_up_to_the_totals(model: Model) -> None:
     assert sum(sample.source_tuples for sample in samples) == totals.sent == 30_000
     assert sum(sample.sink_tuples for sample in samples) == totals.received == 30_000
     assert sum(sample.submitted_tuples for sample in samples) == 5 * 30_000
-    assert [sum(sample.processed[index] for sample in samples) for index in range(6)] == [30_000] * 6
-    assert [sum(counts) for counts in zip(*(sample.latency_counts for sample in samples), strict=True)] == totals.latency_counts
+    assert [sum(sample.processed[index] for sample in samples) for index in range(6)] == [
+        30_000
+    ] * 6
+    assert [
+        sum(counts) for counts in zip(*(sample.latency_counts for sample in samples), strict=True)
+    ] == totals.latency_counts
     assert sum(totals.latency_counts) >= 30_000 // 32
     times = [sample.time_s for sample in samples]
     assert times == sorted(times)
@@ -63,9 +67,15 @@ def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> N
     engine.sample(0.3)
     samples = [engine.sample(0.1) for _ in range(6)]
     engine.stop(drain=False, timeout_s=5.0)
-    before, at, after = (sum(sample.queue_fill[port] for sample in samples) / 6 for port in (0, 1, 2))
-    assert before > after and at > after  # a producer is woken when half the queue is free, so full means half to full
-    assert sum(sample.write_blocked[0] for sample in samples) > sum(sample.write_blocked[2] for sample in samples)
+    before, at, after = (
+        sum(sample.queue_fill[port] for sample in samples) / 6 for port in (0, 1, 2)
+    )
+    assert (
+        before > after and at > after
+    )  # a producer is woken when half the queue is free, so full means half to full
+    assert sum(sample.write_blocked[0] for sample in samples) > sum(
+        sample.write_blocked[2] for sample in samples
+    )
 
 
 def test_a_thread_without_work_sleeps() -> None:
@@ -90,7 +100,9 @@ def test_latency_bounds_grow_and_are_at_most_a_sixteenth_apart() -> None:
 
 def test_the_latency_of_a_slow_chain_is_at_least_its_work() -> None:
     totals = run_to_end(pipeline(2, cost=1_000_000), Manual(), 3)
-    assert totals.latency_max_ns >= 1_000_000  # two million multiplies take longer than half a nanosecond each
+    assert (
+        totals.latency_max_ns >= 1_000_000
+    )  # two million multiplies take longer than half a nanosecond each
 
 
 @pytest.mark.usefixtures("signals_heeded")
@@ -99,7 +111,9 @@ def test_an_interrupt_ends_a_long_sample() -> None:
     engine = open_engine(pipeline(), Dynamic(2))
     engine.start()
     begin = time.monotonic()
-    interrupt = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    interrupt = threading.Timer(
+        0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
+    )
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
         engine.sample(20.0)

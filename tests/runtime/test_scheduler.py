@@ -15,7 +15,12 @@ RATES = st.sampled_from([0.0, 1e5, 3e6])
 
 
 LEAVES_TUPLES_BEHIND = Graph(
-    [Operator({}, {0: 1}, steps=1), Operator({}, {1: 1}, steps=20), Operator({0: 2, 1: 1}, {}, cost_ns=100)], [4, 4]
+    [
+        Operator({}, {0: 1}, steps=1),
+        Operator({}, {1: 1}, steps=20),
+        Operator({0: 2, 1: 1}, {}, cost_ns=100),
+    ],
+    [4, 4],
 )
 """The last operator will never get what it needs of the first source, and returns; the other one waits for room there."""
 
@@ -48,14 +53,18 @@ def graphs(draw: st.DrawFn) -> Graph:
 @given(graph=graphs(), quantum_ns=st.sampled_from([8000, 10**6, 1000, 1]))
 @example(graph=LEAVES_TUPLES_BEHIND, quantum_ns=10**6)
 @settings(max_examples=60, deadline=None)
-def test_the_shipped_scheduler_does_step_by_step_what_the_reference_says(policy: str, graph: Graph, quantum_ns: int) -> None:
+def test_the_shipped_scheduler_does_step_by_step_what_the_reference_says(
+    policy: str, graph: Graph, quantum_ns: int
+) -> None:
     rows = shipped(graph, policy, quantum_ns)
     event("stuck" if STUCK in rows[:, 0] else "comes to its end")
     assert Reference(graph, policy, quantum_ns, rows).run()
 
 
 def test_the_reference_tells_when_another_one_is_resumed() -> None:
-    graph = Graph([Operator({}, {0: 1}, steps=5), Operator({0: 1}, {1: 1}), Operator({1: 1}, {})], [4, 4])
+    graph = Graph(
+        [Operator({}, {0: 1}, steps=5), Operator({0: 1}, {1: 1}), Operator({1: 1}, {})], [4, 4]
+    )
     rows = shipped(graph, "max_queue_length", 10**6)
     Reference(graph, "max_queue_length", 10**6, rows.copy()).run()
     picks = [place for place, row in enumerate(rows) if row[0] == PICK]

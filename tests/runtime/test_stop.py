@@ -33,7 +33,9 @@ def with_python(function: object, preserves: bool = False) -> Graph:
 def test_stop_with_drain_processes_everything_that_was_sent(model: str) -> None:
     engine = open_engine(pipeline(6), MODELS[model])
     engine.start()
-    while engine.sample(0.05).source_tuples == 0:  # on a crowded machine its thread may wait for a CPU
+    while (
+        engine.sample(0.05).source_tuples == 0
+    ):  # on a crowded machine its thread may wait for a CPU
         pass
     totals = engine.stop(drain=True, timeout_s=20.0)
     assert totals.drained and totals.correct
@@ -62,7 +64,9 @@ def test_a_drain_that_takes_too_long_is_given_up_and_accounted(model: Model) -> 
 
 @pytest.mark.parametrize("kind", ["python", "native", "reentrant"])
 @pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
-def test_a_run_that_is_cut_short_waits_for_one_call_of_a_users_function_not_for_a_batch(kind: str, model: Model) -> None:
+def test_a_run_that_is_cut_short_waits_for_one_call_of_a_users_function_not_for_a_batch(
+    kind: str, model: Model
+) -> None:
     def nap(sequence: int, value: float) -> float:
         time.sleep(0.25)
         return value
@@ -78,12 +82,16 @@ def test_a_run_that_is_cut_short_waits_for_one_call_of_a_users_function_not_for_
     else:
         user = graph.python("user", nap, preserves=True, reentrant=kind == "reentrant")
     for source in range(2 if kind == "reentrant" else 1):
-        graph.connect(chain(graph, graph.source(f"source{source}"), 1, prefix=f"before{source}"), user)
+        graph.connect(
+            chain(graph, graph.source(f"source{source}"), 1, prefix=f"before{source}"), user
+        )
     graph.connect(chain(graph, user, 1, prefix="after"), graph.sink("sink"))
     engine = open_engine(graph, model)
     engine.start()
     engine.sample(0.4)
-    totals = engine.stop(drain=False, timeout_s=0.1)  # a batch would take 4 s or 8 s, and threads get 2 s to end
+    totals = engine.stop(
+        drain=False, timeout_s=0.1
+    )  # a batch would take 4 s or 8 s, and threads get 2 s to end
     assert not totals.stuck and totals.correct and not totals.drained
     assert totals.sent == totals.received + totals.in_flight > totals.received
 
@@ -134,12 +142,17 @@ def test_an_operator_that_raises_ends_the_run_and_is_named(model: Model) -> None
         engine.sample(0.1)
     totals = engine.stop(drain=True, timeout_s=5.0)
     line = fragile.__code__.co_firstlineno + 2
-    assert totals.error == f"operator 'user' raised ValueError: no sevens (tuple 777, {__file__}:{line})"
+    assert (
+        totals.error
+        == f"operator 'user' raised ValueError: no sevens (tuple 777, {__file__}:{line})"
+    )
     assert not totals.correct and not totals.stuck
     assert totals.received == 777 if model.name == "manual" else totals.received <= 777
 
 
-def test_a_thread_that_waits_for_one_that_an_operator_holds_is_not_said_to_be_in_an_operator() -> None:
+def test_a_thread_that_waits_for_one_that_an_operator_holds_is_not_said_to_be_in_an_operator() -> (
+    None
+):
     gate = threading.Event()
 
     def block(sequence: int, value: float) -> float:
@@ -181,7 +194,10 @@ def test_an_exception_without_a_text_is_told_by_its_class(preserves: bool) -> No
     engine.sample(5.0)
     totals = engine.stop(drain=True, timeout_s=5.0)
     line = fragile.__code__.co_firstlineno + 1
-    assert totals.error == f"operator 'user' raised Mute: an exception that cannot be shown (tuple 0, {__file__}:{line})"
+    assert (
+        totals.error
+        == f"operator 'user' raised Mute: an exception that cannot be shown (tuple 0, {__file__}:{line})"
+    )
     assert not totals.correct
 
 
@@ -238,7 +254,9 @@ def test_python_operators_pass_tuples_on(preserves: bool) -> None:
 
 
 def test_a_filter_in_python_drops_what_it_drops() -> None:
-    totals = run_to_end(with_python(lambda sequence, value: value if sequence % 5 == 0 else None), Dedicated(), 500)
+    totals = run_to_end(
+        with_python(lambda sequence, value: value if sequence % 5 == 0 else None), Dedicated(), 500
+    )
     assert totals.correct and totals.received == 100
 
 
@@ -246,11 +264,15 @@ def test_a_filter_in_python_drops_what_it_drops() -> None:
     "breaking",
     [
         pytest.param(lambda sequence, value: None if sequence == 9 else value, id="drops one"),
-        pytest.param(lambda sequence, value: value + 1 if sequence == 9 else value, id="changes one"),
+        pytest.param(
+            lambda sequence, value: value + 1 if sequence == 9 else value, id="changes one"
+        ),
     ],
 )
 @pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
-def test_the_oracle_catches_an_operator_that_breaks_its_promise(breaking: object, model: Model) -> None:
+def test_the_oracle_catches_an_operator_that_breaks_its_promise(
+    breaking: object, model: Model
+) -> None:
     totals = run_to_end(with_python(breaking, preserves=True), model, 100)
     assert not totals.checksum_ok and not totals.correct
 
@@ -265,12 +287,16 @@ def test_an_engine_dropped_while_running_leaves_no_thread_behind() -> None:
         "    before = psutil.Process().num_threads() if attempt == 0 else before  # a sanitizer has a thread of its own\n"
         "print(psutil.Process().num_threads() - before)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True
+    )
     assert done.stdout.strip() == "0"
 
 
 @pytest.mark.parametrize("profile", [False, True])
-def test_an_engine_that_is_collected_in_a_cycle_while_it_runs_ends_its_threads(profile: bool) -> None:
+def test_an_engine_that_is_collected_in_a_cycle_while_it_runs_ends_its_threads(
+    profile: bool,
+) -> None:
     script = (
         "import gc, sys, psutil\n"
         "from harness.engine import open_engine\nfrom harness.graph import Graph\nfrom harness.models import Dynamic\n"
@@ -285,5 +311,7 @@ def test_an_engine_that_is_collected_in_a_cycle_while_it_runs_ends_its_threads(p
         "for _ in range(5): start(); gc.collect()\n"
         "print(psutil.Process().num_threads() - before)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True
+    )
     assert done.stdout.strip() == "0"

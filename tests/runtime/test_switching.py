@@ -15,7 +15,15 @@ from harness.engine import Engine, Totals, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, PortId
 from harness.models import Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import GRAPHS, chain, pipeline, run_to_end, scheduled_ports, split_and_join, windows
+from tests.runtime.shapes import (
+    GRAPHS,
+    chain,
+    pipeline,
+    run_to_end,
+    scheduled_ports,
+    split_and_join,
+    windows,
+)
 
 CAPACITIES = [None, 1, 5]
 SWITCHABLE = [shape for shape in GRAPHS if scheduled_ports(GRAPHS[shape](), Dynamic(2))]
@@ -23,7 +31,9 @@ SWITCHABLE = [shape for shape in GRAPHS if scheduled_ports(GRAPHS[shape](), Dyna
 
 def every_queue_goes(graph: Graph) -> bool:
     """Whether no threads were asked for by annotation."""
-    return not graph.threaded and not any(operator.threading for operator in graph.operators.values())
+    return not graph.threaded and not any(
+        operator.threading for operator in graph.operators.values()
+    )
 
 
 def disturb(engine: Engine, ports: list[PortId], dice: random.Random) -> None:
@@ -57,7 +67,9 @@ def check(totals: Totals, graph: Graph) -> None:
 
 @pytest.mark.parametrize("capacity", CAPACITIES)
 @pytest.mark.parametrize("shape", SWITCHABLE)
-def test_nothing_is_lost_doubled_or_reordered_by_switches_under_load(shape: str, capacity: int | None) -> None:
+def test_nothing_is_lost_doubled_or_reordered_by_switches_under_load(
+    shape: str, capacity: int | None
+) -> None:
     graph = GRAPHS[shape]()
     queued = "none" if capacity == 5 else "all"
     totals = disturbed(graph, Dynamic(3, capacity, queued), 0.15, drain=True, seed=len(shape))
@@ -73,11 +85,15 @@ def test_a_run_stopped_amid_switches_accounts_for_every_tuple(capacity: int | No
         assert totals.correct and not totals.stuck, (shape, totals)
 
 
-def test_a_hundred_thousand_switches_and_ten_thousand_levels_leave_no_thread_and_no_memory_behind() -> None:
+def test_a_hundred_thousand_switches_and_ten_thousand_levels_leave_no_thread_and_no_memory_behind() -> (
+    None
+):
     process = psutil.Process()
     dice = random.Random(1)
     threads = memory = 0
-    for turn, shape in enumerate(["pipeline", "mix", "merge, skewed", "diamond", "threaded ports", "annotations"] * 2):
+    for turn, shape in enumerate(
+        ["pipeline", "mix", "merge, skewed", "diamond", "threaded ports", "annotations"] * 2
+    ):
         graph = GRAPHS[shape]()
         model = Dynamic(2, dice.choice([1, 5, 1000]), dice.choice(["all", "none"]))
         ports = scheduled_ports(graph, model)
@@ -98,10 +114,21 @@ def test_a_hundred_thousand_switches_and_ten_thousand_levels_leave_no_thread_and
 
 
 @pytest.mark.parametrize("topology", topologies.TOPOLOGIES)
-def test_each_topology_stands_a_hundred_thousand_switches_and_ten_thousand_levels(topology: str) -> None:
-    sizes = {"pipeline": {"operators": 30}, "data-parallel": {"width": 30}, "mix": {"width": 5, "depth": 6}, "bushy": {}}
+def test_each_topology_stands_a_hundred_thousand_switches_and_ten_thousand_levels(
+    topology: str,
+) -> None:
+    sizes = {
+        "pipeline": {"operators": 30},
+        "data-parallel": {"width": 30},
+        "mix": {"width": 5, "depth": 6},
+        "bushy": {},
+    }
     sizes |= {"load-balance": {"workers": 8, "initial": 3}, "phase-change": {"operators": 30}}
-    sizes |= {"tree": {"busy": 1}, "reverse-tree": {"depth": 4, "busy": 1}, "replicated": {"busy": 1}}
+    sizes |= {
+        "tree": {"busy": 1},
+        "reverse-tree": {"depth": 4, "busy": 1},
+        "replicated": {"busy": 1},
+    }
     sizes |= {"chain": {"busy": 1}, "login-failures": {"records": 1000}, "vwap": {"records": 1000}}
     sizes |= {"wiki-word-count": {"records": 1000}, "packet-analysis": {"records": 1000}}
     known = topologies.TOPOLOGIES[topology].parameters
@@ -158,7 +185,9 @@ def test_ten_thousand_operators_deep_may_all_be_switched_at_once() -> None:
 # -- what a mode means --------------------------------------------------------------------------------------------------------
 
 
-def paced(prepare: Callable[[Engine], None], model: Model, graph: Graph | None = None, tuples: int = 300) -> Totals:
+def paced(
+    prepare: Callable[[Engine], None], model: Model, graph: Graph | None = None, tuples: int = 300
+) -> Totals:
     """A run whose source is silent until `prepare` is done."""
     if graph is None:
         graph = Graph("paced", 8)
@@ -176,7 +205,12 @@ def paced(prepare: Callable[[Engine], None], model: Model, graph: Graph | None =
 
 def switches(*wishes: bool) -> Callable[[Engine], None]:
     def prepare(engine: Engine) -> None:
-        ports = engine.queued() or [PortId("work0", 0), PortId("work1", 0), PortId("work2", 0), PortId("sink", 0)]
+        ports = engine.queued() or [
+            PortId("work0", 0),
+            PortId("work1", 0),
+            PortId("work2", 0),
+            PortId("sink", 0),
+        ]
         for queued in wishes:
             engine.set_queued(ports, queued)
 
@@ -184,23 +218,35 @@ def switches(*wishes: bool) -> Callable[[Engine], None]:
 
 
 @pytest.mark.parametrize("begin", ["all", "none"])
-@pytest.mark.parametrize("wishes", [(False,), (True, False), (False, True, False), (True,), (False, True), (True, False, True)])
-def test_what_counts_is_the_last_wish_before_the_producer_looks(begin: str, wishes: tuple[bool, ...]) -> None:
+@pytest.mark.parametrize(
+    "wishes",
+    [(False,), (True, False), (False, True, False), (True,), (False, True), (True, False, True)],
+)
+def test_what_counts_is_the_last_wish_before_the_producer_looks(
+    begin: str, wishes: tuple[bool, ...]
+) -> None:
     totals = paced(switches(*wishes), Dynamic(2, queued=begin))
     assert totals.correct and totals.drained and totals.received == 300
     assert (totals.scheduling["pushes"] > 0) == wishes[-1]
 
 
-@pytest.mark.parametrize("shape", [shape for shape in SWITCHABLE if every_queue_goes(GRAPHS[shape]())])
+@pytest.mark.parametrize(
+    "shape", [shape for shape in SWITCHABLE if every_queue_goes(GRAPHS[shape]())]
+)
 def test_with_every_queue_off_the_counts_are_those_of_the_manual_model(shape: str) -> None:
     graph = GRAPHS[shape]()
-    off, manual = run_to_end(graph, Dynamic(2, queued="none"), 500), run_to_end(graph, Manual(), 500)
+    off, manual = (
+        run_to_end(graph, Dynamic(2, queued="none"), 500),
+        run_to_end(graph, Manual(), 500),
+    )
     assert off.correct and off.drained
     assert off.scheduling["pushes"] == 0
     assert (off.processed, off.received) == (manual.processed, manual.received)
 
 
-def seen_behind_the_join(model: Model, prepare: Callable[[Engine], None] = lambda engine: None) -> list[int]:
+def seen_behind_the_join(
+    model: Model, prepare: Callable[[Engine], None] = lambda engine: None
+) -> list[int]:
     graph = Graph("observed", 8)
     split, join = graph.split("split", 4), graph.work("join")
     graph.connect(graph.source("source", rates=[(0.05, 0), (1e5, None)]), split)
@@ -212,17 +258,24 @@ def seen_behind_the_join(model: Model, prepare: Callable[[Engine], None] = lambd
 
     watch = graph.python("watch", note, preserves=True)
     for branch in range(4):
-        graph.connect(chain(graph, split.output(branch), 2, (1, 5000, 1, 300)[branch], f"w{branch}_"), join)
+        graph.connect(
+            chain(graph, split.output(branch), 2, (1, 5000, 1, 300)[branch], f"w{branch}_"), join
+        )
     graph.connect(join, watch)
     graph.connect(watch, graph.sink("sink"))
     assert paced(prepare, model, graph, 2000).correct
     return seen
 
 
-def test_with_every_queue_off_tuples_come_as_under_the_manual_model_and_with_them_on_they_overtake() -> None:
+def test_with_every_queue_off_tuples_come_as_under_the_manual_model_and_with_them_on_they_overtake() -> (
+    None
+):
     manual = seen_behind_the_join(Manual())
     assert seen_behind_the_join(Dynamic(3, queued="none")) == manual
-    assert seen_behind_the_join(Dynamic(3), lambda engine: engine.set_queued(engine.queued(), False)) == manual
+    assert (
+        seen_behind_the_join(Dynamic(3), lambda engine: engine.set_queued(engine.queued(), False))
+        == manual
+    )
     assert sorted(seen_behind_the_join(Dynamic(3))) == sorted(manual)
 
 
@@ -233,7 +286,10 @@ def test_queued_names_the_ports_that_are_wanted_on_and_samples_count_them() -> N
     engine.start()
     assert engine.queued() == ports and engine.sample(0.0).queued_ports == len(ports)
     engine.set_queued(ports[1:3], False)
-    assert engine.queued() == [ports[0], *ports[3:]] and engine.sample(0.0).queued_ports == len(ports) - 2
+    assert (
+        engine.queued() == [ports[0], *ports[3:]]
+        and engine.sample(0.0).queued_ports == len(ports) - 2
+    )
     engine.set_queued(ports, True)
     assert engine.queued() == ports
     assert engine.stop(drain=True, timeout_s=10.0).correct
@@ -278,11 +334,15 @@ def test_an_operator_that_raises_amid_switches_ends_the_run_and_is_named() -> No
             disturb(engine, ports, dice)
             engine.sample(0.0005)
         totals = engine.stop(drain=True, timeout_s=5.0)
-        assert totals.error is not None and totals.error.startswith("operator 'user' raised ValueError: enough")
+        assert totals.error is not None and totals.error.startswith(
+            "operator 'user' raised ValueError: enough"
+        )
         assert not totals.stuck and not totals.correct
 
 
-def test_producers_that_wait_to_call_an_operator_that_never_returns_are_named_and_the_stop_is_bounded() -> None:
+def test_producers_that_wait_to_call_an_operator_that_never_returns_are_named_and_the_stop_is_bounded() -> (
+    None
+):
     gate = threading.Event()
     graph = Graph("gate", 8)
     held = graph.python("held", lambda sequence, value: value * gate.wait(40.0))
@@ -295,7 +355,9 @@ def test_producers_that_wait_to_call_an_operator_that_never_returns_are_named_an
     begin = time.monotonic()
     totals = engine.stop(drain=True, timeout_s=0.1)
     assert time.monotonic() - begin < 10.0
-    assert any(stuck.endswith("in operator 'held'") for stuck in totals.stuck) and not totals.correct
+    assert (
+        any(stuck.endswith("in operator 'held'") for stuck in totals.stuck) and not totals.correct
+    )
     gate.set()
 
 
@@ -318,13 +380,48 @@ def test_an_engine_dropped_amid_switches_leaves_no_thread_behind() -> None:
 @pytest.mark.parametrize(
     ("graph", "model", "port", "message"),
     [
-        (pipeline(3), Dynamic(2), PortId("nobody", 0), r"set_queued: no input port is named nobody\[0\]"),
-        (pipeline(3), Dynamic(2), PortId("work0", 1), r"set_queued: no input port is named work0\[1\]"),
-        (pipeline(3), Manual(), PortId("work0", 0), r"set_queued: port work0\[0\] is not scheduled"),
-        (pipeline(3), Dedicated(), PortId("work0", 0), r"set_queued: port work0\[0\] is not scheduled"),
-        (split_and_join(2, 1), Dynamic(2), PortId("split", 0), r"set_queued: port split\[0\] is not scheduled"),
-        (GRAPHS["threaded ports"](), Dynamic(2), PortId("near", 0), r"set_queued: port near\[0\] is not scheduled"),
-        (GRAPHS["annotations"](), Dynamic(2), PortId("manual01_0", 0), r"set_queued: port manual01_0\[0\] is not scheduled"),
+        (
+            pipeline(3),
+            Dynamic(2),
+            PortId("nobody", 0),
+            r"set_queued: no input port is named nobody\[0\]",
+        ),
+        (
+            pipeline(3),
+            Dynamic(2),
+            PortId("work0", 1),
+            r"set_queued: no input port is named work0\[1\]",
+        ),
+        (
+            pipeline(3),
+            Manual(),
+            PortId("work0", 0),
+            r"set_queued: port work0\[0\] is not scheduled",
+        ),
+        (
+            pipeline(3),
+            Dedicated(),
+            PortId("work0", 0),
+            r"set_queued: port work0\[0\] is not scheduled",
+        ),
+        (
+            split_and_join(2, 1),
+            Dynamic(2),
+            PortId("split", 0),
+            r"set_queued: port split\[0\] is not scheduled",
+        ),
+        (
+            GRAPHS["threaded ports"](),
+            Dynamic(2),
+            PortId("near", 0),
+            r"set_queued: port near\[0\] is not scheduled",
+        ),
+        (
+            GRAPHS["annotations"](),
+            Dynamic(2),
+            PortId("manual01_0", 0),
+            r"set_queued: port manual01_0\[0\] is not scheduled",
+        ),
     ],
     ids=lambda value: str(value) if isinstance(value, PortId) else "",
 )

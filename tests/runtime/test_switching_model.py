@@ -36,13 +36,23 @@ def test_the_protocol_keeps_order_once_alone_and_heed_and_every_run_ends(sizes: 
 PLANTED = {
     "suspension is honoured while the queue is emptied, which then counts as empty": (
         ONE,
-        {"drain(255, false);": "drain(255, true);", ":: waiting == 0 -> atomic { mode": ":: true -> atomic { mode"},
+        {
+            "drain(255, false);": "drain(255, true);",
+            ":: waiting == 0 -> atomic { mode": ":: true -> atomic { mode",
+        },
         "== expected",
     ),
-    "suspension is honoured while the queue is emptied": (ONE, {"drain(255, false);": "drain(255, true);"}, "settled"),
+    "suspension is honoured while the queue is emptied": (
+        ONE,
+        {"drain(255, false);": "drain(255, true);"},
+        "settled",
+    ),
     "a queue is closed without being emptied": (
         ONE,
-        {"drain(255, false);": "skip;", ":: waiting == 0 -> atomic { mode": ":: true -> atomic { mode"},
+        {
+            "drain(255, false);": "skip;",
+            ":: waiting == 0 -> atomic { mode": ":: true -> atomic { mode",
+        },
         "== expected",
     ),
     "a queue is emptied without the consumer flag": (
@@ -52,7 +62,9 @@ PLANTED = {
     ),
     "the shortcut is removed before the wish is written": (
         ONE,
-        {"mode = mode & NOW_CALLED;\n  shortcut = false": "shortcut = false;\n  mode = mode & NOW_CALLED"},
+        {
+            "mode = mode & NOW_CALLED;\n  shortcut = false": "shortcut = false;\n  mode = mode & NOW_CALLED"
+        },
         "settled",
     ),
     "the wish is looked at before the shortcut is set": (
@@ -66,7 +78,9 @@ PLANTED = {
     ),
     "the shortcut stays while the queue comes back": (
         ONE,
-        {"    shortcut = false;\n    atomic { mode = mode & WANTED_CALLED": "    atomic { mode = mode & WANTED_CALLED"},
+        {
+            "    shortcut = false;\n    atomic { mode = mode & WANTED_CALLED": "    atomic { mode = mode & WANTED_CALLED"
+        },
         "assert",
     ),
     "a producer that waited for its flag does not look at the mode again": (
@@ -86,9 +100,7 @@ PLANTED = {
     ),
     "the mode is read before the call lock is held": (
         TWO,
-        {
-            "  TRY(call_lock);\n  seen = mode;\n": "  seen = mode;\n  TRY(call_lock);\n",
-        },
+        {"  TRY(call_lock);\n  seen = mode;\n": "  seen = mode;\n  TRY(call_lock);\n"},
         "assert",
     ),
     "a cycle comes back to the port itself": (
@@ -114,7 +126,11 @@ QUICK = 4
 
 
 @pytest.mark.parametrize(
-    "fault", [pytest.param(fault, marks=() if number < QUICK else pytest.mark.slow) for number, fault in enumerate(PLANTED)]
+    "fault",
+    [
+        pytest.param(fault, marks=() if number < QUICK else pytest.mark.slow)
+        for number, fault in enumerate(PLANTED)
+    ],
 )
 def test_a_planted_fault_is_found(fault: str) -> None:
     sizes, changes, what = PLANTED[fault]
@@ -132,7 +148,9 @@ def test_a_planted_fault_is_found(fault: str) -> None:
 
 def run_check(tmp_path: Path, path: str) -> subprocess.CompletedProcess[str]:
     words = ["/bin/sh", str(FOLDER / "check.sh"), str(tmp_path / "made")]
-    return subprocess.run(words, env={"PATH": path}, capture_output=True, text=True, timeout=50, check=False)
+    return subprocess.run(
+        words, env={"PATH": path}, capture_output=True, text=True, timeout=50, check=False
+    )
 
 
 def test_without_spin_one_line_says_so_and_nothing_fails(tmp_path: Path) -> None:
@@ -147,11 +165,15 @@ def test_without_spin_one_line_says_so_and_nothing_fails(tmp_path: Path) -> None
 def test_what_spin_finds_is_what_the_check_says(errors: int, code: int, tmp_path: Path) -> None:
     """A stand-in for Spin, whose verifier prints the verdict that it is told to."""
     spin = tmp_path / "spin"
-    verifier = f'#include <stdio.h>\nint main() {{ puts("State-vector 1 byte, errors: {errors}"); }}'
+    verifier = (
+        f'#include <stdio.h>\nint main() {{ puts("State-vector 1 byte, errors: {errors}"); }}'
+    )
     spin.write_text(f"#!/bin/sh\necho '{verifier}' > pan.c\n")
     spin.chmod(0o755)
     done = run_check(tmp_path, f"{tmp_path}:{os.environ['PATH']}")
     assert done.returncode == code, done.stdout + done.stderr
     assert ("switching.pml is wrong" in done.stdout) == (code == 1)
     models = sorted(path.name for path in FOLDER.glob("*.pml"))
-    assert [name for name in models if f"no error in {name}" in done.stdout] == (models if code == 0 else [])
+    assert [name for name in models if f"no error in {name}" in done.stdout] == (
+        models if code == 0 else []
+    )

@@ -14,12 +14,23 @@ from harness.engine import Engine, open_engine
 from harness.graph import Graph, PortId
 from harness.graph.functions.compiled import NUMBA_SIGNATURE
 from harness.models import Dynamic
-from tests.runtime.shapes import chain, control_cycle, diamond, pipeline, run_to_end, scheduled_ports, split_and_join, windows
+from tests.runtime.shapes import (
+    chain,
+    control_cycle,
+    diamond,
+    pipeline,
+    run_to_end,
+    scheduled_ports,
+    split_and_join,
+    windows,
+)
 from topologies import build
 
 SWITCHES = 100_000
 MOMENT_S = 1e-5
-LONGEST_S = 20.0  # of one run, on a machine with other things to do; 100,000 switches take a second or two
+LONGEST_S = (
+    20.0  # of one run, on a machine with other things to do; 100,000 switches take a second or two
+)
 
 
 def fan_in() -> Graph:
@@ -27,7 +38,9 @@ def fan_in() -> Graph:
     graph = Graph("fan-in", 24)
     meet = graph.work("meet", 3)
     for index in range(4):
-        graph.connect(chain(graph, graph.source(f"source{index}", window=50), 1, prefix=f"w{index}_"), meet)
+        graph.connect(
+            chain(graph, graph.source(f"source{index}", window=50), 1, prefix=f"w{index}_"), meet
+        )
     graph.connect(chain(graph, meet, 2), graph.sink("sink"))
     return graph
 
@@ -38,7 +51,9 @@ def fan_out() -> Graph:
     head = graph.work("head", 1)
     graph.connect(graph.source("source", window=50), head)
     for index in range(5):
-        graph.connect(chain(graph, head, 2, (1, 3000)[index == 2], f"w{index}_"), graph.sink(f"sink{index}"))
+        graph.connect(
+            chain(graph, head, 2, (1, 3000)[index == 2], f"w{index}_"), graph.sink(f"sink{index}")
+        )
     return graph
 
 
@@ -54,7 +69,9 @@ SHAPES: dict[str, Callable[[], Graph]] = {
 }
 
 
-def switch(engine: Engine, ports: list[PortId], dice: random.Random, seconds: float = LONGEST_S) -> int:
+def switch(
+    engine: Engine, ports: list[PortId], dice: random.Random, seconds: float = LONGEST_S
+) -> int:
     """Ask SWITCHES times for a queue or for none at random ports, and now and then suspend threads; how many times it was.
 
     About half ask for what is already so, and others are taken back before a tuple comes; half of the time the tuples are
@@ -82,7 +99,9 @@ def test_a_hundred_thousand_requests_to_switch_keep_order_once_and_ends(shape: s
     done = switch(engine, ports, dice)
     totals = engine.stop(drain=True, timeout_s=30.0)
     assert done > SWITCHES / 10  # even where others have the machine
-    assert totals.scheduling["queue_switches"] > done / 500  # a fifth and more on a quiet machine, a twentieth on a busy one
+    assert (
+        totals.scheduling["queue_switches"] > done / 500
+    )  # a fifth and more on a quiet machine, a twentieth on a busy one
     assert totals.drained and totals.in_flight == 0 and totals.sent > 0
     assert totals.correct, totals
     copies = graph.flow().copies
@@ -94,7 +113,9 @@ def test_a_stop_amid_switches_and_suspensions_accounts_for_every_tuple(shape: st
     dice = random.Random(7)
     for drain in (False, True) * 5:
         graph = SHAPES[shape]()
-        model = Dynamic(3, queue_capacity=dice.choice((1, 5, 64)), queued=dice.choice(("all", "none")))
+        model = Dynamic(
+            3, queue_capacity=dice.choice((1, 5, 64)), queued=dice.choice(("all", "none"))
+        )
         ports = scheduled_ports(graph, model)
         engine = open_engine(graph, model)
         engine.start()
@@ -163,15 +184,21 @@ ORDERS = [
 
 @pytest.mark.parametrize("queued", ["all", "none"])
 @pytest.mark.parametrize("order", ORDERS, ids=" ".join)
-def test_siblings_never_see_what_a_called_or_queued_operator_writes_to_its_tuple(order: tuple[str, ...], queued: str) -> None:
+def test_siblings_never_see_what_a_called_or_queued_operator_writes_to_its_tuple(
+    order: tuple[str, ...], queued: str
+) -> None:
     graph, states = siblings(order)
     totals = run_to_end(graph, Dynamic(2, queue_capacity=5, queued=queued), 2000)
     assert totals.drained and totals.conservation == []
-    assert [(int(state["seen"][0]), int(state["wrong"][0])) for state in states] == [(2000, 0)] * len(states)
+    assert [(int(state["seen"][0]), int(state["wrong"][0])) for state in states] == [
+        (2000, 0)
+    ] * len(states)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=" ".join)
-def test_siblings_never_see_what_is_written_while_queues_are_switched(order: tuple[str, ...]) -> None:
+def test_siblings_never_see_what_is_written_while_queues_are_switched(
+    order: tuple[str, ...],
+) -> None:
     graph, states = siblings(order)
     dice = random.Random(3)
     model = Dynamic(2, queue_capacity=5)
@@ -180,7 +207,9 @@ def test_siblings_never_see_what_is_written_while_queues_are_switched(order: tup
     switch(engine, scheduled_ports(graph, model), dice, seconds=2.0)
     totals = engine.stop(drain=True, timeout_s=30.0)
     assert totals.drained and totals.order_violations == 0 and totals.conservation == []
-    assert [(int(state["seen"][0]), int(state["wrong"][0])) for state in states] == [(totals.sent, 0)] * len(states)
+    assert [(int(state["seen"][0]), int(state["wrong"][0])) for state in states] == [
+        (totals.sent, 0)
+    ] * len(states)
 
 
 def test_an_operator_that_sees_what_another_wrote_is_noticed() -> None:
@@ -199,7 +228,9 @@ def test_a_run_in_which_something_was_given_up_has_not_drained() -> None:
     for number in range(60):
         dice = random.Random(number)
         graph = SHAPES["windows"]()
-        engine = open_engine(graph, Dynamic(3, queue_capacity=1, queued=dice.choice(("all", "none"))))
+        engine = open_engine(
+            graph, Dynamic(3, queue_capacity=1, queued=dice.choice(("all", "none")))
+        )
         ports = scheduled_ports(graph, Dynamic(3))
         engine.start()
         switch(engine, ports, dice, seconds=0.003)

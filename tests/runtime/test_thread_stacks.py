@@ -61,23 +61,37 @@ TOLD = r"millrace: operator 'deep' used more than its thread's stack of {}\d\d\d
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("deep")
     (folder / "deep.c").write_text(DEEP)
-    subprocess.run(["cc", "-shared", "-fPIC", "-O0", str(folder / "deep.c"), "-o", str(folder / "deep.so")], check=True)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O0", str(folder / "deep.c"), "-o", str(folder / "deep.so")],
+        check=True,
+    )
     return folder / "deep.so"
 
 
-def program(library: Path, model: str, kind: str, kib: int, stack: str | None = None) -> subprocess.CompletedProcess[str]:
+def program(
+    library: Path, model: str, kind: str, kib: int, stack: str | None = None
+) -> subprocess.CompletedProcess[str]:
     environment = dict(os.environ)
     if stack is not None:
         environment["MILLRACE_STACK_KIB"] = stack
     words = [sys.executable, "-c", PROGRAM, str(library), model, kind, str(kib)]
-    return subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=50, env=environment, check=False)
+    return subprocess.run(
+        words, capture_output=True, text=True, cwd=ROOT, timeout=50, env=environment, check=False
+    )
 
 
 @pytest.mark.parametrize(
     ("model", "kind"),
-    [("Manual()", "native"), ("Dedicated()", "python"), ("Dynamic(2)", "native"), ("Coroutine(2)", "python")],
+    [
+        ("Manual()", "native"),
+        ("Dedicated()", "python"),
+        ("Dynamic(2)", "native"),
+        ("Coroutine(2)", "python"),
+    ],
 )
-def test_an_operator_that_uses_more_than_its_threads_stack_is_told_by_its_name(library: Path, model: str, kind: str) -> None:
+def test_an_operator_that_uses_more_than_its_threads_stack_is_told_by_its_name(
+    library: Path, model: str, kind: str
+) -> None:
     done = program(library, model, kind, kib=100_000)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(TOLD.format("2"), done.stderr)
@@ -85,14 +99,25 @@ def test_an_operator_that_uses_more_than_its_threads_stack_is_told_by_its_name(l
 
 def test_the_stack_is_as_large_as_the_environment_says(library: Path) -> None:
     assert program(library, "Dynamic(2)", "python", 6000, "8192").stdout == "True\n"
-    assert re.fullmatch(TOLD.format("4"), program(library, "Dynamic(2)", "python", 6000, "4096").stderr)
+    assert re.fullmatch(
+        TOLD.format("4"), program(library, "Dynamic(2)", "python", 6000, "4096").stderr
+    )
 
 
 @pytest.mark.parametrize("size", ["255", "1048577", "-1", "2 MiB", "1e3"])
-def test_a_stack_that_cannot_be_is_refused_in_one_line(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_that_cannot_be_is_refused_in_one_line(
+    size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MILLRACE_STACK_KIB", size)
     graph = Graph("user", 8)
-    graph.chain(graph.source("source"), graph.python("user", lambda sequence, value: value), graph.sink("sink"))
+    graph.chain(
+        graph.source("source"),
+        graph.python("user", lambda sequence, value: value),
+        graph.sink("sink"),
+    )
     with pytest.raises(UserError) as refused:
         open_engine(graph, Manual())
-    assert str(refused.value) == f"MILLRACE_STACK_KIB must be a whole number from 256 to 1,048,576 KiB, not {size!r}"
+    assert (
+        str(refused.value)
+        == f"MILLRACE_STACK_KIB must be a whole number from 256 to 1,048,576 KiB, not {size!r}"
+    )

@@ -27,7 +27,9 @@ class Ways(ctypes.Structure):
 
 @cache
 def compiled() -> ctypes._CFuncPtr:
-    join = ctypes.CDLL(str(shared_library("tests/runtime/typed_loops.c", "-Iharness/runtime/native"))).join
+    join = ctypes.CDLL(
+        str(shared_library("tests/runtime/typed_loops.c", "-Iharness/runtime/native"))
+    ).join
     join.argtypes, join.restype = (ctypes.c_void_p, ctypes.c_void_p), ctypes.c_int32
     return join
 
@@ -52,7 +54,9 @@ def joined(function: object, tuples: int = 2000, state: object = None) -> tuple[
     graph, kept = Graph("joined"), []
     loop = graph.typed_loop("loop", function, (NUMBER, NUMBER), PAIR, state)
     for port, by in enumerate((1, 3)):
-        graph.connect(graph.typed_source(f"source{port}", numbers(tuples, by), NUMBER), loop.input(port))
+        graph.connect(
+            graph.typed_source(f"source{port}", numbers(tuples, by), NUMBER), loop.input(port)
+        )
     graph.connect(loop, graph.typed_sink("sink", lambda port, pair: kept.append(pair), PAIR))
     return graph, kept
 
@@ -73,7 +77,9 @@ def run(graph: Graph, threads: int = 2, **options: object) -> Totals:
 def test_a_loop_joins_two_typed_streams(language, capacity, threads):
     graph, kept = joined(*((join,) if language == "Python" else (compiled(), 2000, Ways())))
     totals = run(graph, threads, queue_capacity=capacity)
-    assert totals.correct and totals.drained and totals.in_flight == 0 and totals.order_checked, totals
+    assert totals.correct and totals.drained and totals.in_flight == 0 and totals.order_checked, (
+        totals
+    )
     assert kept == [{"left": n, "right": 3 * n, "text": "a" * (n % 13)} for n in range(2000)]
 
 
@@ -97,11 +103,18 @@ def test_a_typed_loop_takes_by_for_and_in_batches_and_sends_different_schemas():
     loop = graph.typed_loop("loop", spread, NUMBER, (NUMBER, PAIR))
     graph.connect(graph.typed_source("source", numbers(2000), NUMBER), loop)
     graph.connect(loop.output(0), graph.typed_loop("collect", collect, NUMBER, ()))
-    graph.connect(loop.output(1), graph.typed_sink("pairs", lambda port, pair: pairs.append(pair["left"]), PAIR))
+    graph.connect(
+        loop.output(1),
+        graph.typed_sink("pairs", lambda port, pair: pairs.append(pair["left"]), PAIR),
+    )
     totals = run(graph)
     assert totals.correct and totals.drained, totals
-    assert kept == [n for n in range(1001) for _ in range(n % 3)] and pairs == list(range(1001, 2000))
-    assert totals.received == len(kept) + len(pairs) and totals.latency_max_ns > 0  # a loop without output ports is a sink
+    assert kept == [n for n in range(1001) for _ in range(n % 3)] and pairs == list(
+        range(1001, 2000)
+    )
+    assert (
+        totals.received == len(kept) + len(pairs) and totals.latency_max_ns > 0
+    )  # a loop without output ports is a sink
 
 
 def test_a_loop_between_compiled_typed_operators_and_a_run_cut_short():
@@ -167,14 +180,24 @@ REFUSED = {
 @pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
 def test_what_does_not_fit_the_schema_is_told_in_one_line(function):
     totals = run(joined(function)[0])
-    assert totals.error.startswith(f"operator 'loop' {REFUSED[function]}") and "\n" not in totals.error
-    assert not totals.correct and not totals.stuck and totals.checksum_ok and totals.order_violations == 0
+    assert (
+        totals.error.startswith(f"operator 'loop' {REFUSED[function]}") and "\n" not in totals.error
+    )
+    assert (
+        not totals.correct
+        and not totals.stuck
+        and totals.checksum_ok
+        and totals.order_violations == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("mode", "told"),
     (
-        (1, "push: its streams have schemas: write the tuple into millrace_room, and call millrace_send"),
+        (
+            1,
+            "push: its streams have schemas: write the tuple into millrace_room, and call millrace_send",
+        ),
         (2, "send: output port must be from 0 to 0, not 1"),
     ),
 )
@@ -198,13 +221,22 @@ def test_content_that_changes_behind_a_loop_is_found(behind):
     else:
         graph.connect(loop, graph.typed_sink("sink", lambda port, pair: None, PAIR))
     totals = run(graph)
-    assert not totals.checksum_ok and not totals.correct and totals.received == 200 and totals.order_violations == 0
+    assert (
+        not totals.checksum_ok
+        and not totals.correct
+        and totals.received == 200
+        and totals.order_violations == 0
+    )
 
 
 def test_schemas_of_a_loop_must_fit_its_streams():
     graph = Graph("unfit")
     loop = graph.typed_loop("loop", join, PAIR, NUMBER)
-    graph.chain(graph.typed_source("source", numbers(1), NUMBER), loop, graph.typed_sink("sink", lambda port, n: None, NUMBER))
+    graph.chain(
+        graph.typed_source("source", numbers(1), NUMBER),
+        loop,
+        graph.typed_sink("sink", lambda port, n: None, NUMBER),
+    )
     with pytest.raises(GraphError, match=r"has tuples of number, but the port takes pair"):
         graph.check()
 
@@ -212,7 +244,11 @@ def test_schemas_of_a_loop_must_fit_its_streams():
 def test_an_untyped_loop_stands_in_no_typed_graph():
     graph = Graph("mixed")
     loop = graph.loop("loop", join)
-    graph.chain(graph.typed_source("source", numbers(1), NUMBER), loop, graph.typed_sink("sink", lambda port, n: None, NUMBER))
+    graph.chain(
+        graph.typed_source("source", numbers(1), NUMBER),
+        loop,
+        graph.typed_sink("sink", lambda port, n: None, NUMBER),
+    )
     with pytest.raises(GraphError, match=r"'source' is typed and 'loop' is not"):
         graph.check()
 
@@ -221,18 +257,26 @@ def test_what_a_typed_loop_cannot_have_is_told():
     graph = Graph("g")
     loop = graph.typed_loop("loop", join, NUMBER, NUMBER)
     with pytest.raises(
-        GraphError, match=r"^operator 'loop': a typed loop cannot have a control port, whose tuples have no schema$"
+        GraphError,
+        match=r"^operator 'loop': a typed loop cannot have a control port, whose tuples have no schema$",
     ):
         graph.control(loop)
-    with pytest.raises(GraphError, match=r"takes of operator 'other' must be harness.graph.schema.Schema, not 'number'"):
+    with pytest.raises(
+        GraphError,
+        match=r"takes of operator 'other' must be harness.graph.schema.Schema, not 'number'",
+    ):
         graph.typed_loop("other", join, ["number"], NUMBER)
-    with pytest.raises(GraphError, match=r"operator 'other': function must be an async function or compiled, not <function"):
+    with pytest.raises(
+        GraphError,
+        match=r"operator 'other': function must be an async function or compiled, not <function",
+    ):
         graph.typed_loop("other", lambda ctx: None, NUMBER, NUMBER)
 
 
 def test_other_models_and_the_simulator_refuse_a_typed_loop():
     with pytest.raises(
-        UserError, match=r"^operator 'loop' has a loop of its own, which needs the coroutine model, not dynamic$"
+        UserError,
+        match=r"^operator 'loop' has a loop of its own, which needs the coroutine model, not dynamic$",
     ):
         open_engine(joined(join)[0], Dynamic(2))
     graph = joined(join)[0]

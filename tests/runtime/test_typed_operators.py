@@ -36,20 +36,30 @@ class Numbers(ctypes.Structure):
 
 
 class Sums(ctypes.Structure):
-    _fields_ = (("count", ctypes.c_uint64 * 2), ("sum", ctypes.c_uint64 * 2), ("ended", ctypes.c_uint64))
+    _fields_ = (
+        ("count", ctypes.c_uint64 * 2),
+        ("sum", ctypes.c_uint64 * 2),
+        ("ended", ctypes.c_uint64),
+    )
 
 
 @pytest.fixture(scope="module")
 def library():
-    return ctypes.CDLL(str(shared_library("tests/runtime/typed_operators.c", "-Iharness/runtime/native")))
+    return ctypes.CDLL(
+        str(shared_library("tests/runtime/typed_operators.c", "-Iharness/runtime/native"))
+    )
 
 
 def process(library, name):
-    return ProcessFunction(ctypes.cast(getattr(library, name), ctypes.c_void_p).value, owners=(library,))
+    return ProcessFunction(
+        ctypes.cast(getattr(library, name), ctypes.c_void_p).value, owners=(library,)
+    )
 
 
 def step(library, name):
-    return StepFunction(ctypes.cast(getattr(library, name), ctypes.c_void_p).value, owners=(library,))
+    return StepFunction(
+        ctypes.cast(getattr(library, name), ctypes.c_void_p).value, owners=(library,)
+    )
 
 
 def graph_of(library, end, scatter=None, gather="gather", finish=True):
@@ -62,7 +72,13 @@ def graph_of(library, end, scatter=None, gather="gather", finish=True):
         [PAIR, PAIR],
         finish=step(library, "at_end") if finish else None,
     )
-    sink = graph.typed_sink("gather", process(library, gather), [PAIR, PAIR], state=sums, finish=step(library, "gathered"))
+    sink = graph.typed_sink(
+        "gather",
+        process(library, gather),
+        [PAIR, PAIR],
+        state=sums,
+        finish=step(library, "gathered"),
+    )
     graph.connect(source, middle)
     for port in (0, 1):
         graph.connect(middle.output(port), sink.input(port))
@@ -97,7 +113,12 @@ def test_each_tuple_that_an_operator_makes_of_another_arrives_once_and_in_order(
     graph, sums = graph_of(library, 4000)
     totals = run(graph, MODELS[model]())
     count, total = expected(4000)
-    assert totals.correct, (totals.conservation, totals.error, totals.order_violations, totals.checksum_ok)
+    assert totals.correct, (
+        totals.conservation,
+        totals.error,
+        totals.order_violations,
+        totals.checksum_ok,
+    )
     assert totals.drained and totals.order_checked and totals.in_flight == 0
     assert list(sums.count) == count and [each % 2**64 for each in total] == list(sums.sum)
     assert sums.ended == 1 and totals.received == sum(count) and totals.sent == 4000
@@ -114,7 +135,9 @@ def test_nothing_is_lost_while_threads_and_queues_change_at_random(library):
             engine.set_threads(choose.randint(1, 4))
             engine.set_queued(choose.sample(ports, choose.randint(0, 3)), choose.random() < 0.5)
 
-        totals = run(graph, Dynamic(threads=2, queue_capacity=choose.choice([2, 50, None])), during=shake)
+        totals = run(
+            graph, Dynamic(threads=2, queue_capacity=choose.choice([2, 50, None])), during=shake
+        )
         assert totals.correct and list(sums.count) == expected(20_000)[0]
 
 
@@ -249,7 +272,12 @@ def test_operators_in_other_languages_do_the_same(library, language, tmp_path, m
         "Cython": lambda: cython_scatter(tmp_path, monkeypatch),
         "Python": lambda: python_scatter,
     }[language]()
-    for model in (Manual(), Dedicated(queue_capacity=8), Dynamic(threads=2), Coroutine(threads=2, queue_capacity=8)):
+    for model in (
+        Manual(),
+        Dedicated(queue_capacity=8),
+        Dynamic(threads=2),
+        Coroutine(threads=2, queue_capacity=8),
+    ):
         graph, sums = graph_of(library, 2010, scatter, finish=False)
         totals = run(graph, model)
         count, total = expected(2010, finish=False)
@@ -266,10 +294,14 @@ def test_signatures_that_are_shown_are_those_that_are_accepted():
 
 def python_graph(function, finish=None, feed=None):
     graph, got = Graph("python"), []
-    source = graph.typed_source("source", feed or (lambda: ((0, {"n": n}) for n in range(50))), NUMBER)
+    source = graph.typed_source(
+        "source", feed or (lambda: ((0, {"n": n}) for n in range(50))), NUMBER
+    )
     middle = graph.typed("middle", function, NUMBER, NUMBER, finish=finish)
     graph.connect(source, middle)
-    graph.connect(middle, graph.typed_sink("sink", lambda port, values: got.append(values["n"]), NUMBER))
+    graph.connect(
+        middle, graph.typed_sink("sink", lambda port, values: got.append(values["n"]), NUMBER)
+    )
     return graph, got
 
 
@@ -287,15 +319,28 @@ def test_a_python_operator_sends_its_rest_when_the_last_stream_has_ended():
 @pytest.mark.parametrize(
     ("function", "told"),
     [
-        (lambda port, values: [(1, values)], "operator 'middle' raised ValueError: output port must be from 0 to 0, not 1"),
-        (lambda port, values: [(0, {"m": 1})], "operator 'middle' raised ValueError: a tuple of number must have n"),
-        (lambda port, values: 1 / 0, "operator 'middle' raised ZeroDivisionError: division by zero"),
+        (
+            lambda port, values: [(1, values)],
+            "operator 'middle' raised ValueError: output port must be from 0 to 0, not 1",
+        ),
+        (
+            lambda port, values: [(0, {"m": 1})],
+            "operator 'middle' raised ValueError: a tuple of number must have n",
+        ),
+        (
+            lambda port, values: 1 / 0,
+            "operator 'middle' raised ZeroDivisionError: division by zero",
+        ),
     ],
 )
 def test_what_a_python_operator_does_wrong_is_told(function, told):
     graph, _ = python_graph(function)
     totals = run(graph, Dynamic(threads=2))
-    assert totals.error.startswith(f"{told} (tuple 0") and "\n" not in totals.error and not totals.correct
+    assert (
+        totals.error.startswith(f"{told} (tuple 0")
+        and "\n" not in totals.error
+        and not totals.correct
+    )
 
 
 def test_the_tuple_and_the_line_are_told_where_a_python_operator_raises():
@@ -316,10 +361,13 @@ def test_a_typed_graph_cannot_be_simulated_and_that_is_told(library):
 
     graph, _ = graph_of(library, 10)
     with pytest.raises(
-        UserError, match="operator 'numbers' is of kind typed source: a user's own operator cannot be simulated"
+        UserError,
+        match="operator 'numbers' is of kind typed source: a user's own operator cannot be simulated",
     ):
         open_engine(graph, Manual(), "xeon")
 
 
 def test_content_of_a_numpy_record_is_what_the_schema_says():
-    assert PAIR.dtype.itemsize == PAIR.size and np.zeros(1, PAIR.dtype)[0].tobytes() == bytes(PAIR.size)
+    assert PAIR.dtype.itemsize == PAIR.size and np.zeros(1, PAIR.dtype)[0].tobytes() == bytes(
+        PAIR.size
+    )

@@ -15,8 +15,14 @@ from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline
 
 
-@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dedicated(8), Dynamic(3), Dynamic(3, 8), Dynamic(3, 1)], ids=str)
-def test_an_operator_may_wait_on_one_port_for_what_comes_on_the_other_however_short_the_queues(model: Model) -> None:
+@pytest.mark.parametrize(
+    "model",
+    [Manual(), Dedicated(), Dedicated(8), Dynamic(3), Dynamic(3, 8), Dynamic(3, 1)],
+    ids=str,
+)
+def test_an_operator_may_wait_on_one_port_for_what_comes_on_the_other_however_short_the_queues(
+    model: Model,
+) -> None:
     """FREE: a batch does not keep in its sender's hands what a full queue waits for."""
     met, seen, closed = threading.Condition(), Counter(), threading.Event()
 
@@ -28,7 +34,10 @@ def test_an_operator_may_wait_on_one_port_for_what_comes_on_the_other_however_sh
         return value
 
     graph = Graph("rendezvous", 8)
-    source, pair = graph.source("source"), graph.python("pair", meet, inputs=2, preserves=True, reentrant=True)
+    source, pair = (
+        graph.source("source"),
+        graph.python("pair", meet, inputs=2, preserves=True, reentrant=True),
+    )
     for port in range(2):
         graph.connect(source, pair.input(port))
         if model == Manual():
@@ -48,9 +57,13 @@ def test_an_operator_may_wait_on_one_port_for_what_comes_on_the_other_however_sh
     assert finished and totals.correct and totals.received == 400
 
 
-@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dedicated(3), Dynamic(1), Dynamic(3), Dynamic(2, 5)], ids=str)
+@pytest.mark.parametrize(
+    "model", [Manual(), Dedicated(), Dedicated(3), Dynamic(1), Dynamic(3), Dynamic(2, 5)], ids=str
+)
 @pytest.mark.parametrize(("width", "keys", "slow"), [(2, 5, 0), (2, 5, 1), (4, 12, 3), (3, 1, 0)])
-def test_a_split_by_key_waits_for_its_merge_however_uneven_the_keys(model: Model, width: int, keys: int, slow: int) -> None:
+def test_a_split_by_key_waits_for_its_merge_however_uneven_the_keys(
+    model: Model, width: int, keys: int, slow: int
+) -> None:
     """BOUND and ONCE: what runs ahead of a slow or rare key is bounded, in order, and all there in the end."""
     costs = iter([20_000 if branch == slow else 1 for branch in range(width)])
 
@@ -70,7 +83,12 @@ def test_a_split_by_key_waits_for_its_merge_however_uneven_the_keys(model: Model
 
 
 def progress(
-    graph: Graph, model: Model, operator: str, periods: int, period_s: float, off: tuple[PortId, ...] = ()
+    graph: Graph,
+    model: Model,
+    operator: str,
+    periods: int,
+    period_s: float,
+    off: tuple[PortId, ...] = (),
 ) -> list[int]:
     """Tuples through an operator in each period but the first."""
     engine = open_engine(graph, model)
@@ -85,7 +103,11 @@ def progress(
 
 def test_a_threaded_port_gets_its_tuples_while_its_sender_is_busy_with_a_sibling() -> None:
     graph = Graph("siblings", 8)
-    source, near, far = graph.source("source"), graph.work("near", 1), graph.work("far", busy_us=20_000)
+    source, near, far = (
+        graph.source("source"),
+        graph.work("near", 1),
+        graph.work("far", busy_us=20_000),
+    )
     for operator in (near, far):
         graph.connect(source, operator)
         graph.connect(operator, graph.sink(f"{operator.name} sink"))
@@ -124,7 +146,10 @@ def test_a_queued_sibling_does_not_wait_for_a_called_one(order: tuple[str, str])
     graph = Graph("siblings", 8)
     head = graph.work("head", 1)
     graph.connect(graph.source("source"), head)
-    operators = {function.__name__: graph.python(function.__name__, function, preserves=True) for function in (near, far)}
+    operators = {
+        function.__name__: graph.python(function.__name__, function, preserves=True)
+        for function in (near, far)
+    }
     for name in order:
         graph.connect(head, operators[name])
         graph.connect(operators[name], graph.sink(f"{name} sink"))
@@ -180,15 +205,27 @@ def test_a_time_that_is_none_is_refused(seconds: object) -> None:
     [
         (lambda: Dynamic(threads="4"), "threads must be from 1 to 1024, not '4'"),
         (lambda: Dynamic(threads=2.5), "threads must be from 1 to 1024, not 2.5"),
-        (lambda: Dedicated(queue_capacity=True), "queue_capacity must be from 1 to 1048576 tuples, not True"),
+        (
+            lambda: Dedicated(queue_capacity=True),
+            "queue_capacity must be from 1 to 1048576 tuples, not True",
+        ),
         (lambda: open_engine("g", Manual()), "graph must be a harness.graph.Graph, not str"),
         (
             lambda: open_engine(pipeline(1), "dynamic"),
             "model must be one of manual, dedicated, dynamic, multilevel, coroutine of harness.models, not 'dynamic'",
         ),
-        (lambda: open_engine(pipeline(1), Manual(), tuples=2**65), "tuples must be from 0 to 1000000000000000, not"),
-        (lambda: open_engine(pipeline(1), Manual(), tuples=1.5), "tuples must be from 0 to 1000000000000000, not 1.5"),
-        (lambda: open_engine(pipeline(1), Dynamic(1)).set_queued(5, True), "set_queued: no input port is named 5"),
+        (
+            lambda: open_engine(pipeline(1), Manual(), tuples=2**65),
+            "tuples must be from 0 to 1000000000000000, not",
+        ),
+        (
+            lambda: open_engine(pipeline(1), Manual(), tuples=1.5),
+            "tuples must be from 0 to 1000000000000000, not 1.5",
+        ),
+        (
+            lambda: open_engine(pipeline(1), Dynamic(1)).set_queued(5, True),
+            "set_queued: no input port is named 5",
+        ),
     ],
 )
 def test_what_an_engine_cannot_run_is_told_in_one_line(make: object, message: str) -> None:

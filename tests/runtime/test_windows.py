@@ -28,7 +28,9 @@ def test_windows_of_any_size_keep_their_place_in_a_chain(window: int, model: Mod
 
 @EVERY
 @pytest.mark.parametrize("ordered", [False, True])
-def test_windows_keep_their_place_through_fan_out_filter_split_merge_and_fan_in(ordered: bool, model: Model) -> None:
+def test_windows_keep_their_place_through_fan_out_filter_split_merge_and_fan_in(
+    ordered: bool, model: Model
+) -> None:
     assert right(run_to_end(windows(ordered), model, 3000))
 
 
@@ -39,7 +41,9 @@ def test_windows_that_wait_in_a_merge_for_a_slow_branch_keep_their_places(model:
     graph.connect(graph.source("source", window=3), sieve)
     graph.connect(sieve, split)  # often several windows without a tuple between them
     for branch in range(3):
-        graph.connect(chain(graph, split.output(branch), 1, (1, 20_000, 1)[branch], f"w{branch}_"), merge)
+        graph.connect(
+            chain(graph, split.output(branch), 1, (1, 20_000, 1)[branch], f"w{branch}_"), merge
+        )
     graph.connect(merge, graph.sink("sink"))
     assert right(run_to_end(graph, model, 5000))
 
@@ -91,7 +95,11 @@ def test_a_window_punctuation_behind_a_later_tuple_is_a_violation_of_order() -> 
 def test_a_tuple_that_nobody_sent_is_found_behind_each_new_kind_of_operator() -> None:
     """In front of a filter, a split by key with its merge, a control port."""
     graph = Graph("kinds", 8)
-    sieve, split, merge = graph.filter("filter", 1.0), graph.split("split", 2, keys=5), graph.merge("merge")
+    sieve, split, merge = (
+        graph.filter("filter", 1.0),
+        graph.split("split", 2, keys=5),
+        graph.merge("merge"),
+    )
     head, tail = graph.work("head"), graph.work("tail")
     graph.connect(graph.source("source"), head)
     graph.connect(head, sieve)
@@ -110,7 +118,9 @@ def test_a_tuple_that_nobody_sent_is_found_behind_each_new_kind_of_operator() ->
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_a_tuple_that_a_filter_drops_is_not_a_lost_one_but_a_forged_one_that_it_drops_is_found(share: float) -> None:
+def test_a_tuple_that_a_filter_drops_is_not_a_lost_one_but_a_forged_one_that_it_drops_is_found(
+    share: float,
+) -> None:
     def graph() -> Graph:
         graph = Graph("filter", 8)
         head, sieve = graph.work("head"), graph.filter("filter", share)

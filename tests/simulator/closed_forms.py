@@ -14,7 +14,9 @@ from typing import NamedTuple
 class Steady(NamedTuple):
     """A network in its steady state."""
 
-    throughput: float  # customers that leave (open), or pass the first station (closed), a unit of time
+    throughput: (
+        float  # customers that leave (open), or pass the first station (closed), a unit of time
+    )
     numbers: tuple[float, ...]  # mean number of customers at each station
 
 
@@ -40,7 +42,9 @@ def md1(arrival_rate: float, service: float) -> Steady:
 
 def tandem(arrival_rate: float, services: Sequence[float]) -> Steady:
     """Stations one after the other, exponential service times: each is as if it were alone (Jackson)."""
-    return Steady(arrival_rate, tuple(mm1(arrival_rate, service).numbers[0] for service in services))
+    return Steady(
+        arrival_rate, tuple(mm1(arrival_rate, service).numbers[0] for service in services)
+    )
 
 
 def constant_tandem(arrival_rate: float, services: Sequence[float]) -> Steady:

@@ -62,7 +62,11 @@ RUNS: dict[str, str] = {
 def record_of(words: str) -> dict[str, Any]:
     """Return the record of one run. Raises AssertionError, with what it said, if the command fails."""
     record, said = io.StringIO(), io.StringIO()
-    with contextlib.chdir(ROOT), contextlib.redirect_stdout(record), contextlib.redirect_stderr(said):
+    with (
+        contextlib.chdir(ROOT),
+        contextlib.redirect_stdout(record),
+        contextlib.redirect_stderr(said),
+    ):
         code = cli.main(["run", *words.split(), "--seed", "7", "--json", "-"])
     assert code == 0, said.getvalue()
     return json.loads(record.getvalue())
@@ -71,14 +75,20 @@ def record_of(words: str) -> dict[str, Any]:
 def kept_of(record: dict[str, Any]) -> dict[str, Any]:
     """Return the digest of a record without its volatile fields, and its readable numbers."""
     stable = {name: value for name, value in record.items() if name not in VOLATILE}
-    stable["simulation"] = {name: value for name, value in stable["simulation"].items() if name != "wall_s"}
+    stable["simulation"] = {
+        name: value for name, value in stable["simulation"].items() if name != "wall_s"
+    }
     digest = hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
     return {"digest": digest, **{name: record[name] for name in READABLE}}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", required=True, help="replace seeded_records.json")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--write", action="store_true", required=True, help="replace seeded_records.json"
+    )
     parser.parse_args()
     kept = {name: kept_of(record_of(words)) for name, words in RUNS.items()}
     KEPT.write_text(json.dumps(kept, indent=1) + "\n")

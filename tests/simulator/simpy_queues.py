@@ -80,7 +80,11 @@ class Books:
         """The books, closed."""
         for station in self.stations:
             station.change(until, 0)
-        return Outcome(self.passed / until, tuple(station.area / until for station in self.stations), self.events)
+        return Outcome(
+            self.passed / until,
+            tuple(station.area / until for station in self.stations),
+            self.events,
+        )
 
 
 def with_processes(network: Network, seed: int, until: float) -> Outcome:

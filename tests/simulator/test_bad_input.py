@@ -26,13 +26,19 @@ def refused(*words: str) -> object:
 
 def bounded(events: int) -> Engine:
     """An engine that may take so many events."""
-    return SimulatorEngine(pipeline(), Dynamic(2), load_machine("xeon"), load_software("millrace"), events=events)
+    return SimulatorEngine(
+        pipeline(), Dynamic(2), load_machine("xeon"), load_software("millrace"), events=events
+    )
 
 
 @pytest.mark.parametrize("kind", ["python", "native"])
 def test_operators_of_users_cannot_be_simulated(kind: str) -> None:
     graph = Graph("users", 8)
-    operator = graph.python("mine", lambda sequence, value: value) if kind == "python" else native(graph, "mine", lambda *_: 1)
+    operator = (
+        graph.python("mine", lambda sequence, value: value)
+        if kind == "python"
+        else native(graph, "mine", lambda *_: 1)
+    )
     graph.connect(graph.source("source"), operator)
     graph.connect(operator, graph.sink("sink"))
     with refused("'mine'", kind, "cannot be simulated"):
@@ -50,9 +56,12 @@ def test_software_that_nobody_has_described_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("constants", "word"), [({"atomic.fense": 1.0}, "atomic.fense"), ({"atomic.fence": 1.0, "x": 2.0}, "'x'")]
+    ("constants", "word"),
+    [({"atomic.fense": 1.0}, "atomic.fense"), ({"atomic.fence": 1.0, "x": 2.0}, "'x'")],
 )
-def test_a_constant_that_the_machine_does_not_have_is_named(constants: dict[str, float], word: str) -> None:
+def test_a_constant_that_the_machine_does_not_have_is_named(
+    constants: dict[str, float], word: str
+) -> None:
     with refused("constants", word, "no constant"):
         simulated(pipeline(), Manual(), constants=constants)
 
@@ -75,8 +84,13 @@ def annotated(threads: int | None) -> Graph:
 
 
 @pytest.mark.parametrize(("machine", "cpus"), [("local", 2), ("xeon:16", 16), ("power8", 184)])
-def test_a_pool_that_nobody_said_the_size_of_has_the_described_machines_cpus(machine: str, cpus: int) -> None:
-    for engine in (simulated(annotated(None), Manual(), machine), simulated(pipeline(), Dynamic(), machine)):
+def test_a_pool_that_nobody_said_the_size_of_has_the_described_machines_cpus(
+    machine: str, cpus: int
+) -> None:
+    for engine in (
+        simulated(annotated(None), Manual(), machine),
+        simulated(pipeline(), Dynamic(), machine),
+    ):
         assert engine.threads == 1 + cpus  # and the source's thread
 
 
@@ -86,7 +100,9 @@ def test_a_graph_that_asks_for_more_threads_than_the_machine_has_cpus_is_refused
         simulated(annotated(13), Manual(), "cstream")
 
 
-@pytest.mark.parametrize(("machine", "cpus"), [("local", 2), ("cstream", 12), ("xeon", 176), ("power8", 184)])
+@pytest.mark.parametrize(
+    ("machine", "cpus"), [("local", 2), ("cstream", 12), ("xeon", 176), ("power8", 184)]
+)
 def test_a_pool_has_no_more_threads_than_the_machine_has_cpus(machine: str, cpus: int) -> None:
     assert simulated(pipeline(), Dynamic(cpus), machine).threads == cpus + 1
     with refused("threads must be at most", str(cpus), f"'{machine}'", str(cpus + 1)):
@@ -170,10 +186,14 @@ def test_active_ports_are_those_that_the_operator_has(active: object) -> None:
 def test_a_run_fails_when_it_has_taken_all_its_events_and_says_so(events: int) -> None:
     engine = bounded(events)
     engine.start()
-    with pytest.raises(RunFailed, match=rf"reached its bound of {events} events after .* virtual s"):
+    with pytest.raises(
+        RunFailed, match=rf"reached its bound of {events} events after .* virtual s"
+    ):
         for _ in itertools.count():
             engine.sample(1e-4)
-    assert events <= engine.simulation["events"] < events + 100  # a turn of a thread may execute several batches
+    assert (
+        events <= engine.simulation["events"] < events + 100
+    )  # a turn of a thread may execute several batches
     assert str(events) in engine.simulation["bound"]
     totals = engine.stop(drain=False, timeout_s=1.0)
     assert totals.correct and not totals.drained

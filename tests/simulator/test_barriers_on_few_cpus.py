@@ -26,7 +26,15 @@ def joined(inputs: int = 3) -> Graph:
 
 @pytest.mark.parametrize(
     "model",
-    [Dynamic(1), Dynamic(2), Dynamic(4), Dynamic(elastic=True), Dynamic(elastic=True, maximum=4), Multilevel(), Coroutine(2)],
+    [
+        Dynamic(1),
+        Dynamic(2),
+        Dynamic(4),
+        Dynamic(elastic=True),
+        Dynamic(elastic=True, maximum=4),
+        Multilevel(),
+        Coroutine(2),
+    ],
     ids=str,
 )
 def test_a_barrier_gets_the_threads_that_it_needs(model: Model) -> None:
@@ -43,7 +51,10 @@ def test_a_barrier_gets_the_threads_that_it_needs(model: Model) -> None:
 def test_more_threads_than_cpus_and_than_the_graph_needs_are_refused() -> None:
     with pytest.raises(UserError) as refused:
         open_engine(joined(), Dynamic(5), "xeon:2")
-    assert str(refused.value) == "threads must be at most 4, which graph 'joined' needs at least, not 5"
+    assert (
+        str(refused.value)
+        == "threads must be at most 4, which graph 'joined' needs at least, not 5"
+    )
     engine = open_engine(joined(), Dynamic(2), "xeon:2")
     engine.start()
     with pytest.raises(UserError, match="threads must be from 1 to 4 on machine 'xeon:2', not 5"):
@@ -57,7 +68,11 @@ def test_the_command_runs_such_a_graph_too(words, tmp_path, capsys) -> None:
     operators += [{"barrier": "join", "inputs": 3}, {"sink": "sink"}]
     streams = [f"source{port} -> join[{port}]" for port in range(3)] + ["join -> sink"]
     graph = tmp_path / "graph.yaml"
-    graph.write_text(yaml.safe_dump({"name": "joined", "payload": 64, "operators": operators, "streams": streams}))
+    graph.write_text(
+        yaml.safe_dump(
+            {"name": "joined", "payload": 64, "operators": operators, "streams": streams}
+        )
+    )
     place = ["--machine", "xeon:2", "--duration", "0.002"]
     assert main(["run", str(graph), "--model", "dynamic", *place, "--json", "-", *words]) == 0
     record = json.loads(capsys.readouterr().out)

@@ -18,7 +18,9 @@ def test_numbers_of_textbooks():
     assert md1(0.5, 1.0).numbers[0] == pytest.approx(0.75)
     assert md1(0.8, 1.0).numbers[0] == pytest.approx(2.4)
     assert closed(2, [1.0, 1.0]).throughput == pytest.approx(2 / 3)
-    assert closed(3, [1.0, 2.0]).throughput == pytest.approx(7 / 15)  # Gordon and Newell: G(2) / G(3)
+    assert closed(3, [1.0, 2.0]).throughput == pytest.approx(
+        7 / 15
+    )  # Gordon and Newell: G(2) / G(3)
 
 
 @given(load=LOADS, service=st.floats(0.01, 100.0))
@@ -46,17 +48,23 @@ def test_in_a_constant_tandem_only_ever_slower_stations_have_a_queue(rate, servi
         slowest = max(slowest, service)
 
 
-@given(customers=st.integers(1, 40), services=st.lists(st.floats(0.1, 10.0), min_size=1, max_size=6))
+@given(
+    customers=st.integers(1, 40), services=st.lists(st.floats(0.1, 10.0), min_size=1, max_size=6)
+)
 def test_a_closed_network_keeps_its_customers_and_its_bounds(customers, services):
     steady = closed(customers, services)
     assert sum(steady.numbers) == pytest.approx(customers)
     assert steady.throughput <= min(1 / max(services), customers / sum(services)) * (1 + 1e-9)
-    assert steady.throughput >= customers / (sum(services) + (customers - 1) * max(services)) * (1 - 1e-9)
+    assert steady.throughput >= customers / (sum(services) + (customers - 1) * max(services)) * (
+        1 - 1e-9
+    )
 
 
 @given(customers=st.integers(1, 40), stations=st.integers(1, 8))
 def test_a_balanced_closed_network_has_the_throughput_of_its_formula(customers, stations):
-    assert closed(customers, [1.0] * stations).throughput == pytest.approx(customers / (customers + stations - 1))
+    assert closed(customers, [1.0] * stations).throughput == pytest.approx(
+        customers / (customers + stations - 1)
+    )
 
 
 @pytest.mark.parametrize("load", [0.0, -0.5, 1.0, 1.7])

@@ -29,7 +29,9 @@ def events(operators: int, model: Model, software: str = "millrace") -> int:
     return engine.simulation["events"]
 
 
-@pytest.mark.parametrize("model", [Dedicated(), Dynamic(4, queue_capacity=64), Dynamic(4, queued="none")], ids=repr)
+@pytest.mark.parametrize(
+    "model", [Dedicated(), Dynamic(4, queue_capacity=64), Dynamic(4, queued="none")], ids=repr
+)
 def test_events_grow_linearly_in_operators(model: Model) -> None:
     few, many = (events(operators, model) / operators for operators in (50, 800))
     assert many < 1.5 * few
@@ -62,7 +64,9 @@ def test_threads_that_have_nothing_to_do_take_hardly_any_events(software: str) -
 
 def best_of(rounds: int, measured: Callable[[], tuple[float, int]]) -> float:
     """Seconds an event: the median of several rounds."""
-    return statistics.median(seconds / count for seconds, count in (measured() for _ in range(rounds)))
+    return statistics.median(
+        seconds / count for seconds, count in (measured() for _ in range(rounds))
+    )
 
 
 @pytest.mark.slow
@@ -91,7 +95,9 @@ def test_an_event_of_the_core_takes_hardly_longer_among_many_processes() -> None
         outcome = simulate(network, 1, 2e6 / stations)
         return time.perf_counter() - begin, outcome.events
 
-    few, many = (best_of(5, lambda stations=stations: round_trip(stations)) for stations in (64, 4096))
+    few, many = (
+        best_of(5, lambda stations=stations: round_trip(stations)) for stations in (64, 4096)
+    )
     assert many < 6 * few * math.log(4096) / math.log(64)
 
 
@@ -106,5 +112,7 @@ def test_time_grows_linearly_in_operators() -> None:
         assert engine.finished()
         return time.perf_counter() - begin, operators
 
-    few, many = (best_of(5, lambda operators=operators: hop(operators)) for operators in (1000, 20_000))
+    few, many = (
+        best_of(5, lambda operators=operators: hop(operators)) for operators in (1000, 20_000)
+    )
     assert many < 4 * few

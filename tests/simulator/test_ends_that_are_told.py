@@ -24,11 +24,20 @@ def test_that_nothing_can_happen_any_more_is_an_error_and_no_idle_period(by_even
     engine.seize("work0[0]")
     engine.start()
     for _ in range(2):
-        with pytest.raises(RunFailed, match=r"after \S+ virtual s nothing can happen any more: every thread sleeps"):
+        with pytest.raises(
+            RunFailed, match=r"after \S+ virtual s nothing can happen any more: every thread sleeps"
+        ):
             engine.sample_events(100_000) if by_events else engine.sample(0.5)
-    assert engine.simulation["virtual_s"] < 0.5 and "nothing can happen" in engine.simulation["bound"]
+    assert (
+        engine.simulation["virtual_s"] < 0.5 and "nothing can happen" in engine.simulation["bound"]
+    )
     totals = engine.stop(drain=True, timeout_s=1.0)
-    assert not totals.drained and totals.in_flight == 1 and totals.checksum_ok and not totals.conservation
+    assert (
+        not totals.drained
+        and totals.in_flight == 1
+        and totals.checksum_ok
+        and not totals.conservation
+    )
 
 
 def test_virtual_time_has_an_end_and_does_not_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +86,14 @@ print(said == [totals.error] * 2, totals.correct, totals.error)
 
 def test_a_virtual_thread_that_gets_no_memory_fails_the_run_with_one_message() -> None:
     """Each operator calls the next one before it is done itself, so that the thread needs memory for all of them at once."""
-    done = subprocess.run([sys.executable, "-c", STARVED], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", STARVED],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.startswith("True False the system refuses memory to the simulation after")
 

@@ -25,7 +25,9 @@ HEAVIER = {
 @pytest.mark.parametrize("name", [*NETWORKS, *HEAVIER])
 def test_networks_have_the_throughput_and_the_queues_of_their_closed_forms(name, seed):
     network, steady = (NETWORKS | HEAVIER)[name]
-    outcome = simulate(network, seed, 5 * LONG if "%" in name else LONG)  # where queues are long they vary slowly
+    outcome = simulate(
+        network, seed, 5 * LONG if "%" in name else LONG
+    )  # where queues are long they vary slowly
     assert outcome.throughput == pytest.approx(steady.throughput, rel=0.01)
     assert outcome.numbers == pytest.approx(steady.numbers, rel=0.01)
 
@@ -42,7 +44,9 @@ def test_one_seed_is_one_outcome_and_another_seed_another(name):
     customers=st.integers(1, 12),
     until=st.integers(0, 300).map(lambda units: units + 0.5),
 )
-def test_where_nothing_is_random_it_does_what_simpy_does_event_for_event(services, customers, until):
+def test_where_nothing_is_random_it_does_what_simpy_does_event_for_event(
+    services, customers, until
+):
     network = Network(tuple(services), exponential=False, customers=customers)
     ours, simpys = simulate(network, 1, until), with_callbacks(network, 1, until)
     assert (ours.events, ours.throughput) == (simpys.events, pytest.approx(simpys.throughput))

@@ -18,7 +18,11 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("model", [Dedicated(MAX_QUEUE_CAPACITY), Dynamic(2, MAX_QUEUE_CAPACITY)], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "model",
+    [Dedicated(MAX_QUEUE_CAPACITY), Dynamic(2, MAX_QUEUE_CAPACITY)],
+    ids=lambda model: model.name,
+)
 @pytest.mark.parametrize("shape", LARGE)
 def test_a_graph_whose_queues_do_not_fit_here_is_simulated(shape: str, model: Model) -> None:
     graph = LARGE[shape]()

@@ -16,7 +16,15 @@ from tests.runtime.test_invariants import ARRIVING, BALANCES
 from tests.simulator.runs import PLACES, has_cpus, run_to_end, simulated
 from topologies import TOPOLOGIES, build
 
-CUT_SHORT = ("pipeline", "merge, skewed", "keys, merge", "diamond", "data-parallel", "split fan-out", *BALANCES)
+CUT_SHORT = (
+    "pipeline",
+    "merge, skewed",
+    "keys, merge",
+    "diamond",
+    "data-parallel",
+    "split fan-out",
+    *BALANCES,
+)
 DROPPING = ("filters", "selective", "windows", "windows, merge")
 
 
@@ -42,14 +50,18 @@ def assert_right(graph: Graph, totals: Totals, tuples: int, arriving: int | None
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 @pytest.mark.parametrize("shape", GRAPHS)
-def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(shape: str, place: tuple[str, str]) -> None:
+def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(
+    shape: str, place: tuple[str, str]
+) -> None:
     machine, software = place
     arriving = None if shape in DROPPING else ARRIVING.get(shape, 1)
     for number, model in enumerate(models_of(machine).values()):
         graph = GRAPHS[shape]()
         if not has_cpus(machine, graph, model):
             continue
-        totals = run_to_end(simulated(graph, model, machine, software=software, tuples=200, seed=number))
+        totals = run_to_end(
+            simulated(graph, model, machine, software=software, tuples=200, seed=number)
+        )
         assert_right(graph, totals, 200, arriving)
 
 
@@ -76,9 +88,21 @@ def test_every_topology_keeps_the_invariants_under_every_model(topology: str) ->
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 @pytest.mark.parametrize(
     "shape",
-    ["pipeline", "merge, skewed", "diamond", "data-parallel", "split fan-out", "filters", "selective", "barriers", *BALANCES],
+    [
+        "pipeline",
+        "merge, skewed",
+        "diamond",
+        "data-parallel",
+        "split fan-out",
+        "filters",
+        "selective",
+        "barriers",
+        *BALANCES,
+    ],
 )
-def test_a_run_cut_short_accounts_for_every_tuple_left_behind(shape: str, place: tuple[str, str]) -> None:
+def test_a_run_cut_short_accounts_for_every_tuple_left_behind(
+    shape: str, place: tuple[str, str]
+) -> None:
     machine, software = place
     for model in models_of(machine).values():
         if not has_cpus(machine, GRAPHS[shape](), model):
@@ -91,7 +115,9 @@ def test_a_run_cut_short_accounts_for_every_tuple_left_behind(shape: str, place:
         assert totals.sent > 0 and not totals.drained
 
 
-def test_nothing_is_left_of_a_run_whose_last_operator_closed_before_others_gave_back_their_last_batch() -> None:
+def test_nothing_is_left_of_a_run_whose_last_operator_closed_before_others_gave_back_their_last_batch() -> (
+    None
+):
     for events in range(500, 10_000, 500):
         engine = simulated(split_and_join(7, 3, ordered=True, skew=True), Dedicated(), "local")
         engine.start()
@@ -101,8 +127,12 @@ def test_nothing_is_left_of_a_run_whose_last_operator_closed_before_others_gave_
 
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
-@pytest.mark.parametrize("shape", ["pipeline", "merge, skewed", "keys, merge", "windows", "load balance"])
-def test_a_run_that_is_told_to_end_drains_what_is_queued(shape: str, place: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    "shape", ["pipeline", "merge, skewed", "keys, merge", "windows", "load balance"]
+)
+def test_a_run_that_is_told_to_end_drains_what_is_queued(
+    shape: str, place: tuple[str, str]
+) -> None:
     machine, software = place
     for model in models_of(machine).values():
         engine = simulated(GRAPHS[shape](), model, machine, software=software)
@@ -126,20 +156,29 @@ def test_queues_hold_no_more_than_their_capacity(capacity: int, software: str) -
         totals = engine.stop(drain=False, timeout_s=0.0)
         assert all(0.0 <= share <= 1.0 for shares in fill for share in shares)
         assert max(shares[4] for shares in fill) >= 0.5
-        assert totals.correct and totals.in_flight <= 6 * capacity + 64  # and batches in the hands of threads
+        assert (
+            totals.correct and totals.in_flight <= 6 * capacity + 64
+        )  # and batches in the hands of threads
 
 
 def test_one_thread_is_enough_for_any_graph() -> None:
     """FREE: a pool of one executes every port, and full queues of one tuple do not stop it."""
     for shape in ("data-parallel", "merge, skewed", "diamond", "shared splitters"):
         for software, model in product(("millrace", "streams-4.2"), (Dynamic, Coroutine)):
-            engine = simulated(GRAPHS[shape](), model(1, queue_capacity=1), software=software, tuples=300)
+            engine = simulated(
+                GRAPHS[shape](), model(1, queue_capacity=1), software=software, tuples=300
+            )
             assert run_to_end(engine).correct and engine.finished()
 
 
 def test_ten_thousand_operators_deep_do_not_overflow_a_stack() -> None:
     """Queues of one tuple make every push drain the next queue from within: nested as deep as the graph."""
-    for model in (Manual(), Dynamic(1, queue_capacity=1), Dynamic(3, queue_capacity=2), Coroutine(3, queue_capacity=2)):
+    for model in (
+        Manual(),
+        Dynamic(1, queue_capacity=1),
+        Dynamic(3, queue_capacity=2),
+        Coroutine(3, queue_capacity=2),
+    ):
         totals = run_to_end(simulated(pipeline(10_000, payload=0), model, tuples=3))
         assert totals.correct and totals.received == 3
 
@@ -154,7 +193,12 @@ def test_a_run_that_does_not_come_to_its_end_is_not_called_drained() -> None:
 def test_a_timed_run_fills_no_queue_of_a_port_that_is_called(place: tuple[str, str]) -> None:
     """Tuples before a port that its producers call would be overtaken (ORDER)."""
     machine, software = place
-    engine = simulated(pipeline(20), Dynamic(threads=2, queued="none", queue_capacity=100), machine, software=software)
+    engine = simulated(
+        pipeline(20),
+        Dynamic(threads=2, queued="none", queue_capacity=100),
+        machine,
+        software=software,
+    )
     engine.start()
     assert set(engine.sample_events(1).queue_fill) == {0.0}
     totals = engine.stop(drain=True, timeout_s=1.0)

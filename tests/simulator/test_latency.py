@@ -23,8 +23,12 @@ def pipelines(count: int, operators: int = 20) -> Graph:
     return graph
 
 
-@pytest.mark.parametrize(("machine", "count"), [("xeon", 1), ("xeon", 44), ("xeon", 176), ("power8", 184)])
-def test_tuples_that_are_called_through_are_as_late_as_their_batch_takes(machine: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("machine", "count"), [("xeon", 1), ("xeon", 44), ("xeon", 176), ("power8", 184)]
+)
+def test_tuples_that_are_called_through_are_as_late_as_their_batch_takes(
+    machine: str, count: int
+) -> None:
     """The first tuple of a batch is born when the batch before it is done, and seen at the sink when its own is."""
     engine = simulated(pipelines(count), Manual(), machine)
     engine.start()
@@ -32,5 +36,7 @@ def test_tuples_that_are_called_through_are_as_late_as_their_batch_takes(machine
     sample = engine.sample(2e-3)
     batch_ns = MAX_BATCH * count * sample.elapsed_s / sample.sink_tuples * 1e9
     bounds = latency_bounds_ns()
-    mean_ns = sum(n * bound for n, bound in zip(sample.latency_counts, bounds, strict=True)) / sum(sample.latency_counts)
+    mean_ns = sum(n * bound for n, bound in zip(sample.latency_counts, bounds, strict=True)) / sum(
+        sample.latency_counts
+    )
     assert mean_ns == pytest.approx(batch_ns, rel=0.1)

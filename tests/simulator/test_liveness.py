@@ -31,7 +31,9 @@ def silenced(graph: Graph, burst_s: float) -> Graph:
     """While everybody sleeps its sources begin to send as fast as they may, and soon after they are silent for an hour."""
     for name, operator in list(graph.operators.items()):
         if operator.is_source:
-            graph.operators[name] = replace(operator, rates=((0.01, 0.0), (burst_s, None), (3600.0, 0.0)))
+            graph.operators[name] = replace(
+                operator, rates=((0.01, 0.0), (burst_s, None), (3600.0, 0.0))
+            )
     return graph
 
 
@@ -50,17 +52,23 @@ def sent_and_nothing_left(graph: Graph, model: Model, place: tuple[str, str], se
 
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
-@pytest.mark.parametrize("shape", [shape for shape in GRAPHS if shape != "barriers"])  # there, what is ahead waits for the rest
+@pytest.mark.parametrize(
+    "shape", [shape for shape in GRAPHS if shape != "barriers"]
+)  # there, what is ahead waits for the rest
 def test_silence_finds_all_queues_empty(shape: str, place: tuple[str, str]) -> None:
     sent = 0
     for number, model in enumerate(MODELS):
-        sent += sent_and_nothing_left(silenced(GRAPHS[shape](), BURST_S[number % 3]), model, place, number)
+        sent += sent_and_nothing_left(
+            silenced(GRAPHS[shape](), BURST_S[number % 3]), model, place, number
+        )
     assert sent > 0
 
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 @pytest.mark.parametrize("model", [Dynamic(1), Dynamic(2), Dedicated()], ids=repr)
-def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(model: Model, place: tuple[str, str]) -> None:
+def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(
+    model: Model, place: tuple[str, str]
+) -> None:
     """Three tuples and then silence: with gaps of all lengths around what it takes to find nothing and to fall asleep."""
     for step in range(150):
         gap_s = 3e-6 + 0.25e-6 * step
@@ -96,5 +104,7 @@ def test_as_many_threads_as_ports_work_instead_of_waking_each_other() -> None:
     engine.set_queued(scheduled_ports(graph, model)[2::3], queued=True)
     engine.sample(0.02)
     together = engine.sample(0.001)
-    assert together.submitted_tuples > 25 * alone.submitted_tuples  # 5 times when whoever makes a port ready wakes a thread
+    assert (
+        together.submitted_tuples > 25 * alone.submitted_tuples
+    )  # 5 times when whoever makes a port ready wakes a thread
     engine.stop(drain=False, timeout_s=0.0)

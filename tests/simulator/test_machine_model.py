@@ -14,7 +14,9 @@ MACHINES = machine_names()
 MILLISECOND = 1e6  # ns
 
 
-def one_socket(machine: Machine, chips: int | None = None, cores: int | None = None, smt: int | None = None) -> Machine:
+def one_socket(
+    machine: Machine, chips: int | None = None, cores: int | None = None, smt: int | None = None
+) -> Machine:
     """A part of the machine."""
     return replace(
         machine,
@@ -32,7 +34,10 @@ def time_of_each(machine: Machine, threads: int, sort: str) -> list[float]:
     for _ in range(threads):
         bench.compute(10 * MILLISECOND, step=1e4, sort=sort)
     bench.run(1e3 * MILLISECOND)
-    return [(bench.ended(thread) - bench.began(thread)) / (10 * MILLISECOND) for thread in range(threads)]
+    return [
+        (bench.ended(thread) - bench.began(thread)) / (10 * MILLISECOND)
+        for thread in range(threads)
+    ]
 
 
 def each(factor: float, threads: int) -> object:
@@ -69,8 +74,12 @@ def test_a_line_comes_from_another_core_in_the_time_of_its_distance(name: str) -
     distances = {"same_chip": 1} | ({"same_module": chip} if machine.chips_per_socket > 1 else {})
     distances |= {"other_socket": module} if machine.sockets > 1 else {}
     for distance, core in distances.items():
-        assert load(machine, 0, core) == load(machine, core, 0) == machine[f"transfer.load.{distance}"]
-        assert take(machine, 0, core) == take(machine, core, 0) == machine[f"transfer.rmw.{distance}"]
+        assert (
+            load(machine, 0, core) == load(machine, core, 0) == machine[f"transfer.load.{distance}"]
+        )
+        assert (
+            take(machine, 0, core) == take(machine, core, 0) == machine[f"transfer.rmw.{distance}"]
+        )
     assert load(machine, 0, 0) == 0
     assert take(machine, 0, 0) == machine["atomic.rmw_local"]
 
@@ -102,7 +111,9 @@ def test_a_core_slows_its_threads_down_as_the_table_says_for_those_that_are_busy
     core = one_socket(load_machine(name), 1, 1)
     for busy in range(1, core.smt + 1):
         assert time_of_each(core, busy, "fp") == each(busy / core[f"core.smt_fp.{busy}"], busy)
-        assert time_of_each(core, busy, "mixed") == each(busy / core[f"core.smt_mixed.{busy}"], busy)
+        assert time_of_each(core, busy, "mixed") == each(
+            busy / core[f"core.smt_mixed.{busy}"], busy
+        )
         assert time_of_each(core, busy, "waiting") == each(1.0, busy)
 
 
@@ -139,9 +150,13 @@ def test_a_copy_takes_as_long_as_the_bandwidth_of_where_the_bytes_are(name: str)
     if machine.sockets > 1:
         other = near * machine.chips_per_socket
         places["modified_other_socket"] = copied(machine, 0, other, bytes_, room=l1)
-        places["dram_remote"] = copied(machine, 0, other, bytes_, queued=everywhere, room=everywhere)
+        places["dram_remote"] = copied(
+            machine, 0, other, bytes_, queued=everywhere, room=everywhere
+        )
     for place, time in places.items():
-        assert time == pytest.approx(machine["copy.call"] + bytes_ / machine[f"copy.bandwidth.{place}"], rel=0.01), place
+        assert time == pytest.approx(
+            machine["copy.call"] + bytes_ / machine[f"copy.bandwidth.{place}"], rel=0.01
+        ), place
 
 
 def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> None:
@@ -151,7 +166,9 @@ def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> No
     sizes = [share * xeon["cache.l3"] for share in (0.6, 1.4)]
     fits, does_not = (copied(xeon, 0, 0, 4096, queued=size, room=size) for size in sizes)
     assert fits == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.l3"], rel=0.01)
-    assert does_not == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.dram_local"], rel=0.01)
+    assert does_not == pytest.approx(
+        xeon["copy.call"] + 4096 / xeon["copy.bandwidth.dram_local"], rel=0.01
+    )
 
 
 def test_what_is_about_as_large_as_a_shared_cache_is_found_there_in_part() -> None:
@@ -167,29 +184,45 @@ def test_what_is_about_as_large_as_a_shared_cache_is_found_there_in_part() -> No
 def overlapping() -> Machine:
     """To fetch and to leave overlap in its shared cache, and more so in its memory [GB/s]."""
     rates = {"bandwidth.l3": 8.0, "fetch.l3": 10.0, "store.l3": 12.0}
-    rates |= {"bandwidth.dram_local": 4.0, "fetch.dram_local": 7.0, "store.dram_local": 5.0, "socket_dram": 40.0}
-    return load_machine("template").with_constants({f"copy.{name}": rate for name, rate in rates.items()})
+    rates |= {
+        "bandwidth.dram_local": 4.0,
+        "fetch.dram_local": 7.0,
+        "store.dram_local": 5.0,
+        "socket_dram": 40.0,
+    }
+    return load_machine("template").with_constants(
+        {f"copy.{name}": rate for name, rate in rates.items()}
+    )
 
 
 def of_shared(machine: Machine, queued: float, room: float) -> float:
     """A copy of 4,096 bytes between what is so many times as large as the shared cache [ns]."""
-    return copied(machine, 0, 0, 4096, queued=queued * machine["cache.l3"], room=room * machine["cache.l3"])
+    return copied(
+        machine, 0, 0, 4096, queued=queued * machine["cache.l3"], room=room * machine["cache.l3"]
+    )
 
 
 @pytest.mark.parametrize(("queued", "room"), [(0.6, 1.4), (1.4, 0.6)])
-def test_to_fetch_in_one_place_and_to_leave_in_another_do_not_overlap(overlapping: Machine, queued: float, room: float) -> None:
-    near, fetched, left = (of_shared(overlapping, *sizes) for sizes in ((0, 0), (queued, 0), (0, room)))
+def test_to_fetch_in_one_place_and_to_leave_in_another_do_not_overlap(
+    overlapping: Machine, queued: float, room: float
+) -> None:
+    near, fetched, left = (
+        of_shared(overlapping, *sizes) for sizes in ((0, 0), (queued, 0), (0, room))
+    )
     assert of_shared(overlapping, queued, room) == pytest.approx(fetched + left - near, rel=0.01)
 
 
 @pytest.mark.parametrize(
-    ("fetched", "left"), [((0.75, 1.25), (1.25, 1.25)), ((0.75, 0.75), (0.75, 1.25)), ((0.75, 1.25), (0.75, 1.25))]
+    ("fetched", "left"),
+    [((0.75, 1.25), (1.25, 1.25)), ((0.75, 0.75), (0.75, 1.25)), ((0.75, 1.25), (0.75, 1.25))],
 )
 def test_where_half_is_in_a_shared_cache_and_half_in_memory_a_copy_costs_half_of_each(
     overlapping: Machine, fetched: tuple[float, float], left: tuple[float, float]
 ) -> None:
     """Of what is fetched, of where it is left, or of both."""
-    one, other = (of_shared(overlapping, queued, room) for queued, room in zip(fetched, left, strict=True))
+    one, other = (
+        of_shared(overlapping, queued, room) for queued, room in zip(fetched, left, strict=True)
+    )
     mixed = of_shared(overlapping, sum(fetched) / 2, sum(left) / 2)
     assert mixed == pytest.approx((one + other) / 2, rel=0.01)
 
@@ -197,7 +230,9 @@ def test_where_half_is_in_a_shared_cache_and_half_in_memory_a_copy_costs_half_of
 def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> None:
     shared = load_machine("template")
     ways = {"fetch": 3.0, "store": 2.0, "through": 1.0}  # GB/s
-    apart = shared.with_constants({f"copy.evicted.{way}.same_chip": rate for way, rate in ways.items()})
+    apart = shared.with_constants(
+        {f"copy.evicted.{way}.same_chip": rate for way, rate in ways.items()}
+    )
     far = 8 * shared["cache.l2"]
 
     def gigabytes_per_second(writer: int, queued: float, room: float, worked: int) -> float:
@@ -209,21 +244,26 @@ def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> N
     assert gigabytes_per_second(1, far, 0, 0) == pytest.approx(3.0, rel=0.01)
     assert gigabytes_per_second(0, 0, far, 1) == pytest.approx(2.0, rel=0.01)
     assert gigabytes_per_second(1, far, far, 1) == pytest.approx(1.0, rel=0.01)
-    own_slots, others_slots = (copied(shared, 0, core, 4096, queued=far, room=far, worked=core) for core in (0, 1))
+    own_slots, others_slots = (
+        copied(shared, 0, core, 4096, queued=far, room=far, worked=core) for core in (0, 1)
+    )
     assert own_slots < others_slots  # in the template through is slower than l3
 
 
 def ways(machine: Machine, far: float) -> tuple[float, float, float, float]:
     """A copy of 4,096 bytes from near to near, from far to near, from near to far, and from far to far."""
     return tuple(
-        copied(machine, 0, 0, 4096, queued=queued, room=room) for queued, room in ((0, 0), (far, 0), (0, far), (far, far))
+        copied(machine, 0, 0, 4096, queued=queued, room=room)
+        for queued, room in ((0, 0), (far, 0), (0, far), (far, far))
     )
 
 
 @pytest.mark.parametrize("name", ["xeon", "power8"])
 def test_to_fetch_what_is_copied_and_to_leave_it_add_up(name: str) -> None:
     machine = load_machine(name)
-    near, fetched, left, both = ways(machine, min(8 * machine["cache.l2"], 0.75 * machine["cache.l3"]))
+    near, fetched, left, both = ways(
+        machine, min(8 * machine["cache.l2"], 0.75 * machine["cache.l3"])
+    )
     assert near < fetched < both
     assert near < left < both
     assert fetched + left == pytest.approx(near + both, rel=0.01)
@@ -238,8 +278,14 @@ def test_to_overwrite_memory_takes_two_thirds_of_what_a_copy_of_it_takes(name: s
 
 
 @pytest.mark.parametrize(("place", "far"), [("l3", 2e6), ("dram_local", 1e12)])
-def test_a_profile_may_tell_what_it_takes_to_fetch_and_what_to_leave(place: str, far: float) -> None:
-    rates = {f"copy.bandwidth.{place}": 4.0, f"copy.fetch.{place}": 6.0, f"copy.store.{place}": 5.0}  # GB/s
+def test_a_profile_may_tell_what_it_takes_to_fetch_and_what_to_leave(
+    place: str, far: float
+) -> None:
+    rates = {
+        f"copy.bandwidth.{place}": 4.0,
+        f"copy.fetch.{place}": 6.0,
+        f"copy.store.{place}": 5.0,
+    }  # GB/s
     machine = load_machine("template").with_constants(rates | {"copy.socket_dram": 40.0})
     _, *found = (4096 / (took - machine["copy.call"]) for took in ways(machine, far))
     assert found == pytest.approx([6.0, 5.0, 4.0], rel=0.01)
@@ -259,5 +305,17 @@ def test_a_step_takes_as_long_at_once_as_in_parts(name: str) -> None:
 
 
 def test_between_two_entries_of_a_table_values_lie_on_a_line_and_outside_they_stay() -> None:
-    assert interpolated({2: 10.0, 4: 20.0, 8: 0.0}, 10) == [10.0, 10.0, 10.0, 15.0, 20.0, 15.0, 10.0, 5.0, 0.0, 0.0, 0.0]
+    assert interpolated({2: 10.0, 4: 20.0, 8: 0.0}, 10) == [
+        10.0,
+        10.0,
+        10.0,
+        15.0,
+        20.0,
+        15.0,
+        10.0,
+        5.0,
+        0.0,
+        0.0,
+        0.0,
+    ]
     assert interpolated({1: 3.0}, 3) == [3.0] * 4

@@ -31,7 +31,9 @@ def machine(tmp_path: Path) -> Path:
 def rate(machine: Path | str, **constants: float) -> float:
     """Tuples a second of virtual time through a dedicated pipeline whose queues hold up to 64 tuples of 4 KiB each."""
     of_machine = {path.replace("__", "."): value for path, value in constants.items()}
-    engine = simulated(pipeline(4, payload=4096), Dedicated(queue_capacity=64), machine, constants=of_machine)
+    engine = simulated(
+        pipeline(4, payload=4096), Dedicated(queue_capacity=64), machine, constants=of_machine
+    )
     engine.start()
     engine.sample(0.002)
     sample = engine.sample(0.01)
@@ -40,7 +42,9 @@ def rate(machine: Path | str, **constants: float) -> float:
 
 
 def test_what_another_socket_wrote_and_no_cache_holds_comes_from_its_memory(machine: Path) -> None:
-    assert rate(machine, latency__dram_remote=50_000.0) < 0.7 * rate(machine, latency__dram_remote=150.0)
+    assert rate(machine, latency__dram_remote=50_000.0) < 0.7 * rate(
+        machine, latency__dram_remote=150.0
+    )
 
 
 def test_what_caches_hold_does_not() -> None:

@@ -14,8 +14,13 @@ MICROSECOND, MILLISECOND, SECOND = 1e3, 1e6, 1e9  # ns
 
 def machine_of(cpus: int, **constants: float) -> Machine:
     """A socket of the xeon with so many cores, no SMT and one clock for all. Its profile need not have all `constants`."""
-    xeon = load_machine("xeon").with_constants({f"core.clock_ghz.{busy}": 3.0 for busy in (1, 2, 8, 22)})
-    given = {path: replace(xeon.constants["os.tick_us"], value=value) for path, value in constants.items()}
+    xeon = load_machine("xeon").with_constants(
+        {f"core.clock_ghz.{busy}": 3.0 for busy in (1, 2, 8, 22)}
+    )
+    given = {
+        path: replace(xeon.constants["os.tick_us"], value=value)
+        for path, value in constants.items()
+    }
     return replace(xeon, sockets=1, cores_per_chip=cpus, smt=1, constants=xeon.constants | given)
 
 
@@ -38,22 +43,34 @@ def test_threads_of_one_cpu_share_it_equally(threads: int, scheduler: dict[str, 
     bench = busy(1, threads, until=20 * SECOND, **scheduler)
     done = [bench.done(thread) for thread in range(threads)]
     assert sum(done) == pytest.approx(20 * SECOND, rel=0.01)
-    assert max(done) - min(done) <= 2 * 24 * MILLISECOND + 0.01 * max(done)  # two of the longest slices
+    assert max(done) - min(done) <= 2 * 24 * MILLISECOND + 0.01 * max(
+        done
+    )  # two of the longest slices
 
 
 @pytest.mark.parametrize(("threads", "slice_ms"), [(2, 12.0), (3, 10.0), (10, 10.0)])
-def test_a_slice_is_the_latency_over_the_threads_and_at_least_the_granularity(threads: int, slice_ms: float) -> None:
+def test_a_slice_is_the_latency_over_the_threads_and_at_least_the_granularity(
+    threads: int, slice_ms: float
+) -> None:
     """Latency 24 ms, granularity 10 ms: a thread waits for the slices of all others, and a CPU is given away once a slice."""
     bench = busy(1, threads, until=10 * SECOND)
     assert bench.switches == pytest.approx(10 * SECOND / (slice_ms * MILLISECOND), rel=0.05)
     for thread in range(threads):
-        assert bench.longest_gap(thread) == pytest.approx((threads - 1) * slice_ms * MILLISECOND, rel=0.2)
+        assert bench.longest_gap(thread) == pytest.approx(
+            (threads - 1) * slice_ms * MILLISECOND, rel=0.2
+        )
 
 
-@pytest.mark.parametrize(("request_ms", "slice_ms"), [(1.4, 4.0), (3.9, 4.0), (4.1, 8.0), (6.0, 8.0)])
-def test_with_eevdf_a_thread_runs_until_the_tick_at_which_its_request_is_done(request_ms: float, slice_ms: float) -> None:
+@pytest.mark.parametrize(
+    ("request_ms", "slice_ms"), [(1.4, 4.0), (3.9, 4.0), (4.1, 8.0), (6.0, 8.0)]
+)
+def test_with_eevdf_a_thread_runs_until_the_tick_at_which_its_request_is_done(
+    request_ms: float, slice_ms: float
+) -> None:
     """As measured: two threads that compute take turns of 4 ms where each asks for 1.4 ms and a tick is 4 ms."""
-    bench = busy(1, 2, until=10 * SECOND, **{"os.sched_base_slice_us": 1000 * request_ms, "os.tick_us": 4000})
+    bench = busy(
+        1, 2, until=10 * SECOND, **{"os.sched_base_slice_us": 1000 * request_ms, "os.tick_us": 4000}
+    )
     assert bench.switches == pytest.approx(10 * SECOND / (slice_ms * MILLISECOND), rel=0.05)
 
 
@@ -75,23 +92,31 @@ def moves(threads: int, until_ms: int, **constants: float) -> int:
 def test_of_three_threads_on_two_cpus_each_has_one_to_itself_in_turn(migration_us: float) -> None:
     constants = EEVDF | {"os.sched_migration_cost_us": migration_us}
     bench = busy(2, 3, until=10 * SECOND, **constants, **{"os.balance_ms": 16})
-    assert [bench.done(thread) for thread in range(3)] == pytest.approx([2 / 3 * 10 * SECOND] * 3, rel=0.1)
+    assert [bench.done(thread) for thread in range(3)] == pytest.approx(
+        [2 / 3 * 10 * SECOND] * 3, rel=0.1
+    )
     bench = busy(2, 3, until=10 * SECOND, **constants, **{"os.balance_ms": 0})
     assert max(bench.done(thread) for thread in range(3)) == pytest.approx(10 * SECOND, rel=0.01)
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "balance_ms", "every_ms"), [(EEVDF, 16, 56), (EEVDF, 64, 248), ({}, 16, 31 / 2)], ids=["EEVDF", "slow", "CFS"]
+    ("scheduler", "balance_ms", "every_ms"),
+    [(EEVDF, 16, 56), (EEVDF, 64, 248), ({}, 16, 31 / 2)],
+    ids=["EEVDF", "slow", "CFS"],
 )
 def test_who_leaves_a_cpu_with_less_to_do_than_the_other_is_taken_at_every_second_look_and_with_cfs_at_each(
     scheduler: dict[str, float], balance_ms: float, every_ms: float
 ) -> None:
     """As traced on Linux 6.18, where a CPU looks every 28 ms: another one of the three is alone 14 to 19 times a second."""
-    assert moves(3, 5000, **scheduler, **{"os.balance_ms": balance_ms}) == pytest.approx(5000 / every_ms, rel=0.15)
+    assert moves(3, 5000, **scheduler, **{"os.balance_ms": balance_ms}) == pytest.approx(
+        5000 / every_ms, rel=0.15
+    )
 
 
 def test_a_cpu_that_looks_for_the_first_time_after_weeks_takes_nobody() -> None:
-    assert moves(3, 2000, **EEVDF, **{"os.balance_ms": 1e12}) == 0  # the most that a profile may say
+    assert (
+        moves(3, 2000, **EEVDF, **{"os.balance_ms": 1e12}) == 0
+    )  # the most that a profile may say
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4, 16])
@@ -106,7 +131,9 @@ def test_a_thread_that_has_a_cpu_to_itself_is_never_taken_off_it() -> None:
 
 
 @pytest.mark.parametrize(("cpus", "threads"), [(2, 3), (4, 5), (4, 16), (22, 100)])
-def test_nobody_starves_and_no_cpu_is_idle_while_there_are_more_threads_than_cpus(cpus: int, threads: int) -> None:
+def test_nobody_starves_and_no_cpu_is_idle_while_there_are_more_threads_than_cpus(
+    cpus: int, threads: int
+) -> None:
     bench = busy(cpus, threads, until=5 * SECOND)
     assert bench.cpu_time == pytest.approx(cpus * 5 * SECOND, rel=0.01)
     assert all(bench.done(thread) > 0.3 * cpus / threads * 5 * SECOND for thread in range(threads))
@@ -136,7 +163,9 @@ def test_a_woken_thread_runs_on_an_idle_cpu_after_the_time_of_a_wake_up(seed: in
     deepest = max(machine.named("os.idle_exit_us").values())
     took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
     assert 0.75 * machine["os.wake_us"] + deepest <= took <= 1.25 * machine["os.wake_us"] + deepest
-    assert bench.ended(waker) - bench.began(waker) == pytest.approx(1e3 * machine["os.wake_caller_us"], rel=0.01)
+    assert bench.ended(waker) - bench.began(waker) == pytest.approx(
+        1e3 * machine["os.wake_caller_us"], rel=0.01
+    )
 
 
 @pytest.mark.parametrize(("sockets", "cpu"), [(1, 1), (2, 0)])
@@ -170,7 +199,10 @@ def test_who_asks_for_a_bucket_that_it_needs_later_takes_it_from_nobody_who_need
         bench = Bench(machine, 2 * len(works_us))
         for _ in works_us:
             bench.wait()
-        wakers = [bench.wake(at=SECOND + place, work=work_us * MICROSECOND) for place, work_us in enumerate(works_us)]
+        wakers = [
+            bench.wake(at=SECOND + place, work=work_us * MICROSECOND)
+            for place, work_us in enumerate(works_us)
+        ]
         bench.run(2 * SECOND)
         return (bench.ended(wakers[-1]) - bench.began(wakers[-1])) / MICROSECOND
 
@@ -185,10 +217,16 @@ def test_who_asks_for_a_bucket_that_it_needs_later_takes_it_from_nobody_who_need
 def test_a_cpu_takes_longer_to_wake_up_the_longer_it_was_idle(idle_us: float, state: str) -> None:
     machine = machine_of(2)
     bench = Bench(machine, 2)
-    sleeper, waker = bench.wait(), bench.wake(at=(idle_us + 8) * MICROSECOND)  # which the sleeper takes to begin
+    sleeper, waker = (
+        bench.wait(),
+        bench.wake(at=(idle_us + 8) * MICROSECOND),
+    )  # which the sleeper takes to begin
     bench.run(SECOND)
     took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
-    assert took == pytest.approx(machine["os.wake_us"] + machine[f"os.idle_exit_us.{state}"], abs=0.26 * machine["os.wake_us"])
+    assert took == pytest.approx(
+        machine["os.wake_us"] + machine[f"os.idle_exit_us.{state}"],
+        abs=0.26 * machine["os.wake_us"],
+    )
 
 
 @pytest.mark.parametrize("length_us", [1, 70, 1000, 50_000])
@@ -224,7 +262,9 @@ def test_who_has_slept_comes_before_who_has_computed(scheduler: dict[str, float]
     assert bench.ended(sleeper) - bench.began(sleeper) < 501 * MILLISECOND
 
 
-@pytest.mark.parametrize(("scheduler", "lingers"), [({}, False), (EEVDF, True)], ids=["CFS", "EEVDF"])
+@pytest.mark.parametrize(
+    ("scheduler", "lingers"), [({}, False), (EEVDF, True)], ids=["CFS", "EEVDF"]
+)
 def test_with_eevdf_who_went_to_sleep_in_debt_is_woken_where_it_was_though_another_cpu_is_idle(
     scheduler: dict[str, float], lingers: bool
 ) -> None:
@@ -251,7 +291,9 @@ def test_with_eevdf_who_sleeps_in_debt_leaves_the_run_queue_at_the_tick_at_which
     assert (bench.cpu(sleeper) == bench.cpu(other)) == lingers
 
 
-def test_with_eevdf_who_is_woken_where_it_lingers_is_offered_to_an_idle_cpu_at_the_next_tick() -> None:
+def test_with_eevdf_who_is_woken_where_it_lingers_is_offered_to_an_idle_cpu_at_the_next_tick() -> (
+    None
+):
     """The other one's request takes long, so the CPU where it lingers is not free by then."""
     bench = Bench(machine_of(2, **EEVDF | {"os.sched_base_slice_us": 20_000}), 3)
     sleeper = bench.nap(MILLISECOND, work=3 * MILLISECOND)
@@ -287,7 +329,9 @@ def test_with_eevdf_a_woken_thread_follows_its_waker_if_no_more_is_to_do_there()
 
 
 @pytest.mark.parametrize("told", [True, False])
-@pytest.mark.parametrize("scheduler", [{"os.sched_wakeup_granularity_us": 1000}, EEVDF], ids=["CFS", "EEVDF"])
+@pytest.mark.parametrize(
+    "scheduler", [{"os.sched_wakeup_granularity_us": 1000}, EEVDF], ids=["CFS", "EEVDF"]
+)
 def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the_profile_has_one(
     scheduler: dict[str, float], told: bool
 ) -> None:
@@ -300,15 +344,21 @@ def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the
     machine = machine_of(2, **scheduler, **constants)
     bench = Bench(machine, 4)
     waker, sleeper = bench.wake(at=101 * MILLISECOND), bench.wait()  # not at a tick
-    bench.compute(10 * SECOND)  # shares the waker's CPU, so that the sleeper does not follow the waker there
+    bench.compute(
+        10 * SECOND
+    )  # shares the waker's CPU, so that the sleeper does not follow the waker there
     loser = bench.compute(10 * SECOND)
     bench.run(SECOND)
     assert bench.cpu(sleeper) == bench.cpu(loser) != bench.cpu(waker)
     paid = (bench.ended(waker) - bench.began(waker)) / MICROSECOND
     took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
-    assert paid == pytest.approx(machine["os.wake_caller_us" if told else "os.wake_queued_us"], rel=0.01)
+    assert paid == pytest.approx(
+        machine["os.wake_caller_us" if told else "os.wake_queued_us"], rel=0.01
+    )
     least = machine["os.switch_us"] + (7.0 if told else 3.0)
-    most = least + (1.25 * (12.0 - 7.0 - machine["os.switch_us"]) if told else 0.0) + 1.01  # and a step of who has the CPU
+    most = (
+        least + (1.25 * (12.0 - 7.0 - machine["os.switch_us"]) if told else 0.0) + 1.01
+    )  # and a step of who has the CPU
     assert least <= took <= most
 
 
@@ -324,12 +374,18 @@ def test_a_thread_that_was_woken_on_the_cpu_that_it_waits_for_is_no_news_there()
 
 def test_an_interrupt_takes_its_time_also_if_nobody_waits_for_the_cpu_any_more() -> None:
     """Between the wake-up and the interrupt another CPU becomes idle and takes who was woken, whose cache alone is cold."""
-    constants = {"os.preempt_us": 12.0, "os.interrupt_us": 7.0, "os.sched_migration_cost_us": 50_000}
+    constants = {
+        "os.preempt_us": 12.0,
+        "os.interrupt_us": 7.0,
+        "os.sched_migration_cost_us": 50_000,
+    }
     bench = Bench(machine_of(3, **EEVDF, **constants), 5)
     bench.wake(at=101 * MILLISECOND)
     sleeper = bench.wait()
     ender = bench.compute(101 * MILLISECOND)
-    bench.compute(10 * SECOND)  # shares the waker's CPU, so that the sleeper does not follow the waker there
+    bench.compute(
+        10 * SECOND
+    )  # shares the waker's CPU, so that the sleeper does not follow the waker there
     loser = bench.compute(10 * SECOND)
     bench.run(200 * MILLISECOND)
     assert bench.cpu(sleeper) == bench.cpu(ender)
@@ -368,13 +424,21 @@ def test_who_comes_to_a_core_where_it_has_not_been_finds_nothing_there() -> None
     bench = busy(1, 2, until=14 * MILLISECOND, **COLD)
     slice_us = 12_000
     assert bench.switches == 1
-    assert bench.began(1) / MICROSECOND - slice_us == pytest.approx(300 + 200, abs=51)  # a slice ends with a step
+    assert bench.began(1) / MICROSECOND - slice_us == pytest.approx(
+        300 + 200, abs=51
+    )  # a slice ends with a step
 
 
-@pytest.mark.parametrize(("scheduler", "period_ms"), [({}, 3 + 12), (EEVDF, 4)], ids=["CFS", "EEVDF"])
-def test_with_eevdf_a_switch_is_run_time_of_who_gets_the_cpu(scheduler: dict[str, float], period_ms: float) -> None:
+@pytest.mark.parametrize(
+    ("scheduler", "period_ms"), [({}, 3 + 12), (EEVDF, 4)], ids=["CFS", "EEVDF"]
+)
+def test_with_eevdf_a_switch_is_run_time_of_who_gets_the_cpu(
+    scheduler: dict[str, float], period_ms: float
+) -> None:
     """A request of 1.4 ms is done within a switch of 3 ms, so each tick of 4 ms ends a turn; a slice of CFS begins after it."""
-    bench = busy(1, 2, until=12 * SECOND, **scheduler, **{"os.switch_us": 3000.0, "os.refill_us_max": 0.0})
+    bench = busy(
+        1, 2, until=12 * SECOND, **scheduler, **{"os.switch_us": 3000.0, "os.refill_us_max": 0.0}
+    )
     assert bench.switches == pytest.approx(12 * SECOND / (period_ms * MILLISECOND), rel=0.05)
 
 
@@ -395,8 +459,12 @@ def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
     assert many - few > 160 / 2 * 0.8 * machine["os.bucket_hold_us"] * MICROSECOND
 
 
-@pytest.mark.parametrize(("cpus", "search", "looks"), [(4, 1, True), (4, 117, False), (256, 1, True), (256, 117, False)])
-def test_where_most_cpus_are_busy_newer_kernels_do_not_look_for_an_idle_one(cpus: int, search: int, looks: bool) -> None:
+@pytest.mark.parametrize(
+    ("cpus", "search", "looks"), [(4, 1, True), (4, 117, False), (256, 1, True), (256, 117, False)]
+)
+def test_where_most_cpus_are_busy_newer_kernels_do_not_look_for_an_idle_one(
+    cpus: int, search: int, looks: bool
+) -> None:
     """Linux from 5.19 on: (1 - (3/4 x 1.17)^2) 4 is less than one CPU. The sleeper's own CPU has another thread by then.
 
     What 256 CPUs have used in the last while takes more than 64 bits.

@@ -36,7 +36,10 @@ def graph():
 
 
 PROFILED = Profiled(
-    cpu="a CPU", cost_ns=(10.0, 100.0, 300.0, 20.0), sends=((0.75, 0.25), (0.5,), (3.5,), ()), tuples=(4000, 3000, 1000, 5000)
+    cpu="a CPU",
+    cost_ns=(10.0, 100.0, 300.0, 20.0),
+    sends=((0.75, 0.25), (0.5,), (3.5,), ()),
+    tuples=(4000, 3000, 1000, 5000),
 )
 MODELS = {
     "manual": Manual(),
@@ -48,7 +51,9 @@ MODELS = {
 
 
 def simulate(model, tuples=None, seed=1, profiled=PROFILED):
-    engine = open_engine(graph(), model, simulated=True, tuples=tuples, seed=seed, profiled=profiled)
+    engine = open_engine(
+        graph(), model, simulated=True, tuples=tuples, seed=seed, profiled=profiled
+    )
     engine.start()
     sample = engine.sample(0.01)
     while tuples is not None and not engine.finished():
@@ -61,7 +66,9 @@ def test_tuples_go_where_and_as_often_as_they_did(model):
     _, totals, _ = simulate(MODELS[model], tuples=4000)
     assert totals.correct and totals.drained and totals.order_checked, totals
     processed = list(totals.processed)
-    assert processed[0] == 4000 and processed[1] == pytest.approx(3000, abs=32)  # a batch goes one way
+    assert processed[0] == 4000 and processed[1] == pytest.approx(
+        3000, abs=32
+    )  # a batch goes one way
     assert processed[2] == 4000 - processed[1]
     assert totals.received == processed[1] // 2 + math.floor(3.5 * processed[2])
 
@@ -81,7 +88,9 @@ def test_a_tuple_takes_what_it_took():
 def test_a_slower_machine_takes_longer():
     local, xeon = load_machine("local"), load_machine("xeon")
     scaled = PROFILED.on(xeon)
-    speeds = [max(each.table("core.clock_ghz").values()) * each["core.ipc"] for each in (local, xeon)]
+    speeds = [
+        max(each.table("core.clock_ghz").values()) * each["core.ipc"] for each in (local, xeon)
+    ]
     assert scaled.cost_ns == tuple(cost * speeds[0] / speeds[1] for cost in PROFILED.cost_ns)
     assert PROFILED.on(local) == PROFILED
 
@@ -103,7 +112,9 @@ def test_more_threads_are_faster():
 
 
 def test_without_a_profile_it_is_refused():
-    with pytest.raises(UserError, match=r"^operator 'source' is of kind typed source: .* cannot be simulated$"):
+    with pytest.raises(
+        UserError, match=r"^operator 'source' is of kind typed source: .* cannot be simulated$"
+    ):
         simulate(Manual(), profiled=None)
 
 
@@ -121,17 +132,28 @@ def test_a_profile_says_what_was_sent_and_what_is_dear(quick):
     assert sum(found.sends[0]) == pytest.approx(1.0, rel=0.01) and len(found.sends[0]) == 7
     assert sum(found.sends[place]) == pytest.approx(0.57, abs=0.05)
     assert sum(found.cost_ns) > 0 and found.cost_ns[1] == found.cost_ns[7]  # replicas are alike
-    with pytest.raises(RunFailed, match=r"^login-failures cannot be profiled: its input ends within seconds$"):
+    with pytest.raises(
+        RunFailed, match=r"^login-failures cannot be profiled: its input ends within seconds$"
+    ):
         profiling.profile(topologies.build("login-failures", {"records": 10, "cycles": 1}, 1)[0])
 
 
 @pytest.mark.heavy
 def test_a_profile_is_taken_once_and_stands_in_the_record(quick, monkeypatch):
-    spec = run_of(topology="login-failures", parameters={"records": 2000}, model="manual", machine="xeon", duration_s=0.002)
+    spec = run_of(
+        topology="login-failures",
+        parameters={"records": 2000},
+        model="manual",
+        machine="xeon",
+        duration_s=0.002,
+    )
     record = run_once(spec)
     assert record["correct"] and record["simulation"]["profiled"]["tuple_ns"] > 10
     assert record["application"] is None  # it computes nothing
     monkeypatch.setattr(profiling, "profile", lambda graph: pytest.fail("it was taken again"))
     by_hand = replace(spec, parameters={"records": 2000, "placement": "hand"})
     again = run_once(by_hand)
-    assert again["simulation"]["profiled"] == record["simulation"]["profiled"] and again["threads_total"] == 14
+    assert (
+        again["simulation"]["profiled"] == record["simulation"]["profiled"]
+        and again["threads_total"] == 14
+    )

@@ -15,8 +15,13 @@ LEAST = 4 * RUN
 Tuple = tuple[int, int, int, int, int, int]  # sequence, born_ns, path, order, mark, kind
 
 
-def run(first: int, step: int, count: int, path: int = 0, order: int = 0, order_step: int = 0) -> list[Tuple]:
-    return [((first + i * step) % 2**64, 0, path, (order + i * order_step) % 2**32, 0, DATA) for i in range(count)]
+def run(
+    first: int, step: int, count: int, path: int = 0, order: int = 0, order_step: int = 0
+) -> list[Tuple]:
+    return [
+        ((first + i * step) % 2**64, 0, path, (order + i * order_step) % 2**32, 0, DATA)
+        for i in range(count)
+    ]
 
 
 single = st.tuples(
@@ -53,7 +58,10 @@ def test_tuples_come_out_as_they_went_in(steps: list[tuple[list[Tuple], int, int
         else:
             tuples, spacing, path_step = step
             done.append(step)
-            queued += [(t[0], t[1], t[2] + (0 if t[5] == FINAL else path_step), *t[3:]) for t in tuples[::spacing]]
+            queued += [
+                (t[0], t[1], t[2] + (0 if t[5] == FINAL else path_step), *t[3:])
+                for t in tuples[::spacing]
+            ]
     assert through_a_queue(1000, done)[:2] == (taken, len(queued))
 
 

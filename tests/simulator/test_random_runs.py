@@ -17,7 +17,12 @@ from tests.runtime.shapes import scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
 from tests.simulator.runs import ENOUGH, PLACES, has_cpus, simulated
 
-PACES = [{"rate": 1e6}, {"rate": 3e4}, {"rates": ((2e-5, None), (1e-5, 0.0))}, {"rates": ((1e-4, 1e5), (1e-5, 5e6))}]
+PACES = [
+    {"rate": 1e6},
+    {"rate": 3e4},
+    {"rates": ((2e-5, None), (1e-5, 0.0))},
+    {"rates": ((1e-4, 1e5), (1e-5, 5e6))},
+]
 SILENT_UNTIL_LATE = {"rates": ((1.0, 0.0), (1.0, 1e6))}
 
 
@@ -27,7 +32,9 @@ def paced_graphs(draw: st.DrawFn) -> Graph:
     graph = draw(graphs(BUILT_IN))
     for name, operator in list(graph.operators.items()):
         if operator.is_source:
-            graph.operators[name] = replace(operator, **draw(st.sampled_from([{}, {}, *PACES, SILENT_UNTIL_LATE])))
+            graph.operators[name] = replace(
+                operator, **draw(st.sampled_from([{}, {}, *PACES, SILENT_UNTIL_LATE]))
+            )
     return graph
 
 
@@ -35,7 +42,12 @@ CAPACITIES = st.sampled_from([1, 2, 5, 30, 1000])
 MODELS = st.one_of(
     st.just(Manual()),
     st.builds(Dedicated, queue_capacity=CAPACITIES),
-    st.builds(Dynamic, threads=st.integers(1, 2), queue_capacity=CAPACITIES, queued=st.sampled_from(["all", "none"])),
+    st.builds(
+        Dynamic,
+        threads=st.integers(1, 2),
+        queue_capacity=CAPACITIES,
+        queued=st.sampled_from(["all", "none"]),
+    ),
     st.builds(
         Coroutine,
         threads=st.integers(1, 2),
@@ -46,7 +58,10 @@ MODELS = st.one_of(
 )
 INSTANTS = st.sampled_from([1, 3, 20, 100, 1000])
 CHANGES = st.lists(
-    st.tuples(INSTANTS, st.integers(0, 2**16 - 1), st.booleans(), st.sampled_from([0, 1, 2, 5, 30])), max_size=12
+    st.tuples(
+        INSTANTS, st.integers(0, 2**16 - 1), st.booleans(), st.sampled_from([0, 1, 2, 5, 30])
+    ),
+    max_size=12,
 )
 """After how many events; which ports (bits), on or off, and a level (0: as it was)."""
 
@@ -71,7 +86,9 @@ def test_random_graphs_under_random_changes_keep_every_invariant(
     seed: int,
 ) -> None:
     assume(has_cpus(place[0], graph, model))
-    event(f"{model.name} on {place[0]}, {place[1]}, {'bounded' if tuples is not None else 'filled'}")
+    event(
+        f"{model.name} on {place[0]}, {place[1]}, {'bounded' if tuples is not None else 'filled'}"
+    )
     totals = changed_run(graph, place, model, tuples, changes, drain, seed)
     assert totals.correct, totals
     assert totals.drained or not drain
@@ -93,12 +110,16 @@ def changed_run(
     """Run the graph, change it after so many events each time, and end it."""
     machine, software = place
     ports = scheduled_ports(graph, model)
-    balances = [operator for operator in graph.operators.values() if operator.kind is ELASTIC_LOAD_BALANCE]
+    balances = [
+        operator for operator in graph.operators.values() if operator.kind is ELASTIC_LOAD_BALANCE
+    ]
     engine = simulated(graph, model, machine, software=software, tuples=tuples, seed=seed)
     engine.start()
     for events, chosen, queued, level in changes:
         engine.sample_events(events)
-        engine.set_queued([port for place, port in enumerate(ports) if chosen >> place % 16 & 1], queued)
+        engine.set_queued(
+            [port for place, port in enumerate(ports) if chosen >> place % 16 & 1], queued
+        )
         if level and pool_of(graph, model).threads:
             engine.set_threads(min(level, load_machine(machine).cpus))
         for operator in balances:

@@ -17,7 +17,15 @@ from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = "e2ba69b2f74dbb4a"
-SHAPES = ("mix", "merge, skewed", "diamond", "windows, merge", "load balance", "several sources", "control cycle")
+SHAPES = (
+    "mix",
+    "merge, skewed",
+    "diamond",
+    "windows, merge",
+    "load balance",
+    "several sources",
+    "control cycle",
+)
 MODELS = {
     "manual": Manual(),
     "dedicated": Dedicated(),
@@ -28,7 +36,9 @@ MODELS = {
 }
 
 
-def whole_run(shape: str, model: Model, machine: str, software: str, seed: int) -> tuple[list[Sample], Totals, int, float]:
+def whole_run(
+    shape: str, model: Model, machine: str, software: str, seed: int
+) -> tuple[list[Sample], Totals, int, float]:
     """Samples, totals, events and virtual time of a run in which levels and queues change."""
     graph = GRAPHS[shape]()
     ports = scheduled_ports(graph, model)
@@ -47,22 +57,32 @@ def whole_run(shape: str, model: Model, machine: str, software: str, seed: int) 
 @pytest.mark.parametrize("machine", ["xeon", "power8"])
 @pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
 @pytest.mark.parametrize("model", MODELS)
-def test_a_seed_gives_the_same_samples_totals_and_events_twice(model: str, software: str, machine: str) -> None:
+def test_a_seed_gives_the_same_samples_totals_and_events_twice(
+    model: str, software: str, machine: str
+) -> None:
     for shape in SHAPES:
-        first, second = (whole_run(shape, MODELS[model], machine, software, seed=11) for _ in range(2))
+        first, second = (
+            whole_run(shape, MODELS[model], machine, software, seed=11) for _ in range(2)
+        )
         assert first == second
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_another_seed_gives_another_run(model: str) -> None:
     """Wake-ups take other times; what the graph computes stays."""
-    (*_, first), (*_, second) = (whole_run("mix", MODELS[model], "xeon", "millrace", seed) for seed in (1, 2))
+    (*_, first), (*_, second) = (
+        whole_run("mix", MODELS[model], "xeon", "millrace", seed) for seed in (1, 2)
+    )
     assert first != second
 
 
 def digest() -> str:
     """What a process prints of some runs, to the last bit."""
-    runs = [whole_run(shape, model, "xeon", "millrace", seed=3) for shape in SHAPES[:4] for model in MODELS.values()]
+    runs = [
+        whole_run(shape, model, "xeon", "millrace", seed=3)
+        for shape in SHAPES[:4]
+        for model in MODELS.values()
+    ]
     return repr(runs)
 
 

@@ -41,7 +41,14 @@ def change_at_random(engine: Engine, changes: int, chance: random.Random, most: 
 )
 @settings(max_examples=80, suppress_health_check=list(HealthCheck))
 def test_random_graphs_with_random_numbers_of_replicas_keep_every_invariant(
-    graph: Graph, policy: str, threads: int, machine: str, quantum_ms: float, capacity: int, seed: int, drain: bool
+    graph: Graph,
+    policy: str,
+    threads: int,
+    machine: str,
+    quantum_ms: float,
+    capacity: int,
+    seed: int,
+    drain: bool,
 ) -> None:
     model = Coroutine(threads, policy, quantum_ms=quantum_ms, queue_capacity=capacity)
     engine = simulated(graph, model, machine, seed=seed, tuples=400)
@@ -59,7 +66,11 @@ def test_random_graphs_with_random_numbers_of_replicas_keep_every_invariant(
 
 @pytest.mark.parametrize("policy", ["random", "oldest_source"])
 def test_replicas_come_and_go_and_every_tuple_arrives_once_and_in_order(policy: str) -> None:
-    engine = simulated(line(cost=2000, window=50, selectivity=0.8), Coroutine(6, policy, queue_capacity=20), "cstream")
+    engine = simulated(
+        line(cost=2000, window=50, selectivity=0.8),
+        Coroutine(6, policy, queue_capacity=20),
+        "cstream",
+    )
     engine.start()
     change_at_random(engine, 150, random.Random(policy), most=9)
     sample = engine.sample(1e-4)
@@ -72,7 +83,12 @@ def test_replicas_come_and_go_and_every_tuple_arrives_once_and_in_order(policy: 
 def test_a_run_that_is_cut_short_accounts_for_tuples_in_the_hands_of_replicas() -> None:
     in_flight = 0
     for seed in range(12):
-        engine = simulated(line(cost=30_000, selectivity=0.7), Coroutine(4, queue_capacity=40), "cstream", seed=seed)
+        engine = simulated(
+            line(cost=30_000, selectivity=0.7),
+            Coroutine(4, queue_capacity=40),
+            "cstream",
+            seed=seed,
+        )
         engine.start()
         change_at_random(engine, 30, random.Random(seed))
         totals = engine.stop(drain=False, timeout_s=0.0)
@@ -83,7 +99,11 @@ def test_a_run_that_is_cut_short_accounts_for_tuples_in_the_hands_of_replicas() 
 
 @pytest.mark.parametrize("keys", [1, 5, 100_000])
 def test_replicas_by_key_come_and_go_and_every_tuple_arrives_once_and_in_order(keys: int) -> None:
-    engine = simulated(line(cost=2000, window=50, keys=keys), Coroutine(6, "oldest_source", queue_capacity=20), "cstream")
+    engine = simulated(
+        line(cost=2000, window=50, keys=keys),
+        Coroutine(6, "oldest_source", queue_capacity=20),
+        "cstream",
+    )
     engine.start()
     change_at_random(engine, 100, random.Random(keys), most=9)
     totals = engine.stop(drain=True, timeout_s=1.0)
@@ -91,7 +111,9 @@ def test_replicas_by_key_come_and_go_and_every_tuple_arrives_once_and_in_order(k
 
 
 def test_replicas_between_a_split_and_its_merge_keep_its_order() -> None:
-    engine = simulated(split_and_join(ordered=True, skew=True), Coroutine(3, queue_capacity=10), tuples=5000)
+    engine = simulated(
+        split_and_join(ordered=True, skew=True), Coroutine(3, queue_capacity=10), tuples=5000
+    )
     engine.start()
     change_at_random(engine, 100, random.Random(1))
     engine.sample_events(ENOUGH)
@@ -141,15 +163,22 @@ def settled(graph: Graph, threads: int, replicas: int, seed: int = 0) -> tuple[S
 
 def test_r_replicas_of_an_expensive_operator_pass_r_times_as_much_until_cores_run_out() -> None:
     """A core does 10,000 tuples of 100 us a second at 2.5 GHz, its clock when alone; at 2.2 GHz when its socket is busy."""
-    passed = {replicas: settled(expensive(), 12, replicas)[0].sink_tuples / 0.2 for replicas in (1, 2, 4, 8, 11, 22)}
+    passed = {
+        replicas: settled(expensive(), 12, replicas)[0].sink_tuples / 0.2
+        for replicas in (1, 2, 4, 8, 11, 22)
+    }
     for replicas in (1, 2, 4, 8, 11):
         assert 0.95 * replicas * 10_000 * 2.2 / 2.5 < passed[replicas] <= replicas * 10_000
-    assert 1.03 * passed[11] < passed[22] < 12 * 10_000 * 2.2 / 2.5  # the twelfth core is shared with the other operators
+    assert (
+        1.03 * passed[11] < passed[22] < 12 * 10_000 * 2.2 / 2.5
+    )  # the twelfth core is shared with the other operators
 
 
 def test_replicas_by_key_pass_as_many_as_keys_allow() -> None:
     """With one key they take turns; with two that come equally often, two work; with many, as many as there are."""
-    passed = {keys: settled(expensive(keys=keys), 12, 8)[0].sink_tuples / 0.2 for keys in (0, 1, 2, 1000)}
+    passed = {
+        keys: settled(expensive(keys=keys), 12, 8)[0].sink_tuples / 0.2 for keys in (0, 1, 2, 1000)
+    }
     assert passed[1] == pytest.approx(10_000 * 2.2 / 2.5, rel=0.14)
     assert 1.6 * passed[1] < passed[2] < 2.1 * passed[1]
     assert 0.8 * passed[0] < passed[1000] <= passed[0] * 1.02
@@ -157,8 +186,12 @@ def test_replicas_by_key_pass_as_many_as_keys_allow() -> None:
 
 def test_more_replicas_than_threads_or_than_the_operator_before_can_feed_bring_nothing() -> None:
     by_threads = [settled(expensive(), 3, replicas)[0].sink_tuples for replicas in (3, 12)]
-    assert by_threads[1] == pytest.approx(by_threads[0], rel=0.08)  # they arrive in lumps of 3 % of them
-    by_feeder = [settled(expensive(before_us=50), 12, replicas)[0].sink_tuples for replicas in (1, 2, 8)]
+    assert by_threads[1] == pytest.approx(
+        by_threads[0], rel=0.08
+    )  # they arrive in lumps of 3 % of them
+    by_feeder = [
+        settled(expensive(before_us=50), 12, replicas)[0].sink_tuples for replicas in (1, 2, 8)
+    ]
     assert by_feeder[1] / by_feeder[0] == pytest.approx(2.0, rel=0.08)
     assert by_feeder[2] == pytest.approx(by_feeder[1], rel=0.08)
 
@@ -167,18 +200,28 @@ def test_more_replicas_than_threads_or_than_the_operator_before_can_feed_bring_n
 def test_useful_time_adds_up_to_what_threads_do_and_tells_who_does_it(replicas: int) -> None:
     sample, _ = settled(expensive(), 8, replicas)
     assert sample.replicas == [1, 1, replicas, 1]
-    assert sum(sample.useful_s) == pytest.approx(sample.utilisation * 8 * sample.elapsed_s, rel=0.03)
+    assert sum(sample.useful_s) == pytest.approx(
+        sample.utilisation * 8 * sample.elapsed_s, rel=0.03
+    )
     slow_s = 100e-6 * sample.processed[2]  # by the work that it is
     assert sample.useful_s[2] == pytest.approx(slow_s, rel=0.15)
-    assert sample.queue_full[1] > 0.5 > 0.05 > sample.queue_full[2]  # before and behind the slow operator
+    assert (
+        sample.queue_full[1] > 0.5 > 0.05 > sample.queue_full[2]
+    )  # before and behind the slow operator
 
 
 def test_a_seed_gives_the_same_run_with_replicas_twice() -> None:
     def run(seed: int) -> list[object]:
-        engine = simulated(line(cost=500, window=20), Coroutine(4, queue_capacity=30), "cstream", seed=seed)
+        engine = simulated(
+            line(cost=500, window=20), Coroutine(4, queue_capacity=30), "cstream", seed=seed
+        )
         engine.start()
         change_at_random(engine, 40, random.Random(5))
-        return [engine.sample(1e-3), engine.stop(drain=True, timeout_s=1.0), engine.simulation["events"]]
+        return [
+            engine.sample(1e-3),
+            engine.stop(drain=True, timeout_s=1.0),
+            engine.simulation["events"],
+        ]
 
     assert run(7) == run(7)
     assert run(7) != run(8)
@@ -195,14 +238,18 @@ def test_a_seed_gives_the_same_run_with_replicas_twice() -> None:
         ("a", 0, "replicas of 'a' must be from 1 to 64, not 0"),
     ],
 )
-def test_an_operator_that_can_have_no_replicas_is_refused_by_one_line(operator: str, number: int, rule: str) -> None:
+def test_an_operator_that_can_have_no_replicas_is_refused_by_one_line(
+    operator: str, number: int, rule: str
+) -> None:
     with pytest.raises(UserError, match=rule):
         simulated(line(), Coroutine(1)).set_replicas(operator, number)
 
 
 def test_other_models_have_no_replicas_and_no_useful_time() -> None:
     engine = simulated(line(), Dynamic(2))
-    with pytest.raises(UserError, match="'a' is executed by no co-routine: replicas need the coroutine model"):
+    with pytest.raises(
+        UserError, match="'a' is executed by no co-routine: replicas need the coroutine model"
+    ):
         engine.set_replicas("a", 2)
     engine.start()
     sample = engine.sample(1e-4)

@@ -37,7 +37,9 @@ def test_samples_add_up_to_the_totals(model: Model, place: tuple[str, str]) -> N
     assert sum(sample.sink_tuples for sample in samples) == totals.received == 3000
     assert sum(sample.submitted_tuples for sample in samples) == 5 * 3000
     assert [sum(sample.processed[index] for sample in samples) for index in range(6)] == [3000] * 6
-    assert [sum(counts) for counts in zip(*(sample.latency_counts for sample in samples), strict=True)] == totals.latency_counts
+    assert [
+        sum(counts) for counts in zip(*(sample.latency_counts for sample in samples), strict=True)
+    ] == totals.latency_counts
     assert sum(totals.latency_counts) >= 3000 // 32
     assert sum(sample.elapsed_s for sample in samples) == pytest.approx(samples[-1].time_s)
     assert all(earlier.time_s <= later.time_s for earlier, later in itertools.pairwise(samples))
@@ -45,7 +47,9 @@ def test_samples_add_up_to_the_totals(model: Model, place: tuple[str, str]) -> N
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 @pytest.mark.parametrize("model", [*MODELS, Dynamic(2, queue_capacity=5)], ids=repr)
-@pytest.mark.parametrize("shape", ["mix", "diamond", "merge, skewed", "annotations", "load balance", "bursts of cost"])
+@pytest.mark.parametrize(
+    "shape", ["mix", "diamond", "merge, skewed", "annotations", "load balance", "bursts of cost"]
+)
 def test_shares_are_shares_and_cpus_do_not_work_longer_than_time_passes(
     shape: str, model: Model, place: tuple[str, str]
 ) -> None:
@@ -57,8 +61,12 @@ def test_shares_are_shares_and_cpus_do_not_work_longer_than_time_passes(
         assert all(0.0 <= fill <= 1.0 for fill in sample.queue_fill)
         assert all(0.0 <= share <= 1.0 for share in sample.write_blocked)
         assert sample.utilisation is None or 0.0 <= sample.utilisation <= 1.0
-        assert 0.0 < sample.cpu_s <= min(cpus, max(engine.threads, 1)) * sample.elapsed_s * (1 + 1e-9)
-        assert sample.system_cpu == pytest.approx(sample.cpu_s / (sample.elapsed_s * cpus), abs=1e-9)
+        assert (
+            0.0 < sample.cpu_s <= min(cpus, max(engine.threads, 1)) * sample.elapsed_s * (1 + 1e-9)
+        )
+        assert sample.system_cpu == pytest.approx(
+            sample.cpu_s / (sample.elapsed_s * cpus), abs=1e-9
+        )
         assert sample.others_cpu == 0.0
         assert sample.context_switches >= 0
         assert not sample.operator_cost or sum(sample.operator_cost) == pytest.approx(1.0)
@@ -71,9 +79,13 @@ def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> N
     graph.operators["work1"] = replace(graph.operators["work1"], cost=20_000)
     engine = simulated(graph, Dedicated(queue_capacity=20))
     samples = samples_of(engine, 2e-3, 8)[2:]
-    before, at, after = (sum(sample.queue_fill[port] for sample in samples) / len(samples) for port in (0, 1, 2))
+    before, at, after = (
+        sum(sample.queue_fill[port] for sample in samples) / len(samples) for port in (0, 1, 2)
+    )
     assert before > after and at > after
-    assert sum(sample.write_blocked[0] for sample in samples) > sum(sample.write_blocked[2] for sample in samples)
+    assert sum(sample.write_blocked[0] for sample in samples) > sum(
+        sample.write_blocked[2] for sample in samples
+    )
 
 
 @pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
@@ -84,7 +96,11 @@ def test_the_level_takes_effect_and_is_seen(software: str) -> None:
     for level in (1, 9, 2, 30, 30, 3):
         engine.set_threads(level)
         sample = engine.sample(2e-3)
-        assert (sample.threads_requested, sample.threads_active, sample.threads_unsuspendable) == (level, level, 0)
+        assert (sample.threads_requested, sample.threads_active, sample.threads_unsuspendable) == (
+            level,
+            level,
+            0,
+        )
         assert engine.threads == 1 + level
     assert engine.stop(drain=True, timeout_s=1.0).correct
 
@@ -105,7 +121,9 @@ def test_more_threads_do_more_where_there_is_work_for_them(software: str) -> Non
     assert engine.sample(2e-2).sink_tuples > 3 * alone  # the source's thread helps in both cases
 
 
-def test_threads_that_go_on_after_they_were_told_to_suspend_are_counted_from_the_second_sample_on() -> None:
+def test_threads_that_go_on_after_they_were_told_to_suspend_are_counted_from_the_second_sample_on() -> (
+    None
+):
     engine = simulated(pipeline(40, cost=100_000), Dynamic(8))
     engine.start()
     engine.sample(5e-3)
@@ -160,7 +178,9 @@ def test_costs_follow_work_that_moves_within_a_few_samples() -> None:
     graph.connect(chain(graph, head, 1, cost=500), graph.sink("sink"))
     names = list(graph.operators)
     samples = samples_of(simulated(graph, Manual(), profile=True), 2e-3, 60)
-    shares = [sample.operator_cost[names.index("head")] for sample in samples if sample.operator_cost]
+    shares = [
+        sample.operator_cost[names.index("head")] for sample in samples if sample.operator_cost
+    ]
     assert shares[0] < 0.2 and shares[-1] > 0.5
     moved = next(place for place, share in enumerate(shares) if share > 0.25)
     assert all(share > 0.5 for share in shares[moved + 4 :])
@@ -179,7 +199,9 @@ def test_a_paced_source_sends_what_is_due() -> None:
 
 def test_bursts_have_their_lengths_and_silence_is_silent() -> None:
     graph = Graph("bursty", 8)
-    graph.connect(chain(graph, graph.source("source", rates=[(0.01, 1e5), (0.01, 0)]), 2), graph.sink("sink"))
+    graph.connect(
+        chain(graph, graph.source("source", rates=[(0.01, 1e5), (0.01, 0)]), 2), graph.sink("sink")
+    )
     sent = [sample.source_tuples for sample in samples_of(simulated(graph, Dynamic(2)), 0.01, 6)]
     assert sent[::2] == [pytest.approx(1000, abs=40)] * 3
     assert sent[1::2] == [pytest.approx(0, abs=40)] * 3
@@ -203,7 +225,9 @@ def test_stretches_that_are_too_short_for_whole_tuples_do_not_add_up_to_more(
     samples_of(engine, 0.6, 1)
     totals = engine.stop(drain=True, timeout_s=1.0)
     assert totals.sent == pytest.approx(0.6 * rate, abs=1)
-    assert totals.latency_max_ns < 300_000, "and each is sent when it was meant to be, but for the time of a wake-up"
+    assert totals.latency_max_ns < 300_000, (
+        "and each is sent when it was meant to be, but for the time of a wake-up"
+    )
 
 
 def test_a_latency_is_at_least_the_work_on_the_way() -> None:
@@ -232,4 +256,6 @@ def test_a_run_that_waits_for_one_slow_operator_sleeps_otherwise() -> None:
     assert sample.cpu_s <= 3.1 * sample.elapsed_s  # of three operators
     engine.sample(10.0)
     totals = engine.stop(drain=True, timeout_s=1.0)
-    assert totals.correct and totals.scheduling["waits"] > 0 and totals.scheduling["searches"] < 1000
+    assert (
+        totals.correct and totals.scheduling["waits"] > 0 and totals.scheduling["searches"] < 1000
+    )

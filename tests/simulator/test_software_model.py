@@ -15,7 +15,9 @@ from topologies import build
 DEAR = 2000.0  # ns: more than anything else that these tuples cost
 
 
-def time_of_a_tuple(graph: Graph, model: Model, software: str, sample_s: float = 5e-3, **constants: float) -> float:
+def time_of_a_tuple(
+    graph: Graph, model: Model, software: str, sample_s: float = 5e-3, **constants: float
+) -> float:
     """Virtual time between two tuples at the sinks [ns], with constants of the software replaced."""
     replaced = {f"cost.{name}": value for name, value in constants.items()}
     engine = simulated(graph, model, software=software, constants=replaced)
@@ -40,8 +42,13 @@ def two_ways_to_one_sink() -> Graph:
 def test_an_entry_into_an_operator_that_two_threads_call_costs_its_lock_once(software: str) -> None:
     machine = load_machine("xeon")
     scale = load_software(software).scale(machine.table("core.clock_ghz")[1], machine["core.ipc"])
-    cheap, dear = (time_of_a_tuple(two_ways_to_one_sink(), Manual(), software, 0.2, lock=lock) for lock in (10.0, 1010.0))
-    assert 2 * (dear - cheap) == pytest.approx(1000.0 * scale, rel=0.25)  # two threads, each at half of this rate
+    cheap, dear = (
+        time_of_a_tuple(two_ways_to_one_sink(), Manual(), software, 0.2, lock=lock)
+        for lock in (10.0, 1010.0)
+    )
+    assert 2 * (dear - cheap) == pytest.approx(
+        1000.0 * scale, rel=0.25
+    )  # two threads, each at half of this rate
 
 
 def test_a_step_around_an_atomic_operation_is_as_slow_as_its_core() -> None:
@@ -55,7 +62,9 @@ def test_a_step_around_an_atomic_operation_is_as_slow_as_its_core() -> None:
     def of_a_lock(**constants: float) -> float:
         times = []
         for lock in (100.0, 1100.0):
-            engine = simulated(two_ways_to_one_sink(), Manual(), constants={"cost.lock": lock, **constants})
+            engine = simulated(
+                two_ways_to_one_sink(), Manual(), constants={"cost.lock": lock, **constants}
+            )
             engine.start()
             engine.sample(1e-3)
             sample = engine.sample(0.2)
@@ -64,17 +73,25 @@ def test_a_step_around_an_atomic_operation_is_as_slow_as_its_core() -> None:
 
     assert half["core.clock_ghz.2"] == 2 * half["core.clock_ghz.1"]
     scaled = of_a_lock(**half) / of_a_lock()
-    assert scaled == pytest.approx(1.0, rel=0.1)  # costs are scaled to the highest clock, and from there to a core's
+    assert scaled == pytest.approx(
+        1.0, rel=0.1
+    )  # costs are scaled to the highest clock, and from there to a core's
 
 
 @pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
-def test_only_those_who_lock_pay_for_locks_and_only_those_who_drain_for_flags(software: str) -> None:
+def test_only_those_who_lock_pay_for_locks_and_only_those_who_drain_for_flags(
+    software: str,
+) -> None:
     alone, meeting = (pipeline, Dynamic(2)), (diamond, Manual())
     for constant, payer, other in (("lock", meeting, alone), ("flag", alone, meeting)):
         (graph, model), (other_graph, other_model) = payer, other
-        assert time_of_a_tuple(graph(), model, software, **{constant: DEAR}) > 1.1 * time_of_a_tuple(graph(), model, software)
+        assert time_of_a_tuple(
+            graph(), model, software, **{constant: DEAR}
+        ) > 1.1 * time_of_a_tuple(graph(), model, software)
         as_before = time_of_a_tuple(other_graph(), other_model, software)
-        assert time_of_a_tuple(other_graph(), other_model, software, **{constant: DEAR}) == as_before
+        assert (
+            time_of_a_tuple(other_graph(), other_model, software, **{constant: DEAR}) == as_before
+        )
 
 
 @pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
@@ -87,10 +104,16 @@ def test_queues_between_two_threads_of_their_own_have_no_flags(software: str) ->
 def through(kind: str, **how: float) -> Graph:
     """A source, a split or filter, and sinks behind it, all called."""
     graph = Graph("through", 64)
-    operator = graph.split("split", 4, int(how["keys"])) if kind == "split" else graph.filter("filter", how["share"])
+    operator = (
+        graph.split("split", 4, int(how["keys"]))
+        if kind == "split"
+        else graph.filter("filter", how["share"])
+    )
     graph.connect(graph.source("source"), operator)
     for port in range(4) if kind == "split" else [0]:
-        graph.connect(operator.output(port) if kind == "split" else operator, graph.sink(f"sink{port}"))
+        graph.connect(
+            operator.output(port) if kind == "split" else operator, graph.sink(f"sink{port}")
+        )
     return graph
 
 
@@ -107,10 +130,14 @@ def through(kind: str, **how: float) -> Graph:
         (through("filter", share=0.5), "filter_cut", 31 * 0.25 / 16),
     ],
 )
-def test_who_decides_by_the_tuple_pays_by_the_tuple_and_a_filter_by_the_run(graph: Graph, constant: str, times: float) -> None:
+def test_who_decides_by_the_tuple_pays_by_the_tuple_and_a_filter_by_the_run(
+    graph: Graph, constant: str, times: float
+) -> None:
     machine = load_machine("xeon")
     scale = load_software("millrace").scale(machine.table("core.clock_ghz")[1], machine["core.ipc"])
-    cheap, dear = (time_of_a_tuple(graph, Manual(), "millrace", **{constant: value}) for value in (1.0, 1001.0))
+    cheap, dear = (
+        time_of_a_tuple(graph, Manual(), "millrace", **{constant: value}) for value in (1.0, 1001.0)
+    )
     assert (dear - cheap) / (1000.0 * scale) == pytest.approx(times, rel=0.02, abs=1e-9)
 
 
@@ -124,8 +151,12 @@ def drained_at_a_time(software: str) -> float:
     return sum(totals.processed) / totals.scheduling["drains"]
 
 
-def test_a_port_that_never_runs_empty_is_given_back_after_a_queue_of_tuples_or_as_p17_prints_it_never() -> None:
-    assert drained_at_a_time("streams-4.2") < 3 * 1002  # of each port; the source's thread drains full queues, too
+def test_a_port_that_never_runs_empty_is_given_back_after_a_queue_of_tuples_or_as_p17_prints_it_never() -> (
+    None
+):
+    assert (
+        drained_at_a_time("streams-4.2") < 3 * 1002
+    )  # of each port; the source's thread drains full queues, too
     assert drained_at_a_time("p17-printed") > 10 * 1002
 
 
@@ -140,10 +171,13 @@ def chain_of(operators: int, **work: object) -> Graph:
     return graph
 
 
-def test_a_tuple_with_a_cost_of_its_own_begins_before_its_neighbour_is_done_and_one_of_a_chain_does_not() -> None:
+def test_a_tuple_with_a_cost_of_its_own_begins_before_its_neighbour_is_done_and_one_of_a_chain_does_not() -> (
+    None
+):
     machine, operators = load_machine("xeon"), 10
     chained, bursts = (
-        time_of_a_tuple(chain_of(operators, **how), Manual(), "millrace") for how in ({"cost": 200}, {"costs": [(7, 200)]})
+        time_of_a_tuple(chain_of(operators, **how), Manual(), "millrace")
+        for how in ({"cost": 200}, {"costs": [(7, 200)]})
     )
     ahead = round(load_software("millrace")["cost.flop_ahead"])
     flop_ns = machine["core.fmul_latency_cycles"] / max(machine.table("core.clock_ghz").values())

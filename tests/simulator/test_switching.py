@@ -10,7 +10,14 @@ import pytest
 from harness.engine import Totals
 from harness.graph import Graph
 from harness.models import Dynamic, Manual
-from tests.runtime.shapes import control_cycle, diamond, pipeline, scheduled_ports, split_and_join, windows
+from tests.runtime.shapes import (
+    control_cycle,
+    diamond,
+    pipeline,
+    scheduled_ports,
+    split_and_join,
+    windows,
+)
 from tests.simulator.runs import run_to_end, simulated
 
 SHAPES: dict[str, Callable[[], Graph]] = {
@@ -27,7 +34,9 @@ AT_ONCE = 20  # between two looks, so that some are taken back before anybody ha
 def switched(shape: str, software: str, seed: int, switches: int = SWITCHES) -> Totals:
     """A run in which ports are switched and levels change every few events."""
     graph, dice = SHAPES[shape](), random.Random(seed)
-    model = Dynamic(3, queue_capacity=dice.choice((1, 2, 5, 64)), queued=dice.choice(("all", "none")))
+    model = Dynamic(
+        3, queue_capacity=dice.choice((1, 2, 5, 64)), queued=dice.choice(("all", "none"))
+    )
     ports = scheduled_ports(graph, model)
     engine = simulated(graph, model, software=software, seed=seed)
     engine.start()
@@ -51,12 +60,19 @@ def test_a_hundred_thousand_switches_keep_order_once_and_ends(shape: str, softwa
 
 
 def test_a_run_with_switches_can_be_had_again() -> None:
-    first, second, other = (switched("fan-out and fan-in", "millrace", seed, 2000) for seed in (1, 1, 2))
+    first, second, other = (
+        switched("fan-out and fan-in", "millrace", seed, 2000) for seed in (1, 1, 2)
+    )
     assert first == second != other
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_with_every_queue_off_from_the_start_nothing_is_queued_and_the_counts_are_those_of_the_manual_model(shape: str) -> None:
-    off, manual = (run_to_end(simulated(SHAPES[shape](), model, tuples=200)) for model in (Dynamic(2, queued="none"), Manual()))
+def test_with_every_queue_off_from_the_start_nothing_is_queued_and_the_counts_are_those_of_the_manual_model(
+    shape: str,
+) -> None:
+    off, manual = (
+        run_to_end(simulated(SHAPES[shape](), model, tuples=200))
+        for model in (Dynamic(2, queued="none"), Manual())
+    )
     assert off.correct and off.scheduling["pushes"] == 0
     assert (off.processed, off.received) == (manual.processed, manual.received)

@@ -18,12 +18,18 @@ MODELS = [Manual(), Dedicated(), Dynamic(2), Dynamic(2, queue_capacity=5)]
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("shape", [shape for shape in GRAPHS if shape not in BALANCES])
-def test_every_operator_executes_as_many_tuples_on_virtual_threads_as_on_real_ones(shape: str) -> None:
+def test_every_operator_executes_as_many_tuples_on_virtual_threads_as_on_real_ones(
+    shape: str,
+) -> None:
     for model in MODELS:
         real = shapes.run_to_end(GRAPHS[shape](), model, 300)
         virtual = run_to_end(simulated(GRAPHS[shape](), model, tuples=300))
         assert list(virtual.processed) == list(real.processed)
-        assert (virtual.sent, virtual.received, virtual.correct) == (real.sent, real.received, real.correct)
+        assert (virtual.sent, virtual.received, virtual.correct) == (
+            real.sent,
+            real.received,
+            real.correct,
+        )
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -44,6 +50,11 @@ def test_samples_of_both_engines_have_entries_for_the_same_things(model: Model) 
         sample = engine.sample(0.01)
         engine.stop(drain=False, timeout_s=2.0)
         assert len(sample.processed) == len(graph.operators)
-        assert len(sample.operator_cost) in (0, len(graph.operators))  # the runtime's profiler looks seldom
+        assert len(sample.operator_cost) in (
+            0,
+            len(graph.operators),
+        )  # the runtime's profiler looks seldom
         assert len(sample.queue_fill) == len(sample.write_blocked) == len(list(graph.input_ports()))
-        assert sample.queued_ports == sum(queue.kind is not Queue.CALLED for queue in port_queues(graph, model))
+        assert sample.queued_ports == sum(
+            queue.kind is not Queue.CALLED for queue in port_queues(graph, model)
+        )

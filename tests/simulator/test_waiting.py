@@ -61,12 +61,16 @@ def before_a_slow_operator(cost: int, **constants: float) -> Sample:
 
 
 def test_who_waits_goes_on_as_soon_as_the_queue_has_changed_however_long_a_round_takes() -> None:
-    short, long = (before_a_slow_operator(30, wait_round=length_ns).sink_tuples for length_ns in (5.0, 2000.0))
+    short, long = (
+        before_a_slow_operator(30, wait_round=length_ns).sink_tuples for length_ns in (5.0, 2000.0)
+    )
     assert long == pytest.approx(short, rel=0.15)
 
 
 def test_who_has_waited_for_a_few_rounds_looks_at_the_clock_twice_in_each() -> None:
     """The operator has a tuple that takes longer than the sample: who waits behind it naps, but later with a slow clock."""
-    fast, slow = (before_a_slow_operator(100_000_000, clock=clock_ns) for clock_ns in (5.0, 20_000.0))
+    fast, slow = (
+        before_a_slow_operator(100_000_000, clock=clock_ns) for clock_ns in (5.0, 20_000.0)
+    )
     assert fast.cpu_s < 1.2 * fast.elapsed_s
     assert slow.cpu_s > 1.9 * slow.elapsed_s

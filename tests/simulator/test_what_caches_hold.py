@@ -40,7 +40,11 @@ def test_who_goes_round_a_small_ring_keeps_more_of_everything_else(share: float)
     assert held == pytest.approx(2 * (CACHE - share * CACHE), rel=0.15)
 
 
-@given(st.lists(st.tuples(st.integers(1, 64), st.one_of(st.none(), st.integers(0, 1 << 40))), max_size=200))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 64), st.one_of(st.none(), st.integers(0, 1 << 40))), max_size=200
+    )
+)
 @settings(max_examples=50)
 def test_a_cache_never_holds_less_than_it_is_large(touches: list[tuple[int, int | None]]) -> None:
     """Distinct bytes are at most the touched ones; the bins round by less than a fifth."""
@@ -72,7 +76,9 @@ def test_neighbours_of_a_crowd_begin_on_one_cpu() -> None:
 
     def rate(wake_elsewhere_us: float) -> float:
         dear = {"os.wake_elsewhere_us": wake_elsewhere_us}
-        engine = simulated(pipeline(18, cost=1), Dedicated(queue_capacity=256), "local", constants=dear)
+        engine = simulated(
+            pipeline(18, cost=1), Dedicated(queue_capacity=256), "local", constants=dear
+        )
         engine.start()
         engine.sample(0.005)
         sample = engine.sample(0.02)

@@ -68,7 +68,13 @@ def make_record() -> Callable[..., dict]:
             "cpu_seconds": 0.9,
             "samples": [make_sample(time_s=1.0), make_sample(time_s=1.5)],
             "scheduling": {},
-            "host": {"cpu_model": "a CPU", "cpus_allowed": 6, "hostname_hash": "a host", "host_fit": True, "host_warnings": []},
+            "host": {
+                "cpu_model": "a CPU",
+                "cpus_allowed": 6,
+                "hostname_hash": "a host",
+                "host_fit": True,
+                "host_warnings": [],
+            },
             "commit": "c0ffee",
             "started_at": "2025-01-01T00:00:00Z",
         }
@@ -122,7 +128,11 @@ def make_simulation(**fields: Any) -> dict:
 @pytest.fixture(scope="session")
 def simulated() -> Callable[..., dict]:
     """The fields of a run on `xeon`; named arguments are those of its simulation."""
-    return lambda **fields: {"machine": "xeon", "simulated": True, "simulation": make_simulation(**fields)}
+    return lambda **fields: {
+        "machine": "xeon",
+        "simulated": True,
+        "simulation": make_simulation(**fields),
+    }
 
 
 def make_sample(**fields: Any) -> dict:
@@ -151,7 +161,9 @@ def write_lines() -> Callable[..., Path]:
     def write(path: Path, *lines: dict | str | bytes) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         texts = [
-            line if isinstance(line, bytes) else (json.dumps(line) if isinstance(line, dict) else line).encode()
+            line
+            if isinstance(line, bytes)
+            else (json.dumps(line) if isinstance(line, dict) else line).encode()
             for line in lines
         ]
         path.write_bytes(b"".join(text + b"\n" for text in texts))
@@ -166,9 +178,14 @@ def parse_lines(spark) -> Callable[..., Any]:
     from harness.spark.records import parse
 
     def make(*lines: dict | str):
-        rows = [(FILE, 0, row, json.dumps(line) if isinstance(line, dict) else line) for row, line in enumerate(lines)]
+        rows = [
+            (FILE, 0, row, json.dumps(line) if isinstance(line, dict) else line)
+            for row, line in enumerate(lines)
+        ]
         lines = spark.createDataFrame(rows, "file string, block long, row long, value string")
-        return parse(lines.coalesce(1)).localCheckpoint()  # as `aggregate` does it, so that each table starts from here
+        return parse(
+            lines.coalesce(1)
+        ).localCheckpoint()  # as `aggregate` does it, so that each table starts from here
 
     return make
 
@@ -196,6 +213,11 @@ def assert_rows(spark) -> Callable[..., None]:
         schema = StructType([chosen.schema[name] for name in columns])
         for field in schema:
             field.nullable = True
-        assertDataFrameEqual(chosen, spark.createDataFrame([tuple(row[name] for name in columns) for row in expected], schema))
+        assertDataFrameEqual(
+            chosen,
+            spark.createDataFrame(
+                [tuple(row[name] for name in columns) for row in expected], schema
+            ),
+        )
 
     return check

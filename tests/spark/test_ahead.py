@@ -21,7 +21,9 @@ RAW, TABLES = Path("results/raw"), Path("results/tables")
 def config(tmp_path, monkeypatch, make_record, write_lines):
     """Three experiments; of the third not all records are there."""
     monkeypatch.chdir(tmp_path)
-    experiments = {name: [sweep("pipeline", operators=3, cost=[1, 2])] for name in ("one", "two", "three")}
+    experiments = {
+        name: [sweep("pipeline", operators=3, cost=[1, 2])] for name in ("one", "two", "three")
+    }
     made = load_config(write_profile(tmp_path, experiments))
     for experiment in made.experiments:
         for number, block in enumerate(experiment.blocks()):
@@ -108,7 +110,15 @@ def test_one_spark_makes_the_tables_of_all_experiments(config, spark, monkeypatc
 
     monkeypatch.setattr("harness.spark.session.open_session", open_session)
     for name in ("one", "two"):
-        words = ["--records", str(RAW / name), "--tables", str(TABLES / name), "--config", "config/config.yaml", "--ahead"]
+        words = [
+            "--records",
+            str(RAW / name),
+            "--tables",
+            str(TABLES / name),
+            "--config",
+            "config/config.yaml",
+            "--ahead",
+        ]
         assert main(["aggregate", *words]) == 0
         assert capsys.readouterr().out.startswith("records   2 read, 0 failed")
         assert set(pd.read_parquet(TABLES / name / "throughput.parquet")["experiment"]) == {name}
@@ -117,7 +127,12 @@ def test_one_spark_makes_the_tables_of_all_experiments(config, spark, monkeypatc
 
 
 def test_without_a_config_there_are_no_others(config, capsys):
-    assert main(["aggregate", "--records", str(RAW / "one"), "--tables", str(TABLES / "one"), "--ahead"]) == 2
+    assert (
+        main(
+            ["aggregate", "--records", str(RAW / "one"), "--tables", str(TABLES / "one"), "--ahead"]
+        )
+        == 2
+    )
     assert "--ahead needs --config: it names the other experiments" in capsys.readouterr().err
 
 
@@ -138,16 +153,30 @@ def made(tmp_path, spark):
 
 @pytest.mark.heavy
 @pytest.mark.timeout(120)
-def test_tables_made_together_are_those_made_alone(config, make_record, elastic, sample, simulated, write_lines, spark, made):
+def test_tables_made_together_are_those_made_alone(
+    config, make_record, elastic, sample, simulated, write_lines, spark, made
+):
     from harness.spark.aggregate import aggregate
     from harness.spark.schemas import TABLES as NAMES
     from harness.spark.storage import table_writer
 
-    runs = [make_record(experiment="two", run_id=f"run {n}", repeat=n, arm="dynamic-1", model="dynamic") for n in range(5)]
-    adapts = {"arm": "dynamic-elastic", "elastic": elastic(), "adaptation": [sample(time_s=0.5), sample(time_s=1.0)]}
-    adapting = [make_record(experiment="two", run_id=f"adapts {n}", repeat=n, model="dynamic", **adapts) for n in range(2)]
+    runs = [
+        make_record(experiment="two", run_id=f"run {n}", repeat=n, arm="dynamic-1", model="dynamic")
+        for n in range(5)
+    ]
+    adapts = {
+        "arm": "dynamic-elastic",
+        "elastic": elastic(),
+        "adaptation": [sample(time_s=0.5), sample(time_s=1.0)],
+    }
+    adapting = [
+        make_record(experiment="two", run_id=f"adapts {n}", repeat=n, model="dynamic", **adapts)
+        for n in range(2)
+    ]
     broken = make_record(experiment="two", run_id="broken", correct=False, error="a tuple was lost")
-    varied = make_record(experiment="two", run_id="varied", **simulated(constants={"atomic.fence": 3.0}))
+    varied = make_record(
+        experiment="two", run_id="varied", **simulated(constants={"atomic.fence": 3.0})
+    )
     write_lines(RAW / "two/more.jsonl", *runs, *adapting, broken, varied)
     together = made("one", "two")
     assert together.keys() == {"one", "two"}
@@ -164,9 +193,15 @@ def test_tables_made_together_are_those_made_alone(config, make_record, elastic,
 
 @pytest.mark.heavy
 @pytest.mark.timeout(120)
-def test_experiments_with_a_line_that_is_not_usable_are_left_to_their_own_jobs(config, make_record, write_lines, made):
+def test_experiments_with_a_line_that_is_not_usable_are_left_to_their_own_jobs(
+    config, make_record, write_lines, made
+):
     first = make_record(experiment="two", run_id="again")
     write_lines(RAW / "two/more.jsonl", first, first)
     write_lines(RAW / "three/more.jsonl", "{")
-    write_lines(RAW / "four/one.jsonl", make_record(experiment="four"), make_record(experiment="one", run_id="astray"))
+    write_lines(
+        RAW / "four/one.jsonl",
+        make_record(experiment="four"),
+        make_record(experiment="one", run_id="astray"),
+    )
     assert made("one", "two", "three", "four").keys() == {"one"}

@@ -15,7 +15,10 @@ def test_quantiles_are_those_of_the_table_and_beyond_it_larger_by_little(spark):
     from harness.spark import interval
 
     events = (2, 11, 110)
-    columns = [interval.t_quantile(F.col("id"), events, F.lit(which)).alias(str(of)) for which, of in enumerate(events)]
+    columns = [
+        interval.t_quantile(F.col("id"), events, F.lit(which)).alias(str(of))
+        for which, of in enumerate(events)
+    ]
     none = interval.t_quantile(F.col("id"), events, F.lit(len(events))).alias("none")
     for row in spark.range(0, 400, 1, 2).select("id", *columns, none).collect():
         assert row["none"] is None
@@ -24,7 +27,11 @@ def test_quantiles_are_those_of_the_table_and_beyond_it_larger_by_little(spark):
                 assert row[str(of)] is None
             else:
                 known = row.id <= 30
-                assert 1 - 1e-9 <= row[str(of)] / t_quantile(row.id, of) <= (1 + 1e-9 if known else 1.045), (row.id, of)
+                assert (
+                    1 - 1e-9
+                    <= row[str(of)] / t_quantile(row.id, of)
+                    <= (1 + 1e-9 if known else 1.045)
+                ), (row.id, of)
 
 
 def test_the_interval_of_a_mean_is_the_same_in_both_places(spark):
@@ -32,7 +39,14 @@ def test_the_interval_of_a_mean_is_the_same_in_both_places(spark):
 
     from harness.spark import interval
 
-    groups = {0: [5.0, 7.0], 1: [1.0, 9.0, 2.0], 2: [0.0, 3.0], 3: [4.0] * 4, 4: [0.0, 0.0], 5: [6.0]}
+    groups = {
+        0: [5.0, 7.0],
+        1: [1.0, 9.0, 2.0],
+        2: [0.0, 3.0],
+        3: [4.0] * 4,
+        4: [0.0, 0.0],
+        5: [6.0],
+    }
     rows = [(group, value) for group, values in groups.items() for value in values]
     moments = (
         spark.createDataFrame(rows, "g int, v double")
@@ -44,4 +58,6 @@ def test_the_interval_of_a_mean_is_the_same_in_both_places(spark):
         if row.g == 5:
             assert (row.mean, row.lo, row.hi) == (6.0, None, None)
         else:
-            assert (row.mean, row.lo, row.hi) == pytest.approx(mean_interval(groups[row.g]), rel=1e-9)
+            assert (row.mean, row.lo, row.hi) == pytest.approx(
+                mean_interval(groups[row.g]), rel=1e-9
+            )

@@ -45,7 +45,9 @@ def make_java(tmp_path):
 
 @pytest.mark.parametrize(("written", "version"), [("1.8", 8), ("11", 11), ("17", 17), ("25", 25)])
 def test_a_java_says_its_feature_release_and_where_it_truly_is(written, version):
-    assert jvm.parse_answer(settings_text(Path("/opt/a java"), written)) == Java(Path("/opt/a java/bin/java"), version)
+    assert jvm.parse_answer(settings_text(Path("/opt/a java"), written)) == Java(
+        Path("/opt/a java/bin/java"), version
+    )
 
 
 @pytest.mark.parametrize("text", ["", "java: command not found", "    java.home = /opt/java\n"])
@@ -64,7 +66,8 @@ def test_a_java_that_is_too_old_or_broken_is_passed_over(no_java, make_java, mon
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setenv("PATH", f"{make_java('old', '11')}/bin:/usr/bin:/bin")
     with pytest.raises(
-        RunFailed, match=r"Java 17 or newer: JAVA_HOME \(/nowhere/bin/java\) does not run; java on PATH is Java 11"
+        RunFailed,
+        match=r"Java 17 or newer: JAVA_HOME \(/nowhere/bin/java\) does not run; java on PATH is Java 11",
     ):
         jvm.choose_java()
     monkeypatch.undo()
@@ -81,20 +84,35 @@ def test_the_packaged_java_is_used_if_there_is_no_other(no_java, monkeypatch):
 
 
 def test_no_java_at_all_is_told_in_one_line(no_java):
-    with pytest.raises(RunFailed, match="Spark needs Java 17 or newer: JAVA_HOME is not set, java is not on PATH"):
+    with pytest.raises(
+        RunFailed, match="Spark needs Java 17 or newer: JAVA_HOME is not set, java is not on PATH"
+    ):
         jvm.choose_java()
 
 
 def test_the_shim_drops_one_option_and_passes_on_the_rest_unharmed(make_java, tmp_path):
     java = Java(make_java("a 'java' home", "17") / "bin" / "java", 17)
     home = jvm.shim_around(java, tmp_path / "shim")
-    arguments = ["-cp", "a b", jvm.DROPPED_OPTION, "", "it's", '"$HOME"', "--add-modules=other", "*"]
-    answer = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
+    arguments = [
+        "-cp",
+        "a b",
+        jvm.DROPPED_OPTION,
+        "",
+        "it's",
+        '"$HOME"',
+        "--add-modules=other",
+        "*",
+    ]
+    answer = subprocess.run(
+        [home / "bin" / "java", *arguments], capture_output=True, text=True, check=True
+    )
     assert answer.stdout == """<-cp><a b><><it's><"$HOME"><--add-modules=other><*>"""
 
 
 def test_the_shim_is_written_once_and_again_when_the_java_moved(make_java, tmp_path):
-    first, second = (Java(make_java(name, "17") / "bin" / "java", 17) for name in ("first", "second"))
+    first, second = (
+        Java(make_java(name, "17") / "bin" / "java", 17) for name in ("first", "second")
+    )
     shim = jvm.shim_around(first, tmp_path / "shim") / "bin" / "java"
     written = shim.stat().st_ino
     jvm.shim_around(first, tmp_path / "shim")
@@ -108,5 +126,7 @@ def test_a_place_that_cannot_be_written_is_replaced_by_a_temporary_one(make_java
     (tmp_path / "file").touch()
     java = Java(make_java("home", "17") / "bin" / "java", 17)
     home = jvm.shim_around(java, tmp_path / "file" / "shim")
-    answer = subprocess.run([home / "bin" / "java", jvm.DROPPED_OPTION, "x"], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [home / "bin" / "java", jvm.DROPPED_OPTION, "x"], capture_output=True, text=True, check=True
+    )
     assert answer.stdout == "<x>"

@@ -11,12 +11,16 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(200)]
 CELLS = 150
 ARMS = 11
 PROMISED = 0.05
-ALLOWED = PROMISED + 3 * (PROMISED * (1 - PROMISED) / CELLS) ** 0.5  # a rate of 5 % is seen as more in one test of a thousand
+ALLOWED = (
+    PROMISED + 3 * (PROMISED * (1 - PROMISED) / CELLS) ** 0.5
+)  # a rate of 5 % is seen as more in one test of a thousand
 
 EQUAL = np.zeros(ARMS)
 ONE_SLOW = np.where(np.arange(ARMS) == 4, -0.5, 0.0)  # log of the mean rate
 SAME_NOISE = np.full(ARMS, 0.03)
-NOISE_BY_MODEL = np.where(np.arange(ARMS) < 2, 0.15, 0.01)  # standard deviations of the logarithm; two arms are noisy
+NOISE_BY_MODEL = np.where(
+    np.arange(ARMS) < 2, 0.15, 0.01
+)  # standard deviations of the logarithm; two arms are noisy
 
 WORLDS = {
     "equal, 2 repeats": (EQUAL, SAME_NOISE, 2),
@@ -24,7 +28,14 @@ WORLDS = {
     "unlike noise, 3 repeats": (EQUAL, NOISE_BY_MODEL, 3),
     "one slow, 5 repeats": (ONE_SLOW, SAME_NOISE, 5),
 }
-ABOUT = {"experiment": "fig", "topology": "pipeline", "machine": "local", "simulated": False, "software": None, "peer": None}
+ABOUT = {
+    "experiment": "fig",
+    "topology": "pipeline",
+    "machine": "local",
+    "simulated": False,
+    "software": None,
+    "peer": None,
+}
 
 
 def rates(world: str, rng: np.random.Generator) -> pd.DataFrame:
@@ -35,7 +46,15 @@ def rates(world: str, rng: np.random.Generator) -> pd.DataFrame:
     skew = rng.exponential(1, shape) - 1  # a run is disturbed to one side
     logs = means + drift + noise * (rng.normal(0, 1, shape) - skew) / 2**0.5
     cell, repeat, arm = (index.ravel() for index in np.indices(shape))
-    return pd.DataFrame({"world": world, "cell": cell, "repeat": repeat, "number": arm, "rate": 1e6 * np.exp(logs.ravel())})
+    return pd.DataFrame(
+        {
+            "world": world,
+            "cell": cell,
+            "repeat": repeat,
+            "number": arm,
+            "rate": 1e6 * np.exp(logs.ravel()),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +67,11 @@ def table(spark):
 
     rng = np.random.default_rng(7)
     runs = spark.createDataFrame(pd.concat([rates(world, rng) for world in WORLDS]))
-    model = F.when(F.col("number") == 0, "manual").when(F.col("number") == 1, "dedicated").otherwise("dynamic")
+    model = (
+        F.when(F.col("number") == 0, "manual")
+        .when(F.col("number") == 1, "dedicated")
+        .otherwise("dynamic")
+    )
     threads = F.when(F.col("number") > 1, F.col("number").cast("int"))
     columns = {name: F.lit(value).cast("string") for name, value in ABOUT.items()}
     columns["simulated"] = F.lit(False)
@@ -71,7 +94,9 @@ def share_of_cells(rows: pd.DataFrame, wrong: pd.Series) -> float:
 
 @pytest.mark.parametrize("world", [world for world in WORLDS if not world.startswith("one slow")])
 @pytest.mark.parametrize("against", ["best", "other models"])
-def test_of_equal_arms_one_is_told_from_the_best_in_at_most_five_percent_of_the_cells(table, world, against):
+def test_of_equal_arms_one_is_told_from_the_best_in_at_most_five_percent_of_the_cells(
+    table, world, against
+):
     rows = table[(table["world"] == world) & (table["against"] == against)]
     assert rows["cell"].nunique() == CELLS and len(rows) == CELLS * ARMS
     assert share_of_cells(rows, (rows["hi"] < 1) | (rows["lo"] > 1)) <= ALLOWED
@@ -89,6 +114,10 @@ def test_a_slow_arm_is_told_from_the_best_and_no_other_one(table):
 
 
 def test_against_manual_there_is_one_pair_and_the_plain_paired_interval(table):
-    rows = table[(table["world"] == "equal, 3 repeats") & (table["against"] == "manual") & (table["arm"] == "dynamic-4")]
+    rows = table[
+        (table["world"] == "equal, 3 repeats")
+        & (table["against"] == "manual")
+        & (table["arm"] == "dynamic-4")
+    ]
     missed = ((rows["lo"] > 1) | (rows["hi"] < 1)).mean()
     assert 0.01 <= missed <= 0.11, "5 % of single comparisons, seen in 150"

@@ -15,7 +15,10 @@ VALUE = "impossible value: "
 def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     """Lines, each with the reason that it must be given."""
     whole = json.dumps(make_record())
-    inside = FORM + "wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, conservation or host"
+    inside = (
+        FORM
+        + "wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, conservation or host"
+    )
     sampled = " of a sample is missing, negative or not finite"
     unlikely = " of a sample is negative or not finite"
     latency = make_record()["latency_ns"]
@@ -68,11 +71,17 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     ]  # fmt: skip
 
 
-def test_each_bad_line_is_kept_with_its_reason_and_place(make_record, sample, parse_lines, assert_rows):
+def test_each_bad_line_is_kept_with_its_reason_and_place(
+    make_record, sample, parse_lines, assert_rows
+):
     from harness.spark.quarantine import quarantine
 
     bad = bad_lines(make_record, sample)
-    lines = [make_record(), *[line for line, _ in bad], make_record(threads=2, error="boom", commit=None, samples=[])]
+    lines = [
+        make_record(),
+        *[line for line, _ in bad],
+        make_record(threads=2, error="boom", commit=None, samples=[]),
+    ]
     texts = [line if isinstance(line, str) else json.dumps(line) for line, _ in bad]
     assert_rows(
         quarantine(parse_lines(*lines), "/records"),
@@ -83,18 +92,37 @@ def test_each_bad_line_is_kept_with_its_reason_and_place(make_record, sample, pa
     )
 
 
-def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(make_record, sample, parse_lines, assert_rows):
+def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(
+    make_record, sample, parse_lines, assert_rows
+):
     from harness.spark.records import runs
 
     terms = {
         "law": "pldi17", "settings": {"sensitivity": 0.05, "doubling": False}, "period_s": 0.5, "minimum": 1, "maximum": 8,
         "start": 1, "settled_level": None, "changes": 2, "adaptation_s": 6.0, "settled": True,
     }  # fmt: skip
-    balance = {"operator": "b", "active": 1, "ports": 2, "tuples_per_s": 5.0, "congestion": 0.5, "reason": None}
-    controlled = sample(threads_requested=3, utilisation=None, law_state="climbing", law_reason="up", balancers=[balance])
+    balance = {
+        "operator": "b",
+        "active": 1,
+        "ports": 2,
+        "tuples_per_s": 5.0,
+        "congestion": 0.5,
+        "reason": None,
+    }
+    controlled = sample(
+        threads_requested=3,
+        utilisation=None,
+        law_state="climbing",
+        law_reason="up",
+        balancers=[balance],
+    )
     elastic = {"elastic": terms, "adaptation": [controlled], "samples": [controlled]}
     table = runs(parse_lines({**make_record(model="dynamic"), **elastic}, make_record()))
-    columns = ("elastic.law", "elastic.settings['doubling'] AS doubling", "adaptation[0].threads_requested AS level")
+    columns = (
+        "elastic.law",
+        "elastic.settings['doubling'] AS doubling",
+        "adaptation[0].threads_requested AS level",
+    )
     assert_rows(
         table.selectExpr(*columns, "samples[0].balancers[0].active AS ports"),
         [
@@ -150,7 +178,12 @@ def test_files_are_named_and_lines_counted_however_they_are_called_and_cut_up(
                     "text": "{broken",
                 },
                 {"file": "x=1, ü+%41.jsonl", "line": 14, "reason": "empty line", "text": ""},
-                {"file": "deeper/b.jsonl", "line": 2, "reason": "not UTF-8 text", "text": '\ufffd\ufffd{"a": 1}'},
+                {
+                    "file": "deeper/b.jsonl",
+                    "line": 2,
+                    "reason": "not UTF-8 text",
+                    "text": '\ufffd\ufffd{"a": 1}',
+                },
                 {
                     "file": "x=1, ü+%41.jsonl",
                     "line": 4,

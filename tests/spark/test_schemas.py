@@ -7,10 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from harness.spark.schemas import BALANCER, ELASTIC, LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, SIMULATION, TABLES
+from harness.spark.schemas import (
+    BALANCER,
+    ELASTIC,
+    LATENCY,
+    RECORD,
+    SAMPLE,
+    SCHEMA_VERSION,
+    SIMULATION,
+    TABLES,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-JSON_SCHEMA = json.loads((ROOT / "config" / "schemas" / "record.schema.json").read_text(encoding="utf-8"))
+JSON_SCHEMA = json.loads(
+    (ROOT / "config" / "schemas" / "record.schema.json").read_text(encoding="utf-8")
+)
 JSON_TYPES = {"string": "string", "integer": "int bigint", "number": "double", "boolean": "boolean"}
 
 
@@ -24,7 +35,9 @@ def described() -> list:
         pytest.param(SIMULATION, fields["simulation"], id="simulation"),
         pytest.param(LATENCY, fields["latency_ns"], id="latency"),
         pytest.param(ELASTIC, fields["elastic"], id="elastic"),
-        pytest.param(BALANCER, fields["samples"]["items"]["properties"]["balancers"]["items"], id="balancer"),
+        pytest.param(
+            BALANCER, fields["samples"]["items"]["properties"]["balancers"]["items"], id="balancer"
+        ),
     ]
 
 
@@ -38,14 +51,18 @@ def test_types_and_nullability_are_those_of_the_json_schema(struct, schema):
     for field in struct:
         kinds = schema["properties"][field.name]["type"]
         kinds = kinds if isinstance(kinds, list) else [kinds]
-        assert field.nullable == ("null" in kinds or field.name not in schema["required"]), field.name
+        assert field.nullable == ("null" in kinds or field.name not in schema["required"]), (
+            field.name
+        )
         (kind,) = [kind for kind in kinds if kind != "null"]
         if kind in JSON_TYPES:
             assert field.dataType.simpleString() in JSON_TYPES[kind].split(), field.name
 
 
 def test_both_series_of_a_record_hold_samples():
-    assert JSON_SCHEMA["properties"]["adaptation"]["items"] == {"$ref": "#/properties/samples/items"}
+    assert JSON_SCHEMA["properties"]["adaptation"]["items"] == {
+        "$ref": "#/properties/samples/items"
+    }
     assert RECORD["adaptation"].dataType == RECORD["samples"].dataType
 
 

@@ -25,17 +25,33 @@ def test_an_arm_whose_slow_runs_never_settle_does_not_beat_a_steady_one(spark, r
     cell, repeat = (index.ravel() for index in np.indices(fast.shape))
     shared = {"cell": cell, "repeat": repeat}
     two_speeds = pd.DataFrame(
-        {**shared, "arm": "two speeds", "settled": fast.ravel(), "sink_tuples_per_s": 60.0 + 40.0 * fast.ravel()}
+        {
+            **shared,
+            "arm": "two speeds",
+            "settled": fast.ravel(),
+            "sink_tuples_per_s": 60.0 + 40.0 * fast.ravel(),
+        }
     )
     steady = pd.DataFrame({**shared, "arm": "steady", "settled": True, "sink_tuples_per_s": 90.0})
     texts = {name: F.lit("any") for name in ARM if name not in ("cell", "arm", *PARAMETERS)}
-    numbers = {"queue_capacity": F.lit(8), "threads": F.lit(1), "hops": F.lit(4.0), "ns_per_hop": F.lit(1.0)}
+    numbers = {
+        "queue_capacity": F.lit(8),
+        "threads": F.lit(1),
+        "hops": F.lit(4.0),
+        "ns_per_hop": F.lit(1.0),
+    }
     unknown = {**dict.fromkeys(PARAMETERS, F.lit(None)), "variant": F.lit(None).cast("string")}
     simulation = F.lit(None).cast("struct<passed_tuples_per_s: double, reached: boolean>")
     runs = spark.createDataFrame(pd.concat([two_speeds, steady])).withColumns(
         {**texts, **numbers, **unknown, "failed": F.lit(False), "simulation": simulation}
     )
-    means = mark_used(runs).where("used").groupBy("cell", "arm").agg(F.avg("rate").alias("mean")).toPandas()
+    means = (
+        mark_used(runs)
+        .where("used")
+        .groupBy("cell", "arm")
+        .agg(F.avg("rate").alias("mean"))
+        .toPandas()
+    )
     by_arm = means.pivot(index="cell", columns="arm", values="mean")
     won = (by_arm["two speeds"] > by_arm["steady"]).mean()
     assert abs(won - truly) <= 4 * (truly * (1 - truly) / CELLS) ** 0.5

@@ -76,7 +76,10 @@ def test_two_aggregations_into_one_place_do_not_mix(tmp_path):
 def test_tables_cannot_be_below_a_file(tmp_path):
     (tmp_path / "file").touch()
     for place in ("file", "file/tables"):
-        with pytest.raises(UserError, match=r"--tables .* cannot be a directory"), table_writer(str(tmp_path / place)):
+        with (
+            pytest.raises(UserError, match=r"--tables .* cannot be a directory"),
+            table_writer(str(tmp_path / place)),
+        ):
             pass
 
 
@@ -88,7 +91,10 @@ def test_tables_cannot_be_below_a_file(tmp_path):
         (lambda path: path.mkdir(), "holds no file"),
         (lambda path: (path / "dir.jsonl").mkdir(parents=True), "holds no file"),
         (lambda path: (path.mkdir(), (path / "a.jsonl").touch()), r"holds empty files only \(1\)"),
-        (lambda path: (path.mkdir(), (path / "a.jsonl").symlink_to("nowhere")), "is missing or may not be read"),
+        (
+            lambda path: (path.mkdir(), (path / "a.jsonl").symlink_to("nowhere")),
+            "is missing or may not be read",
+        ),
         (lambda path: (path.mkdir(), (path / "_a.jsonl").write_text("{}")), "begin with _"),
         (lambda path: (path.mkdir(), (path / "a:b.jsonl").write_text("{}")), "colon"),
     ],

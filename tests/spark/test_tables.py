@@ -7,16 +7,34 @@ import pytest
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
 
 
-def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of, make_record, assert_rows):
+def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
+    runs_of, make_record, assert_rows
+):
     from harness.spark.throughput import throughput
 
-    rates = [(10, 100, "x", "2025-01-03"), (12, 120, "y", "2025-01-01"), (14, 140, "z", "2025-01-02")]
+    rates = [
+        (10, 100, "x", "2025-01-03"),
+        (12, 120, "y", "2025-01-01"),
+        (14, 140, "z", "2025-01-02"),
+    ]
     runs = runs_of(
         *[
-            make_record(repeat=repeat, sink_tuples_per_s=sink, submitted_tuples_per_s=all_, commit=commit, started_at=day)
+            make_record(
+                repeat=repeat,
+                sink_tuples_per_s=sink,
+                submitted_tuples_per_s=all_,
+                commit=commit,
+                started_at=day,
+            )
             for repeat, (sink, all_, commit, day) in enumerate(rates)
         ],
-        make_record(model="dynamic", arm="dynamic-2", threads=2, parameters={"width": 3, "cost": "skewed"}, commit=None),
+        make_record(
+            model="dynamic",
+            arm="dynamic-2",
+            threads=2,
+            parameters={"width": 3, "cost": "skewed"},
+            commit=None,
+        ),
     )
     shared = {
         "experiment": "fig",
@@ -27,9 +45,28 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
     }
     means = {"ns_per_hop_mean": 2.5e7, "context_switches_mean": 3.0, "cpu_seconds_mean": 0.9}
     host = {"cpu_model": "a CPU", "cpus_allowed": 6}
-    all_used = {"failed": 0, "no_rate": 0, "unsettled": 0, "settled_share": 1.0, "unfit": 0, "hosts": 1}
-    manual = {"model": "manual", "arm": "manual", "threads": None, "queue_capacity": 0, "commit": "y"}
-    dynamic = {"model": "dynamic", "arm": "dynamic-2", "threads": 2, "queue_capacity": 8, "commit": None}
+    all_used = {
+        "failed": 0,
+        "no_rate": 0,
+        "unsettled": 0,
+        "settled_share": 1.0,
+        "unfit": 0,
+        "hosts": 1,
+    }
+    manual = {
+        "model": "manual",
+        "arm": "manual",
+        "threads": None,
+        "queue_capacity": 0,
+        "commit": "y",
+    }
+    dynamic = {
+        "model": "dynamic",
+        "arm": "dynamic-2",
+        "threads": 2,
+        "queue_capacity": 8,
+        "commit": None,
+    }
     assert_rows(
         throughput(runs),
         [
@@ -49,14 +86,22 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
     )  # fmt: skip
 
 
-def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(runs_of, make_record, assert_rows):
+def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(
+    runs_of, make_record, assert_rows
+):
     from harness.spark.throughput import throughput
 
     def repeats(arm, *runs):
         return [make_record(arm=arm, repeat=repeat, **fields) for repeat, fields in enumerate(runs)]
 
     good, wrong = {"sink_tuples_per_s": 10.0}, {"sink_tuples_per_s": 1e6, "correct": False}
-    raised = {"sink_tuples_per_s": None, "submitted_tuples_per_s": None, "ns_per_hop": None, "settled": False, "error": "boom"}
+    raised = {
+        "sink_tuples_per_s": None,
+        "submitted_tuples_per_s": None,
+        "ns_per_hop": None,
+        "settled": False,
+        "error": "boom",
+    }
     unsettled = {"sink_tuples_per_s": 30.0, "settled": False}
     sinks, none = {"mean_of": "tuples at the sinks"}, {"mean_of": None}
     too_short = {"sink_tuples_per_s": None}
@@ -68,7 +113,16 @@ def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(run
     assert_rows(
         throughput(runs),
         [
-            {**sinks, "arm": "mixed", "n": 2, "failed": 2, "no_rate": 1, "unsettled": 1, "settled_share": 0.5, "mean": 20.0},
+            {
+                **sinks,
+                "arm": "mixed",
+                "n": 2,
+                "failed": 2,
+                "no_rate": 1,
+                "unsettled": 1,
+                "settled_share": 0.5,
+                "mean": 20.0,
+            },
             {
                 **sinks,
                 "arm": "never settled",
@@ -96,12 +150,23 @@ def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(run
 def test_a_run_that_was_lost_is_a_failed_one_of_its_arm(runs_of, make_record, assert_rows):
     from harness.spark.throughput import throughput
 
-    lost = make_record(model="dedicated", queue_capacity=0, settled=False, correct=False, error="killed after 82.5 s")
+    lost = make_record(
+        model="dedicated",
+        queue_capacity=0,
+        settled=False,
+        correct=False,
+        error="killed after 82.5 s",
+    )
     runs = runs_of(lost, make_record(model="dedicated", queue_capacity=130, repeat=1))
-    assert_rows(throughput(runs), [{"arm": "dedicated", "n": 1, "failed": 1, "queue_capacity": 130, "mean": 10.0}])
+    assert_rows(
+        throughput(runs),
+        [{"arm": "dedicated", "n": 1, "failed": 1, "queue_capacity": 130, "mean": 10.0}],
+    )
 
 
-def test_runs_that_were_disturbed_and_runs_of_other_hosts_are_counted(runs_of, make_record, assert_rows):
+def test_runs_that_were_disturbed_and_runs_of_other_hosts_are_counted(
+    runs_of, make_record, assert_rows
+):
     from harness.spark.throughput import throughput
 
     def on(host, fit, **fields):
@@ -111,7 +176,9 @@ def test_runs_that_were_disturbed_and_runs_of_other_hosts_are_counted(runs_of, m
     assert_rows(throughput(runs), [{"n": 2, "unfit": 1, "hosts": 2}])
 
 
-def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through(runs_of, make_record, simulated, assert_rows):
+def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through(
+    runs_of, make_record, simulated, assert_rows
+):
     from harness.spark.speedup import speedup
     from harness.spark.throughput import throughput
 
@@ -120,7 +187,9 @@ def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through
         make_record(**fields),
         make_record(arm="deep", sink_tuples_per_s=0.0, ns_per_hop=None, settled=False, **fields),
         make_record(arm="unknown", sink_tuples_per_s=7.0, settled=False, **simulated()),
-        make_record(arm="mixed", sink_tuples_per_s=6.0, **fields),  # the two are not averaged with each other
+        make_record(
+            arm="mixed", sink_tuples_per_s=6.0, **fields
+        ),  # the two are not averaged with each other
         make_record(arm="mixed", sink_tuples_per_s=0.0, settled=False, repeat=1, **fields),
         make_record(arm="old", sink_tuples_per_s=0.0, settled=False, **fields),
         make_record(arm="old", sink_tuples_per_s=8.0, repeat=1, **simulated()),
@@ -128,52 +197,140 @@ def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through
     assert_rows(
         throughput(runs),
         [
-            {"arm": "manual", "n": 1, "mean_of": "tuples at the sinks", "mean": 10.0, "ns_per_hop_mean": 2.5e7},
-            {"arm": "deep", "n": 1, "mean_of": "hops executed", "mean": 5.0, "ns_per_hop_mean": 5e7},
-            {"arm": "unknown", "n": 1, "mean_of": "tuples at the sinks", "mean": 7.0, "ns_per_hop_mean": 2.5e7},
-            {"arm": "mixed", "n": 2, "mean_of": "hops executed", "mean": 5.0, "ns_per_hop_mean": 5e7},
+            {
+                "arm": "manual",
+                "n": 1,
+                "mean_of": "tuples at the sinks",
+                "mean": 10.0,
+                "ns_per_hop_mean": 2.5e7,
+            },
+            {
+                "arm": "deep",
+                "n": 1,
+                "mean_of": "hops executed",
+                "mean": 5.0,
+                "ns_per_hop_mean": 5e7,
+            },
+            {
+                "arm": "unknown",
+                "n": 1,
+                "mean_of": "tuples at the sinks",
+                "mean": 7.0,
+                "ns_per_hop_mean": 2.5e7,
+            },
+            {
+                "arm": "mixed",
+                "n": 2,
+                "mean_of": "hops executed",
+                "mean": 5.0,
+                "ns_per_hop_mean": 5e7,
+            },
             {"arm": "old", "n": 2, "mean_of": "both", "mean": 6.5, "ns_per_hop_mean": 3.75e7},
         ],
     )
-    assert [row.ratio for row in speedup(runs).where("arm = 'deep' AND against = 'manual'").collect()] == [pytest.approx(0.5)]
+    assert [
+        row.ratio for row in speedup(runs).where("arm = 'deep' AND against = 'manual'").collect()
+    ] == [pytest.approx(0.5)]
 
 
-def test_samples_are_rows_in_their_order_of_failed_runs_too(runs_of, make_record, sample, assert_rows, parse_lines):
+def test_samples_are_rows_in_their_order_of_failed_runs_too(
+    runs_of, make_record, sample, assert_rows, parse_lines
+):
     from harness.spark.records import runs
     from harness.spark.samples import samples
 
     records = parse_lines(
         make_record(
-            run_id="a", repeat=4, samples=[sample(time_s=1.0, threads_active=1), sample(time_s=2.0, sink_tuples_per_s=7)]
+            run_id="a",
+            repeat=4,
+            samples=[sample(time_s=1.0, threads_active=1), sample(time_s=2.0, sink_tuples_per_s=7)],
         ),
         make_record(run_id="b", samples=[]),
-        make_record(run_id="c", correct=False, settled=False, samples=[sample(elapsed_s=0.25, source_tuples_per_s=3.5)]),
+        make_record(
+            run_id="c",
+            correct=False,
+            settled=False,
+            samples=[sample(elapsed_s=0.25, source_tuples_per_s=3.5)],
+        ),
     )
-    shared = {"experiment": "fig", "cell": "pipeline,operators=4", "arm": "manual", "submitted_tuples_per_s": 50.0}
-    steady = {"run_id": "a", "repeat": 4, "failed": False, "settled": True, "elapsed_s": 0.5, "source_tuples_per_s": 11.0}
-    failed = {"run_id": "c", "repeat": 0, "failed": True, "settled": False, "elapsed_s": 0.25, "source_tuples_per_s": 3.5}
+    shared = {
+        "experiment": "fig",
+        "cell": "pipeline,operators=4",
+        "arm": "manual",
+        "submitted_tuples_per_s": 50.0,
+    }
+    steady = {
+        "run_id": "a",
+        "repeat": 4,
+        "failed": False,
+        "settled": True,
+        "elapsed_s": 0.5,
+        "source_tuples_per_s": 11.0,
+    }
+    failed = {
+        "run_id": "c",
+        "repeat": 0,
+        "failed": True,
+        "settled": False,
+        "elapsed_s": 0.25,
+        "source_tuples_per_s": 3.5,
+    }
     assert_rows(
         samples(runs(records)),
         [
-            {**shared, **steady, "index": 0, "time_s": 1.0, "sink_tuples_per_s": 12.0, "threads_active": 1},
-            {**shared, **steady, "index": 1, "time_s": 2.0, "sink_tuples_per_s": 7.0, "threads_active": 2},
-            {**shared, **failed, "index": 0, "time_s": 1.0, "sink_tuples_per_s": 12.0, "threads_active": 2},
+            {
+                **shared,
+                **steady,
+                "index": 0,
+                "time_s": 1.0,
+                "sink_tuples_per_s": 12.0,
+                "threads_active": 1,
+            },
+            {
+                **shared,
+                **steady,
+                "index": 1,
+                "time_s": 2.0,
+                "sink_tuples_per_s": 7.0,
+                "threads_active": 2,
+            },
+            {
+                **shared,
+                **failed,
+                "index": 0,
+                "time_s": 1.0,
+                "sink_tuples_per_s": 12.0,
+                "threads_active": 2,
+            },
         ],
     )
 
 
-def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interval(runs_of, make_record, elastic, assert_rows):
+def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interval(
+    runs_of, make_record, elastic, assert_rows
+):
     from harness.spark.throughput import throughput
 
     def arm(name, *levels, **fields):
         return [
-            make_record(model="dynamic", arm=name, repeat=repeat, elastic=elastic(settled_level=level, **fields))
+            make_record(
+                model="dynamic",
+                arm=name,
+                repeat=repeat,
+                elastic=elastic(settled_level=level, **fields),
+            )
             for repeat, level in enumerate(levels)
         ]
 
     runs = runs_of(
         *arm("dynamic-elastic", 2, 3, 4),
-        make_record(model="dynamic", arm="dynamic-elastic", repeat=3, correct=False, elastic=elastic(settled_level=None)),
+        make_record(
+            model="dynamic",
+            arm="dynamic-elastic",
+            repeat=3,
+            correct=False,
+            elastic=elastic(settled_level=None),
+        ),
         *arm("dynamic-elastic-other", 2, law="other"),
         make_record(model="dynamic", arm="dynamic-elastic-broken", correct=False, elastic=None),
         make_record(model="dynamic", arm="dynamic-2", threads=2, elastic=None),
@@ -190,24 +347,60 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
                 "level_lo": 1.310707,
                 "level_hi": 6.866526,
             },
-            {"arm": "dynamic-elastic-other", "elastic": True, "law": "other", "level": 2.0, "level_lo": None, "level_hi": None},
-            {"arm": "dynamic-elastic-broken", "elastic": True, "law": None, "level": None, "level_lo": None, "level_hi": None},
-            {"arm": "dynamic-2", "elastic": False, "law": None, "level": None, "level_lo": None, "level_hi": None},
-            {"arm": "manual", "elastic": False, "law": None, "level": None, "level_lo": None, "level_hi": None},
+            {
+                "arm": "dynamic-elastic-other",
+                "elastic": True,
+                "law": "other",
+                "level": 2.0,
+                "level_lo": None,
+                "level_hi": None,
+            },
+            {
+                "arm": "dynamic-elastic-broken",
+                "elastic": True,
+                "law": None,
+                "level": None,
+                "level_lo": None,
+                "level_hi": None,
+            },
+            {
+                "arm": "dynamic-2",
+                "elastic": False,
+                "law": None,
+                "level": None,
+                "level_lo": None,
+                "level_hi": None,
+            },
+            {
+                "arm": "manual",
+                "elastic": False,
+                "law": None,
+                "level": None,
+                "level_lo": None,
+                "level_hi": None,
+            },
         ],
     )
 
 
-def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(runs_of, make_record, elastic, sample, assert_rows):
+def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(
+    runs_of, make_record, elastic, sample, assert_rows
+):
     from harness.spark.throughput import throughput
 
     def run(arm, queued, repeat=0, machine="local", **fields):
-        samples = [sample(queued_ports=count, time_s=1.0 + number) for number, count in enumerate(queued)]
-        return make_record(model="dynamic", arm=arm, repeat=repeat, machine=machine, samples=samples, **fields)
+        samples = [
+            sample(queued_ports=count, time_s=1.0 + number) for number, count in enumerate(queued)
+        ]
+        return make_record(
+            model="dynamic", arm=arm, repeat=repeat, machine=machine, samples=samples, **fields
+        )
 
     names = ["a[0]", "b[0]", "c[0]", "d[0]", "e[0]"]
     runs = runs_of(
-        run("multilevel", [9, 2, 1, 3], elastic=elastic(places=names)),  # of an even number the lower of the two in the middle
+        run(
+            "multilevel", [9, 2, 1, 3], elastic=elastic(places=names)
+        ),  # of an even number the lower of the two in the middle
         run("multilevel", [4], 1, elastic=elastic(places=names)),
         run("all", [5], threads=1),
         run("none", [0], threads=1),
@@ -219,18 +412,69 @@ def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(runs_of
     assert_rows(
         throughput(runs),
         [
-            {"machine": "local", "arm": "multilevel", "queued": 3.0, "queued_lo": 0.043422, "queued_hi": 5.0, "places": 5},
-            {"machine": "local", "arm": "all", "queued": 5.0, "queued_lo": None, "queued_hi": None, "places": 5},
-            {"machine": "local", "arm": "none", "queued": 0.0, "queued_lo": None, "queued_hi": None, "places": 5},
-            {"machine": "local", "arm": "old", "queued": None, "queued_lo": None, "queued_hi": None, "places": 5},
-            {"machine": "local", "arm": "empty", "queued": None, "queued_lo": None, "queued_hi": None, "places": 5},
-            {"machine": "other", "arm": "all", "queued": 7.0, "queued_lo": None, "queued_hi": None, "places": 7},
-            {"machine": "alone", "arm": "none", "queued": 0.0, "queued_lo": None, "queued_hi": None, "places": None},
+            {
+                "machine": "local",
+                "arm": "multilevel",
+                "queued": 3.0,
+                "queued_lo": 0.043422,
+                "queued_hi": 5.0,
+                "places": 5,
+            },
+            {
+                "machine": "local",
+                "arm": "all",
+                "queued": 5.0,
+                "queued_lo": None,
+                "queued_hi": None,
+                "places": 5,
+            },
+            {
+                "machine": "local",
+                "arm": "none",
+                "queued": 0.0,
+                "queued_lo": None,
+                "queued_hi": None,
+                "places": 5,
+            },
+            {
+                "machine": "local",
+                "arm": "old",
+                "queued": None,
+                "queued_lo": None,
+                "queued_hi": None,
+                "places": 5,
+            },
+            {
+                "machine": "local",
+                "arm": "empty",
+                "queued": None,
+                "queued_lo": None,
+                "queued_hi": None,
+                "places": 5,
+            },
+            {
+                "machine": "other",
+                "arm": "all",
+                "queued": 7.0,
+                "queued_lo": None,
+                "queued_hi": None,
+                "places": 7,
+            },
+            {
+                "machine": "alone",
+                "arm": "none",
+                "queued": 0.0,
+                "queued_lo": None,
+                "queued_hi": None,
+                "places": None,
+            },
         ],
     )
 
 
-def test_arms_of_coroutines_tell_how_many_replicas_operators_have(runs_of, make_record, elastic, assert_rows):
+def test_arms_of_coroutines_tell_how_many_replicas_operators_have(
+    runs_of, make_record, elastic, assert_rows
+):
     from harness.spark.throughput import throughput
 
     def run(arm, repeat=0, **fields):
@@ -248,27 +492,76 @@ def test_arms_of_coroutines_tell_how_many_replicas_operators_have(runs_of, make_
     assert_rows(
         throughput(runs),
         [
-            {"arm": "law", "elastic": True, "replicas": 4.0, "replicas_lo": 0.817110, "replicas_hi": 19.581201},
-            {"arm": "by hand", "elastic": False, "replicas": 5.0, "replicas_lo": None, "replicas_hi": None},
-            {"arm": "threads alone", "elastic": True, "replicas": 2.0, "replicas_lo": None, "replicas_hi": None},
-            {"arm": "old", "elastic": False, "replicas": None, "replicas_lo": None, "replicas_hi": None},
-            {"arm": "failed", "elastic": True, "replicas": None, "replicas_lo": None, "replicas_hi": None},
+            {
+                "arm": "law",
+                "elastic": True,
+                "replicas": 4.0,
+                "replicas_lo": 0.817110,
+                "replicas_hi": 19.581201,
+            },
+            {
+                "arm": "by hand",
+                "elastic": False,
+                "replicas": 5.0,
+                "replicas_lo": None,
+                "replicas_hi": None,
+            },
+            {
+                "arm": "threads alone",
+                "elastic": True,
+                "replicas": 2.0,
+                "replicas_lo": None,
+                "replicas_hi": None,
+            },
+            {
+                "arm": "old",
+                "elastic": False,
+                "replicas": None,
+                "replicas_lo": None,
+                "replicas_hi": None,
+            },
+            {
+                "arm": "failed",
+                "elastic": True,
+                "replicas": None,
+                "replicas_lo": None,
+                "replicas_hi": None,
+            },
         ],
     )
 
 
-def test_the_timeline_tells_the_replicas_of_each_operator_that_has_several(runs_of, make_record, elastic, sample, assert_rows):
+def test_the_timeline_tells_the_replicas_of_each_operator_that_has_several(
+    runs_of, make_record, elastic, sample, assert_rows
+):
     from harness.spark.timeline import timeline
 
-    samples = [sample(replicas={"busy1": 2, "busy2": 3}, replicas_changed={"busy1": 3}), sample(replicas={}), sample()]
-    runs = runs_of(make_record(run_id="a", model="coroutine", replicas=1, elastic=elastic(), samples=samples))
-    assert_rows(timeline(runs), [{"replicas": '{"busy1":2,"busy2":3}'}, {"replicas": "{}"}, {"replicas": None}])
+    samples = [
+        sample(replicas={"busy1": 2, "busy2": 3}, replicas_changed={"busy1": 3}),
+        sample(replicas={}),
+        sample(),
+    ]
+    runs = runs_of(
+        make_record(run_id="a", model="coroutine", replicas=1, elastic=elastic(), samples=samples)
+    )
+    assert_rows(
+        timeline(runs),
+        [{"replicas": '{"busy1":2,"busy2":3}'}, {"replicas": "{}"}, {"replicas": None}],
+    )
 
 
-def test_the_timeline_shows_elastic_runs_from_their_beginning(runs_of, make_record, elastic, sample, assert_rows):
+def test_the_timeline_shows_elastic_runs_from_their_beginning(
+    runs_of, make_record, elastic, sample, assert_rows
+):
     from harness.spark.timeline import timeline
 
-    climbing = {"threads_requested": 3, "queued_ports": 4, "system_cpu": 0.75, "law_state": "climbing", "law_reason": "up"}
+    climbing = {
+        "threads_requested": 3,
+        "queued_ports": 4,
+        "system_cpu": 0.75,
+        "law_state": "climbing",
+        "law_reason": "up",
+    }
     told = sample(time_s=0.5, threads_active=2, balancers=[], utilisation=None, **climbing)
     runs = runs_of(
         make_record(
@@ -280,48 +573,131 @@ def test_the_timeline_shows_elastic_runs_from_their_beginning(runs_of, make_reco
             adaptation=[told],
             samples=[sample(time_s=1.0, threads_active=3)],
         ),
-        make_record(run_id="b", correct=False, elastic=elastic(law="other"), samples=[sample(time_s=2.0, elapsed_s=0.25)]),
+        make_record(
+            run_id="b",
+            correct=False,
+            elastic=elastic(law="other"),
+            samples=[sample(time_s=2.0, elapsed_s=0.25)],
+        ),
         make_record(run_id="c", arm="fixed", elastic=None, adaptation=[]),
         make_record(run_id="d", arm="old"),
     )
-    shared = {"experiment": "fig", "cell": "pipeline,operators=4", "topology": "pipeline", "operators": 4, "cost": "100"}
+    shared = {
+        "experiment": "fig",
+        "cell": "pipeline,operators=4",
+        "topology": "pipeline",
+        "operators": 4,
+        "cost": "100",
+    }
     rates = {"throughput_submitted": 50.0, "throughput_source": 11.0, "throughput_sink": 12.0}
     rates |= dict.fromkeys(("balancer", "ports", "congestion"))
-    first = {**shared, **rates, "run_id": "a", "repeat": 2, "arm": "dynamic-elastic", "law": "a law", "failed": False}
-    other = {**shared, **rates, "run_id": "b", "repeat": 0, "arm": "manual", "law": "other", "failed": True}
+    first = {
+        **shared,
+        **rates,
+        "run_id": "a",
+        "repeat": 2,
+        "arm": "dynamic-elastic",
+        "law": "a law",
+        "failed": False,
+    }
+    other = {
+        **shared,
+        **rates,
+        "run_id": "b",
+        "repeat": 0,
+        "arm": "manual",
+        "law": "other",
+        "failed": True,
+    }
     untold = dict.fromkeys(climbing)
     assert_rows(
         timeline(runs),
         [
-            {**first, "phase": "adaptation", "time_s": 0.5, "elapsed_s": 0.5, "threads_active": 2, **climbing},
-            {**first, "phase": "measured", "time_s": 1.0, "elapsed_s": 0.5, "threads_active": 3, **untold},
-            {**other, "phase": "measured", "time_s": 2.0, "elapsed_s": 0.25, "threads_active": 2, **untold},
+            {
+                **first,
+                "phase": "adaptation",
+                "time_s": 0.5,
+                "elapsed_s": 0.5,
+                "threads_active": 2,
+                **climbing,
+            },
+            {
+                **first,
+                "phase": "measured",
+                "time_s": 1.0,
+                "elapsed_s": 0.5,
+                "threads_active": 3,
+                **untold,
+            },
+            {
+                **other,
+                "phase": "measured",
+                "time_s": 2.0,
+                "elapsed_s": 0.25,
+                "threads_active": 2,
+                **untold,
+            },
         ],
     )
 
 
-def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(runs_of, make_record, sample, assert_rows):
+def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(
+    runs_of, make_record, sample, assert_rows
+):
     from harness.spark.timeline import timeline
 
     def balancer(name, active, **fields):
-        return {"operator": name, "active": active, "ports": 32, "tuples_per_s": 9.0, "congestion": 0.5, **fields}
+        return {
+            "operator": name,
+            "active": active,
+            "ports": 32,
+            "tuples_per_s": 9.0,
+            "congestion": 0.5,
+            **fields,
+        }
 
     both = [balancer("left", 3, reason="trend above"), balancer("right", 4)]
     runs = runs_of(
-        make_record(run_id="a", samples=[sample(balancers=both), sample(time_s=1.5, balancers=both[:1])]),
+        make_record(
+            run_id="a", samples=[sample(balancers=both), sample(time_s=1.5, balancers=both[:1])]
+        ),
         make_record(run_id="b", samples=[sample(balancers=[])]),
     )
-    left = {"balancer": "left", "active_ports": 3, "ports": 32, "congestion": 0.5, "balancer_reason": "trend above"}
-    right = {"balancer": "right", "active_ports": 4, "ports": 32, "congestion": 0.5, "balancer_reason": None}
+    left = {
+        "balancer": "left",
+        "active_ports": 3,
+        "ports": 32,
+        "congestion": 0.5,
+        "balancer_reason": "trend above",
+    }
+    right = {
+        "balancer": "right",
+        "active_ports": 4,
+        "ports": 32,
+        "congestion": 0.5,
+        "balancer_reason": None,
+    }
     parameters = '{"operators":"4","cost":"100","payload":"128"}'
-    shared = {"run_id": "a", "law": None, "phase": "measured", "workers": None, "parameters": parameters}
+    shared = {
+        "run_id": "a",
+        "law": None,
+        "phase": "measured",
+        "workers": None,
+        "parameters": parameters,
+    }
     assert_rows(
         timeline(runs),
-        [{**shared, "time_s": 1.0, **left}, {**shared, "time_s": 1.0, **right}, {**shared, "time_s": 1.5, **left}],
+        [
+            {**shared, "time_s": 1.0, **left},
+            {**shared, "time_s": 1.0, **right},
+            {**shared, "time_s": 1.5, **left},
+        ],
     )
 
 
-def test_latency_is_the_median_of_the_runs_and_the_largest_maximum(runs_of, make_record, assert_rows):
+def test_latency_is_the_median_of_the_runs_and_the_largest_maximum(
+    runs_of, make_record, assert_rows
+):
     from harness.spark.latency import latency
 
     def run(repeat, p50, longest, **fields):
@@ -341,7 +717,15 @@ def test_latency_is_the_median_of_the_runs_and_the_largest_maximum(runs_of, make
     assert_rows(
         latency(runs),
         [
-            {**shared, "arm": "manual", "n": 3, "p50": 200.0, "p90": 400.0, "p99": 600.0, "max": 9000.0},
+            {
+                **shared,
+                "arm": "manual",
+                "n": 3,
+                "p50": 200.0,
+                "p90": 400.0,
+                "p99": 600.0,
+                "max": 9000.0,
+            },
             {**shared, "arm": "silent", "n": 0, "p50": None, "p90": None, "p99": None, "max": None},
         ],
     )
@@ -353,23 +737,44 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
     def arm(model, rates, threads=None, **fields):
         name = model if threads is None else f"{model}-{threads}"
         return [
-            make_record(model=model, arm=name, threads=threads, repeat=repeat, sink_tuples_per_s=rate, **fields)
+            make_record(
+                model=model,
+                arm=name,
+                threads=threads,
+                repeat=repeat,
+                sink_tuples_per_s=rate,
+                **fields,
+            )
             for repeat, rate in enumerate(rates)
         ]
 
     runs = runs_of(
         *arm("manual", [1.0, 2.0, 4.0]),
-        *arm("dynamic", [2.0, 8.0, 8.0, 100.0], 2),  # the manual model has no fourth repeat: it does not pair
+        *arm(
+            "dynamic", [2.0, 8.0, 8.0, 100.0], 2
+        ),  # the manual model has no fourth repeat: it does not pair
         *arm("dedicated", [0.0, 1.0]),  # stood still in the first: no ratio
         *arm("manual", [1.0], cell="no other arm"),
         *arm("dynamic", [3.0], 1, cell="no manual arm"),
     )
     one = {"ratio": 1.0, "lo": 1.0, "hi": 1.0, "n": 3}
     single = {"n": 1, "lo": None, "hi": None}
-    over = {"ratio": 2.519842, "lo": 0.932461, "hi": 6.809510, "n": 3}  # dynamic over manual, one pair
-    wide = {"ratio": 2.519842, "lo": None, "hi": 14.752982, "n": 3}  # of three arms, and dedicated has one repeat only
+    over = {
+        "ratio": 2.519842,
+        "lo": 0.932461,
+        "hi": 6.809510,
+        "n": 3,
+    }  # dynamic over manual, one pair
+    wide = {
+        "ratio": 2.519842,
+        "lo": None,
+        "hi": 14.752982,
+        "n": 3,
+    }  # of three arms, and dedicated has one repeat only
     here = {"cell": "pipeline,operators=4"}
-    manual, dynamic, dedicated = ({**here, "arm": arm} for arm in ("manual", "dynamic-2", "dedicated"))
+    manual, dynamic, dedicated = (
+        {**here, "arm": arm} for arm in ("manual", "dynamic-2", "dedicated")
+    )
     assert_rows(
         speedup(runs),
         [
@@ -377,12 +782,39 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
             {**dynamic, "against": "manual", "rival": "manual", **over},
             {**dynamic, "against": "best", "rival": "manual", **wide},
             {**dynamic, "against": "other models", "rival": "manual", **wide},
-            {**manual, "against": "best", "rival": "dynamic-2", **wide, "ratio": 0.396850, "hi": 2.323449},
-            {**manual, "against": "other models", "rival": "dynamic-2", **wide, "ratio": 0.396850, "hi": 2.323449},
+            {
+                **manual,
+                "against": "best",
+                "rival": "dynamic-2",
+                **wide,
+                "ratio": 0.396850,
+                "hi": 2.323449,
+            },
+            {
+                **manual,
+                "against": "other models",
+                "rival": "dynamic-2",
+                **wide,
+                "ratio": 0.396850,
+                "hi": 2.323449,
+            },
             {**dedicated, "against": "manual", "rival": "manual", "ratio": 0.5, **single},
             {**dedicated, "against": "best", "rival": "dynamic-2", "ratio": 0.125, **single},
-            {**dedicated, "against": "other models", "rival": "dynamic-2", "ratio": 0.125, **single},
-            {"cell": "no other arm", "arm": "manual", "against": "manual", "rival": "manual", "ratio": 1.0, **single},
+            {
+                **dedicated,
+                "against": "other models",
+                "rival": "dynamic-2",
+                "ratio": 0.125,
+                **single,
+            },
+            {
+                "cell": "no other arm",
+                "arm": "manual",
+                "against": "manual",
+                "rival": "manual",
+                "ratio": 1.0,
+                **single,
+            },
         ],
     )
 
@@ -405,8 +837,22 @@ def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, a
     assert_rows(
         throughput(runs),
         [
-            {**local, "software": None, "arm": "manual", "n": 1, "mean": 10.0, "runnable_mean": None},
-            {**xeon, "software": "millrace", "arm": "manual", "n": 2, "mean": 25.0, "runnable_mean": 4.0},
+            {
+                **local,
+                "software": None,
+                "arm": "manual",
+                "n": 1,
+                "mean": 10.0,
+                "runnable_mean": None,
+            },
+            {
+                **xeon,
+                "software": "millrace",
+                "arm": "manual",
+                "n": 2,
+                "mean": 25.0,
+                "runnable_mean": 4.0,
+            },
             {
                 **xeon,
                 "software": "streams-4.2",
@@ -439,7 +885,10 @@ def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, a
 def test_a_peer_keeps_its_name_and_versions_of_it_are_arms_apart(runs_of, make_record, assert_rows):
     from harness.spark.throughput import throughput
 
-    old, new = (make_record(model="go", arm="go", peer=f"go {version}", threads=None) for version in ("1.19.8", "1.26.8"))
+    old, new = (
+        make_record(model="go", arm="go", peer=f"go {version}", threads=None)
+        for version in ("1.19.8", "1.26.8")
+    )
     ours = make_record(model="manual", peer=None)
     kept = {"model": "go", "arm": "go", "n": 1, "mean": 10.0}
     assert_rows(
@@ -465,10 +914,22 @@ def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, ass
         variant(110.0, {}, repeat=1),
         variant(80.0, {"atomic.fence": 4.0}),
         variant(100.0, {"atomic.fence": 4.0}, repeat=1),  # one variant: its mean counts, 90
-        variant(120.0, {"atomic.fence": 9.0}),  # the first seed's runs are slow, this one by a fifth less so: 126 in their mean
+        variant(
+            120.0, {"atomic.fence": 9.0}
+        ),  # the first seed's runs are slow, this one by a fifth less so: 126 in their mean
         variant(1.0, {"os.wake_us": 5.0}, settled=False),  # no run with these constants settled
     )
-    (row,) = [{"n": 2, "failed": 0, "unsettled": 0, "mean": 105.0, "variants": 3, "band_lo": 1.05, "band_hi": 126.0}]
+    (row,) = [
+        {
+            "n": 2,
+            "failed": 0,
+            "unsettled": 0,
+            "mean": 105.0,
+            "variants": 3,
+            "band_lo": 1.05,
+            "band_hi": 126.0,
+        }
+    ]
     assert_rows(throughput(runs), [row])
     assert_rows(latency(runs), [{"n": 2}])
     assert_rows(speedup(runs).where("against = 'manual'"), [{"n": 2, "ratio": 1.0}])
@@ -486,7 +947,17 @@ def test_without_one_of_its_variants_there_is_no_band(runs_of, make_record, simu
         variant(constants={"os.wake_us": 1.0}, correct=False),
     )
     assert_rows(
-        throughput(runs), [{"n": 1, "failed": 0, "variants": 2, "variants_failed": 1, "band_lo": None, "band_hi": None}]
+        throughput(runs),
+        [
+            {
+                "n": 1,
+                "failed": 0,
+                "variants": 2,
+                "variants_failed": 1,
+                "band_lo": None,
+                "band_hi": None,
+            }
+        ],
     )
 
 
@@ -497,7 +968,9 @@ def test_a_band_holds_the_mean_itself(runs_of, make_record, simulated, assert_ro
         make_record(sink_tuples_per_s=100.0, **simulated()),
         make_record(sink_tuples_per_s=90.0, **simulated(constants={"atomic.fence": 4.0})),
     )
-    assert_rows(throughput(runs), [{"mean": 100.0, "band_lo": 90.0, "band_hi": 100.0, "variants": 1}])
+    assert_rows(
+        throughput(runs), [{"mean": 100.0, "band_lo": 90.0, "band_hi": 100.0, "variants": 1}]
+    )
 
 
 def test_what_no_variant_reaches_has_no_band(runs_of, make_record, simulated, assert_rows):
@@ -520,12 +993,20 @@ def test_what_no_variant_reaches_has_no_band(runs_of, make_record, simulated, as
         throughput(runs),
         [
             {"arm": "far", "variants": 2, "variants_reached": 0, "band_lo": None, "band_hi": None},
-            {"arm": "near", "variants": 2, "variants_reached": 1, "band_lo": 90.0, "band_hi": 100.0},
+            {
+                "arm": "near",
+                "variants": 2,
+                "variants_reached": 1,
+                "band_lo": 90.0,
+                "band_hi": 100.0,
+            },
         ],
     )
 
 
-def test_a_band_holds_the_mean_of_several_seeds_although_the_variants_have_one(runs_of, make_record, simulated, assert_rows):
+def test_a_band_holds_the_mean_of_several_seeds_although_the_variants_have_one(
+    runs_of, make_record, simulated, assert_rows
+):
     from harness.spark.throughput import throughput
 
     runs = runs_of(
@@ -537,7 +1018,9 @@ def test_a_band_holds_the_mean_of_several_seeds_although_the_variants_have_one(r
     assert_rows(throughput(runs), [{"mean": 150.0, "band_lo": 142.5, "band_hi": 156.0}])
 
 
-def test_variants_have_no_samples_and_no_timeline(make_record, simulated, elastic, sample, parse_lines):
+def test_variants_have_no_samples_and_no_timeline(
+    make_record, simulated, elastic, sample, parse_lines
+):
     from harness.spark.records import runs
     from harness.spark.samples import samples
     from harness.spark.timeline import timeline
@@ -545,11 +1028,15 @@ def test_variants_have_no_samples_and_no_timeline(make_record, simulated, elasti
     records = runs(
         parse_lines(
             make_record(run_id="a", elastic=elastic(), **simulated()),
-            make_record(run_id="b", elastic=elastic(), **simulated(constants={"atomic.fence": 4.0})),
+            make_record(
+                run_id="b", elastic=elastic(), **simulated(constants={"atomic.fence": 4.0})
+            ),
         )
     )
     for table in (samples(records), timeline(records)):
-        assert {(row.run_id, row.machine, row.software) for row in table.collect()} == {("a", "xeon", "millrace")}
+        assert {(row.run_id, row.machine, row.software) for row in table.collect()} == {
+            ("a", "xeon", "millrace")
+        }
 
 
 def test_the_comparison_of_rows_sees_a_difference_and_takes_no_frame(spark, assert_rows):
@@ -557,7 +1044,11 @@ def test_the_comparison_of_rows_sees_a_difference_and_takes_no_frame(spark, asse
 
     frame = spark.createDataFrame([(1, 2.0), (2, None)], "a int, b double")
     assert_rows(frame, [{"a": 2, "b": None}, {"a": 1, "b": 2.0}])
-    for wrong in ([{"a": 1, "b": 2.0}], [{"a": 1, "b": 2.1}, {"a": 2, "b": None}], [{"a": 1, "b": None}, {"a": 2, "b": 2.0}]):
+    for wrong in (
+        [{"a": 1, "b": 2.0}],
+        [{"a": 1, "b": 2.1}, {"a": 2, "b": None}],
+        [{"a": 1, "b": None}, {"a": 2, "b": 2.0}],
+    ):
         with pytest.raises(PySparkAssertionError):
             assert_rows(frame, wrong)
     for empty in (frame, []):

@@ -29,7 +29,10 @@ def test_every_rule_is_there_differs_and_comes_back(bench):
 
 def test_a_rule_comes_back_after_a_failure():
     price = millrace.LEVEL_PRICE
-    with pytest.raises(ValueError), without(Rule("price", (("threads.millrace.LEVEL_PRICE", 9.0),))):
+    with (
+        pytest.raises(ValueError),
+        without(Rule("price", (("threads.millrace.LEVEL_PRICE", 9.0),))),
+    ):
         raise ValueError
     assert price == millrace.LEVEL_PRICE != 9.0
 
@@ -41,10 +44,20 @@ def test_only_scenarios_that_are_held_out_count():
 def test_a_law_that_may_not_move_loses_and_a_number_that_nobody_reads_is_worth_nothing():
     told = []
     rules = [
-        Rule("moves", (("threads.millrace.Millrace._choose", lambda self, level: (level, "stay", "settled")),)),
+        Rule(
+            "moves",
+            (
+                (
+                    "threads.millrace.Millrace._choose",
+                    lambda self, level: (level, "stay", "settled"),
+                ),
+            ),
+        ),
         Rule("none", ()),
     ]
-    moves, none = ablate("threads", rules, held_out("threads", 30), lambda done, of: told.append((done, of)), jobs=1)
+    moves, none = ablate(
+        "threads", rules, held_out("threads", 30), lambda done, of: told.append((done, of)), jobs=1
+    )
     assert moves.mean > 0.1 and moves.pays and moves.differ == moves.scenarios
     assert (none.mean, none.half, none.differ, none.pays) == (0.0, 0.0, 0, False)
     assert told[-1][0] == told[-1][1] == 3 * moves.scenarios
@@ -53,15 +66,32 @@ def test_a_law_that_may_not_move_loses_and_a_number_that_nobody_reads_is_worth_n
 def test_the_mean_and_its_interval_are_those_of_the_differences():
     worth = ablation._worth("threads", "rule", [0.1, 0.2, 0.3], [0.11, 0.22, 0.33])
     assert worth.mean == pytest.approx(0.02)
-    assert worth.half == pytest.approx(4.303 * 0.01 / 3**0.5, rel=1e-3), "Student's t with 2 degrees of freedom"
+    assert worth.half == pytest.approx(4.303 * 0.01 / 3**0.5, rel=1e-3), (
+        "Student's t with 2 degrees of freedom"
+    )
     assert worth.pays and worth.law == pytest.approx(0.2)
 
 
 def test_the_table_has_the_rules_in_the_order_of_their_worth():
-    text = summary([Worth("threads", name, mean, 0.001, 9, 3, 0.05) for name, mean in (("low", 0.0), ("high", 0.01))])
-    assert text.index("| high") < text.index("| low") and "9 held-out scenarios, regret with all rules 5.00%" in text
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
-    assert lines[1:] == [["high", "+1.00", "± 0.10", "3", "yes"], ["low", "+0.00", "± 0.10", "3", "no"]]
+    text = summary(
+        [
+            Worth("threads", name, mean, 0.001, 9, 3, 0.05)
+            for name, mean in (("low", 0.0), ("high", 0.01))
+        ]
+    )
+    assert (
+        text.index("| high") < text.index("| low")
+        and "9 held-out scenarios, regret with all rules 5.00%" in text
+    )
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("| ")
+    ]
+    assert lines[1:] == [
+        ["high", "+1.00", "± 0.10", "3", "yes"],
+        ["low", "+0.00", "± 0.10", "3", "no"],
+    ]
 
 
 def test_the_command_prints_it(capsys):

@@ -52,7 +52,9 @@ def test_weights_are_those_at_which_the_likelihood_is_greatest():
     slopes = [0.0] * 5
     for label, outcome in [*((each, 0) for each in natural), *((each, 1) for each in made_up)]:
         features = (1.0, *packet_analysis.features_of(label))
-        rest = outcome - 1 / (1 + 2.718281828459045 ** -sum(a * b for a, b in zip(weights, features, strict=True)))
+        rest = outcome - 1 / (
+            1 + 2.718281828459045 ** -sum(a * b for a, b in zip(weights, features, strict=True))
+        )
         slopes = [slope + rest * feature for slope, feature in zip(slopes, features, strict=True)]
     assert max(map(abs, slopes)) < 0.5  # of 600 labels: weights have four places
 
@@ -70,7 +72,12 @@ def test_what_is_in_use_is_what_the_program_prints():
     if not wheel:
         pytest.skip("MILLRACE_WORDFREQ does not name wordfreq's wheel, of 57 MB")
     words = [sys.executable, "-m", "studies.fit_names", wheel]
-    lines = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300).stdout.splitlines()
-    assert lines[:26] == (Path(packet_analysis.__file__).parent / "letter_pairs.csv").read_text().split()
+    lines = subprocess.run(
+        words, capture_output=True, text=True, check=True, timeout=300
+    ).stdout.splitlines()
+    assert (
+        lines[:26]
+        == (Path(packet_analysis.__file__).parent / "letter_pairs.csv").read_text().split()
+    )
     assert lines[26] == str(packet_analysis.WEIGHTS)
     assert [f"{share} %" for share in re.findall(r"([0-9.]+)%", lines[27])] == ["2.8 %", "4.0 %"]

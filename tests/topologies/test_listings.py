@@ -60,7 +60,9 @@ def test_the_listing_as_json_has_the_same(capsys):
 def test_every_model_is_listed_with_its_options(capsys):
     assert main(["models"]) == 0
     output = capsys.readouterr().out
-    parts = dict(part.split(": ", 1) for part in output.split("\n\n") if ": " in part.splitlines()[0])
+    parts = dict(
+        part.split(": ", 1) for part in output.split("\n\n") if ": " in part.splitlines()[0]
+    )
     for name, model in MODELS.items():
         names = [OPTION_OF.get(field.name, field.name) for field in fields(model)]
         options = {f"--{name.replace('_', '-')}" for name in names if name in OPTIONS}
@@ -70,7 +72,11 @@ def test_every_model_is_listed_with_its_options(capsys):
 
 def test_threads_are_told_as_each_model_has_them(capsys):
     main(["models"])
-    rows = [line.split("  ") for line in capsys.readouterr().out.splitlines() if line.strip().startswith("--threads")]
+    rows = [
+        line.split("  ")
+        for line in capsys.readouterr().out.splitlines()
+        if line.strip().startswith("--threads")
+    ]
     defaults = [[cell.strip() for cell in row if cell.strip()][1] for row in rows]
     elastic_or_not = f"one a CPU ({allowed_cpus()}); elastic: the least"
     assert defaults == [elastic_or_not, "the least", elastic_or_not]

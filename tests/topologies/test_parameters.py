@@ -18,7 +18,13 @@ DEFAULTS = {
     "tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
     "reverse-tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
     "replicated": {"width": 12, "busy": 100, "merge": "ordered", "payload": 128},
-    "phase-change": {"operators": 100, "before": 10, "after": 90, "phase": 1_000_000, "payload": 128},
+    "phase-change": {
+        "operators": 100,
+        "before": 10,
+        "after": 90,
+        "phase": 1_000_000,
+        "payload": 128,
+    },
     "load-balance": {
         "workers": 32,
         "buffer": 100,
@@ -108,8 +114,16 @@ BAD = [
         {"load": "bursty"},
         "parameter load of topology load-balance must be constant or bursty-cost or bursty-rate, not 'bursty'",
     ),
-    ("load-balance", {"elastic": "1"}, "parameter elastic of topology load-balance must be yes or no, not '1'"),
-    ("load-balance", {"elastic": 1}, "parameter elastic of topology load-balance must be yes or no, not 1"),
+    (
+        "load-balance",
+        {"elastic": "1"},
+        "parameter elastic of topology load-balance must be yes or no, not '1'",
+    ),
+    (
+        "load-balance",
+        {"elastic": 1},
+        "parameter elastic of topology load-balance must be yes or no, not 1",
+    ),
     (
         "load-balance",
         {"workers": 2, "initial": 3},
@@ -146,17 +160,17 @@ BAD = [
         {"widht": "3"},
         "topology mix has no parameter 'widht' (did you mean width?); its parameters are: width, depth, cost, payload",
     ),
-    ("pipeline", {"zzz": "3"}, "topology pipeline has no parameter 'zzz'; its parameters are: operators, cost, payload"),
+    (
+        "pipeline",
+        {"zzz": "3"},
+        "topology pipeline has no parameter 'zzz'; its parameters are: operators, cost, payload",
+    ),
     (
         "data_parallel",
         {},
         f"topology 'data_parallel' is unknown (did you mean data-parallel?); topologies are: {NAMES}",
     ),
-    (
-        "?",
-        {},
-        f"topology '?' is unknown; topologies are: {NAMES}",
-    ),
+    ("?", {}, f"topology '?' is unknown; topologies are: {NAMES}"),
 ]
 
 
@@ -167,7 +181,10 @@ def test_what_is_wrong_is_told_in_one_line(name, values, told):
     assert str(caught.value) == told
 
 
-@pytest.mark.parametrize(("name", "values"), [("mix", {"width": 100_000, "depth": 9}), ("bushy", {"width": 2, "depth": 18})])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("mix", {"width": 100_000, "depth": 9}), ("bushy", {"width": 2, "depth": 18})],
+)
 def test_the_largest_graphs_are_within_bounds(name, values):
     topology = topologies.TOPOLOGIES[name]
     assert topology.size(**topology.values(values)) <= topologies.MAX_OPERATORS
@@ -204,7 +221,9 @@ def new_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(topologies, "__path__", [*topologies.__path__, str(tmp_path)])
     known = set(sys.modules)
     yield tmp_path
-    for name in [name for name in sys.modules if name.startswith("topologies.") and name not in known]:
+    for name in [
+        name for name in sys.modules if name.startswith("topologies.") and name not in known
+    ]:
         del sys.modules[name]
         delattr(topologies, name.removeprefix("topologies."))
 

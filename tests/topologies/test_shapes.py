@@ -22,7 +22,13 @@ SIZES = [
     ("data-parallel", {"width": 1000}, {"source": 1, "split": 1, "work": 1000, "sink": 1}, 2001, 1),
     ("mix", {}, {"source": 1, "split": 1, "work": 100, "sink": 1}, 111, 10),
     ("mix", {"width": 1, "depth": 1}, {"source": 1, "split": 1, "work": 1, "sink": 1}, 3, 1),
-    ("mix", {"width": 10, "depth": 100}, {"source": 1, "split": 1, "work": 1000, "sink": 1}, 1011, 100),
+    (
+        "mix",
+        {"width": 10, "depth": 100},
+        {"source": 1, "split": 1, "work": 1000, "sink": 1},
+        1011,
+        100,
+    ),
     (
         "load-balance",
         {},
@@ -47,7 +53,13 @@ SIZES = [
     ("reverse-tree", {"depth": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),
     ("reverse-tree", {"depth": 3, "branching": 3}, {"source": 9, "work": 13, "sink": 1}, 22, 3),
     ("replicated", {}, {"source": 1, "split": 1, "work": 12, "merge": 1, "sink": 1}, 26, 2),
-    ("replicated", {"width": 8, "merge": "none"}, {"source": 1, "split": 1, "work": 8, "sink": 1}, 17, 1),
+    (
+        "replicated",
+        {"width": 8, "merge": "none"},
+        {"source": 1, "split": 1, "work": 8, "sink": 1},
+        17,
+        1,
+    ),
     ("replicated", {"width": 1}, {"source": 1, "split": 1, "work": 1, "merge": 1, "sink": 1}, 4, 2),
     ("chain", {}, {"source": 1, "work": 12, "sink": 1}, 13, 12),
     ("chain", {"operators": 2, "read": 5}, {"source": 1, "work": 3, "sink": 1}, 4, 3),
@@ -60,7 +72,9 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("name", "values", "kinds", "streams", "hops"), SIZES)
-def test_a_topology_has_the_operators_that_its_parameters_ask_for(name, values, kinds, streams, hops):
+def test_a_topology_has_the_operators_that_its_parameters_ask_for(
+    name, values, kinds, streams, hops
+):
     graph, parameters = topologies.build(name, values, 0)
     graph.check()
     assert Counter(operator.kind.name for operator in graph.operators.values()) == kinds
@@ -79,13 +93,19 @@ def test_the_load_of_a_phase_change_changes_after_so_many_tuples_and_back_again(
     changing = [work for work in works if work.costs]
     assert len(changing) == 8
     assert all([tuples for tuples, _ in work.costs] == [500, 500] for work in changing)
-    assert sum(10_000 in (work.cost, *(flop for _, flop in work.costs[:1])) for work in works) == 1  # heavy at first
+    assert (
+        sum(10_000 in (work.cost, *(flop for _, flop in work.costs[:1])) for work in works) == 1
+    )  # heavy at first
     assert all(work.costs[1][1] == 10_000 for work in changing)
 
 
-@pytest.mark.parametrize(("name", "busy"), [("chain", 12), ("replicated", 12), ("tree", 63), ("reverse-tree", 63)])
+@pytest.mark.parametrize(
+    ("name", "busy"), [("chain", 12), ("replicated", 12), ("tree", 63), ("reverse-tree", 63)]
+)
 def test_the_topologies_of_c_stream_have_its_busy_operators_of_100_us_as_they_are(name, busy):
-    graph, _ = topologies.build(name, {}, 0)  # C-Stream §5.1: 12 in chain and data parallel, 63 in trees of depth 6
+    graph, _ = topologies.build(
+        name, {}, 0
+    )  # C-Stream §5.1: 12 in chain and data parallel, 63 in trees of depth 6
     works = [operator for operator in graph.operators.values() if operator.kind is WORK]
     assert [(work.busy_us, work.selectivity) for work in works] == [(100.0, 1.0)] * busy
 
@@ -93,8 +113,16 @@ def test_the_topologies_of_c_stream_have_its_busy_operators_of_100_us_as_they_ar
 def test_each_operator_of_a_chain_passes_on_its_share():
     graph, values = topologies.build("chain", {"operators": 3, "busy": 7, "selectivity": 50}, 0)
     assert values["selectivity"] == 50
-    assert feeds(graph) == {"source": ["busy1"], "busy1": ["busy2"], "busy2": ["busy3"], "busy3": ["sink"], "sink": []}
-    assert {(work.busy_us, work.selectivity) for work in graph.operators.values() if work.kind is WORK} == {(7.0, 0.5)}
+    assert feeds(graph) == {
+        "source": ["busy1"],
+        "busy1": ["busy2"],
+        "busy2": ["busy3"],
+        "busy3": ["sink"],
+        "sink": [],
+    }
+    assert {
+        (work.busy_us, work.selectivity) for work in graph.operators.values() if work.kind is WORK
+    } == {(7.0, 0.5)}
     assert graph.flow().hops == 14.0  # 8 tuples sent: 8 + 4 + 2 pass an operator, 1 arrives
 
 
@@ -140,7 +168,9 @@ def test_mix_is_chains_side_by_side():
 
 
 def test_a_load_balance_has_a_buffer_before_each_worker():
-    graph, _ = topologies.build("load-balance", {"workers": 2, "buffer": 7, "initial": 2, "period": 250, "tolerance": 10}, 0)
+    graph, _ = topologies.build(
+        "load-balance", {"workers": 2, "buffer": 7, "initial": 2, "period": 250, "tolerance": 10}, 0
+    )
     assert feeds(graph) == {
         "source": ["balance"],
         "balance": ["balance.1", "balance.2"],
@@ -152,17 +182,26 @@ def test_a_load_balance_has_a_buffer_before_each_worker():
     }
     assert set(graph.threaded.values()) == {7}
     balance = graph.operators["balance"]
-    assert (balance.initial_active_ports, balance.measure_period, balance.throughput_tolerance) == (2, 0.25, 0.1)
+    assert (balance.initial_active_ports, balance.measure_period, balance.throughput_tolerance) == (
+        2,
+        0.25,
+        0.1,
+    )
 
 
 def test_the_loads_of_a_load_balance_are_those_of_the_operator_s_own_tests():
     def of(**values):
-        return topologies.build("load-balance", {"workers": 1, "cost": 10_000, **values}, 0)[0].operators
+        return topologies.build("load-balance", {"workers": 1, "cost": 10_000, **values}, 0)[
+            0
+        ].operators
 
     assert of()["balance"].elastic and not of(elastic="no")["balance"].elastic
     assert (of()["work1"].cost, of()["work1"].costs, of()["source"].rates) == (10_000, (), ())
     assert of(load="bursty-cost", cycle=1005)["work1"].costs == ((301, 1), (100, 10_000), (604, 1))
-    assert of(load="bursty-rate", burst=1500, silence=500)["source"].rates == ((1.5, None), (0.5, 0.0))
+    assert of(load="bursty-rate", burst=1500, silence=500)["source"].rates == (
+        (1.5, None),
+        (0.5, 0.0),
+    )
 
 
 def test_bushy_spreads_in_a_tree_and_joins_in_its_mirror_image():
@@ -172,13 +211,20 @@ def test_bushy_spreads_in_a_tree_and_joins_in_its_mirror_image():
     assert table["spread1.1"] == ["spread2.1", "spread2.2"]
     assert table["spread2.2"] == ["spread3.3", "spread3.4"]
     assert table["spread3.4"] == ["join3.4"]
-    assert [table[f"join3.{number}"] for number in range(1, 5)] == [["join2.1"], ["join2.1"], ["join2.2"], ["join2.2"]]
+    assert [table[f"join3.{number}"] for number in range(1, 5)] == [
+        ["join2.1"],
+        ["join2.1"],
+        ["join2.2"],
+        ["join2.2"],
+    ]
     assert table["join2.1"] == table["join2.2"] == ["join1.1"]
     assert table["join1.1"] == ["sink"]
     assert (graph.operators["spread2.1"].outputs, graph.operators["join2.1"].inputs) == (2, 1)
 
 
-@pytest.mark.parametrize("name", [name for name, each in topologies.TOPOLOGIES.items() if "cost" in each.parameters])
+@pytest.mark.parametrize(
+    "name", [name for name, each in topologies.TOPOLOGIES.items() if "cost" in each.parameters]
+)
 def test_payload_and_cost_reach_the_graph(name):
     graph, parameters = topologies.build(name, {"payload": "0", "cost": "7"}, 0)
     assert graph.payload == 0
@@ -194,9 +240,13 @@ def test_a_graph_of_100_000_operators_is_built_and_sound():
 
 def test_a_source_of_a_chain_that_takes_time_calls_what_takes_it() -> None:
     graph, values = topologies.build("chain", {"operators": 2, "busy": 7, "read": 3}, 0)
-    assert values["read"] == 3 and [graph.operators[name].busy_us for name in ("read", "busy1", "busy2")] == [3.0, 7.0, 7.0]
+    assert values["read"] == 3 and [
+        graph.operators[name].busy_us for name in ("read", "busy1", "busy2")
+    ] == [3.0, 7.0, 7.0]
     queues = [queue.kind for queue in port_queues(graph, Coroutine())]
-    assert queues == [Queue.CALLED, *[Queue.RESUMED] * 3] and list(replicable(graph, Coroutine())) == ["busy1", "busy2"]
+    assert queues == [Queue.CALLED, *[Queue.RESUMED] * 3] and list(
+        replicable(graph, Coroutine())
+    ) == ["busy1", "busy2"]
 
 
 @pytest.mark.parametrize("name", topologies.TOPOLOGIES)

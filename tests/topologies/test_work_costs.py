@@ -12,7 +12,9 @@ import topologies
 from harness.graph.kinds import WORK
 from topologies.costs import shared_costs, work_costs
 
-CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(
+    derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)  # the machine may be busy
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,9 @@ def test_balanced_costs_are_all_the_same_whatever_the_seed():
     assert work_costs(250, 4, 1) == work_costs(250, 4, 2) == [250] * 4
 
 
-@pytest.mark.parametrize("name", [name for name, each in topologies.TOPOLOGIES.items() if "cost" in each.parameters])
+@pytest.mark.parametrize(
+    "name", [name for name, each in topologies.TOPOLOGIES.items() if "cost" in each.parameters]
+)
 def test_the_seed_alone_decides_the_placement(name):
     def placed(seed: int) -> list[int]:
         graph, _ = topologies.build(name, {"cost": "skewed"}, seed)
@@ -62,14 +66,21 @@ def test_the_placement_is_the_same_on_every_machine_and_python():
     assert work_costs("skewed", 10, 0) == [100, 1, 1, 100, 1, 1, 1, 100, 1, 10_000]
 
 
-@pytest.mark.parametrize(("heavy", "counts"), [(0, (0, 33, 67)), (10, (10, 30, 60)), (90, (90, 3, 7)), (100, (100, 0, 0))])
+@pytest.mark.parametrize(
+    ("heavy", "counts"),
+    [(0, (0, 33, 67)), (10, (10, 30, 60)), (90, (90, 3, 7)), (100, (100, 0, 0))],
+)
 def test_a_share_of_heavy_operators_leaves_a_third_of_the_others_medium(heavy, counts):
-    assert Counter(shared_costs(heavy, 100, 3)) == +Counter(dict(zip((10_000, 100, 1), counts, strict=True)))
+    assert Counter(shared_costs(heavy, 100, 3)) == +Counter(
+        dict(zip((10_000, 100, 1), counts, strict=True))
+    )
 
 
 @CALM
 @given(st.integers(1, 300), st.integers(0, 100), st.integers(0, 100), st.integers(0, 2**32))
 def test_who_is_heavy_in_a_share_is_so_in_every_larger_one(count, one, other, seed):
     fewer, more = (shared_costs(share, count, seed) for share in sorted((one, other)))
-    assert all(after == 10_000 for before, after in zip(fewer, more, strict=True) if before == 10_000)
+    assert all(
+        after == 10_000 for before, after in zip(fewer, more, strict=True) if before == 10_000
+    )
     assert abs(fewer.count(10_000) - min(one, other) * count / 100) <= 0.5

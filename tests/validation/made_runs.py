@@ -14,24 +14,35 @@ HOST = host.describe() | {"cpu_model": "Invented CPU @ 1 GHz", "cpus_allowed": 2
 PIPELINE = Case("pipeline", 1, 128, "manual")
 
 
-def case(arm: str = "manual", topology: str = "pipeline", cost: int = 1, payload: int = 128) -> Case:
+def case(
+    arm: str = "manual", topology: str = "pipeline", cost: int = 1, payload: int = 128
+) -> Case:
     """A case that differs from `PIPELINE` by what is given."""
     return Case(topology, cost, payload, arm)
 
 
 def record_of(spec: Run, rate: float | None, **changes: Any) -> dict[str, Any]:
     """The record of a run that went well, but for `changes`."""
-    good = {"correct": True, "settled": True, "duration_s": spec.duration_s, "sink_tuples_per_s": rate}
+    good = {
+        "correct": True,
+        "settled": True,
+        "duration_s": spec.duration_s,
+        "sink_tuples_per_s": rate,
+    }
     good |= {"submitted_tuples_per_s": None if rate is None else 20 * rate, "hops": 20.0}
     return blank_record(spec, spec.parameters, level_of(spec.model), HOST) | good | changes
 
 
 def measured(of: Case, *rates: float, **changes: Any) -> list[dict[str, Any]]:
     """A run of the case a rate."""
-    return [record_of(of.measured(0.2, repeat), rate, **changes) for repeat, rate in enumerate(rates)]
+    return [
+        record_of(of.measured(0.2, repeat), rate, **changes) for repeat, rate in enumerate(rates)
+    ]
 
 
-def made_in(hand_offs_ns: list[float], *rates: float, of: Case = PIPELINE, **changes: Any) -> list[dict[str, Any]]:
+def made_in(
+    hand_offs_ns: list[float], *rates: float, of: Case = PIPELINE, **changes: Any
+) -> list[dict[str, Any]]:
     """Runs beside which a cache line took so long from core to core."""
     return measured(of, *rates, host=HOST | {"hand_offs_ns": hand_offs_ns}, **changes)
 
@@ -46,4 +57,13 @@ def beside(of: Case, rate: float | None, forecast: float | None, spread: float =
     if rate is None:
         return Comparison(of, predicted=forecast, predicted_low=forecast, predicted_high=forecast)
     low, high = rate * (1 - spread), rate * (1 + spread)
-    return Comparison(of, rate, low, high, runs=3, predicted=forecast, predicted_low=forecast, predicted_high=forecast)
+    return Comparison(
+        of,
+        rate,
+        low,
+        high,
+        runs=3,
+        predicted=forecast,
+        predicted_low=forecast,
+        predicted_high=forecast,
+    )

@@ -22,7 +22,11 @@ def test_there_are_96_cases_of_24_cells_18_of_six_of_these_with_co_routines_and_
     classic = [arm for arm in ARMS if not arm.startswith("coroutine")]
     shallow = [each for each in every if each.arm in classic and each.topology in SIZES]
     assert {(each.topology, each.cost, each.payload, each.arm) for each in shallow} == {
-        (topology, cost, payload, arm) for topology in SIZES for cost in COSTS for payload in PAYLOADS for arm in classic
+        (topology, cost, payload, arm)
+        for topology in SIZES
+        for cost in COSTS
+        for payload in PAYLOADS
+        for arm in classic
     }
 
 
@@ -47,9 +51,15 @@ def test_values_of_a_name_are_alternatives_and_names_must_all_fit(filters, count
 @pytest.mark.parametrize(
     ("filter", "told"),
     [
-        ("pipeline", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'pipeline'"),
+        (
+            "pipeline",
+            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'pipeline'",
+        ),
         ("", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not ''"),
-        ("arm=manual", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'arm=manual'"),
+        (
+            "arm=manual",
+            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'arm=manual'",
+        ),
         ("cost=5", "--cells: cost must be one of 1, 100, 10000, not '5'"),
         ("cost=", "--cells: cost must be one of 1, 100, 10000, not ''"),
         ("topology=mix,model=dynamic", f"--cells: model must be one of {MODELS}, not 'dynamic'"),
@@ -68,13 +78,28 @@ def test_every_case_can_be_run_both_ways(each):
         graph.check()
         assert parameters == spec.parameters
         assert spec.model.name == each.arm.partition("-")[0]
-        assert (spec.experiment, spec.cell, spec.arm, spec.place.machine) == ("validation", each.cell, each.arm, "local")
+        assert (spec.experiment, spec.cell, spec.arm, spec.place.machine) == (
+            "validation",
+            each.cell,
+            each.arm,
+            "local",
+        )
 
 
 def test_a_prediction_is_the_measured_run_in_virtual_time_with_a_fixed_warm_up():
     real, virtual = case("dynamic-2").measured(0.2, 2), case("dynamic-2").predicted(2)
-    assert (real.simulated, real.warmup, real.duration_s, real.repeat, real.model.threads) == (False, "auto", 0.2, 2, 2)
-    assert (virtual.simulated, virtual.warmup, virtual.duration_s) == (True, PREDICTED_S[1], PREDICTED_S[1])
+    assert (real.simulated, real.warmup, real.duration_s, real.repeat, real.model.threads) == (
+        False,
+        "auto",
+        0.2,
+        2,
+        2,
+    )
+    assert (virtual.simulated, virtual.warmup, virtual.duration_s) == (
+        True,
+        PREDICTED_S[1],
+        PREDICTED_S[1],
+    )
     seeds = [case("dynamic-2").predicted(repeat).simulation_seed for repeat in (0, 1, 2)]
     assert len(set(seeds)) == 3 and virtual.simulation_seed == seeds[2]
     assert virtual.model == real.model

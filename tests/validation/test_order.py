@@ -15,7 +15,9 @@ from tests.validation.made_runs import beside, case
 
 def two(manual, dedicated, **of_dedicated):
     """The pairs of two arms of a cell, each a measured and a predicted rate."""
-    return pairs([beside(case("manual"), *manual), beside(case("dedicated", **of_dedicated), *dedicated)])
+    return pairs(
+        [beside(case("manual"), *manual), beside(case("dedicated", **of_dedicated), *dedicated)]
+    )
 
 
 @pytest.mark.parametrize("faster", [115.0, 100.0, 87.0])
@@ -54,7 +56,13 @@ def test_a_forecast_of_nothing_is_no_order():
     assert (pair.right, pair.predicted) == (True, math.inf)
 
 
-DOUBTS = ({"low": 50.0}, {"others": 0.5}, {"other_state_used": True}, {"unsettled_used": True}, {"predicted_unsettled": 1})
+DOUBTS = (
+    {"low": 50.0},
+    {"others": 0.5},
+    {"other_state_used": True},
+    {"unsettled_used": True},
+    {"predicted_unsettled": 1},
+)
 
 
 @pytest.mark.parametrize("doubt", DOUBTS, ids=str)
@@ -63,7 +71,9 @@ def test_a_pair_is_doubtful_if_one_of_its_arms_is(doubt):
     (pair,) = pairs(sure)
     assert not pair.doubtful
     for place in range(2):
-        (pair,) = pairs([replace(each, **doubt) if index == place else each for index, each in enumerate(sure)])
+        (pair,) = pairs(
+            [replace(each, **doubt) if index == place else each for index, each in enumerate(sure)]
+        )
         assert pair.doubtful
 
 
@@ -71,8 +81,13 @@ def test_a_pair_is_doubtful_if_one_of_its_arms_is(doubt):
 def test_every_two_arms_are_a_pair_or_a_tie_and_a_perfect_forecast_is_right(rates):
     arms = ("manual", "dedicated", "dynamic-1", "dynamic-2")
     found = pairs([beside(case(arm), *pair) for arm, pair in zip(arms, rates, strict=True)])
-    ties = sum(max(a, b) / min(a, b) <= 1.15 for i, (a, _) in enumerate(rates) for b, _ in rates[:i])
+    ties = sum(
+        max(a, b) / min(a, b) <= 1.15 for i, (a, _) in enumerate(rates) for b, _ in rates[:i]
+    )
     assert len(found) + ties == 6
     assert all(
-        pair.right for pair in pairs([beside(case(arm), rate, rate) for arm, (rate, _) in zip(arms, rates, strict=True)])
+        pair.right
+        for pair in pairs(
+            [beside(case(arm), rate, rate) for arm, (rate, _) in zip(arms, rates, strict=True)]
+        )
     )

@@ -15,7 +15,15 @@ from harness.errors import RunFailed, UserError
 from harness.measurement.records import read_records, record_line
 from harness.validation import session, state
 from harness.validation.cases import cases
-from harness.validation.session import RecordLog, kept, left, measure, predict, read_measured, rounds
+from harness.validation.session import (
+    RecordLog,
+    kept,
+    left,
+    measure,
+    predict,
+    read_measured,
+    rounds,
+)
 from harness.validation.state import State
 from tests.validation.made_runs import PIPELINE, case, measured, predicted, record_of
 
@@ -28,7 +36,9 @@ def test_each_round_measures_every_case_once_the_arms_of_a_cell_together(repeats
         (each.cell, each.arm, repeat) for repeat in range(repeats) for each in chosen
     )
     assert [spec.repeat for spec in order] == sorted(spec.repeat for spec in order)
-    assert [len(list(arms)) for _, arms in groupby(order, key=lambda spec: (spec.repeat, spec.cell))] == [4] * 12 * repeats
+    assert [
+        len(list(arms)) for _, arms in groupby(order, key=lambda spec: (spec.repeat, spec.cell))
+    ] == [4] * 12 * repeats
     assert [spec.order_in_block for spec in order] == list(range(len(order)))
 
 
@@ -38,7 +48,9 @@ def test_the_order_differs_between_rounds_and_seeds_and_not_between_calls():
 
     assert order(1) == order(1) == order(1, repeats=3)[: len(order(1))]
     assert order(1) != order(2)
-    assert [cell for repeat, *cell in order(1) if repeat == 0] != [cell for repeat, *cell in order(1) if repeat == 1]
+    assert [cell for repeat, *cell in order(1) if repeat == 0] != [
+        cell for repeat, *cell in order(1) if repeat == 1
+    ]
 
 
 def test_what_was_measured_is_not_measured_again():
@@ -87,11 +99,17 @@ def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypat
     monkeypatch.setattr(state, "shared_cache", lambda sizes: 90e6)
     specs = rounds([PIPELINE, case("dedicated")], 2, 0.2, 1)
     tells_nothing = State(SimpleNamespace(get={}.get), 0.0)
-    records = list(measure(specs, lambda spec, phase: seen.append((spec, phase)), pytest.fail, tells_nothing))
-    assert [(record["arm"], record["repeat"]) for record in records] == [(spec.arm, spec.repeat) for spec in specs]
+    records = list(
+        measure(specs, lambda spec, phase: seen.append((spec, phase)), pytest.fail, tells_nothing)
+    )
+    assert [(record["arm"], record["repeat"]) for record in records] == [
+        (spec.arm, spec.repeat) for spec in specs
+    ]
     assert seen == [(spec, "measuring") for spec in specs]
     assert (tmp_path / "lock").exists()
-    assert [record["simulated"] for record in predict([PIPELINE.predicted(0)], lambda spec, phase: None)] == [True]
+    assert [
+        record["simulated"] for record in predict([PIPELINE.predicted(0)], lambda spec, phase: None)
+    ] == [True]
 
 
 def test_a_log_holds_each_run_as_soon_as_it_ends(tmp_path):
@@ -139,7 +157,9 @@ def test_a_file_that_holds_anything_else_is_refused_with_its_first_bad_line(bad,
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(UserError, match=r"nowhere\.jsonl: cannot be read: No such file or directory"):
+    with pytest.raises(
+        UserError, match=r"nowhere\.jsonl: cannot be read: No such file or directory"
+    ):
         read_measured(tmp_path / "nowhere.jsonl", "--measured")
 
 

@@ -11,7 +11,13 @@ from harness.cli.validate import PATIENCE_S
 from harness.errors import RunFailed
 from harness.machines.machine import load_machine
 from harness.validation import state
-from harness.validation.state import MAX_RUN_ATTEMPTS, MAX_WAIT_UNSEEN_S, State, constants_beside, fits
+from harness.validation.state import (
+    MAX_RUN_ATTEMPTS,
+    MAX_WAIT_UNSEEN_S,
+    State,
+    constants_beside,
+    fits,
+)
 from tests.validation.made_runs import HOST, PIPELINE, made_in, measured
 
 PROFILE = SimpleNamespace(get={"transfer.rmw.same_chip": 25.0}.get)
@@ -56,7 +62,13 @@ class Runs:
 def made(machine, patience_s=PATIENCE_S, **changes):
     told, runs, of = [], Runs(machine, **changes), State(PROFILE, patience_s)
     record = of.run(runs, told.append)
-    return record["sink_tuples_per_s"], record["host"].get("hand_offs_ns"), runs.count, of.repeated, told
+    return (
+        record["sink_tuples_per_s"],
+        record["host"].get("hand_offs_ns"),
+        runs.count,
+        of.repeated,
+        told,
+    )
 
 
 def test_a_run_in_the_profiles_state_is_made_once(monkeypatch):
@@ -65,7 +77,10 @@ def test_a_run_in_the_profiles_state_is_made_once(monkeypatch):
 
 def test_a_run_waits_for_the_profiles_state_and_says_so(monkeypatch):
     machine = Machine(monkeypatch, 120.0, 119.0, 26.0, 25.0)
-    told = [f"waiting: a line takes {ns} ns from core to core, where the profile says 25" for ns in (120, 119)]
+    told = [
+        f"waiting: a line takes {ns} ns from core to core, where the profile says 25"
+        for ns in (120, 119)
+    ]
     assert made(machine) == (1.0, [26.0, 25.0], 1, 0, told)
 
 
@@ -80,8 +95,15 @@ def test_runs_that_are_made_again_use_up_patience_too(monkeypatch):
 
 
 def test_a_run_that_is_always_spoilt_is_told_as_it_was(monkeypatch):
-    rate, hand_offs_ns, count, repeated, _ = made(Machine(monkeypatch, *[25.0, 120.0] * MAX_RUN_ATTEMPTS))
-    assert (rate, hand_offs_ns, count, repeated) == (MAX_RUN_ATTEMPTS, [25.0, 120.0], MAX_RUN_ATTEMPTS, MAX_RUN_ATTEMPTS - 1)
+    rate, hand_offs_ns, count, repeated, _ = made(
+        Machine(monkeypatch, *[25.0, 120.0] * MAX_RUN_ATTEMPTS)
+    )
+    assert (rate, hand_offs_ns, count, repeated) == (
+        MAX_RUN_ATTEMPTS,
+        [25.0, 120.0],
+        MAX_RUN_ATTEMPTS,
+        MAX_RUN_ATTEMPTS - 1,
+    )
 
 
 def test_patience_ends_and_runs_are_made_all_the_same(monkeypatch):
@@ -129,7 +151,9 @@ def test_what_the_shared_cache_holds_is_looked_at_between_runs_every_few_seconds
         machine.looks = 0
         of, runs = State(PROFILE, PATIENCE_S), Runs(machine)
         records = [of.run(runs, print) for _ in range(21)]
-        assert [record["host"]["shared_cache_bytes"] for record in records] == [100e6] * 10 + [110e6] * 10 + [120e6]
+        assert [record["host"]["shared_cache_bytes"] for record in records] == [100e6] * 10 + [
+            110e6
+        ] * 10 + [120e6]
 
 
 def test_a_system_that_refuses_the_memory_for_a_look_is_told_in_a_line(monkeypatch):
@@ -139,7 +163,10 @@ def test_a_system_that_refuses_the_memory_for_a_look_is_told_in_a_line(monkeypat
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(state, "shared_cache", refuse)
-    with pytest.raises(RunFailed, match=r"^the system refuses to measure what the shared cache holds: Cannot allocate memory$"):
+    with pytest.raises(
+        RunFailed,
+        match=r"^the system refuses to measure what the shared cache holds: Cannot allocate memory$",
+    ):
         State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
 
 
@@ -164,7 +191,9 @@ def test_a_share_that_is_less_than_the_profiles_own_caches_is_no_number_for_it(m
 
 def test_predictions_go_by_the_median_of_what_the_shared_cache_held():
     runs = [
-        record for mb in (80, 90, 200) for record in measured(PIPELINE, 1.0, host=HOST | {"shared_cache_bytes": mb * 10**6})
+        record
+        for mb in (80, 90, 200)
+        for record in measured(PIPELINE, 1.0, host=HOST | {"shared_cache_bytes": mb * 10**6})
     ]
     assert constants_beside(runs) == {"cache.l3": 90e6}
     assert constants_beside(runs[:1] + measured(PIPELINE, 1.0)) == {"cache.l3": 80e6}
@@ -179,14 +208,20 @@ def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):
 
     monkeypatch.setattr(state, "hand_off_ns", refuse)
     with pytest.raises(
-        RunFailed, match=r"^the system refuses to measure the hand-off of a cache line: Resource temporarily unavailable$"
+        RunFailed,
+        match=r"^the system refuses to measure the hand-off of a cache line: Resource temporarily unavailable$",
     ):
         State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
 
 
 @pytest.mark.parametrize(
     ("seen", "expected_ns", "good"),
-    [([24.0, 26.0], 25.0, True), ([24.0, 90.0], 25.0, False), ([90.0, 24.0], 25.0, False), ([90.0, 90.0], None, True)],
+    [
+        ([24.0, 26.0], 25.0, True),
+        ([24.0, 90.0], 25.0, False),
+        ([90.0, 24.0], 25.0, False),
+        ([90.0, 90.0], None, True),
+    ],
 )
 def test_both_hand_offs_have_to_be_the_profiles(seen, expected_ns, good):
     assert fits(made_in(seen, 5.0)[0], expected_ns) is good

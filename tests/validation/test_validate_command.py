@@ -81,7 +81,23 @@ def test_predictions_come_last_and_go_by_what_the_shared_cache_held_meanwhile(ru
 
 
 def test_options_reach_the_runs(runs):
-    assert main(["validate", *ONE_CELL, "--repeats", "2", "--duration", "0.5", "--seed", "9", "--output", "mine.parquet"]) == 0
+    assert (
+        main(
+            [
+                "validate",
+                *ONE_CELL,
+                "--repeats",
+                "2",
+                "--duration",
+                "0.5",
+                "--seed",
+                "9",
+                "--output",
+                "mine.parquet",
+            ]
+        )
+        == 0
+    )
     assert {spec.duration_s for spec in runs.specs if not spec.simulated} == {0.5}
     assert len(runs.measured) == 8
     assert len(read_records("mine.measured.jsonl")[0]) == 8
@@ -96,7 +112,11 @@ def test_report_table_and_figure_are_written(runs, capsys):
     assert b"<svg" in Path("figure.svg").read_bytes()
     table = pd.read_parquet("results/validation.parquet").set_index("arm")
     assert table.loc["dedicated", "error"] == pytest.approx(1.2 / 1.01 - 1)
-    assert table.loc["dynamic-2", ["model", "threads", "cpu_model"]].tolist() == ["dynamic", 2, "Invented CPU @ 1 GHz"]
+    assert table.loc["dynamic-2", ["model", "threads", "cpu_model"]].tolist() == [
+        "dynamic",
+        2,
+        "Invented CPU @ 1 GHz",
+    ]
 
 
 def test_a_missed_target_is_exit_code_1_only_if_strict(runs, capsys):
@@ -132,8 +152,15 @@ def test_resume_with_nothing_there_measures_everything(runs):
 
 def test_resuming_with_other_cells_keeps_those_of_before(runs):
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
-    assert main(["validate", "--cells", "topology=mix,cost=1,payload=128", "--repeats", "1", "--resume"]) == 0
-    assert len(runs.measured) == 8 and len(read_records("results/validation.measured.jsonl")[0]) == 8
+    assert (
+        main(
+            ["validate", "--cells", "topology=mix,cost=1,payload=128", "--repeats", "1", "--resume"]
+        )
+        == 0
+    )
+    assert (
+        len(runs.measured) == 8 and len(read_records("results/validation.measured.jsonl")[0]) == 8
+    )
     assert len(pd.read_parquet("results/validation.parquet")) == 4
 
 
@@ -143,7 +170,9 @@ def test_without_resume_everything_is_measured_anew(runs, capsys):
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
     told = "what was measured before, results/validation.measured.jsonl, will be replaced; --resume would keep it"
     assert told in capsys.readouterr().err
-    assert len(runs.measured) == 8 and len(read_records("results/validation.measured.jsonl")[0]) == 4
+    assert (
+        len(runs.measured) == 8 and len(read_records("results/validation.measured.jsonl")[0]) == 4
+    )
 
 
 def test_measured_runs_of_another_session_are_compared_and_left_as_they_are(runs, capsys):
@@ -180,7 +209,10 @@ def test_if_nothing_can_be_predicted_nothing_is_measured(runs, capsys):
     assert capsys.readouterr().err.splitlines()[-1] == told
     assert (runs.measured, len(runs.predicted)) == ([], 1)
     assert main(["validate", *ONE_CELL, "--only-predicted"]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "millrace validate: no case could be predicted: no memory"
+    assert (
+        capsys.readouterr().err.splitlines()[-1]
+        == "millrace validate: no case could be predicted: no memory"
+    )
 
 
 def test_a_failed_prediction_is_a_missed_target(runs, capsys):
@@ -193,14 +225,35 @@ def test_a_failed_prediction_is_a_missed_target(runs, capsys):
     ("words", "told"),
     [
         (["--cells", "cost=7"], "--cells: cost must be one of 1, 100, 10000, not '7'"),
-        (["--cells", "shape=mix"], "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'shape=mix'"),
+        (
+            ["--cells", "shape=mix"],
+            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'shape=mix'",
+        ),
         (["--measured", "none.jsonl"], "none.jsonl: cannot be read: No such file or directory"),
-        (["--measured", "bad.jsonl"], "--measured: line 1 of bad.jsonl holds no record: not JSON: "),
-        (["--measured", "empty.jsonl"], "--measured: empty.jsonl holds no measured run of the cases asked for"),
-        (["--resume", "--output", "bad.parquet"], "--resume: line 1 of bad.measured.jsonl holds no record: not JSON: "),
-        (["--resume", "--measured", "empty.jsonl"], "--resume goes on measuring, and with --measured nothing is measured"),
-        (["--resume", "--only-predicted"], "--resume goes on measuring, and with --only-predicted nothing is measured"),
-        (["--figure", "x.gif"], "--figure must name a file ending in .png, .svg, .pdf, not 'x.gif'"),
+        (
+            ["--measured", "bad.jsonl"],
+            "--measured: line 1 of bad.jsonl holds no record: not JSON: ",
+        ),
+        (
+            ["--measured", "empty.jsonl"],
+            "--measured: empty.jsonl holds no measured run of the cases asked for",
+        ),
+        (
+            ["--resume", "--output", "bad.parquet"],
+            "--resume: line 1 of bad.measured.jsonl holds no record: not JSON: ",
+        ),
+        (
+            ["--resume", "--measured", "empty.jsonl"],
+            "--resume goes on measuring, and with --measured nothing is measured",
+        ),
+        (
+            ["--resume", "--only-predicted"],
+            "--resume goes on measuring, and with --only-predicted nothing is measured",
+        ),
+        (
+            ["--figure", "x.gif"],
+            "--figure must name a file ending in .png, .svg, .pdf, not 'x.gif'",
+        ),
         (["--output", "no/where.parquet"], "--output 'no/where.parquet': there is no directory "),
         (["--markdown", "results"], "--markdown must name a file, not the directory 'results'"),
         (["--repeats", "0"], "argument --repeats: must be a whole number from 1 to 1000, not '0'"),
@@ -239,7 +292,10 @@ def test_a_machine_without_a_profile_is_told_before_anything_runs(runs, monkeypa
 def test_a_full_disk_is_told_wherever_it_is_met(full, runs_made, runs, capsys):
     Path(full).symlink_to("/dev/full")
     assert main(["validate", *ONE_CELL, "--output", "x.parquet", "--markdown", "report.md"]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == f"millrace validate: cannot write {full}: No space left on device"
+    assert (
+        capsys.readouterr().err.splitlines()[-1]
+        == f"millrace validate: cannot write {full}: No space left on device"
+    )
     assert len(runs.specs) == runs_made
 
 
@@ -256,7 +312,9 @@ def test_a_terminal_sees_what_is_on_and_how_long_the_rest_will_take(runs, capsys
 def test_a_log_has_a_line_at_the_end_at_least(runs, capsys):
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("millrace validate: [16/16] 0 s left; pipeline,operators=20,cost=1,payload=128 ")
+    assert line.startswith(
+        "millrace validate: [16/16] 0 s left; pipeline,operators=20,cost=1,payload=128 "
+    )
     assert line.endswith(" tuples/s")
 
 
@@ -265,6 +323,12 @@ def test_help_teaches_by_examples(capsys):
         main(["validate", "--help"])
     text = capsys.readouterr().out
     assert left.value.code == 0
-    for words in ("millrace validate --figure", "--cells topology=pipeline", "--measured results/", "--strict", "median error"):
+    for words in (
+        "millrace validate --figure",
+        "--cells topology=pipeline",
+        "--measured results/",
+        "--strict",
+        "median error",
+    ):
         assert words in text
     assert max(map(len, text.splitlines())) <= 130

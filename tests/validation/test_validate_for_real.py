@@ -14,7 +14,10 @@ import pytest
 
 from harness.measurement.records import read_records
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]  # of a session and a half, where others have the CPUs
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.timeout(180),
+]  # of a session and a half, where others have the CPUs
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [
     sys.executable,
@@ -32,7 +35,11 @@ COMMAND = [
 
 def environment(folder):
     """A lock of its own: another measurement on this machine shall not hold up the test."""
-    return os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "MILLRACE_LOCK": str(folder / "millrace.lock")}
+    return os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "TMPDIR": str(folder),
+        "MILLRACE_LOCK": str(folder / "millrace.lock"),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +47,29 @@ def gone_on(tmp_path_factory):
     """A session that was killed amid its runs and gone on with: its folder, the runs that it had, what was said at last."""
     folder = tmp_path_factory.mktemp("session")
     log = folder / "v.measured.jsonl"
-    words = [*COMMAND, "--repeats", "2", "--output", "v.parquet", "--figure", "v.png", "--markdown", "v.md"]
-    with subprocess.Popen(words, cwd=folder, env=environment(folder), stderr=subprocess.DEVNULL) as session:
+    words = [
+        *COMMAND,
+        "--repeats",
+        "2",
+        "--output",
+        "v.parquet",
+        "--figure",
+        "v.png",
+        "--markdown",
+        "v.md",
+    ]
+    with subprocess.Popen(
+        words, cwd=folder, env=environment(folder), stderr=subprocess.DEVNULL
+    ) as session:
         while not log.exists() or log.read_bytes().count(b"\n") < 2:
             assert session.poll() is None
             time.sleep(0.02)
         session.send_signal(signal.SIGKILL)
     before = read_records(log)[0]
     words.append("--resume")
-    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=100)
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=100
+    )
     assert done.returncode == 0, done.stderr
     return folder, before, done
 
@@ -61,7 +82,9 @@ def test_a_cell_is_predicted_measured_and_compared(gone_on):
     assert (table[["measured", "predicted"]] > 0).all(axis=None)
     assert table["machine_digest"].str.len().tolist() == [12] * 4
     assert (folder / "v.png").stat().st_size > 10_000
-    measured, predicted = (read_records(folder / f"v.{kind}.jsonl")[0] for kind in ("measured", "predicted"))
+    measured, predicted = (
+        read_records(folder / f"v.{kind}.jsonl")[0] for kind in ("measured", "predicted")
+    )
     assert [record["simulated"] for record in measured] == [False] * 8
     assert [record["simulated"] for record in predicted] == [True] * 12
 

@@ -19,11 +19,26 @@ def cell(*rates, arms=("manual", "dedicated", "dynamic-1", "dynamic-2"), spread=
 @pytest.mark.parametrize(
     ("rates", "targets"),
     [
-        ([(100, 115), (200, 230)], {"median": True, "worst": True, "order": True, "complete": True}),
-        ([(100, 116), (200, 240)], {"median": False, "worst": True, "order": True, "complete": True}),
-        ([(100, 100), (200, 200), (300, 300), (400, 570)], {"median": True, "worst": False, "order": True, "complete": True}),
-        ([(100, 115), (120, 110)], {"median": True, "worst": True, "order": False, "complete": True}),
-        ([(100, 100), (200, None)], {"median": True, "worst": True, "order": True, "complete": False}),
+        (
+            [(100, 115), (200, 230)],
+            {"median": True, "worst": True, "order": True, "complete": True},
+        ),
+        (
+            [(100, 116), (200, 240)],
+            {"median": False, "worst": True, "order": True, "complete": True},
+        ),
+        (
+            [(100, 100), (200, 200), (300, 300), (400, 570)],
+            {"median": True, "worst": False, "order": True, "complete": True},
+        ),
+        (
+            [(100, 115), (120, 110)],
+            {"median": True, "worst": True, "order": False, "complete": True},
+        ),
+        (
+            [(100, 100), (200, None)],
+            {"median": True, "worst": True, "order": True, "complete": False},
+        ),
         ([(None, 100)], {"median": False, "worst": False, "order": False, "complete": False}),
         ([], {"median": False, "worst": False, "order": False, "complete": True}),
     ],
@@ -40,7 +55,10 @@ def test_unstable_cases_count_and_are_told_apart():
     assert not verdict.targets["worst"]
     assert verdict.reliable.worst.error == 0.0
     text = report(comparisons)
-    assert "* worst error +60.0%, pipeline, cost 1, payload 128, dedicated (at most 40%): MISSED" in text
+    assert (
+        "* worst error +60.0%, pipeline, cost 1, payload 128, dedicated (at most 40%): MISSED"
+        in text
+    )
     assert f"{WITHOUT_ONE}: median 0.0%, worst +0.0%, pipeline, cost 1, payload 128, manual" in text
 
 
@@ -51,10 +69,16 @@ WITHOUT_ONE = (
 
 
 def test_the_order_is_counted_with_and_without_doubtful_cases():
-    comparisons = [*cell((100, 100), (200, 90), (300, 300)), *cell((400, 400), arms=("dynamic-2",), spread=0.3)]
+    comparisons = [
+        *cell((100, 100), (200, 90), (300, 300)),
+        *cell((400, 400), arms=("dynamic-2",), spread=0.3),
+    ]
     text = report(comparisons)
     pairs = "pairs whose measured medians differ by more than 15% (all)"
-    assert f"* order of the models right in 5 of 6 {pairs}, in 2 of the 3 without a doubtful case: MISSED" in text
+    assert (
+        f"* order of the models right in 5 of 6 {pairs}, in 2 of the 3 without a doubtful case: MISSED"
+        in text
+    )
     assert f"* order of the models right in 2 of 3 {pairs}: MISSED" in report(comparisons[:3])
 
 
@@ -113,7 +137,12 @@ def test_cases_that_others_disturbed_count_and_are_told_apart():
 
 
 def test_the_report_of_a_small_session_reads_so():
-    rates = [(62_900_000, 70_000_000), (4_590_000, 4_100_000), (16_100_000, None), (3_400_000, 5_000_000)]
+    rates = [
+        (62_900_000, 70_000_000),
+        (4_590_000, 4_100_000),
+        (16_100_000, None),
+        (3_400_000, 5_000_000),
+    ]
     assert report(cell(*rates)) == SMALL
 
 
@@ -122,7 +151,9 @@ def test_remarks_say_what_is_wrong_with_a_case():
 
     rows = report(
         [
-            Comparison(case(), 100.0, 70.0, 130.0, runs=3, failed=1, unsettled=2, failure="a|b", others=0.3),
+            Comparison(
+                case(), 100.0, 70.0, 130.0, runs=3, failed=1, unsettled=2, failure="a|b", others=0.3
+            ),
             Comparison(
                 case("dedicated"),
                 100.0,
@@ -136,7 +167,9 @@ def test_remarks_say_what_is_wrong_with_a_case():
             ),
         ]
     ).splitlines()
-    assert rows[4].endswith("| unstable; others took 30%; 2 unsettled; 1 of 6 failed; no prediction: a/b |")
+    assert rows[4].endswith(
+        "| unstable; others took 30%; 2 unsettled; 1 of 6 failed; no prediction: a/b |"
+    )
     assert "unstable; never settled; 2 of 3 failed; 2 unsettled predictions" in rows[5]
     assert rows[5].split("|")[6].strip() == "-"  # one run has no interval
 
@@ -145,7 +178,16 @@ def test_runs_of_another_state_of_the_machine_are_told():
     from harness.validation.comparison import Comparison
 
     some = Comparison(case(), 100.0, 100.0, 100.0, runs=2, other_state=1, predicted=100.0)
-    all_of_them = Comparison(case("dedicated"), 50.0, 50.0, 50.0, runs=3, other_state=3, other_state_used=True, predicted=90.0)
+    all_of_them = Comparison(
+        case("dedicated"),
+        50.0,
+        50.0,
+        50.0,
+        runs=3,
+        other_state=3,
+        other_state_used=True,
+        predicted=90.0,
+    )
     text = report([some, all_of_them])
     rows = text.splitlines()
     assert "| 1 in another state " in rows[4] and "| always in another state " in rows[5]

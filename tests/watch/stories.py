@@ -26,7 +26,11 @@ def sample(time_s: float, **changes: Any) -> dict[str, Any]:
     return plain | changes
 
 
-def record(adaptation: Sequence[dict[str, Any]] = (), samples: Sequence[dict[str, Any]] = (), **changes: Any) -> dict[str, Any]:
+def record(
+    adaptation: Sequence[dict[str, Any]] = (),
+    samples: Sequence[dict[str, Any]] = (),
+    **changes: Any,
+) -> dict[str, Any]:
     """The record of a run of the pipeline with 10 operators under dynamic threading with a law, unless said otherwise."""
     spec = run_of("pipeline", {"operators": "10"}, "dynamic", threads=1)
     terms = {
@@ -34,8 +38,19 @@ def record(adaptation: Sequence[dict[str, Any]] = (), samples: Sequence[dict[str
         "changes": 0, "adaptation_s": 1.0, "settled": True,
     }  # fmt: skip
     made = blank_record(spec, {"operators": 10, "cost": 1, "payload": 128}, None, HOST)
-    good = {"correct": True, "settled": True, "sink_tuples_per_s": 9000.0, "duration_s": 2.0, "threads_total": 3}
-    return made | good | {"elastic": terms, "adaptation": list(adaptation), "samples": list(samples)} | changes
+    good = {
+        "correct": True,
+        "settled": True,
+        "sink_tuples_per_s": 9000.0,
+        "duration_s": 2.0,
+        "threads_total": 3,
+    }
+    return (
+        made
+        | good
+        | {"elastic": terms, "adaptation": list(adaptation), "samples": list(samples)}
+        | changes
+    )
 
 
 def chain(names: Iterable[str]) -> Graph:

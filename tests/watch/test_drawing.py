@@ -33,12 +33,18 @@ def test_every_operator_has_a_box_of_its_own_within_the_picture(name: str) -> No
     places = {(spot.x, spot.y) for spot in drawing.spots}
     assert len(places) == len(names)
     box = drawing.box
-    assert all(x > 0 and x + box.width <= drawing.width and y > 0 and y + box.height <= drawing.height for x, y in places)
+    assert all(
+        x > 0 and x + box.width <= drawing.width and y > 0 and y + box.height <= drawing.height
+        for x, y in places
+    )
     rows: dict[float, list[float]] = {}
     for x, y in places:
         rows.setdefault(y, []).append(x)
     for row in rows.values():
-        assert all(right - left >= box.width for left, right in zip(sorted(row), sorted(row)[1:], strict=False))
+        assert all(
+            right - left >= box.width
+            for left, right in zip(sorted(row), sorted(row)[1:], strict=False)
+        )
 
 
 @pytest.mark.parametrize("name", ["a long one", "pipelines side by side"])

@@ -38,12 +38,18 @@ def reached(graph: Graph, queued: frozenset[str]) -> dict[str, set[str]]:
             if root in found[operator]:
                 continue
             found[operator].add(root)
-            ahead += [s.target.operator for s in graph.streams if s.source.operator == operator and str(s.target) not in queued]
+            ahead += [
+                s.target.operator
+                for s in graph.streams
+                if s.source.operator == operator and str(s.target) not in queued
+            ]
     return found
 
 
 @given(graphs())
-def test_a_region_is_what_calls_reach_from_a_source_or_queue(drawn: tuple[Graph, frozenset[str]]) -> None:
+def test_a_region_is_what_calls_reach_from_a_source_or_queue(
+    drawn: tuple[Graph, frozenset[str]],
+) -> None:
     graph, queued = drawn
     names = list(graph.operators)
     for operator, region in enumerate(Regions(graph).of(queued)):
@@ -52,13 +58,17 @@ def test_a_region_is_what_calls_reach_from_a_source_or_queue(drawn: tuple[Graph,
 
 
 @given(graphs())
-def test_a_region_has_one_colour_and_another_one_than_those_that_feed_it(drawn: tuple[Graph, frozenset[str]]) -> None:
+def test_a_region_has_one_colour_and_another_one_than_those_that_feed_it(
+    drawn: tuple[Graph, frozenset[str]],
+) -> None:
     graph, queued = drawn
     regions = Regions(graph)
     region = regions.of(queued)
     colours = regions.colours(region)
     assert all(-1 <= colour < COLOURS for colour in colours)
-    assert all((colour == SHARED) == (root == SHARED) for colour, root in zip(colours, region, strict=True))
+    assert all(
+        (colour == SHARED) == (root == SHARED) for colour, root in zip(colours, region, strict=True)
+    )
     number = {name: index for index, name in enumerate(graph.operators)}
     for stream in graph.streams:
         source, target = number[stream.source.operator], number[stream.target.operator]
@@ -83,5 +93,7 @@ def test_a_queue_more_recolours_little() -> None:
     regions = Regions(graph)
     before = regions.colours(regions.of({"work10[0]", "work20[0]"}))
     after = regions.colours(regions.of({"work10[0]", "work15[0]", "work20[0]"}))
-    changed = [name for name, was, now in zip(graph.operators, before, after, strict=True) if was != now]
+    changed = [
+        name for name, was, now in zip(graph.operators, before, after, strict=True) if was != now
+    ]
     assert changed == [f"work{number}" for number in range(15, 20)]

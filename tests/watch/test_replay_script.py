@@ -39,7 +39,10 @@ def used(story: Story, acts: list[tuple[str, Any]], tmp_path: Path) -> list[dict
     path = tmp_path / "page.json"
     path.write_text(json.dumps(data))
     done = subprocess.run(
-        [NODE, HERE / "fake_page.js", SCRIPT, path, json.dumps(acts)], capture_output=True, text=True, timeout=30
+        [NODE, HERE / "fake_page.js", SCRIPT, path, json.dumps(acts)],
+        capture_output=True,
+        text=True,
+        timeout=30,
     )
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -54,11 +57,17 @@ def test_each_way_to_a_period_shows_all_of_it(tmp_path: Path) -> None:
     for shown, number in zip(used(story, acts, tmp_path), expected, strict=True):
         period = story.periods[number]
         state = picture.state(period.queued)
-        assert (shown["period"], shown["current"], shown["at"]) == (number, number, f"{number + 1} of 6")
+        assert (shown["period"], shown["current"], shown["at"]) == (
+            number,
+            number,
+            f"{number + 1} of 6",
+        )
         assert shown["cells"] == [f"{column} of {number}" for column in COLUMNS]
         assert shown["boxes"] == [f"n {letter}" for letter in unpacked(state.boxes)]
         assert shown["marks"] == [f"m q{digit}" for digit in unpacked(state.marks)]
-        assert shown["ports"] == (", ".join(f"work{queue}" for queue in range(1, number + 1)) or "none")
+        assert shown["ports"] == (
+            ", ".join(f"work{queue}" for queue in range(1, number + 1)) or "none"
+        )
         assert shown["cursor"] == [pytest.approx(1000 * (number + 1) / 6, abs=0.1)] * 2
 
 
@@ -76,10 +85,16 @@ def test_whoever_takes_the_slider_stops_the_playing(tmp_path: Path) -> None:
 
 def test_a_graph_without_queues_has_no_marks_to_paint(tmp_path: Path) -> None:
     samples = [sample(time_s) for time_s in (1.0, 2.0)]
-    story = story_of_record(record(model="manual", arm="manual", elastic=None, samples=samples), switching().graph)
+    story = story_of_record(
+        record(model="manual", arm="manual", elastic=None, samples=samples), switching().graph
+    )
     shown = used(story, [("key", "End")], tmp_path)
     assert [each["period"] for each in shown] == [0, 1]
-    assert (shown[-1]["marks"], set(shown[-1]["boxes"]), shown[-1]["ports"]) == ([], {"n a"}, "none")
+    assert (shown[-1]["marks"], set(shown[-1]["boxes"]), shown[-1]["ports"]) == (
+        [],
+        {"n a"},
+        "none",
+    )
 
 
 def test_a_queue_with_a_thread_of_its_own_stays_told_apart(tmp_path: Path) -> None:

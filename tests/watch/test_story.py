@@ -23,7 +23,9 @@ SWITCHED = [
 
 
 def multilevel(**changes: object) -> Story:
-    return story_of_record(record(**{"model": "multilevel", "arm": "multilevel", **changes}), PIPELINE)
+    return story_of_record(
+        record(**{"model": "multilevel", "arm": "multilevel", **changes}), PIPELINE
+    )
 
 
 def test_a_period_has_the_queues_that_stood_while_it_passed() -> None:
@@ -37,10 +39,16 @@ def test_a_period_has_the_queues_that_stood_while_it_passed() -> None:
 def test_under_other_models_the_queues_are_those_of_the_model() -> None:
     plain = [sample(1.0, queued_ports=11)]
     assert len(story_of_record(record(samples=plain), PIPELINE).periods[0].queued) == 11
-    manual = story_of_record(record(samples=[sample(1.0)], model="manual", arm="manual", elastic=None), PIPELINE)
+    manual = story_of_record(
+        record(samples=[sample(1.0)], model="manual", arm="manual", elastic=None), PIPELINE
+    )
     assert (manual.periods[0].queued, manual.queueable, manual.heading.law) == (frozenset(), 0, "")
-    dedicated = story_of_record(record(samples=plain, model="dedicated", arm="dedicated", elastic=None), PIPELINE)
-    assert len(dedicated.periods[0].queued) == dedicated.queueable == 11 and dedicated.switchable == []
+    dedicated = story_of_record(
+        record(samples=plain, model="dedicated", arm="dedicated", elastic=None), PIPELINE
+    )
+    assert (
+        len(dedicated.periods[0].queued) == dedicated.queueable == 11 and dedicated.switchable == []
+    )
 
 
 def test_queues_placed_by_hand_are_known_by_the_name_of_the_arm() -> None:
@@ -65,7 +73,10 @@ def test_an_older_record_tells_less_and_can_be_seen_all_the_same() -> None:
 
 
 def test_a_record_that_speaks_of_another_graph_is_refused() -> None:
-    with pytest.raises(UserError, match=r"switches the queue of port 'work11\[0\]', which graph 'pipeline' does not have"):
+    with pytest.raises(
+        UserError,
+        match=r"switches the queue of port 'work11\[0\]', which graph 'pipeline' does not have",
+    ):
         multilevel(samples=[sample(1.0, switched_on=["work11[0]"])])
 
 
@@ -78,7 +89,12 @@ def times_of(story: Story) -> list[float]:
 
 def test_the_story_of_a_simulated_run_begins_when_its_queues_have_filled() -> None:
     story = multilevel()
-    for phase, *times in (("warming up", 0.1, 0.2), ("adapting", 0.5, 0.9), ("adapting", 1.3), ("measuring", 1.7)):
+    for phase, *times in (
+        ("warming up", 0.1, 0.2),
+        ("adapting", 0.5, 0.9),
+        ("adapting", 1.3),
+        ("measuring", 1.7),
+    ):
         story.enter(phase)
         for time_s in times:
             assert story.add(sample(time_s))
@@ -91,7 +107,9 @@ def test_a_look_after_the_end_of_a_bounded_run_is_no_period() -> None:
     assert story.add(sample(0.5)) and story.add(sample(0.9))
     assert not story.add(sample(0.9, elapsed_s=0.0, **STILL)), "simulated: no time has passed"
     assert times_of(story) == [0.5, 0.9]
-    assert story.add(sample(0.91, elapsed_s=0.01, **STILL)), "real: nobody knows yet that the run is over"
+    assert story.add(sample(0.91, elapsed_s=0.01, **STILL)), (
+        "real: nobody knows yet that the run is over"
+    )
     story.end(record(samples=[sample(0.5), sample(0.9)]))
     assert times_of(story) == [0.5, 0.9]
 
@@ -109,10 +127,21 @@ def test_it_says_how_the_run_ended() -> None:
 
 
 def test_a_run_that_begins_is_headed_by_its_law_and_place() -> None:
-    spec = run_of("pipeline", {"operators": "10"}, "dynamic", elastic=True, maximum=8, period_s=0.25, machine="xeon")
+    spec = run_of(
+        "pipeline",
+        {"operators": "10"},
+        "dynamic",
+        elastic=True,
+        maximum=8,
+        period_s=0.25,
+        machine="xeon",
+    )
     heading = story_of_run(spec).heading
     assert heading.law == "law millrace: from 1 to 8 threads, a step every 0.25 s"
-    assert heading.simulated and heading.where == "simulated on xeon with the costs of millrace, in virtual time"
+    assert (
+        heading.simulated
+        and heading.where == "simulated on xeon with the costs of millrace, in virtual time"
+    )
     assert (heading.title, heading.parameters) == ("pipeline", "operators=10 cost=100 payload=128")
     assert heading.arm == "dynamic-elastic"
 
@@ -123,7 +152,10 @@ def test_an_elastic_pool_may_be_an_annotation_s_wish() -> None:
     graph.connect(graph.source("source"), work)
     graph.connect(work, graph.sink("sink"))
     terms = record()["elastic"]
-    story = story_of_record(record(model="manual", arm="manual", elastic=terms, samples=[sample(1.0, queued_ports=1)]), graph)
+    story = story_of_record(
+        record(model="manual", arm="manual", elastic=terms, samples=[sample(1.0, queued_ports=1)]),
+        graph,
+    )
     assert story.periods[0].queued == {"work[0]"}
 
 
@@ -132,7 +164,9 @@ def test_the_levels_of_a_simulated_run_are_those_of_its_machine(tmp_path: Path) 
     operators = "[{source: a}, {threading: {model: dynamic, elastic: true}, operators: [{work: b}]}, {sink: c}]"
     path.write_text(f"operators: {operators}\nstreams: [a -> b, b -> c]\n")
     spec = run_of("annotated", {}, "manual", machine="xeon:16", graph_file=str(path), period_s=0.25)
-    assert story_of_run(spec).heading.law == "law millrace: from 1 to 16 threads, a step every 0.25 s"
+    assert (
+        story_of_run(spec).heading.law == "law millrace: from 1 to 16 threads, a step every 0.25 s"
+    )
 
 
 def test_ports_are_called_by_their_operator_where_that_has_one_only() -> None:

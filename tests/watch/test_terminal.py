@@ -31,7 +31,9 @@ def running(periods: int = 4, **changes: object) -> Story:
         )
         for number in range(1, periods + 1)
     ]
-    story = story_of_record(record(model="multilevel", arm="multilevel", adaptation=samples, **changes), GRAPH)
+    story = story_of_record(
+        record(model="multilevel", arm="multilevel", adaptation=samples, **changes), GRAPH
+    )
     story.outcome, story.phase = "", "adapting"
     return story
 
@@ -109,7 +111,10 @@ def test_curves_begin_at_zero() -> None:
 
 def test_decisions_are_told_when_they_were_made() -> None:
     story = running(2)
-    assert decisions(story, story.periods) == [(1.0, "threads 1 → 2; queue on: work1"), (2.0, "queue on: work2")]
+    assert decisions(story, story.periods) == [
+        (1.0, "threads 1 → 2; queue on: work1"),
+        (2.0, "queue on: work2"),
+    ]
 
 
 def test_a_period_is_a_line() -> None:
@@ -118,8 +123,21 @@ def test_a_period_is_a_line() -> None:
         "3.00 s, adapting, 3 scheduler threads, 2 queues (work1, work2), 36 k tuples/s submitted, 3 k at the sinks, CPU 90 %, "
         "searching: look 3 → up; queue on: work3"
     )
-    balanced = {"operator": "elb", "active": 2, "ports": 8, "tuples_per_s": 1.0, "congestion": 0.5, "reason": None}
-    told = {"threads_active": 1, "queued_ports": 3, "balancers": [balanced], "law_state": None, "law_reason": None}
+    balanced = {
+        "operator": "elb",
+        "active": 2,
+        "ports": 8,
+        "tuples_per_s": 1.0,
+        "congestion": 0.5,
+        "reason": None,
+    }
+    told = {
+        "threads_active": 1,
+        "queued_ports": 3,
+        "balancers": [balanced],
+        "law_state": None,
+        "law_reason": None,
+    }
     story.add(sample(4.0, **told), "measuring")
     assert lines.line(story, story.periods[3]) == (
         "4.00 s, measuring, 2 scheduler threads (1 active), 3 queues (work1, work2, work3), 48 k tuples/s submitted, "
@@ -137,7 +155,13 @@ def replicated() -> Story:
         sample(2.0, queued_ports=3, replicas={"busy1": 3}, replicas_changed=many),
         sample(3.0, queued_ports=3, replicas=many, replicas_changed={}),
     ]
-    told = {"model": "coroutine", "arm": "coroutine-elastic", "policy": "random", "quantum_ms": 50.0, "replicas": 1}
+    told = {
+        "model": "coroutine",
+        "arm": "coroutine-elastic",
+        "policy": "random",
+        "quantum_ms": 50.0,
+        "replicas": 1,
+    }
     return story_of_record(record(samples=samples, **told), graph)
 
 
@@ -146,7 +170,9 @@ def test_replicas_are_told_in_lines_decisions_and_curves() -> None:
     told = [lines.line(story, period) for period in story.periods]
     assert "replicas" not in told[0].partition(";")[0] and told[0].endswith("; replicas: busy1 3")
     assert (
-        ", replicas busy1 3, " in told[1] and ", replicas busy2 2, busy3 3, " in told[2] and "busy7 7 and 2 more, " in told[2]
+        ", replicas busy1 3, " in told[1]
+        and ", replicas busy2 2, busy3 3, " in told[2]
+        and "busy7 7 and 2 more, " in told[2]
     )
     assert decisions(story, story.periods)[0] == (1.0, "replicas: busy1 3")
     rows = [row[0] for row in drawn_quantities(story)]
@@ -161,17 +187,26 @@ def drawn_quantities(story: Story) -> list:
 
 def test_many_ports_are_named_in_part() -> None:
     story = running()
-    assert lines.names(story, {f"work{number}[0]" for number in range(1, 10)}, 2) == "work1, work2 and 7 more"
+    assert (
+        lines.names(story, {f"work{number}[0]" for number in range(1, 10)}, 2)
+        == "work1, work2 and 7 more"
+    )
     assert lines.names(story, set(story.ports)) == "all 11"
     assert lines.names(story, set()) == ""
 
 
 def test_virtual_times_are_short_most_of_them() -> None:
-    assert [lines.clock(time_s, True) for time_s in (0.0, 0.0021, 2.5)] == ["0.00 ms", "2.10 ms", "2.50 s"]
+    assert [lines.clock(time_s, True) for time_s in (0.0, 0.0021, 2.5)] == [
+        "0.00 ms",
+        "2.10 ms",
+        "2.50 s",
+    ]
     assert lines.clock(0.25, False) == "0.25 s"
 
 
-def test_where_there_is_no_terminal_each_period_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_there_is_no_terminal_each_period_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     story = running(0)
     with stage(story, {}) as shown:
         shown.phase()
@@ -185,14 +220,19 @@ def test_where_there_is_no_terminal_each_period_is_printed(capsys: pytest.Captur
     assert err == "millrace watch: waiting\n"
 
 
-def test_a_full_disk_is_told_at_the_end_and_not_to_the_thread_that_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_at_the_end_and_not_to_the_thread_that_listens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Full(io.StringIO):
         def write(self, text: str) -> int:
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(sys, "stdout", Full())
     story = running(1)
-    with pytest.raises(RunFailed, match="cannot write to standard output: No space left on device"), stage(story, {}) as shown:
+    with (
+        pytest.raises(RunFailed, match="cannot write to standard output: No space left on device"),
+        stage(story, {}) as shown,
+    ):
         shown.period()
 
 
@@ -209,7 +249,10 @@ def test_a_terminal_that_has_gone_is_told_at_the_end(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stdout", Gone())
     monkeypatch.setenv("TERM", "xterm")
     story = running(1)
-    with pytest.raises(RunFailed, match="cannot write to standard output: Input/output error"), stage(story, {}) as shown:
+    with (
+        pytest.raises(RunFailed, match="cannot write to standard output: Input/output error"),
+        stage(story, {}) as shown,
+    ):
         story.add(sample(2.0, law_reason="a second look"))
         shown.period()
         story.add(sample(3.0))
@@ -231,14 +274,22 @@ def test_on_a_terminal_the_view_is_drawn_over_and_over(monkeypatch: pytest.Monke
         shown.phase()
         story.add(sample(2.0, queued_ports=1, law_reason="a second look"))
     assert out.getvalue().count("look 1 → up") >= 1 and "a second look" in out.getvalue()
-    assert "\x1b[1A" in out.getvalue() or "\x1b[2K" in out.getvalue(), "what was there is overwritten"
+    assert "\x1b[1A" in out.getvalue() or "\x1b[2K" in out.getvalue(), (
+        "what was there is overwritten"
+    )
 
 
 @pytest.mark.parametrize("height", [8, 10, 14, 15])
 @pytest.mark.parametrize("width", [60, 120])
-def test_a_low_terminal_still_says_what_the_law_does_and_that_curves_are_missing(height: int, width: int) -> None:
+def test_a_low_terminal_still_says_what_the_law_does_and_that_curves_are_missing(
+    height: int, width: int
+) -> None:
     lines_shown = drawn(running(), width, height).splitlines()[:height]  # as a terminal crops them
     text = "\n".join(lines_shown)
     assert "look 4 → up" in text, "why the law decided as it did"
-    missing = [name for name in ("submitted", "at the sinks", "threads ", "queues", "CPU") if name not in text]
+    missing = [
+        name
+        for name in ("submitted", "at the sinks", "threads ", "queues", "CPU")
+        if name not in text
+    ]
     assert ("need a higher terminal" in text) == bool(missing)

@@ -18,9 +18,18 @@ from harness.measurement.spec import Run
 MANUAL_AND_DYNAMIC = [{"model": "manual"}, {"model": "dynamic", "threads": [1, 2]}]
 
 
-def write_profile(folder: Path, experiments: dict[str, list[dict]], arms: list[dict] | None = None, **values: Any) -> Path:
+def write_profile(
+    folder: Path, experiments: dict[str, list[dict]], arms: list[dict] | None = None, **values: Any
+) -> Path:
     """Write config/config.yaml below `folder` with experiments made of sweeps; returns its path."""
-    config = {"profile": "tiny", "experiments": list(experiments), "repeats": 2, "duration_s": 0.1, "warmup": 0.05, **values}
+    config = {
+        "profile": "tiny",
+        "experiments": list(experiments),
+        "repeats": 2,
+        "duration_s": 0.1,
+        "warmup": 0.05,
+        **values,
+    }
     (folder / "config/experiments").mkdir(parents=True, exist_ok=True)
     (folder / "config/config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     for name, sweeps in experiments.items():
@@ -58,7 +67,13 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
         if spec.parameters["cost"] == 13:
             return failed_record(spec, "an operator raised ValueError: unlucky\nits traceback")
         rate = 1000.0 + spec.repeat
-        good = {"correct": True, "settled": True, "checksum_ok": True, "drained": True, "order_checked": True}
+        good = {
+            "correct": True,
+            "settled": True,
+            "checksum_ok": True,
+            "drained": True,
+            "order_checked": True,
+        }
         if getattr(spec.model, "elastic", False):
             terms = {
                 "law": spec.model.law or "fixed",
@@ -71,9 +86,17 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
             became = {"settled_level": 1, "changes": 0, "adaptation_s": 0.5, "settled": True}
             good |= {"elastic": terms | became}
         threaded_port = 100
-        good["queue_capacity"] = threaded_port if spec.model.name == "manual" else spec.model.queue_capacity or 1000
-        window_s = spec.elastic_window_s if getattr(spec.model, "elastic", False) else spec.duration_s
-        return failed_record(spec, "") | good | {"error": None, "duration_s": window_s, "sink_tuples_per_s": rate}
+        good["queue_capacity"] = (
+            threaded_port if spec.model.name == "manual" else spec.model.queue_capacity or 1000
+        )
+        window_s = (
+            spec.elastic_window_s if getattr(spec.model, "elastic", False) else spec.duration_s
+        )
+        return (
+            failed_record(spec, "")
+            | good
+            | {"error": None, "duration_s": window_s, "sink_tuples_per_s": rate}
+        )
 
     monkeypatch.setattr(block, "measuring_lock", lambda notify: nullcontext())
     monkeypatch.setattr(block, "run_in_fresh_process", answer)

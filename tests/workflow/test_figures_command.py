@@ -37,12 +37,21 @@ def test_a_target_is_a_figures_name_or_a_file_that_the_workflow_makes(config, ta
     ("words", "answer"),
     [
         (["onee"], "TARGET 'onee': the workflow makes no such figure or file; did you mean 'one'?"),
-        (["figures/three.png"], "TARGET 'figures/three.png': the workflow makes no such figure or file; did you mean"),
+        (
+            ["figures/three.png"],
+            "TARGET 'figures/three.png': the workflow makes no such figure or file; did you mean",
+        ),
         (["zzzzzz"], "the workflow makes no such figure or file; figures are: one, two, saso"),
-        (["results/raw/saso"], "TARGET 'results/raw/saso': the workflow makes no such figure or file"),
+        (
+            ["results/raw/saso"],
+            "TARGET 'results/raw/saso': the workflow makes no such figure or file",
+        ),
         (["--cores", "0"], "--cores must be a whole number of 1 or more, or all, not '0'"),
         (["--cores", "two"], "--cores must be a whole number of 1 or more, or all, not 'two'"),
-        (["--report", "report.pdf"], "--report must name a file ending in .html or .zip, not 'report.pdf'"),
+        (
+            ["--report", "report.pdf"],
+            "--report must name a file ending in .html or .zip, not 'report.pdf'",
+        ),
         (["--config", "none.yaml"], "none.yaml: cannot be read: No such file or directory"),
     ],
 )
@@ -61,7 +70,9 @@ def test_bad_input_is_told_in_one_line(config, capsys, words, answer):
         (["--report", "mine.zip", "one"], "mine.zip"),
     ],
 )
-def test_a_report_is_written_among_the_results_of_the_profile_unless_it_is_told_where(here, monkeypatch, capsys, words, file):
+def test_a_report_is_written_among_the_results_of_the_profile_unless_it_is_told_where(
+    here, monkeypatch, capsys, words, file
+):
     write_profile(here, {"one": [sweep("bushy")]}, results="mine")
     asked = []
     monkeypatch.setattr(figures, "_snakemake", lambda options: asked.append(options) or 0)

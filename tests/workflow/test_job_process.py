@@ -30,21 +30,41 @@ def environment() -> dict[str, str]:
 
 def test_it_ends_when_the_workflow_is_killed():
     starter = subprocess.Popen(
-        [sys.executable, "-c", STARTER, JOB], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        [sys.executable, "-c", STARTER, JOB],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
     )
     assert starter.stdout.readline() == "watching\n"
     starter.kill()
-    assert starter.communicate(timeout=30) == ("", "")  # returns when the job, which sleeps, has closed its end of the pipes
+    assert starter.communicate(timeout=30) == (
+        "",
+        "",
+    )  # returns when the job, which sleeps, has closed its end of the pipes
 
 
 def test_it_runs_the_command_while_the_workflow_lives():
-    words = [sys.executable, "-m", "harness.workflow.job", str(os.getpid()), "sweep", "--config", "none.yaml"]
+    words = [
+        sys.executable,
+        "-m",
+        "harness.workflow.job",
+        str(os.getpid()),
+        "sweep",
+        "--config",
+        "none.yaml",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert done.returncode == 2
-    assert done.stderr == f"millrace sweep: none.yaml: cannot be read: No such file or directory in {Path.cwd()}\n"
+    assert (
+        done.stderr
+        == f"millrace sweep: none.yaml: cannot be read: No such file or directory in {Path.cwd()}\n"
+    )
 
 
 def test_it_does_not_begin_if_the_workflow_is_gone_already():
-    done = subprocess.run([sys.executable, "-c", JOB, "1"], capture_output=True, text=True, env=environment())
+    done = subprocess.run(
+        [sys.executable, "-c", JOB, "1"], capture_output=True, text=True, env=environment()
+    )
     assert done.returncode == 1
     assert "the workflow that started this job is gone" in done.stderr

@@ -44,16 +44,29 @@ def copy(source: str, target: str) -> None:
 def project(tmp_path, monkeypatch):
     """A copy of the project in which everything has been made, with a small profile."""
     for name in ("harness", "topologies", "docs"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"), copy_function=copy)
+        shutil.copytree(
+            ROOT / name,
+            tmp_path / name,
+            ignore=shutil.ignore_patterns("__pycache__"),
+            copy_function=copy,
+        )
     for name in ("Snakefile", "setup.py"):
         shutil.copy2(ROOT / name, tmp_path / name)
     for name in ("machines", "software", "schemas"):
         shutil.copytree(ROOT / "config" / name, tmp_path / "config" / name)
     sweeps = [sweep("pipeline", operators=3, cost=1)]
-    path = write_profile(tmp_path, {"crossover": sweeps, "mw19_fig9": sweeps}, [{"model": "manual"}], benches=["saso"])
+    path = write_profile(
+        tmp_path,
+        {"crossover": sweeps, "mw19_fig9": sweeps},
+        [{"model": "manual"}],
+        benches=["saso"],
+    )
     experiment = path.parent / "experiments/mw19_fig9.yaml"
     values = yaml.safe_load(experiment.read_text(encoding="utf-8"))
-    values["sizes"]["tiny"] |= {"machines": ["xeon"], "arms": [{"model": "multilevel", "law": "middleware19"}]}
+    values["sizes"]["tiny"] |= {
+        "machines": ["xeon"],
+        "arms": [{"model": "multilevel", "law": "middleware19"}],
+    }
     experiment.write_text(yaml.safe_dump(values), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     make_everything()
@@ -67,7 +80,11 @@ def make_everything() -> None:
     for number, files in enumerate(
         (
             [config.records(block.experiment, block.stem) for block in config.blocks()],
-            [f"{config.tables(each.name)}/{table}.parquet" for each in config.experiments for table in tables],
+            [
+                f"{config.tables(each.name)}/{table}.parquet"
+                for each in config.experiments
+                for table in tables
+            ],
             [config.bench("saso")],
             [config.figure(name, kind) for name in config.drawn for kind in ("png", "svg")],
             [config.figure("claims", kind) for kind in ("md", "html")],
@@ -83,7 +100,9 @@ def planned(folder: Path) -> dict[str, set[str]]:
     """What `snakemake --dry-run` would do: by job, the files that are newer than its result."""
     words = ["-m", "snakemake", "--dry-run", "--cores", "1", "--nolock"]
     env = environment(folder) | {"PYTHONPATH": str(folder)}
-    done = subprocess.run([sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *words], cwd=folder, env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     jobs: dict[str, set[str]] = {}
     for rule, text in re.findall(r"^rule (\w+):\n((?:    .*\n)+)", done.stdout + done.stderr, re.M):
@@ -103,4 +122,6 @@ def test_an_edit_brings_about_exactly_the_jobs_whose_results_depend_on_the_file(
     jobs = planned(project)
     assert {file: {job for job, newer in jobs.items() if file in newer} for file in edits} == edits
     if edits is DRAWING:
-        assert set(jobs) == set().union(*edits.values()) | {"all"}  # nothing is measured, and no table is made
+        assert set(jobs) == set().union(*edits.values()) | {
+            "all"
+        }  # nothing is measured, and no table is made

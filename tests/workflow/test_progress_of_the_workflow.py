@@ -14,7 +14,11 @@ from tests.workflow.conftest import sweep, write_profile
 
 @pytest.fixture
 def progress(tmp_path):
-    return Progress(load_config(write_profile(tmp_path, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]})))
+    return Progress(
+        load_config(
+            write_profile(tmp_path, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]})
+        )
+    )
 
 
 def record(event, at=0.0, level=logging.INFO, message="", **fields):
@@ -33,36 +37,58 @@ def _seconds(said: str) -> float:
     """Of a time as `clock` tells it."""
     units = {"h": 3600, "min": 60, "s": 1}
     words = said.split()
-    return sum(float(count) * units[unit] for count, unit in zip(words[::2], words[1::2], strict=True))
+    return sum(
+        float(count) * units[unit] for count, unit in zip(words[::2], words[1::2], strict=True)
+    )
 
 
 def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
-    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"measure": 2, "aggregate": 1, "figure": 1, "all": 1, "total": 5}))
+    progress.take(
+        record(
+            LogEvent.RUN_INFO,
+            0.0,
+            stats={"measure": 2, "aggregate": 1, "figure": 1, "all": 1, "total": 5},
+        )
+    )
     progress.take(started(1, "measure", 0.0, experiment="one", block="a,b=1"))
     progress.take(record(LogEvent.JOB_FINISHED, 30.0, job_id=1))
     progress.take(record(LogEvent.PROGRESS, 30.0, done=1, total=5))
-    assert capsys.readouterr().err.splitlines() == [
-        "to do: 2 x measure, 1 x aggregate, 1 x figure; about 54 s",
-        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 49 s left",  # no block of the config: estimates of the others
-    ]
+    assert (
+        capsys.readouterr().err.splitlines()
+        == [
+            "to do: 2 x measure, 1 x aggregate, 1 x figure; about 54 s",
+            "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 49 s left",  # no block of the config: estimates of the others
+        ]
+    )
     assert progress.had_work
 
 
 def test_blocks_that_are_left_are_stretched_by_how_wrong_the_estimates_of_others_were(capsys):
     config = load_config(ROOT / "config/paper.yaml")
-    blocks = sorted((block for block in config.blocks() if block.place.simulated), key=lambda block: block.estimated_s)
-    assert blocks[0].estimated_s < blocks[-1].estimated_s / 100  # a mean of the finished ones would be far off
+    blocks = sorted(
+        (block for block in config.blocks() if block.place.simulated),
+        key=lambda block: block.estimated_s,
+    )
+    assert (
+        blocks[0].estimated_s < blocks[-1].estimated_s / 100
+    )  # a mean of the finished ones would be far off
     progress = Progress(config, cores=2)
-    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"simulate": len(blocks), "total": len(blocks)}))
+    progress.take(
+        record(LogEvent.RUN_INFO, 0.0, stats={"simulate": len(blocks), "total": len(blocks)})
+    )
     stretched, left = [], blocks[:]
     for job, block in enumerate(blocks[:-1]):
         left.remove(block)
         progress.take(started(job, "simulate", 0.0, experiment=block.experiment, block=block.stem))
         progress.take(record(LogEvent.JOB_FINISHED, 3 * block.estimated_s, job_id=job))
-        said = capsys.readouterr().err.splitlines()[-1].rpartition(", about ")[2].removesuffix(" left")
+        said = (
+            capsys.readouterr().err.splitlines()[-1].rpartition(", about ")[2].removesuffix(" left")
+        )
         stretched.append(_seconds(said) / (sum(block.estimated_s for block in left) / 2))
     assert 0.9 < stretched[0] < 1.1, "of so small a block; times are told in minutes"
-    assert stretched[::40] == sorted(stretched[::40]), "times are told in minutes: one by one they need not grow"
+    assert stretched[::40] == sorted(stretched[::40]), (
+        "times are told in minutes: one by one they need not grow"
+    )
     assert 2.6 < stretched[-1] < 3.1
 
 
@@ -80,7 +106,9 @@ def test_the_first_tables_say_nothing_of_how_long_the_others_take(progress, caps
 
 
 def test_jobs_that_run_side_by_side_share_the_time(tmp_path, capsys):
-    progress = Progress(load_config(write_profile(tmp_path, {"one": [sweep("pipeline", operators=3)]})), cores=4)
+    progress = Progress(
+        load_config(write_profile(tmp_path, {"one": [sweep("pipeline", operators=3)]})), cores=4
+    )
     progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"figure": 10, "total": 10}))
     assert capsys.readouterr().err == "to do: 10 x figure; about 10 s\n"
 
@@ -99,7 +127,11 @@ def test_the_bench_is_a_job_without_a_name(progress, capsys, tmp_path):
     progress.take(started(2, "figure", 9.0, figure="saso"))
     progress.take(record(LogEvent.JOB_FINISHED, 12.0, job_id=2))
     progress.take(started(3, "bench_laws", 0.0))
-    progress.take(record(LogEvent.JOB_ERROR, 1.0, logging.ERROR, jobid=3, rule_name="bench_laws", log=["a.log"]))
+    progress.take(
+        record(
+            LogEvent.JOB_ERROR, 1.0, logging.ERROR, jobid=3, rule_name="bench_laws", log=["a.log"]
+        )
+    )
     assert capsys.readouterr().err.splitlines()[1:] == [
         "[1/2] ran the bench of control laws in 9 s; 9 s so far, about 4 s left",
         "[2/2] drew saso in 3 s; 12 s so far, about 0 s left",
@@ -111,8 +143,14 @@ def test_a_failed_job_is_told_with_the_end_of_its_log(progress, capsys, tmp_path
     log = tmp_path / "job.log"
     log.write_text("".join(f"line {number}\n" for number in range(100)), encoding="utf-8")
     progress.take(started(1, "aggregate", 0.0, experiment="one"))
-    progress.take(record(LogEvent.JOB_ERROR, 1.0, logging.ERROR, jobid=1, rule_name="aggregate", log=[str(log)]))
-    progress.take(record(LogEvent.ERROR, 1.0, logging.ERROR, "RuleException: …", exception="RuleException"))
+    progress.take(
+        record(
+            LogEvent.JOB_ERROR, 1.0, logging.ERROR, jobid=1, rule_name="aggregate", log=[str(log)]
+        )
+    )
+    progress.take(
+        record(LogEvent.ERROR, 1.0, logging.ERROR, "RuleException: …", exception="RuleException")
+    )
     progress.take(
         record(
             LogEvent.ERROR,
@@ -155,13 +193,29 @@ def test_other_errors_and_warnings_are_passed_on_in_one_line(progress, capsys):
 
 def test_an_interruption_is_noticed(progress):
     assert not progress.interrupted
-    progress.take(record(None, 0.0, logging.INFO, "Terminating processes on user request, this might take some time."))
+    progress.take(
+        record(
+            None,
+            0.0,
+            logging.INFO,
+            "Terminating processes on user request, this might take some time.",
+        )
+    )
     assert progress.interrupted
     assert not progress.had_work
 
 
 def test_to_be_told_to_stop_is_said_once(progress, capsys):
     for _ in range(2):
-        progress.take(record(None, 0.0, logging.INFO, "Will exit after finishing currently running jobs (scheduler)."))
+        progress.take(
+            record(
+                None,
+                0.0,
+                logging.INFO,
+                "Will exit after finishing currently running jobs (scheduler).",
+            )
+        )
     assert progress.interrupted
-    assert capsys.readouterr().err.splitlines() == ["told to stop: what is running is finished first"]
+    assert capsys.readouterr().err.splitlines() == [
+        "told to stop: what is running is finished first"
+    ]

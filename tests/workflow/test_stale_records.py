@@ -8,7 +8,9 @@ from tests.workflow.conftest import sweep, write_profile
 
 
 def test_records_of_cells_that_are_gone_are_moved_and_that_is_said(here, capsys):
-    config = load_config(write_profile(here, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}))
+    config = load_config(
+        write_profile(here, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]})
+    )
     for block in config.blocks():
         path = here / config.records("one", block.cell.name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -19,10 +21,13 @@ def test_records_of_cells_that_are_gone_are_moved_and_that_is_said(here, capsys)
     narrowed = load_config(write_profile(here, {"one": [sweep("pipeline", operators=3, cost=10)]}))
     retire_stale_records(narrowed)
     gone = "pipeline,operators=3,cost=1,payload=128"
-    assert [path.name for path in (here / "results/raw/one").iterdir()] == ["pipeline,operators=3,cost=10,payload=128.jsonl"]
+    assert [path.name for path in (here / "results/raw/one").iterdir()] == [
+        "pipeline,operators=3,cost=10,payload=128.jsonl"
+    ]
     assert (here / f"results/retired/one/{gone}.jsonl").read_text() == gone
-    assert f"{gone}.jsonl: not a cell of config/experiments/one.yaml any more" in capsys.readouterr().err.replace(
-        f"{here}/", ""
+    assert (
+        f"{gone}.jsonl: not a cell of config/experiments/one.yaml any more"
+        in capsys.readouterr().err.replace(f"{here}/", "")
     )
 
 

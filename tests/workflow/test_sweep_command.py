@@ -26,7 +26,9 @@ def test_dry_run_lists_blocks_and_counts_runs_and_measures_nothing(here, measure
     write_profile(here, ONE | {"two": [sweep("bushy", cost=1)]})
     assert main(["sweep", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"one/{CELLS[0]}: 3 arms x 2 repeats (manual, dynamic-1, dynamic-2); about 5 s"
+    assert (
+        lines[0] == f"one/{CELLS[0]}: 3 arms x 2 repeats (manual, dynamic-1, dynamic-2); about 5 s"
+    )
     assert lines[-1] == "3 blocks, 18 runs; to measure: 3 blocks, 18 runs, about 15 s"
     assert len(lines) == 4
     assert not measured_by_fake
@@ -54,7 +56,9 @@ def test_all_blocks_of_an_experiment_go_to_its_folder(here, measured_by_fake):
     assert {(record["experiment"], record["cell"]) for record in records} == {("one", CELLS[1])}
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_measured(here, measured_by_fake, capsys):
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_measured(
+    here, measured_by_fake, capsys
+):
     write_profile(here, ONE)
     (here / "taken").write_text("a file")
     assert main(["sweep", "one", "-o", "taken"]) == 1
@@ -62,14 +66,18 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_measured(
     assert not measured_by_fake
 
 
-def test_a_folder_is_left_as_it_was_by_the_question_whether_it_can_be_written_to(here, measured_by_fake):
+def test_a_folder_is_left_as_it_was_by_the_question_whether_it_can_be_written_to(
+    here, measured_by_fake
+):
     write_profile(here, ONE)
     before = {"check": "mine", "x.txt": "mine too"}
     (here / "deep").mkdir()
     for name, text in before.items():
         (here / "deep" / name).write_text(text)
     assert main(["sweep", "one", "--cell", CELLS[0], "-o", "deep/block.jsonl"]) == 0
-    assert {path.name: path.read_text() for path in (here / "deep").iterdir() if path.suffix != ".jsonl"} == before
+    assert {
+        path.name: path.read_text() for path in (here / "deep").iterdir() if path.suffix != ".jsonl"
+    } == before
 
 
 def test_one_cell_goes_to_the_file_asked_for(here, measured_by_fake):
@@ -97,15 +105,28 @@ def test_blocks_that_are_there_are_skipped(here, measured_by_fake, capsys):
 
 
 @pytest.mark.parametrize(
-    ("maximum", "period_s", "again"), [(4, 0.5, 0), (8, 0.5, 4), (4, 0.25, 4)], ids=["the same", "levels", "period"]
+    ("maximum", "period_s", "again"),
+    [(4, 0.5, 0), (8, 0.5, 4), (4, 0.25, 4)],
+    ids=["the same", "levels", "period"],
 )
-def test_elastic_blocks_are_measured_again_if_their_law_would_do_otherwise(here, measured_by_fake, maximum, period_s, again):
+def test_elastic_blocks_are_measured_again_if_their_law_would_do_otherwise(
+    here, measured_by_fake, maximum, period_s, again
+):
     experiment = {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}
-    write_profile(here, experiment, [{"model": "dynamic", "law": "fixed", "maximum": 4}], period_s=0.5)
+    write_profile(
+        here, experiment, [{"model": "dynamic", "law": "fixed", "maximum": 4}], period_s=0.5
+    )
     assert main(["sweep", "one"]) == 0
-    assert [(getattr(spec.model, "elastic", False), spec.period_s) for spec in measured_by_fake] == [(True, 0.5)] * 4
+    assert [
+        (getattr(spec.model, "elastic", False), spec.period_s) for spec in measured_by_fake
+    ] == [(True, 0.5)] * 4
     measured_by_fake.clear()
-    write_profile(here, experiment, [{"model": "dynamic", "law": "fixed", "maximum": maximum}], period_s=period_s)
+    write_profile(
+        here,
+        experiment,
+        [{"model": "dynamic", "law": "fixed", "maximum": maximum}],
+        period_s=period_s,
+    )
     assert main(["sweep", "one"]) == 0
     assert len(measured_by_fake) == again
 
@@ -116,13 +137,20 @@ def test_elastic_blocks_are_measured_again_if_their_law_would_do_otherwise(here,
         ({"model": "dynamic", "threads": 2}, {"model": "dynamic", "threads": 4}),
         ({"model": "manual"}, {"model": "dedicated"}),
         ({"model": "dynamic", "law": "fixed"}, {"model": "dynamic", "law": "streams"}),
-        ({"model": "dynamic", "law": "millrace"}, {"model": "dynamic", "law": "millrace", "law_settings": {"change": 0.3}}),
+        (
+            {"model": "dynamic", "law": "millrace"},
+            {"model": "dynamic", "law": "millrace", "law_settings": {"change": 0.3}},
+        ),
     ],
     ids=["threads", "model", "law", "settings"],
 )
-def test_an_arm_that_is_another_one_under_the_same_name_is_measured_again(here, measured_by_fake, before, after):
+def test_an_arm_that_is_another_one_under_the_same_name_is_measured_again(
+    here, measured_by_fake, before, after
+):
     for arm, runs in ((before, 4), (before, 0), (after, 4)):
-        write_profile(here, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}, [{"name": "mine", **arm}])
+        write_profile(
+            here, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}, [{"name": "mine", **arm}]
+        )
         measured_by_fake.clear()
         assert main(["sweep", "one"]) == 0
         assert len(measured_by_fake) == runs
@@ -130,17 +158,29 @@ def test_an_arm_that_is_another_one_under_the_same_name_is_measured_again(here, 
 
 @pytest.mark.parametrize(
     "change",
-    [{"repeats": 3}, {"duration_s": 0.5}, {"duration_s": 0.12}, {"warmup": 0.5}, {"seed": 2}, {"queue_capacity": 64}],
+    [
+        {"repeats": 3},
+        {"duration_s": 0.5},
+        {"duration_s": 0.12},
+        {"warmup": 0.5},
+        {"seed": 2},
+        {"queue_capacity": 64},
+    ],
     ids=str,
 )
-def test_blocks_of_other_settings_are_measured_again_and_that_is_said(here, measured_by_fake, capsys, change):
+def test_blocks_of_other_settings_are_measured_again_and_that_is_said(
+    here, measured_by_fake, capsys, change
+):
     write_profile(here, ONE)
     main(["sweep", "one", "--cell", CELLS[0]])
     measured_by_fake.clear()
     write_profile(here, ONE, **change)
     assert main(["sweep", "one"]) == 0
     assert {spec.cell for spec in measured_by_fake} == set(CELLS)
-    assert f"results/raw/one/{CELLS[0]}.jsonl: replaced, it was measured under other settings" in capsys.readouterr().err
+    assert (
+        f"results/raw/one/{CELLS[0]}.jsonl: replaced, it was measured under other settings"
+        in capsys.readouterr().err
+    )
 
 
 def cut(path: Path) -> None:
@@ -148,14 +188,18 @@ def cut(path: Path) -> None:
 
 
 def forget_a_run(path: Path) -> None:
-    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
+    path.write_text(
+        "".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8"
+    )
 
 
 DAMAGES = {
     cut: "is damaged in line 6: not JSON",
     lambda path: path.write_bytes(b"\x00\xff\n"): "is damaged in line 1: not JSON",
     lambda path: path.write_text("[]\n"): "is damaged in line 1: not a JSON object",
-    lambda path: path.write_text("{}\n"): "is damaged in line 1: schema_version is None; this version reads",
+    lambda path: path.write_text(
+        "{}\n"
+    ): "is damaged in line 1: schema_version is None; this version reads",
     lambda path: path.write_text(""): "was measured under other settings",
     forget_a_run: "was measured under other settings",
 }
@@ -165,7 +209,9 @@ IDS = ["cut", "no text", "a list", "no record", "empty", "a run less"]
 
 
 @pytest.mark.parametrize(("damage", "why"), DAMAGES.items(), ids=IDS)
-def test_a_damaged_block_is_measured_again_by_sweep_and_by_figures(here, measured_by_fake, capsys, monkeypatch, damage, why):
+def test_a_damaged_block_is_measured_again_by_sweep_and_by_figures(
+    here, measured_by_fake, capsys, monkeypatch, damage, why
+):
     write_profile(here, {"crossover": ONE["one"]})
     main(["sweep"])
     path = f"results/raw/crossover/{CELLS[0]}.jsonl"
@@ -178,7 +224,9 @@ def test_a_damaged_block_is_measured_again_by_sweep_and_by_figures(here, measure
     assert called[0][called[0].index("--forcerun") : called[0].index("--")] == ["--forcerun", path]
     said = capsys.readouterr().err
     counted = "to measure again, since they were measured under other settings: 1 blocks"
-    assert (f"{path}: measured again, it {why}" if why.startswith("is damaged") else counted) in said
+    assert (
+        f"{path}: measured again, it {why}" if why.startswith("is damaged") else counted
+    ) in said
     assert said.count("\n") == 1
 
     measured_by_fake.clear()
@@ -210,7 +258,9 @@ def test_blocks_older_than_the_code_that_they_depend_on_are_measured_again(
     capsys.readouterr()
     main(["sweep"])
     assert len(measured_by_fake) == runs
-    assert capsys.readouterr().err.count("replaced, it was measured before models.py changed") == len(CELLS) * (runs > 0)
+    assert capsys.readouterr().err.count(
+        "replaced, it was measured before models.py changed"
+    ) == len(CELLS) * (runs > 0)
 
 
 def test_failed_runs_are_recorded_and_told_and_do_not_end_the_sweep(here, measured_by_fake, capsys):
@@ -232,7 +282,9 @@ def test_without_a_terminal_each_run_is_a_line(here, measured_by_fake, capsys):
     assert not any("\r" in line or "\033" in line for line in lines)
 
 
-def test_nothing_is_written_of_a_block_that_was_interrupted(here, measured_by_fake, monkeypatch, capsys):
+def test_nothing_is_written_of_a_block_that_was_interrupted(
+    here, measured_by_fake, monkeypatch, capsys
+):
     write_profile(here, ONE)
 
     def interrupt(self, block, record):
@@ -248,14 +300,20 @@ def test_a_runtime_that_is_not_built_is_told(here, measured_by_fake, monkeypatch
     write_profile(here, ONE)
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     assert main(["sweep", "one"]) == 2
-    assert capsys.readouterr().err == "millrace sweep: the runtime is not built; `make build` builds it\n"
+    assert (
+        capsys.readouterr().err
+        == "millrace sweep: the runtime is not built; `make build` builds it\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
         (["onw"], "no experiment is named 'onw'; did you mean 'one'?; experiments are: one, two"),
-        (["one", "--cell", CELLS[0][:-1]], f"no cell is named '{CELLS[0][:-1]}'; did you mean '{CELLS[0]}'?"),
+        (
+            ["one", "--cell", CELLS[0][:-1]],
+            f"no cell is named '{CELLS[0][:-1]}'; did you mean '{CELLS[0]}'?",
+        ),
         (["one", "two", "--cell", CELLS[0]], "--cell needs exactly one EXPERIMENT, not 2"),
         (["--cell", CELLS[0]], "--cell needs exactly one EXPERIMENT, not 2"),
         (["one", "two", "-o", "folder"], "-o needs exactly one EXPERIMENT, not 2"),
@@ -294,7 +352,9 @@ def interrupted(monkeypatch, measured_by_fake):
     return after
 
 
-def test_a_block_that_was_interrupted_goes_on_behind_its_last_run(here, measured_by_fake, interrupted, capsys):
+def test_a_block_that_was_interrupted_goes_on_behind_its_last_run(
+    here, measured_by_fake, interrupted, capsys
+):
     write_profile(here, ONE)
     words = ["sweep", "one", "--cell", CELLS[0], "-o", "block.jsonl"]
     interrupted(4)
@@ -311,10 +371,14 @@ def test_a_block_that_was_interrupted_goes_on_behind_its_last_run(here, measured
     assert [(record["arm"], record["repeat"]) for record in records[:4]] == before
     assert sorted(record["order_in_block"] for record in records) == list(range(6))
     assert main(words) == 0
-    assert len(measured_by_fake) == 12, "a block that is there is measured again if that is asked for"
+    assert len(measured_by_fake) == 12, (
+        "a block that is there is measured again if that is asked for"
+    )
 
 
-def test_a_sweep_that_was_killed_while_it_wrote_repeats_that_run_alone(here, measured_by_fake, interrupted):
+def test_a_sweep_that_was_killed_while_it_wrote_repeats_that_run_alone(
+    here, measured_by_fake, interrupted
+):
     write_profile(here, ONE)
     interrupted(4)
     main(["sweep", "one"])
@@ -348,9 +412,13 @@ def test_runs_of_an_interrupted_block_that_was_another_one_are_made_again(
     assert read_records(here / "block.jsonl")[1] == []
 
 
-def test_a_file_that_cannot_be_written_run_by_run_is_told_in_one_line(here, measured_by_fake, capsys):
+def test_a_file_that_cannot_be_written_run_by_run_is_told_in_one_line(
+    here, measured_by_fake, capsys
+):
     write_profile(here, ONE)
     (here / "block.jsonl.unfinished").mkdir()
     assert main(["sweep", "one", "--cell", CELLS[0], "-o", "block.jsonl"]) == 1
-    assert capsys.readouterr().err.endswith("millrace sweep: cannot write block.jsonl.unfinished: Is a directory\n")
+    assert capsys.readouterr().err.endswith(
+        "millrace sweep: cannot write block.jsonl.unfinished: Is a directory\n"
+    )
     assert not measured_by_fake

@@ -29,14 +29,18 @@ def asked(here, measured_by_fake, monkeypatch):
         return record
 
     monkeypatch.setattr(measuring, "simulate", simulate)
-    monkeypatch.setattr(measuring, "measuring_lock", lambda notify: pytest.fail("a simulation waited"))
+    monkeypatch.setattr(
+        measuring, "measuring_lock", lambda notify: pytest.fail("a simulation waited")
+    )
     profile(here)
     return measured_by_fake
 
 
 def profile(folder: Path, **size) -> None:
     experiments = {"one": [sweep("pipeline", operators=3, cost=1)]}
-    path = write_profile(folder, experiments, [{"model": "manual"}], machine="xeon", duration_s=0.01, repeats=1)
+    path = write_profile(
+        folder, experiments, [{"model": "manual"}], machine="xeon", duration_s=0.01, repeats=1
+    )
     if size:
         import yaml
 
@@ -95,7 +99,9 @@ def test_another_profile_of_the_machine_makes_records_out_of_date(here, asked, m
 def test_a_machine_can_be_named_that_the_experiment_does_not(here, asked):
     assert main(["sweep", "--machine", "power8", "--software", "streams-4.2"]) == 0
     assert files(here) == [f"power8+streams-4.2~{CELL}.jsonl"]
-    assert [(spec.place.machine, spec.place.software) for spec in asked] == [("power8", "streams-4.2")]
+    assert [(spec.place.machine, spec.place.software) for spec in asked] == [
+        ("power8", "streams-4.2")
+    ]
 
 
 def test_other_constants_go_to_a_file_of_their_own(here, asked):
@@ -107,11 +113,26 @@ def test_other_constants_go_to_a_file_of_their_own(here, asked):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--machine", "xeno"], "machine 'xeno' is unknown; machines are: local, xeon, power8; did you mean 'xeon'?"),
-        (["--set-constant", "atomic.fence=5"], "--set-constant needs -o: what the workflow works with has the constants"),
-        (["--set-constant", "atomic.fenc=5", "-o", "x"], "machine 'xeon' has no constant 'atomic.fenc'"),
-        (["--software", "x"], "software applies to simulated machines only, not to real threads: 'x'"),
-        (["--machine", "local", "--over", "machine.sweep"], "duration_s: must be 0.05 or more, not 0.01"),
+        (
+            ["--machine", "xeno"],
+            "machine 'xeno' is unknown; machines are: local, xeon, power8; did you mean 'xeon'?",
+        ),
+        (
+            ["--set-constant", "atomic.fence=5"],
+            "--set-constant needs -o: what the workflow works with has the constants",
+        ),
+        (
+            ["--set-constant", "atomic.fenc=5", "-o", "x"],
+            "machine 'xeon' has no constant 'atomic.fenc'",
+        ),
+        (
+            ["--software", "x"],
+            "software applies to simulated machines only, not to real threads: 'x'",
+        ),
+        (
+            ["--machine", "local", "--over", "machine.sweep"],
+            "duration_s: must be 0.05 or more, not 0.01",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(asked, capsys, words, told):
@@ -125,4 +146,7 @@ def test_what_cannot_be_is_refused_in_one_line(asked, capsys, words, told):
 def test_nothing_to_vary_is_told(here, asked, capsys):
     write_profile(here, {"one": [sweep("pipeline", operators=3, cost=1)]}, [{"model": "manual"}])
     assert main(["sweep", "one", "--over", "machine.sweep"]) == 2
-    assert "--over machine.sweep needs a simulated block; --machine names a machine to simulate" in capsys.readouterr().err
+    assert (
+        "--over machine.sweep needs a simulated block; --machine names a machine to simulate"
+        in capsys.readouterr().err
+    )

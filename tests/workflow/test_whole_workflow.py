@@ -25,7 +25,13 @@ from tests.workflow.conftest import call, start, sweep, write_profile
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
 CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
-SNAKEMAKE = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config/config.yaml")
+SNAKEMAKE = (
+    "snakemake",
+    "--snakefile",
+    str(ROOT / "Snakefile"),
+    "--configfile",
+    "config/config.yaml",
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +59,15 @@ def modified(folder: Path) -> dict[str, int]:
 def test_figures_are_made_and_named_on_stdout(made):
     folder, done = made
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["figures/crossover.png", "figures/crossover.svg", "results/report.html"]
+    assert done.stdout.splitlines() == [
+        "figures/crossover.png",
+        "figures/crossover.svg",
+        "results/report.html",
+    ]
     assert (folder / "figures/crossover.png").read_bytes().startswith(b"\x89PNG")
-    assert "Which threading model wins" in (folder / "results/report.html").read_text(encoding="utf-8")
+    assert "Which threading model wins" in (folder / "results/report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_progress_counts_jobs_on_stderr(made):
@@ -68,7 +80,8 @@ def test_progress_counts_jobs_on_stderr(made):
 def test_logs_mirror_the_outputs(made):
     folder, _ = made
     stems = {
-        str(path.relative_to(folder / "results/raw").with_suffix("")) for path in (folder / "results/raw").rglob("*.jsonl")
+        str(path.relative_to(folder / "results/raw").with_suffix(""))
+        for path in (folder / "results/raw").rglob("*.jsonl")
     }
     logs = {
         str(path.relative_to(folder / "results/logs/raw").with_suffix(""))
@@ -85,7 +98,9 @@ def test_no_two_runs_were_measured_at_the_same_time(made):
         for line in path.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             began = datetime.fromisoformat(record["started_at"])
-            runs.append((began, began + timedelta(seconds=record["warmup_s"] + record["duration_s"])))
+            runs.append(
+                (began, began + timedelta(seconds=record["warmup_s"] + record["duration_s"]))
+            )
     runs.sort()
     assert len(runs) == 8
     assert all(end <= began for (_, end), (began, _) in pairwise(runs))
@@ -100,7 +115,11 @@ class Links(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         if tag in ("script", "link", "img", "iframe"):
-            self.found += [value for name, value in attributes if name in ("src", "href") and not value.startswith("data:")]
+            self.found += [
+                value
+                for name, value in attributes
+                if name in ("src", "href") and not value.startswith("data:")
+            ]
 
 
 def test_the_report_is_one_file_with_figure_and_caption(made):
@@ -113,7 +132,9 @@ def test_the_report_is_one_file_with_figure_and_caption(made):
     assert figure[:200] in page
     assert "a hatched tile is a tie" in page
     image = base64.b64encode((folder / "figures/crossover.png").read_bytes()).decode()
-    assert f'src="data:image/png;base64,{image}' in page.replace('\\"', '"'), "the first page shows the figure"
+    assert f'src="data:image/png;base64,{image}' in page.replace('\\"', '"'), (
+        "the first page shows the figure"
+    )
 
 
 def test_a_second_call_redoes_nothing(made):
@@ -136,7 +157,9 @@ def test_records_that_were_deleted_are_made_again_and_what_follows_from_them(mad
     after = modified(folder)
     assert deleted.exists()
     assert after["figures/crossover.png"] > before["figures/crossover.png"]
-    untouched = {path for path in before if path.endswith(".jsonl")} - {str(deleted.relative_to(folder))}
+    untouched = {path for path in before if path.endswith(".jsonl")} - {
+        str(deleted.relative_to(folder))
+    }
     assert {path: before[path] for path in untouched} == {path: after[path] for path in untouched}
 
 
@@ -158,25 +181,33 @@ def test_other_settings_make_the_records_out_of_date(made):
     other.write_text(text.replace("repeats: 2", "repeats: 3"), encoding="utf-8")
     plan = call(folder, "harness", "figures", "--config", "config/other.yaml", "--dry-run")
     assert re.search(r"^measure +2$", plan.stdout, re.MULTILINE)
-    assert "to measure again, since they were measured under other settings: 2 blocks\n" in plan.stderr
+    assert (
+        "to measure again, since they were measured under other settings: 2 blocks\n" in plan.stderr
+    )
 
 
 def test_settings_of_spark_alone_do_not_measure_again(made):
     folder, _ = made
     text = (folder / "config/config.yaml").read_text(encoding="utf-8")
-    (folder / "config/spark.yaml").write_text(text + "spark: {spark.master: 'local[1]'}\n", encoding="utf-8")
+    (folder / "config/spark.yaml").write_text(
+        text + "spark: {spark.master: 'local[1]'}\n", encoding="utf-8"
+    )
     plan = call(folder, "harness", "figures", "--config", "config/spark.yaml", "--dry-run").stdout
     assert "measure" not in plan
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
     few = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 2])]}
-    write_profile(tmp_path, few | CROSSOVER, arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}])
+    write_profile(
+        tmp_path, few | CROSSOVER, arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}]
+    )
     raw = tmp_path / "results/raw/pldi17_fig10"
     finished: dict[Path, bytes] = {}
     workflow = start(tmp_path, "harness", "figures", "pldi17_fig10")
     line = next(line for line in workflow.stderr if "measured" in line)
-    os.kill(workflow.pid, signal.SIGKILL)  # the workflow only: what it has started must notice by itself
+    os.kill(
+        workflow.pid, signal.SIGKILL
+    )  # the workflow only: what it has started must notice by itself
     workflow.communicate()
     path = raw / (re.search(r"measured pldi17_fig10 (\S+) in", line)[1] + ".jsonl")
     finished = path.read_bytes()
@@ -191,7 +222,9 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
     assert (tmp_path / "figures/pldi17_fig10.png").exists()
     assert len(list(raw.glob("*.jsonl"))) == 2
     assert path.read_bytes() == finished  # what was done was not done again
-    assert not (tmp_path / "results/raw/crossover").exists()  # only what the target needs is measured
+    assert not (
+        tmp_path / "results/raw/crossover"
+    ).exists()  # only what the target needs is measured
 
 
 def wait_for(workflow, condition) -> None:
@@ -255,16 +288,23 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize(
-    ("module", "words"), [("harness.cli", ("figures",)), ("snakemake.cli", (*SNAKEMAKE[1:], "--cores", "1", "--"))]
+    ("module", "words"),
+    [("harness.cli", ("figures",)), ("snakemake.cli", (*SNAKEMAKE[1:], "--cores", "1", "--"))],
 )
 def test_snakemake_sleeps_while_a_block_is_measured(module, words, tmp_path):
-    path = write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2, 3])]})  # some seconds a block
+    path = write_profile(
+        tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2, 3])]}
+    )  # some seconds a block
     blocks = [f"results/raw/crossover/{block.stem}.jsonl" for block in load_config(path).blocks()]
-    (tmp_path / "counting_looks.py").write_text(COUNTING_LOOKS.format(module=module), encoding="utf-8")
+    (tmp_path / "counting_looks.py").write_text(
+        COUNTING_LOOKS.format(module=module), encoding="utf-8"
+    )
     done = call(tmp_path, "counting_looks", *words, *blocks)
     assert done.returncode == 0, done.stderr
     assert all((tmp_path / block).exists() for block in blocks)
-    assert done.stderr.count("a look for jobs") == len(blocks)  # for jobs that end, none for the time that passes
+    assert done.stderr.count("a look for jobs") == len(
+        blocks
+    )  # for jobs that end, none for the time that passes
 
 
 def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
@@ -276,7 +316,15 @@ def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
 
 
 def test_the_profile_of_the_papers_can_be_planned(tmp_path):
-    done = call(tmp_path, "harness", "figures", "--config", str(ROOT / "config/paper.yaml"), "--dry-run", "pldi17_fig10")
+    done = call(
+        tmp_path,
+        "harness",
+        "figures",
+        "--config",
+        str(ROOT / "config/paper.yaml"),
+        "--dry-run",
+        "pldi17_fig10",
+    )
     assert done.returncode == 0, done.stderr
     assert re.search(r"^measure +3$", done.stdout, re.MULTILINE)
 
@@ -286,7 +334,9 @@ def simulated(tmp_path_factory):
     """A directory where an experiment that claims look at has run once, here and on a simulated machine, and what was said."""
     folder = tmp_path_factory.mktemp("simulated")
     arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": 1}]
-    path = write_profile(folder, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, arms, repeats=1)
+    path = write_profile(
+        folder, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, arms, repeats=1
+    )
     file = path.parent / "experiments/pldi17_fig10.yaml"
     values = yaml.safe_load(file.read_text(encoding="utf-8"))
     xeon = {"machine": "xeon", "duration_s": 0.0005, "warmup": 0.0005, "sensitivity": 1}
@@ -298,7 +348,10 @@ def simulated(tmp_path_factory):
 def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(simulated):
     folder, done = simulated
     assert done.returncode == 0, done.stderr
-    assert "to do: 1 x measure, 1 x simulate, 1 x aggregate, 1 x claims, 1 x figure; about " in done.stderr
+    assert (
+        "to do: 1 x measure, 1 x simulate, 1 x aggregate, 1 x claims, 1 x figure; about "
+        in done.stderr
+    )
     assert "simulated pldi17_fig10 xeon~mix,width=2,depth=2,cost=1,payload=128 in " in done.stderr
     table = pd.read_parquet(folder / "results/tables/pldi17_fig10/throughput.parquet")
     assert set(zip(table["machine"], table["simulated"], table["variants"], strict=True)) == {
@@ -310,16 +363,27 @@ def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(simulated):
 def test_claims_have_reports_of_their_own_and_a_part_of_the_workflow_s(simulated):
     folder, done = simulated
     figures = ["figures/pldi17_fig10.png", "figures/pldi17_fig10.svg"]
-    assert done.stdout.splitlines() == [*figures, "figures/claims.md", "figures/claims.html", "results/report.html"]
+    assert done.stdout.splitlines() == [
+        *figures,
+        "figures/claims.md",
+        "figures/claims.html",
+        "results/report.html",
+    ]
     assert "checked the claims in " in done.stderr
     claims, report = folder / "figures/claims.md", folder / "results/report.html"
-    assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in claims.read_text(encoding="utf-8")
+    assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in claims.read_text(
+        encoding="utf-8"
+    )
     assert "A claim that fails stays in the report" in report.read_text(encoding="utf-8")
 
 
 def drawn_text(folder: Path, figure: str) -> str:
     """The comments of an SVG: matplotlib writes each text into one before it draws its outlines."""
-    return " ".join(re.findall(r"<!-- (.*?) -->", (folder / f"figures/{figure}.svg").read_text(encoding="utf-8")))
+    return " ".join(
+        re.findall(
+            r"<!-- (.*?) -->", (folder / f"figures/{figure}.svg").read_text(encoding="utf-8")
+        )
+    )
 
 
 def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
@@ -335,7 +399,10 @@ def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
 def test_the_workflow_is_formatted():
     sources = [str(ROOT / "Snakefile"), *map(str, (ROOT / "harness/workflow").glob("*.smk"))]
     done = subprocess.run(
-        [Path(sys.executable).with_name("snakefmt"), "--check", *sources], cwd=ROOT, capture_output=True, text=True
+        [Path(sys.executable).with_name("snakefmt"), "--check", *sources],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -48,7 +48,10 @@ def holder(tmp_path, monkeypatch):
 
 
 def test_a_second_workflow_is_refused_and_told_who_runs(holder):
-    with pytest.raises(RunFailed, match=rf"another workflow is running here \(process {holder.pid}, lock .*workflow.lock\)"):
+    with pytest.raises(
+        RunFailed,
+        match=rf"another workflow is running here \(process {holder.pid}, lock .*workflow.lock\)",
+    ):
         lock.hold_lock()
 
 

@@ -15,7 +15,9 @@ using operators::MOST_KEYS;
 
 struct Hash {
   using is_transparent = void;
-  size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+  size_t operator()(std::string_view text) const noexcept {
+    return std::hash<std::string_view>{}(text);
+  }
 };
 template <class T>
 using ByText = std::unordered_map<std::string, T, Hash, std::equal_to<>>;

@@ -14,7 +14,9 @@ namespace millrace::applications {
 
 using namespace operators;
 
-inline uint16_t big16(const uint8_t* at) noexcept { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
+inline uint16_t big16(const uint8_t* at) noexcept {
+  return static_cast<uint16_t>(at[0] << 8 | at[1]);
+}
 
 // An IP address: of IPv4 as ::ffff:a.b.c.d.
 using Address = std::array<uint8_t, 16>;
@@ -57,7 +59,9 @@ inline bool read_datagram(const uint8_t* ip, uint32_t size, Datagram* found) noe
     to = address6(ip + 24);
     protocol = ip[6];
     at = 40;
-    for (int headers = 0; headers < 8 && at + 8 <= size && (protocol == 0 || protocol == 43 || protocol == 60); ++headers) {
+    for (int headers = 0;
+         headers < 8 && at + 8 <= size && (protocol == 0 || protocol == 43 || protocol == 60);
+         ++headers) {
       protocol = ip[at];  // hop-by-hop, routing and destination options (RFC 8200)
       at += 8 * (ip[at + 1] + 1U);
     }
@@ -78,7 +82,8 @@ inline bool read_datagram(const uint8_t* ip, uint32_t size, Datagram* found) noe
 // The packets of a file in memory, by where they lie. Times never go back: such ones are moved forward.
 class Capture {
  public:
-  static constexpr uint32_t MOST = 1 << 18;  // bytes of a packet that was captured; more is no packet
+  static constexpr uint32_t MOST = 1
+                                   << 18;  // bytes of a packet that was captured; more is no packet
   struct Packet {
     size_t begin;   // of what is IP in it
     int64_t time;   // ns
@@ -86,7 +91,8 @@ class Capture {
     uint32_t size;  // bytes of it that were captured, from `begin`
     uint32_t wire;  // bytes that it had; 0: it is no IP packet
   };
-  Capture(const char* data, size_t size) : data_(reinterpret_cast<const uint8_t*>(data)), size_(size) {
+  Capture(const char* data, size_t size)
+      : data_(reinterpret_cast<const uint8_t*>(data)), size_(size) {
     if (size >= 24 && pcap_magic()) {
       read_pcap();
     } else if (size >= 28 && little32(0) == 0x0A0D0D0A) {
@@ -101,7 +107,9 @@ class Capture {
   bool truncated() const noexcept { return truncated_; }
   uint64_t broken() const noexcept { return broken_; }
   size_t size() const noexcept { return packets_.size(); }
-  int64_t span() const noexcept { return packets_.empty() ? 0 : packets_.back().time - packets_.front().time + 1'000'000'000; }
+  int64_t span() const noexcept {
+    return packets_.empty() ? 0 : packets_.back().time - packets_.front().time + 1'000'000'000;
+  }
 
  private:
   uint32_t little32(size_t at) const noexcept {
@@ -109,7 +117,9 @@ class Capture {
     std::memcpy(&value, data_ + at, 4);
     return value;
   }
-  uint32_t u32(size_t at) const noexcept { return swapped_ ? __builtin_bswap32(little32(at)) : little32(at); }
+  uint32_t u32(size_t at) const noexcept {
+    return swapped_ ? __builtin_bswap32(little32(at)) : little32(at);
+  }
   uint16_t u16(size_t at) const noexcept {
     uint16_t value;
     std::memcpy(&value, data_ + at, 2);
@@ -144,7 +154,8 @@ class Capture {
       if (u32(at) >> 31 != 0 || u32(at + 4) * unit >= 1'000'000'000 || u32(at + 12) < size) {
         ++broken_;
       } else {
-        add(at + 16, size, u32(at + 12), u32(at) * int64_t{1'000'000'000} + u32(at + 4) * unit, link);
+        add(at + 16, size, u32(at + 12), u32(at) * int64_t{1'000'000'000} + u32(at + 4) * unit,
+            link);
       }
       at += 16 + size;
     }
@@ -194,7 +205,8 @@ class Capture {
       interfaces->push_back(interface_of(body, size));
     } else if (kind == 6 || kind == 2) {  // an enhanced packet, or an obsolete one
       const uint32_t number = size >= 20 ? (kind == 6 ? u32(body) : u16(body)) : UINT32_MAX;
-      if (number >= interfaces->size() || u32(body + 12) > size - 20 || u32(body + 16) < u32(body + 12)) {
+      if (number >= interfaces->size() || u32(body + 12) > size - 20 ||
+          u32(body + 16) < u32(body + 12)) {
         ++broken_;
         return;
       }
@@ -205,8 +217,10 @@ class Capture {
         ++broken_;
         return;
       }
-      const auto part = static_cast<unsigned __int128>(ticks % on.per_second) * 1'000'000'000 / on.per_second;
-      const int64_t time = (static_cast<int64_t>(seconds) + on.offset) * 1'000'000'000 + static_cast<int64_t>(part);
+      const auto part =
+          static_cast<unsigned __int128>(ticks % on.per_second) * 1'000'000'000 / on.per_second;
+      const int64_t time =
+          (static_cast<int64_t>(seconds) + on.offset) * 1'000'000'000 + static_cast<int64_t>(part);
       add(body + 20, u32(body + 12), u32(body + 16), time, on.link);
     } else if (kind == 3) {  // a simple packet, which has no time: that of the one before
       if (size < 4 || interfaces->empty()) {
@@ -215,7 +229,8 @@ class Capture {
       }
       const uint32_t snap = (*interfaces)[0].snap == 0 ? UINT32_MAX : (*interfaces)[0].snap;
       const uint32_t captured = std::min({u32(body), size - 4, snap});
-      add(body + 4, captured, u32(body), packets_.empty() ? 0 : packets_.back().time, (*interfaces)[0].link);
+      add(body + 4, captured, u32(body), packets_.empty() ? 0 : packets_.back().time,
+          (*interfaces)[0].link);
     }
   }
   Interface interface_of(size_t body, uint32_t size) const noexcept {
@@ -245,7 +260,9 @@ class Capture {
     const uint8_t* at = data_ + begin;
     if (link == 1 && size >= 14) {  // Ethernet, with tags of VLANs
       skipped = 12;
-      while (skipped + 6 <= size && (big16(at + skipped) == 0x8100 || big16(at + skipped) == 0x88A8)) skipped += 4;
+      while (skipped + 6 <= size &&
+             (big16(at + skipped) == 0x8100 || big16(at + skipped) == 0x88A8))
+        skipped += 4;
       skipped += 2;
     } else if (link == 101 || link == 12 || link == 14 || link == 228 || link == 229) {  // IP alone
       skipped = 0;
@@ -262,7 +279,8 @@ class Capture {
       packet.begin += skipped;
       packet.size -= skipped;
       packet.wire = std::max(wire - skipped, 1U);
-      packet.hash = hash_of({reinterpret_cast<const char*>(found.client.data()), found.client.size()});
+      packet.hash =
+          hash_of({reinterpret_cast<const char*>(found.client.data()), found.client.size()});
     }
     packets_.push_back(packet);
   }

@@ -20,13 +20,21 @@ struct Member {
 // Length of the UTF-8 character at `at`; 0: there is none (RFC 3629).
 inline int utf8_length(const char* at, const char* end) noexcept {
   const auto byte = [&](int i) { return static_cast<unsigned char>(at[i]); };
-  const auto follows = [&](int i, unsigned low = 0x80, unsigned high = 0xBF) { return at + i < end && byte(i) >= low && byte(i) <= high; };
+  const auto follows = [&](int i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at + i < end && byte(i) >= low && byte(i) <= high;
+  };
   const unsigned first = byte(0);
   if (first < 0x80) return 1;
   if (first < 0xC2) return 0;
   if (first < 0xE0) return follows(1) ? 2 : 0;
-  if (first < 0xF0) return follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
-  if (first < 0xF5) return follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4 : 0;
+  if (first < 0xF0)
+    return follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF) && follows(2) ? 3
+                                                                                              : 0;
+  if (first < 0xF5)
+    return follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF) && follows(2) &&
+                   follows(3)
+               ? 4
+               : 0;
   return 0;
 }
 
@@ -36,17 +44,20 @@ inline void append_utf8(uint32_t code, std::string* to) {
   } else if (code < 0x800) {
     to->append({static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))});
   } else if (code < 0x10000) {
-    to->append(
-        {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))});
+    to->append({static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+                static_cast<char>(0x80 | (code & 0x3F))});
   } else {
     to->append({static_cast<char>(0xF0 | code >> 18), static_cast<char>(0x80 | (code >> 12 & 0x3F)),
-                static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))});
+                static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+                static_cast<char>(0x80 | (code & 0x3F))});
   }
 }
 
 inline uint32_t hex4(const char* at) noexcept {  // four digits that have been looked at
   uint32_t code = 0;
-  for (int i = 0; i < 4; ++i) code = code << 4 | static_cast<uint32_t>(at[i] <= '9' ? at[i] - '0' : (at[i] | 0x20) - 'a' + 10);
+  for (int i = 0; i < 4; ++i)
+    code =
+        code << 4 | static_cast<uint32_t>(at[i] <= '9' ? at[i] - '0' : (at[i] | 0x20) - 'a' + 10);
   return code;
 }
 
@@ -126,8 +137,9 @@ class JsonLine {
       }
       if (closed && depth == 1 && member_ != nullptr) {
         member_->kind = kind;
-        member_->raw = kind == Member::TEXT ? std::string_view(begin + 1, static_cast<size_t>(at_ - begin) - 2)
-                                            : std::string_view(begin, static_cast<size_t>(at_ - begin));
+        member_->raw = kind == Member::TEXT
+                           ? std::string_view(begin + 1, static_cast<size_t>(at_ - begin) - 2)
+                           : std::string_view(begin, static_cast<size_t>(at_ - begin));
       }
       if (!closed && depth == 2 && member_ != nullptr) member_->kind = Member::OTHER;
       while (closed) {  // behind a value
@@ -195,7 +207,8 @@ class JsonLine {
     if (*at_ != 'u' || end_ - at_ < 5) return false;
     for (int i = 1; i <= 4; ++i) {
       const char digit = at_[i];
-      if (!((digit >= '0' && digit <= '9') || ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f'))) return false;
+      if (!((digit >= '0' && digit <= '9') || ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f')))
+        return false;
     }
     at_ += 5;
     return true;
@@ -227,7 +240,9 @@ class JsonLine {
     return true;
   }
   bool word(std::string_view expected) noexcept {
-    if (std::string_view(at_, static_cast<size_t>(end_ - at_)).substr(0, expected.size()) != expected) return false;
+    if (std::string_view(at_, static_cast<size_t>(end_ - at_)).substr(0, expected.size()) !=
+        expected)
+      return false;
     at_ += expected.size();
     return true;
   }

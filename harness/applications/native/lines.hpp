@@ -13,8 +13,9 @@ namespace millrace::applications {
 
 using namespace operators;
 
-inline constexpr int64_t SECOND = 1'000'000'000;       // ns
-inline constexpr int64_t YEAR = 366 * 86400 * SECOND;  // of leap years, as all are in which times without a year are counted
+inline constexpr int64_t SECOND = 1'000'000'000;  // ns
+inline constexpr int64_t YEAR =
+    366 * 86400 * SECOND;  // of leap years, as all are in which times without a year are counted
 
 // Lines to its output ports in turn, as tuples T of `number`, `shift` and `text`. Begins again at the end of the text, `cycles` times in all
 // (0: for ever), with times shifted by the span of the text. `TIME(line, &ns, &dated)` reads the time of a line, and tells whether it can be
@@ -68,12 +69,15 @@ class TimedLines : public Operator {
     return MILLRACE_MORE;
   }
   // lines sent, lines that are too long, lines of the text, those of them that can be read
-  uint64_t counted(uint32_t which) const noexcept override { return std::array<uint64_t, 4>{number_, too_long_, lines_, whole_}[which]; }
+  uint64_t counted(uint32_t which) const noexcept override {
+    return std::array<uint64_t, 4>{number_, too_long_, lines_, whole_}[which];
+  }
 
  private:
   std::string_view next(const char** at) const noexcept {
     const char* begin = *at;
-    const char* newline = static_cast<const char*>(std::memchr(begin, '\n', static_cast<size_t>(end_ - begin)));
+    const char* newline =
+        static_cast<const char*>(std::memchr(begin, '\n', static_cast<size_t>(end_ - begin)));
     const char* stop = newline != nullptr ? newline : end_;
     *at = newline != nullptr ? newline + 1 : end_;
     if (stop > begin && stop[-1] == '\r') --stop;
@@ -84,7 +88,8 @@ class TimedLines : public Operator {
   const char* at_;
   uint32_t outputs_, output_ = 0;
   uint64_t cycles_, cycle_ = 0, number_ = 0, too_long_ = 0, lines_ = 0, whole_ = 0;
-  int64_t begun_ = 0, shift_ = 0, span_ = 0;  // shift of this cycle and of this line; of a cycle [ns]
+  int64_t begun_ = 0, shift_ = 0,
+          span_ = 0;  // shift of this cycle and of this line; of a cycle [ns]
   struct Turn {
     const char* at;
     int64_t years;  // [ns], from here on

@@ -38,7 +38,9 @@ struct Failure {
   Text<20> tty;
   Text<64> rhost;
   Text<32> user;
-  bool only_time() const noexcept { return rhost.length + user.length + uid.length + tty.length == 0; }
+  bool only_time() const noexcept {
+    return rhost.length + user.length + uid.length + tty.length == 0;
+  }
 };
 struct Attempts {
   int64_t time;    // of the last one
@@ -59,8 +61,10 @@ struct BreakIn {
   Text<64> rhost;
   Text<32> user;
 };
-static_assert(sizeof(Line) == 224 && sizeof(Log) == 288 && sizeof(Failure) == 176, "no holes: equal values are equal bytes");
-static_assert(sizeof(Attempts) == 128 && sizeof(Success) == 48 && sizeof(BreakIn) == 128, "nor here");
+static_assert(sizeof(Line) == 224 && sizeof(Log) == 288 && sizeof(Failure) == 176,
+              "no holes: equal values are equal bytes");
+static_assert(sizeof(Attempts) == 128 && sizeof(Success) == 48 && sizeof(BreakIn) == 128,
+              "nor here");
 
 // -- source -----------------------------------------------------------------------------------------------------------------------------
 
@@ -100,7 +104,8 @@ class Parse : public Operator {
     const Line& in = *static_cast<const Line*>(tuple);
     Log& out = room<Log>(context, 0);
     LogLine line;
-    if (parse_log(in.text.view(), &line) && out.host.fits(line.host) && out.service.fits(line.service) && out.message.fits(line.message)) {
+    if (parse_log(in.text.view(), &line) && out.host.fits(line.host) &&
+        out.service.fits(line.service) && out.message.fits(line.message)) {
       out.time = line.time + in.shift;
       out.host.set(line.host);
       out.service.set(line.service);
@@ -158,9 +163,12 @@ class FailureSequencer : public Sequencer<Failure> {
   uint64_t failures_ = 0;
 };
 
-inline bool holds(std::string_view text, std::string_view part) noexcept { return text.find(part) != std::string_view::npos; }
+inline bool holds(std::string_view text, std::string_view part) noexcept {
+  return text.find(part) != std::string_view::npos;
+}
 
-inline constexpr uint32_t MARK_EVERY = 256;  // tuples after which an operator tells how far its time has come
+inline constexpr uint32_t MARK_EVERY =
+    256;  // tuples after which an operator tells how far its time has come
 
 // Failed logins, to its output ports in turn; with `marks` from time to time a log line without a message, for its time.
 class FailuresOnly : public InTurn<Log> {
@@ -168,7 +176,8 @@ class FailuresOnly : public InTurn<Log> {
   FailuresOnly(uint32_t outputs, bool marks) : InTurn<Log>(outputs), marks_(marks) {}
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     const Log& in = *static_cast<const Log*>(tuple);
-    if (holds(in.service.view(), "sshd") && holds(in.message.view(), "authentication failure")) InTurn<Log>::process(context, port, tuple);
+    if (holds(in.service.view(), "sshd") && holds(in.message.view(), "authentication failure"))
+      InTurn<Log>::process(context, port, tuple);
     if (!marks_ || ++seen_ % MARK_EVERY != 0) return 0;
     Log mark = in;
     mark.message.set({});
@@ -221,8 +230,9 @@ class ParseFailure : public Operator {
         if (name == "rhost") rhost = value;
         if (name == "user") user = value;
       }
-      read = uid.size() + tty.size() + rhost.size() + user.size() > 0 && out.uid.fits(uid) && out.euid.fits(euid) && out.tty.fits(tty) &&
-             out.rhost.fits(rhost) && out.user.fits(user);
+      read = uid.size() + tty.size() + rhost.size() + user.size() > 0 && out.uid.fits(uid) &&
+             out.euid.fits(euid) && out.tty.fits(tty) && out.rhost.fits(rhost) &&
+             out.user.fits(user);
     }
     if (!read) {
       broken_ += message.size() > 0;
@@ -258,11 +268,13 @@ class CountAttempts : public Operator {
       send(context, in.time, 0, 0, {}, {});
       return 0;
     }
-    return windows_.add(in.rhost.view(), tuple, [&](const char* state, const millrace_window& window) {
-      const int64_t first = reinterpret_cast<const First*>(state)->time;
-      send(context, in.time, in.time - first, static_cast<uint32_t>(window.count), in.rhost.view(), in.user.view());
-      return 0;
-    });
+    return windows_.add(
+        in.rhost.view(), tuple, [&](const char* state, const millrace_window& window) {
+          const int64_t first = reinterpret_cast<const First*>(state)->time;
+          send(context, in.time, in.time - first, static_cast<uint32_t>(window.count),
+               in.rhost.view(), in.user.view());
+          return 0;
+        });
   }
 
  private:
@@ -273,7 +285,8 @@ class CountAttempts : public Operator {
     }
     void combine(const First&) noexcept {}
   };
-  void send(millrace_context* context, int64_t time, int64_t span, uint32_t count, std::string_view rhost, std::string_view user) {
+  void send(millrace_context* context, int64_t time, int64_t span, uint32_t count,
+            std::string_view rhost, std::string_view user) {
     Attempts& out = room<Attempts>(context, 0);
     out.time = time;
     out.span = span;
@@ -336,7 +349,8 @@ class SuccessesOnly : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Log& in = *static_cast<const Log*>(tuple);
-    const bool success = holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ");
+    const bool success =
+        holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ");
     if (!success && ++others_ % MARK_EVERY != 0) return 0;
     Log& out = room<Log>(context, 0);
     out = in;
@@ -389,16 +403,21 @@ class BreakIns : public Operator {
         sessions_.forget(in.time - WITHIN);
         return 0;
       }
-      sessions_.each(in.user.view(), [&](int64_t opened, const void*) { match(context, in, opened); });
+      sessions_.each(in.user.view(),
+                     [&](int64_t opened, const void*) { match(context, in, opened); });
       return suspects_.keep(in.user.view(), in.time, tuple);
     }
     const Success& in = *static_cast<const Success*>(tuple);
     suspects_.forget(in.time - WITHIN);
     if (in.user.length == 0) return 0;
-    suspects_.each(in.user.view(), [&](int64_t, const void* suspect) { match(context, *static_cast<const Attempts*>(suspect), in.time); });
+    suspects_.each(in.user.view(), [&](int64_t, const void* suspect) {
+      match(context, *static_cast<const Attempts*>(suspect), in.time);
+    });
     return sessions_.keep(in.user.view(), in.time, tuple);
   }
-  uint64_t counted(uint32_t side) const noexcept override { return (side == 0 ? suspects_ : sessions_).size(); }  // that are kept
+  uint64_t counted(uint32_t side) const noexcept override {
+    return (side == 0 ? suspects_ : sessions_).size();
+  }  // that are kept
 
  private:
   static void match(millrace_context* context, const Attempts& suspect, int64_t opened) {

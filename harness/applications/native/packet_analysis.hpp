@@ -32,7 +32,8 @@ struct Packet {
   uint64_t hash;  // of the client
   uint32_t wire;  // bytes; of a mark 0
   uint32_t size;
-  uint8_t data[320];  // from the IP header on: an IPv6 header, UDP's and the longest question of DNS fit
+  uint8_t data
+      [320];  // from the IP header on: an IPv6 header, UDP's and the longest question of DNS fit
 };
 struct Query {
   int64_t time;
@@ -79,8 +80,10 @@ struct Report {
   uint32_t kind;
   Text<176> text;
 };
-static_assert(sizeof(Packet) == 344 && sizeof(Query) == 304 && sizeof(Label) == 136, "no holes: equal values are equal bytes");
-static_assert(sizeof(Tunnelled) == 152 && sizeof(Alert) == 304 && sizeof(Report) == 200, "nor here");
+static_assert(sizeof(Packet) == 344 && sizeof(Query) == 304 && sizeof(Label) == 136,
+              "no holes: equal values are equal bytes");
+static_assert(sizeof(Tunnelled) == 152 && sizeof(Alert) == 304 && sizeof(Report) == 200,
+              "nor here");
 
 enum Flags : uint8_t { ANSWER = 1, VALID = 2, BLOCKED = 4 };
 enum Kind : uint32_t { DGA, TUNNEL, CLIENT, DOMAIN_NAME, FAILED, ON_LIST };
@@ -96,7 +99,8 @@ inline uint32_t class_of(char letter) noexcept {
 
 inline std::string text_of(const uint8_t* client) {
   char text[48];
-  if (client[10] == 0xFF && client[11] == 0xFF && std::all_of(client, client + 10, [](uint8_t byte) { return byte == 0; })) {
+  if (client[10] == 0xFF && client[11] == 0xFF &&
+      std::all_of(client, client + 10, [](uint8_t byte) { return byte == 0; })) {
     std::snprintf(text, sizeof text, "%u.%u.%u.%u", client[12], client[13], client[14], client[15]);
   } else {
     std::string found;
@@ -239,13 +243,16 @@ class ParseDns : public Operator {
     return 0;
   }
   // packets that are not DNS; messages that could not be read
-  uint64_t counted(uint32_t which) const noexcept override { return which == 0 ? others_ : broken_; }
+  uint64_t counted(uint32_t which) const noexcept override {
+    return which == 0 ? others_ : broken_;
+  }
 
  private:
   static bool question(const uint8_t* at, const uint8_t* end, bool answers, Query* out) noexcept {
     if (end - at < 12) return false;
     const bool answer = (at[2] & 0x80) != 0;
-    const bool plain = (at[2] & 0x78) == 0 && big16(at + 4) == 1;  // a standard query with one question
+    const bool plain =
+        (at[2] & 0x78) == 0 && big16(at + 4) == 1;  // a standard query with one question
     const uint8_t code = at[3] & 15;
     at += 12;
     char name[254];
@@ -268,7 +275,8 @@ class ParseDns : public Operator {
   }
   static char letter_of(uint8_t byte) noexcept {
     if (byte >= 'A' && byte <= 'Z') return static_cast<char>(byte + 32);
-    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+    const bool plain =
+        (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
     return plain ? static_cast<char>(byte) : '?';
   }
   uint64_t others_ = 0, broken_ = 0;
@@ -285,7 +293,9 @@ class ValidOnly : public Operator {
     pass(context, 0, in);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return odd_; }  // messages that are no plain question or answer
+  uint64_t counted(uint32_t) const noexcept override {
+    return odd_;
+  }  // messages that are no plain question or answer
 
  private:
   uint64_t odd_ = 0;
@@ -308,7 +318,8 @@ class FindDomain : public Operator {
       } else {
         size_t before = last > 0 ? name.rfind('.', last - 1) : std::string_view::npos;
         size_t end = last;
-        if (before != std::string_view::npos && name.size() - last == 3 && is_second(name.substr(before + 1, last - before - 1))) {
+        if (before != std::string_view::npos && name.size() - last == 3 &&
+            is_second(name.substr(before + 1, last - before - 1))) {
           end = before;
           before = name.rfind('.', before - 1);
         }
@@ -322,7 +333,8 @@ class FindDomain : public Operator {
 
  private:
   static bool is_second(std::string_view label) noexcept {
-    static constexpr std::array<std::string_view, 8> SECOND_LEVEL{"ac", "co", "com", "edu", "gov", "ne", "net", "org"};
+    static constexpr std::array<std::string_view, 8> SECOND_LEVEL{"ac",  "co", "com", "edu",
+                                                                  "gov", "ne", "net", "org"};
     return std::find(SECOND_LEVEL.begin(), SECOND_LEVEL.end(), label) != SECOND_LEVEL.end();
   }
 };
@@ -361,7 +373,8 @@ class LabelsOnly : public Operator {
     const Query& in = *static_cast<const Query*>(tuple);
     const size_t length = static_cast<size_t>(in.label_end - in.domain);
     const bool address = in.type == 1 || in.type == 28;
-    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != ANSWER || !address || length < SHORTEST)) return 0;
+    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != ANSWER || !address || length < SHORTEST))
+      return 0;
     Label& out = room<Label>(context, 0);
     out.time = in.time;
     std::memcpy(out.client, in.client, sizeof out.client);
@@ -421,7 +434,8 @@ class PairScore : public Operator {
     out = *static_cast<const Label*>(tuple);
     if (out.wire > 0) {
       double sum = 0.0;
-      for (uint32_t i = 1; i < out.label.length; ++i) sum += tables_->pairs[class_of(out.label.text[i - 1])][class_of(out.label.text[i])];
+      for (uint32_t i = 1; i < out.label.length; ++i)
+        sum += tables_->pairs[class_of(out.label.text[i - 1])][class_of(out.label.text[i])];
       out.likelihood = sum / (out.label.length - 1);
     }
     millrace_send(context, 0);
@@ -440,8 +454,8 @@ class Logistic : public Operator {
     Label& out = room<Label>(context, 0);
     out = *static_cast<const Label*>(tuple);
     if (out.wire > 0) {
-      const double sum = weights_[0] + weights_[1] * out.label.length + weights_[2] * out.entropy + weights_[3] * out.digits +
-                         weights_[4] * out.likelihood;
+      const double sum = weights_[0] + weights_[1] * out.label.length + weights_[2] * out.entropy +
+                         weights_[3] * out.digits + weights_[4] * out.likelihood;
       out.chance = 1.0 / (1.0 + std::exp(-sum));
     }
     millrace_send(context, 0);
@@ -484,7 +498,8 @@ class LongOnly : public Operator {
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Query& in = *static_cast<const Query*>(tuple);
     const bool carries = in.type == 16 || in.type == 10;
-    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != 0 || in.domain < (carries ? 6 : 17))) return 0;
+    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != 0 || in.domain < (carries ? 6 : 17)))
+      return 0;
     pass(context, 0, in);
     return 0;
   }
@@ -502,7 +517,9 @@ class SubDomain : public Operator {
     std::memset(out.letters, 0, sizeof out.letters);
     const std::string_view name = in.name.view();
     const std::string_view below = name.substr(0, in.domain > 0 ? in.domain - 1U : 0U);
-    for (const char letter : below) out.letters[class_of(letter)] = static_cast<uint8_t>(out.letters[class_of(letter)] + (letter != '.'));
+    for (const char letter : below)
+      out.letters[class_of(letter)] =
+          static_cast<uint8_t>(out.letters[class_of(letter)] + (letter != '.'));
     out.name = hash_of(below);
     out.length = static_cast<uint32_t>(below.size());
     out.domain.set(last_of(name.substr(in.domain), 92));
@@ -530,20 +547,21 @@ class NamesOfDomain : public Operator {
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Tunnelled& in = *static_cast<const Tunnelled*>(tuple);
     if (in.wire > 0) return windows_.add(in.domain.view(), in.time, tuple);
-    const int32_t answer = windows_.advance(in.time, [&](std::string_view key, const char* state, const millrace_window& window) {
-      const TunnelState& names = *reinterpret_cast<const TunnelState*>(state);
-      Alert alert{};
-      alert.time = window.begin;
-      alert.count = window.count;
-      alert.amount = names.bytes;
-      alert.kind = TUNNEL;
-      alert.way = way_;
-      alert.key.set(key);
-      std::copy(names.letters.begin(), names.letters.end(), alert.letters);
-      std::copy(names.registers.begin(), names.registers.end(), alert.registers);
-      pass(context, 0, alert);
-      return 0;
-    });
+    const int32_t answer = windows_.advance(
+        in.time, [&](std::string_view key, const char* state, const millrace_window& window) {
+          const TunnelState& names = *reinterpret_cast<const TunnelState*>(state);
+          Alert alert{};
+          alert.time = window.begin;
+          alert.count = window.count;
+          alert.amount = names.bytes;
+          alert.kind = TUNNEL;
+          alert.way = way_;
+          alert.key.set(key);
+          std::copy(names.letters.begin(), names.letters.end(), alert.letters);
+          std::copy(names.registers.begin(), names.registers.end(), alert.registers);
+          pass(context, 0, alert);
+          return 0;
+        });
     if (answer < 0) return answer;
     Alert mark{};
     mark.time = in.time;
@@ -564,7 +582,8 @@ class SeveralOnly : public Operator {
   static constexpr uint64_t LEAST = 3;
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Alert& in = *static_cast<const Alert*>(tuple);
-    if (is_mark(in) || hyperloglog::estimate(in.registers, PRECISION) >= LEAST) pass(context, 0, in);
+    if (is_mark(in) || hyperloglog::estimate(in.registers, PRECISION) >= LEAST)
+      pass(context, 0, in);
     return 0;
   }
 };
@@ -594,7 +613,8 @@ class Counting : public Operator {
  protected:
   virtual void count(millrace_context* context, const Query& in) = 0;
   virtual void over(millrace_context* context) = 0;
-  void send(millrace_context* context, Kind kind, std::string_view key, uint64_t count, uint64_t amount) {
+  void send(millrace_context* context, Kind kind, std::string_view key, uint64_t count,
+            uint64_t amount) {
     Alert alert{};
     alert.time = begin_;
     alert.count = count;
@@ -618,7 +638,8 @@ class BusyClients : public Counting {
 
  protected:
   void count(millrace_context* context, const Query& in) override {
-    const uint64_t count = packets_.add({reinterpret_cast<const char*>(in.client), sizeof in.client}, 1);
+    const uint64_t count =
+        packets_.add({reinterpret_cast<const char*>(in.client), sizeof in.client}, 1);
     if (count % MANY == 0) send(context, CLIENT, text_of(in.client), MANY, 0);
   }
   void over(millrace_context*) override { packets_.clear(); }
@@ -662,8 +683,10 @@ class AnswerCodes : public Counting {
     }
   }
   void over(millrace_context* context) override {
-    static constexpr std::array<const char*, 5> NAMES{"FORMERR", "SERVFAIL", "NXDOMAIN", "REFUSED", "other codes"};
-    for (size_t i = 0; answers_ > 0 && i < NAMES.size(); ++i) send(context, FAILED, NAMES[i], failed_[i], answers_);
+    static constexpr std::array<const char*, 5> NAMES{"FORMERR", "SERVFAIL", "NXDOMAIN", "REFUSED",
+                                                      "other codes"};
+    for (size_t i = 0; answers_ > 0 && i < NAMES.size(); ++i)
+      send(context, FAILED, NAMES[i], failed_[i], answers_);
     if (blocked_ > 0) send(context, ON_LIST, "block list", blocked_, 0);
     failed_.fill(0);
     answers_ = blocked_ = 0;
@@ -755,14 +778,15 @@ class AggregateAlerts : public Operator {
       key_.assign(1, static_cast<char>(in.kind)).append(in.key.view());
       return windows_.add(key_, in.time, tuple);
     }
-    return windows_.advance(in.time, [&](std::string_view, const char* state, const millrace_window& window) {
-      Alert& out = room<Alert>(context, 0);
-      out = reinterpret_cast<const State*>(state)->sum;
-      out.time = window.end;
-      out.way = 0;
-      millrace_send(context, 0);
-      return 0;
-    });
+    return windows_.advance(
+        in.time, [&](std::string_view, const char* state, const millrace_window& window) {
+          Alert& out = room<Alert>(context, 0);
+          out = reinterpret_cast<const State*>(state)->sum;
+          out.time = window.end;
+          out.way = 0;
+          millrace_send(context, 0);
+          return 0;
+        });
   }
 
  private:
@@ -786,7 +810,8 @@ class AggregateAlerts : public Operator {
 
 // How far the letters of what was sent are from those of natural names: half the sum of the differences of shares, in thousandths (Born and
 // Gustafson, Detecting DNS tunnels using character frequency analysis, 2010). `natural` has shares in thousandths.
-inline uint64_t departure_of(const uint32_t* letters, const std::array<uint32_t, CLASSES>& natural) noexcept {
+inline uint64_t departure_of(const uint32_t* letters,
+                             const std::array<uint32_t, CLASSES>& natural) noexcept {
   uint64_t all = 0, sum = 0;
   for (uint32_t i = 0; i < CLASSES; ++i) all += letters[i];
   if (all == 0) return 0;
@@ -811,9 +836,12 @@ class Threshold : public Operator {
   bool reaches(const Alert& in) const noexcept {
     switch (in.kind) {
       case DGA:
-        return in.count >= 5 && 2 * in.amount >= in.count;  // most are not there (Antonakakis et al., USENIX Security 2012)
+        return in.count >= 5 &&
+               2 * in.amount >=
+                   in.count;  // most are not there (Antonakakis et al., USENIX Security 2012)
       case TUNNEL:
-        return hyperloglog::estimate(in.registers, PRECISION) >= 20 && departure_of(in.letters, natural_) >= 250;
+        return hyperloglog::estimate(in.registers, PRECISION) >= 20 &&
+               departure_of(in.letters, natural_) >= 250;
       case CLIENT:
         return true;
       case DOMAIN_NAME:
@@ -834,20 +862,25 @@ class FormatAlerts : public Operator {
     const Alert& in = *static_cast<const Alert*>(tuple);
     const std::string key(in.key.view());
     const unsigned long long count = in.count, amount = in.amount,
-                             names = in.kind == TUNNEL ? hyperloglog::estimate(in.registers, PRECISION) : 0;
+                             names = in.kind == TUNNEL
+                                         ? hyperloglog::estimate(in.registers, PRECISION)
+                                         : 0;
     char text[sizeof(Report::text.text) + 1];
     switch (in.kind) {
       case DGA:
-        std::snprintf(text, sizeof text, "%s asked for %llu made-up names, %llu are not there", key.c_str(), count, amount);
+        std::snprintf(text, sizeof text, "%s asked for %llu made-up names, %llu are not there",
+                      key.c_str(), count, amount);
         break;
       case TUNNEL:
-        std::snprintf(text, sizeof text, "%s: %llu names in %llu questions carry %llu bytes", key.c_str(), names, count, amount);
+        std::snprintf(text, sizeof text, "%s: %llu names in %llu questions carry %llu bytes",
+                      key.c_str(), names, count, amount);
         break;
       case CLIENT:
         std::snprintf(text, sizeof text, "%s: about %llu packets", key.c_str(), count);
         break;
       case DOMAIN_NAME:
-        std::snprintf(text, sizeof text, "%s: %llu questions, at most %llu too many", key.c_str(), count, amount);
+        std::snprintf(text, sizeof text, "%s: %llu questions, at most %llu too many", key.c_str(),
+                      count, amount);
         break;
       case FAILED:
         std::snprintf(text, sizeof text, "%s: %llu of %llu answers", key.c_str(), count, amount);

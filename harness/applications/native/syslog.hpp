@@ -47,7 +47,9 @@ inline bool digits(const char* at, int count, int64_t* value) noexcept {
 inline int64_t clock_of(std::string_view word) noexcept {
   int64_t hour, minute, second;
   if (word.size() < 8 || word[2] != ':' || word[5] != ':') return -1;
-  if (!digits(word.data(), 2, &hour) || !digits(word.data() + 3, 2, &minute) || !digits(word.data() + 6, 2, &second)) return -1;
+  if (!digits(word.data(), 2, &hour) || !digits(word.data() + 3, 2, &minute) ||
+      !digits(word.data() + 6, 2, &second))
+    return -1;
   return hour < 24 && minute < 60 && second < 61 ? 3600 * hour + 60 * minute + second : -1;
 }
 
@@ -55,10 +57,16 @@ inline int64_t clock_of(std::string_view word) noexcept {
 inline bool iso_time(std::string_view word, int64_t* time) noexcept {
   int64_t year, month, day;
   if (word.size() < 19 || word[4] != '-' || word[7] != '-' || word[10] != 'T') return false;
-  if (!digits(word.data(), 4, &year) || !digits(word.data() + 5, 2, &month) || !digits(word.data() + 8, 2, &day)) return false;
+  if (!digits(word.data(), 4, &year) || !digits(word.data() + 5, 2, &month) ||
+      !digits(word.data() + 8, 2, &day))
+    return false;
   const int64_t clock = clock_of(word.substr(11, 8));
-  if (clock < 0 || year < 1970 || year > LAST_YEAR || month < 1 || month > 12 || day < 1 || day > 31) return false;
-  int64_t at = (days_of(year, static_cast<unsigned>(month), static_cast<unsigned>(day)) * 86400 + clock) * SECOND;
+  if (clock < 0 || year < 1970 || year > LAST_YEAR || month < 1 || month > 12 || day < 1 ||
+      day > 31)
+    return false;
+  int64_t at =
+      (days_of(year, static_cast<unsigned>(month), static_cast<unsigned>(day)) * 86400 + clock) *
+      SECOND;
   size_t place = 19;
   if (place < word.size() && word[place] == '.') {
     int64_t unit = SECOND;
@@ -69,7 +77,8 @@ inline bool iso_time(std::string_view word, int64_t* time) noexcept {
   }
   if (place < word.size() && (word[place] == '+' || word[place] == '-')) {
     int64_t hours, minutes;
-    if (word.size() != place + 6 || !digits(word.data() + place + 1, 2, &hours) || !digits(word.data() + place + 4, 2, &minutes))
+    if (word.size() != place + 6 || !digits(word.data() + place + 1, 2, &hours) ||
+        !digits(word.data() + place + 4, 2, &minutes))
       return false;
     at -= (word[place] == '+' ? 1 : -1) * (3600 * hours + 60 * minutes) * SECOND;
   } else if (place != word.size() && !(word[place] == 'Z' && place + 1 == word.size())) {
@@ -87,7 +96,8 @@ struct LogLine {
 
 class Words {
  public:
-  explicit Words(std::string_view text) noexcept : at_(text.data()), end_(text.data() + text.size()) {}
+  explicit Words(std::string_view text) noexcept
+      : at_(text.data()), end_(text.data() + text.size()) {}
   std::string_view next() noexcept {
     while (at_ < end_ && *at_ == ' ') ++at_;
     const char* begin = at_;
@@ -113,7 +123,9 @@ inline bool parse_log(std::string_view text, LogLine* line) noexcept {
     const unsigned month = month_of(first.data());
     const std::string_view day = words.next();
     int64_t number;
-    if (month == 0 || day.empty() || day.size() > 2 || !digits(day.data(), static_cast<int>(day.size()), &number)) return false;
+    if (month == 0 || day.empty() || day.size() > 2 ||
+        !digits(day.data(), static_cast<int>(day.size()), &number))
+      return false;
     const std::string_view clock_word = words.next();
     const int64_t clock = clock_of(clock_word);
     if (clock < 0 || clock_word.size() != 8 || number < 1 || number > 31) return false;

@@ -54,7 +54,8 @@ struct Bargain {
   Text<16> ticker;
   uint32_t channel;
 };
-static_assert(sizeof(CsvLine) == 224 && sizeof(Tick) == 48 && sizeof(Sums) == 48, "no holes: equal values are equal bytes");
+static_assert(sizeof(CsvLine) == 224 && sizeof(Tick) == 48 && sizeof(Sums) == 48,
+              "no holes: equal values are equal bytes");
 static_assert(sizeof(Average) == 40 && sizeof(Bargain) == 64, "nor here");
 
 // -- source -----------------------------------------------------------------------------------------------------------------------------
@@ -62,7 +63,8 @@ static_assert(sizeof(Average) == 40 && sizeof(Bargain) == 64, "nor here");
 // Lines of a text in memory behind its header, `cycles` times over (0: for ever).
 class CsvLines : public Operator {
  public:
-  CsvLines(const char* text, size_t size, uint64_t cycles) : text_(text), end_(text + size), cycles_(cycles) {
+  CsvLines(const char* text, size_t size, uint64_t cycles)
+      : text_(text), end_(text + size), cycles_(cycles) {
     const void* newline = std::memchr(text, '\n', size);
     text_ = newline != nullptr ? static_cast<const char*>(newline) + 1 : end_;
     at_ = text_;
@@ -72,7 +74,8 @@ class CsvLines : public Operator {
       if (++cycle_ == cycles_ || text_ == end_) return MILLRACE_END;
       at_ = text_;
     }
-    const char* newline = static_cast<const char*>(std::memchr(at_, '\n', static_cast<size_t>(end_ - at_)));
+    const char* newline =
+        static_cast<const char*>(std::memchr(at_, '\n', static_cast<size_t>(end_ - at_)));
     const char* stop = newline != nullptr ? newline : end_;
     std::string_view text(at_, static_cast<size_t>(stop - at_));
     at_ = newline != nullptr ? newline + 1 : end_;
@@ -88,7 +91,9 @@ class CsvLines : public Operator {
     millrace_send(context, 0);
     return MILLRACE_MORE;
   }
-  uint64_t counted(uint32_t which) const noexcept override { return which == 0 ? lines_ : too_long_; }
+  uint64_t counted(uint32_t which) const noexcept override {
+    return which == 0 ? lines_ : too_long_;
+  }
 
  private:
   const char* text_;
@@ -121,7 +126,8 @@ inline Read parse_tick(std::string_view text, const Columns& columns, Tick* tick
   const char* at = text.data();
   const char* end = at + text.size();
   while (count <= last) {
-    const char* comma = static_cast<const char*>(std::memchr(at, ',', static_cast<size_t>(end - at)));
+    const char* comma =
+        static_cast<const char*>(std::memchr(at, ',', static_cast<size_t>(end - at)));
     const char* stop = comma != nullptr ? comma : end;
     fields[count++] = {at, static_cast<size_t>(stop - at)};
     if (comma == nullptr) break;
@@ -135,7 +141,8 @@ inline Read parse_tick(std::string_view text, const Columns& columns, Tick* tick
   const std::string_view ticker = fields[columns.ticker];
   if (ticker.empty() || !tick->ticker.fits(ticker)) return Read::BROKEN;
   if (!number_of(fields[trade ? columns.price : columns.ask], &tick->price)) return Read::BROKEN;
-  if (!number_of(fields[trade ? columns.volume : columns.ask_size], &tick->volume)) return Read::BROKEN;
+  if (!number_of(fields[trade ? columns.volume : columns.ask_size], &tick->volume))
+    return Read::BROKEN;
   if (tick->price < 0.0 || tick->volume < 0.0) return Read::BROKEN;
   tick->trade = trade ? 1 : 0;
   tick->ticker.set(ticker);
@@ -190,24 +197,29 @@ class SumTrades : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Tick& in = *static_cast<const Tick*>(tuple);
-    return windows_.add(in.ticker.view(), tuple, [&](const char* state, const millrace_window& window) {
-      const State& sums = *reinterpret_cast<const State*>(state);
-      Sums& out = room<Sums>(context, 0);
-      out.number = in.number;
-      out.value = sums.value;
-      out.volume = sums.volume;
-      out.ticker = in.ticker;
-      out.trades = static_cast<uint32_t>(window.count);
-      millrace_send(context, 0);
-      return 0;
-    });
+    return windows_.add(in.ticker.view(), tuple,
+                        [&](const char* state, const millrace_window& window) {
+                          const State& sums = *reinterpret_cast<const State*>(state);
+                          Sums& out = room<Sums>(context, 0);
+                          out.number = in.number;
+                          out.value = sums.value;
+                          out.volume = sums.volume;
+                          out.ticker = in.ticker;
+                          out.trades = static_cast<uint32_t>(window.count);
+                          millrace_send(context, 0);
+                          return 0;
+                        });
   }
 
  private:
   struct State {
     double value, volume;
-    void add(const Tick& tick, uint64_t) noexcept { *this = {tick.price * tick.volume, tick.volume}; }  // a pane is one trade
-    void combine(const State& later) noexcept { *this = {value + later.value, volume + later.volume}; }
+    void add(const Tick& tick, uint64_t) noexcept {
+      *this = {tick.price * tick.volume, tick.volume};
+    }  // a pane is one trade
+    void combine(const State& later) noexcept {
+      *this = {value + later.value, volume + later.volume};
+    }
   };
   CountWindows<TypedFold<State, Tick>> windows_{{}, 4, 1};
 };

@@ -38,7 +38,8 @@ struct WordCount {
   uint32_t count;
   Text<56> word;
 };
-static_assert(sizeof(Change) == 2048 && sizeof(Word) == 72 && sizeof(WordCount) == 72, "no holes: equal values are equal bytes");
+static_assert(sizeof(Change) == 2048 && sizeof(Word) == 72 && sizeof(WordCount) == 72,
+              "no holes: equal values are equal bytes");
 
 // What an event of recent changes says: its time, the title of the page, and the comment of who changed it.
 struct ChangeEvent {
@@ -50,14 +51,17 @@ inline bool time_of(const Member& member, int64_t* time) noexcept {
   static constexpr int64_t LATEST = int64_t{1} << 33;  // s since 1970
   int64_t seconds = 0;
   const char* end = member.raw.data() + member.raw.size();
-  if (member.kind != Member::INTEGER || std::from_chars(member.raw.data(), end, seconds).ec != std::errc()) return false;
+  if (member.kind != Member::INTEGER ||
+      std::from_chars(member.raw.data(), end, seconds).ec != std::errc())
+    return false;
   *time = seconds * SECOND;
   return seconds >= 0 && seconds < LATEST;
 }
 
 inline bool parse_change(std::string_view text, ChangeEvent* event) {
   std::array<Member, 3> members{Member{"timestamp"}, Member{"title"}, Member{"comment"}};
-  if (!JsonLine::read(text, members.data(), members.size()) || !time_of(members[0], &event->time)) return false;
+  if (!JsonLine::read(text, members.data(), members.size()) || !time_of(members[0], &event->time))
+    return false;
   if (members[1].kind != Member::TEXT || members[2].kind != Member::TEXT) return false;
   unescape(members[1].raw, &event->title);
   unescape(members[2].raw, &event->comment);
@@ -99,7 +103,9 @@ class Tokenise : public Operator {
     return 0;
   }
   // records that could not be read, words, words that are too long
-  uint64_t counted(uint32_t which) const noexcept override { return std::array<uint64_t, 3>{broken_, words_, too_long_}[which]; }
+  uint64_t counted(uint32_t which) const noexcept override {
+    return std::array<uint64_t, 3>{broken_, words_, too_long_}[which];
+  }
 
  private:
   void tell(millrace_context* context) {

@@ -57,7 +57,9 @@ def contestant(
         return elasticity.make_law("millrace", bounds), Configuration(bounds.start, everywhere)
     least = least_threads(name, bounds.maximum)
     of_law = Bounds(least, bounds.maximum, least)
-    return elasticity.make_law(name, of_law, layout=layout, decides=Decides.QUEUES), Configuration(least)
+    return elasticity.make_law(name, of_law, layout=layout, decides=Decides.QUEUES), Configuration(
+        least
+    )
 
 
 class _Stays(Law):

@@ -42,7 +42,9 @@ def increasing(most: int = 10_000) -> Costs:
 
 def log_normal(median: float = 300.0, spread: float = 2.0) -> Costs:
     """Return log-normal costs, at most a million FLOP."""
-    return lambda count, draw: [min(10**6, round(median * math.exp(spread * draw.gauss(0.0, 1.0)))) for _ in range(count)]
+    return lambda count, draw: [
+        min(10**6, round(median * math.exp(spread * draw.gauss(0.0, 1.0)))) for _ in range(count)
+    ]
 
 
 def skewed(count: int, draw: random.Random) -> list[int]:
@@ -72,7 +74,9 @@ def hot(count: int, draw: random.Random) -> list[int]:
     return costs
 
 
-OF_HELD_OUT: dict[str, Costs] = {name: COSTS[name] for name in ("balanced-1000", "skewed", "log-normal")} | {"hot": hot}
+OF_HELD_OUT: dict[str, Costs] = {
+    name: COSTS[name] for name in ("balanced-1000", "skewed", "log-normal")
+} | {"hot": hot}
 """Costs of the operators of held-out graphs."""
 
 
@@ -94,9 +98,13 @@ def graph_of(shape: Shape, costs: str, payload: int, seed: int) -> Graph:
     if shape.topology in BUILDERS:
         graph = BUILDERS[shape.topology](shape.parameters[0][1], payload, seed)
     else:
-        graph, _ = build_topology(shape.topology, {**dict(shape.parameters), "cost": 0, "payload": payload}, seed)
+        graph, _ = build_topology(
+            shape.topology, {**dict(shape.parameters), "cost": 0, "payload": payload}, seed
+        )
     works = [name for name, operator in graph.operators.items() if operator.kind is WORK]
-    for name, flop in zip(works, (COSTS | OF_HELD_OUT)[costs](len(works), random.Random(seed)), strict=True):
+    for name, flop in zip(
+        works, (COSTS | OF_HELD_OUT)[costs](len(works), random.Random(seed)), strict=True
+    ):
         graph.operators[name] = replace(graph.operators[name], cost=flop)
     return graph
 
@@ -112,15 +120,21 @@ def random_graph(operators: int, payload: int, seed: int) -> Graph:
     graph = Graph(f"random{seed}", payload)
     senders: list[list[int]] = [[]]
     for index in range(1, operators):
-        senders.append(draw.sample(range(max(0, index - 8), index), min(index, draw.choice((1, 1, 1, 2, 3)))))
+        senders.append(
+            draw.sample(range(max(0, index - 8), index), min(index, draw.choice((1, 1, 1, 2, 3))))
+        )
     outputs = [sum(index in each for each in senders) for index in range(operators)]
-    sources = [graph.source(f"source{number}") for number in range(1, draw.choice((1, 1, 2, 3)) + 1)]
+    sources = [
+        graph.source(f"source{number}") for number in range(1, draw.choice((1, 1, 2, 3)) + 1)
+    ]
     works, sent = [], [0] * operators
     for index, heard in enumerate(senders):
         inputs = len(heard) if len(heard) > 1 and draw.random() < 0.2 else 1
         work = graph.work(f"work{index + 1}", inputs=inputs, outputs=max(1, outputs[index]))
         for place, sender in enumerate(heard):
-            graph.connect(works[sender].output(sent[sender]), work.input(place if inputs > 1 else 0))
+            graph.connect(
+                works[sender].output(sent[sender]), work.input(place if inputs > 1 else 0)
+            )
             sent[sender] += 1
         works.append(work)
     for number, source in enumerate(sources):
@@ -137,9 +151,15 @@ def unbalanced(operators: int, payload: int, seed: int) -> Graph:
     out to its children."""
     draw = random.Random(seed)
     above = [None, *(draw.randrange(index) for index in range(1, operators))]
-    below: list[list[int]] = [[child for child, parent in enumerate(above) if parent == index] for index in range(operators)]
+    below: list[list[int]] = [
+        [child for child, parent in enumerate(above) if parent == index]
+        for index in range(operators)
+    ]
     graph = Graph(f"unbalanced{seed}", payload)
-    works = [graph.work(f"work{index + 1}", outputs=max(1, len(below[index]))) for index in range(operators)]
+    works = [
+        graph.work(f"work{index + 1}", outputs=max(1, len(below[index])))
+        for index in range(operators)
+    ]
     graph.connect(graph.source("source"), works[0])
     sink = graph.sink("sink")
     for index, work in enumerate(works):
@@ -167,7 +187,10 @@ def fan_in(sources: int, payload: int, seed: int) -> Graph:
         assert first is not None and last is not None
         return first, last
 
-    ways = [chain(graph.source(f"source{number}"), draw.randint(1, 8))[1] for number in range(1, sources + 1)]
+    ways = [
+        chain(graph.source(f"source{number}"), draw.randint(1, 8))[1]
+        for number in range(1, sources + 1)
+    ]
     meet, last = chain(None, draw.randint(2, 12))
     for way in ways:
         graph.connect(way, meet)
@@ -184,7 +207,10 @@ def diamonds(count: int, payload: int, seed: int) -> Graph:
     last = graph.source("source")
     for _ in range(count):
         lanes = draw.randint(2, 3)
-        split, meet = graph.work(f"work{next(numbers)}", outputs=lanes), graph.work(f"work{next(numbers)}")
+        split, meet = (
+            graph.work(f"work{next(numbers)}", outputs=lanes),
+            graph.work(f"work{next(numbers)}"),
+        )
         graph.connect(last, split)
         for port in range(lanes):
             way: Operator | PortId = split.output(port)
@@ -200,10 +226,17 @@ def diamonds(count: int, payload: int, seed: int) -> Graph:
 
 def chain_with_a_hot_one(operators: int, payload: int, seed: int) -> Graph:
     """Return a pipeline; its costs are `hot`."""
-    return build_topology("pipeline", {"operators": operators, "cost": 0, "payload": payload}, seed)[0]
+    return build_topology(
+        "pipeline", {"operators": operators, "cost": 0, "payload": payload}, seed
+    )[0]
 
 
-APPLICATIONS = (("login-failures", "figure"), ("login-failures", "large"), ("vwap", ""), ("wiki-word-count", ""))
+APPLICATIONS = (
+    ("login-failures", "figure"),
+    ("login-failures", "large"),
+    ("vwap", ""),
+    ("wiki-word-count", ""),
+)
 
 
 def application(number: int, payload: int, seed: int) -> Graph:
@@ -219,10 +252,13 @@ def application(number: int, payload: int, seed: int) -> Graph:
         elif operator.kind is SINK:
             made[operator.name] = graph.sink(operator.name, operator.inputs)
         else:
-            made[operator.name] = graph.work(operator.name, inputs=operator.inputs, outputs=max(1, operator.outputs))
+            made[operator.name] = graph.work(
+                operator.name, inputs=operator.inputs, outputs=max(1, operator.outputs)
+            )
     for stream in real.streams:
         graph.connect(
-            made[stream.source.operator].output(stream.source.port), made[stream.target.operator].input(stream.target.port)
+            made[stream.source.operator].output(stream.source.port),
+            made[stream.target.operator].input(stream.target.port),
         )
     return graph
 

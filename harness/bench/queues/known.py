@@ -29,7 +29,12 @@ def best_known(question: object, ask: Callable[[], Best]) -> Best:
         kept = json.loads(file.read_text())
         return Best(float(kept["throughput"]), int(kept["threads"]), frozenset(kept["queued"]))
     best = ask()
-    answer = {"question": repr(question), "throughput": best.throughput, "threads": best.threads, "queued": sorted(best.queued)}
+    answer = {
+        "question": repr(question),
+        "throughput": best.throughput,
+        "threads": best.threads,
+        "queued": sorted(best.queued),
+    }
     with suppress(RunFailed):
         write_whole(file, json.dumps(answer).encode())
     return best
@@ -38,7 +43,9 @@ def best_known(question: object, ask: Callable[[], Best]) -> Best:
 def of_answers() -> frozenset[Path]:
     """Return the files that answers depend on, with the topologies, machines and software that the
     library names."""
-    modules = (f"harness.bench.queues.{module}" for module in ("graphs", "oracle", "surface", "world"))
+    modules = (
+        f"harness.bench.queues.{module}" for module in ("graphs", "oracle", "surface", "world")
+    )
     return closure(*modules, names=strings("harness.bench.queues.scenario"))
 
 

@@ -43,7 +43,9 @@ class Best:
 
 def best_of(surface: Surface, bounds: Bounds, seed: int = 0) -> Best:
     """Return the best placement and level within the bounds."""
-    found = _all(surface, bounds) if surface.places <= EXHAUSTIVE else _searched(surface, bounds, seed)
+    found = (
+        _all(surface, bounds) if surface.places <= EXHAUSTIVE else _searched(surface, bounds, seed)
+    )
     rates, placements, levels = found
     good = np.flatnonzero(rates >= (1.0 - EQUAL) * rates.max())
     least = good[np.lexsort((placements[good].sum(axis=1), levels[good]))[0]]
@@ -71,7 +73,9 @@ def _searched(surface: Surface, bounds: Bounds, seed: int) -> Found:
     for level in _ladder(bounds, 2.0 if large else 1.4):
         seeds = _seeds(surface, level)
         if best:
-            seeds = np.concatenate([seeds, max(best.values(), key=lambda each: each[0])[1][None, :]])
+            seeds = np.concatenate(
+                [seeds, max(best.values(), key=lambda each: each[0])[1][None, :]]
+            )
         rates = surface.rates(seeds, np.full(len(seeds), level))
         for row in np.argsort(-rates)[: 1 if large else 2]:
             rate, placement = _climbed(surface, level, float(rates[row]), seeds[row], draw)
@@ -86,7 +90,11 @@ def _searched(surface: Surface, bounds: Bounds, seed: int) -> Found:
     again = max(best, key=lambda level: best[level][0])
     best[again] = _climbed(surface, again, *best[again], draw)
     levels = np.array(list(best))
-    return np.array([best[level][0] for level in levels]), np.stack([best[level][1] for level in levels]), levels
+    return (
+        np.array([best[level][0] for level in levels]),
+        np.stack([best[level][1] for level in levels]),
+        levels,
+    )
 
 
 def _ladder(bounds: Bounds, factor: float) -> list[int]:
@@ -133,7 +141,9 @@ def _climbed(
             together ^= moves[row] ^ placement
         top = int(np.argmax(rates))
         joint = float(surface.rates(together[None, :], np.array([level]))[0])
-        rate, placement = (joint, together) if joint > rates[top] else (float(rates[top]), moves[top])
+        rate, placement = (
+            (joint, together) if joint > rates[top] else (float(rates[top]), moves[top])
+        )
     return rate, placement
 
 

@@ -50,7 +50,9 @@ class Own:
     @functools.cached_property
     def layout(self) -> Layout:
         """The graph as a law knows it."""
-        return layout_of(self.graph, Dynamic(threads=1, queued="none"), self.world.cpus, batch=self.world.batch)
+        return layout_of(
+            self.graph, Dynamic(threads=1, queued="none"), self.world.cpus, batch=self.world.batch
+        )
 
     def surface(self, change: Change) -> Surface | CountSurface:
         """Return the surface during a phase."""
@@ -65,7 +67,9 @@ class CountSurface:
 
     def __init__(self, layout: Layout, own: Own, factor: float) -> None:
         self.layout, self.places, self._factor = layout, len(layout.ports), factor
-        self._formula = Expression("throughput", own.formula, NAMES) if own.formula is not None else None
+        self._formula = (
+            Expression("throughput", own.formula, NAMES) if own.formula is not None else None
+        )
         self._table, self._queues = np.array(own.table), own.queues
         self._value = functools.cache(self._worked_out)
 
@@ -90,13 +94,22 @@ class CountSurface:
     def best(self, bounds: Bounds) -> Best:
         """Return the best numbers of threads and queues; among equal ones, the fewest threads, and
         then queues."""
-        where = [(level, count) for level in range(bounds.minimum, bounds.maximum + 1) for count in range(self.places + 1)]
+        where = [
+            (level, count)
+            for level in range(bounds.minimum, bounds.maximum + 1)
+            for count in range(self.places + 1)
+        ]
         top = max(self._value(count, level) for level, count in where)
-        level, count = next(each for each in where if self._value(each[1], each[0]) >= (1.0 - EQUAL) * top)
+        level, count = next(
+            each for each in where if self._value(each[1], each[0]) >= (1.0 - EQUAL) * top
+        )
         return Best(self._value(count, level), level, frozenset(range(count)))
 
     def _worked_out(self, queues: int, threads: int) -> float:
         if self._formula is not None:
-            return max(0.0, self._factor * self._formula(n=threads, k=queues, q=queues / max(1, self.places)))
+            return max(
+                0.0,
+                self._factor * self._formula(n=threads, k=queues, q=queues / max(1, self.places)),
+            )
         column = self._table[:, min(threads, self._table.shape[1]) - 1]
         return self._factor * float(np.interp(queues, self._queues, column))

@@ -85,7 +85,11 @@ class Scenario(any_scenario.Scenario):
         if self.own is not None:
             return self.own.layout
         known = _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world)
-        return replace(known, flop=[0.0] * known.operators) if self.shape.topology == "application" else known
+        return (
+            replace(known, flop=[0.0] * known.operators)
+            if self.shape.topology == "application"
+            else known
+        )
 
     def phase(self, period: int) -> Phase:
         """Return the phase that a period belongs to."""
@@ -116,7 +120,9 @@ class Scenario(any_scenario.Scenario):
         """Return tuples/s submitted over all operators, without noise."""
         surface = self.surface(period)
         return (
-            surface.dedicated() if configuration.dedicated else surface.throughput(configuration.queued, configuration.threads)
+            surface.dedicated()
+            if configuration.dedicated
+            else surface.throughput(configuration.queued, configuration.threads)
         )
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
@@ -132,7 +138,11 @@ class Scenario(any_scenario.Scenario):
 
     def facts(self) -> dict[str, Any]:
         """Return facts of graph and machine for a row of the bench."""
-        return {"costs": self.costs, "payload": self.layout.payload, "software": self.world.software}
+        return {
+            "costs": self.costs,
+            "payload": self.layout.payload,
+            "software": self.world.software,
+        }
 
     def observer(self) -> Observe:
         """Return a function from a period to its reading.
@@ -145,10 +155,16 @@ class Scenario(any_scenario.Scenario):
         before: list[frozenset[int]] = []
 
         def observe(period: int, configuration: Configuration) -> Reading:
-            surface, queued, level = self.surface(period), configuration.queued, configuration.threads
+            surface, queued, level = (
+                self.surface(period),
+                configuration.queued,
+                configuration.threads,
+            )
             last = before.pop() if before else queued
             before.append(queued)
-            switched = SWITCH_SURGE * (len(queued - last) - len(last - queued)) / max(1, surface.places)
+            switched = (
+                SWITCH_SURGE * (len(queued - last) - len(last - queued)) / max(1, surface.places)
+            )
             true = self.throughput(period, configuration)
             seen = true * next(noise) * (1.0 + switched * draw.uniform(0.5, 1.5))
             threads = len(surface.layout.sources) + (level if queued else 0)
@@ -208,10 +224,20 @@ def _best(ground: Ground | Own, phase: Phase) -> Best:
 # -- the library -----------------------------------------------------------------------------------
 
 SHAPES: dict[str, tuple[Shape, ...]] = {
-    "pipeline": tuple(Shape("pipeline", (("operators", count),)) for count in (10, 30, 100, 100, 300, 1000)),
-    "data-parallel": tuple(Shape("data-parallel", (("width", width),)) for width in (8, 30, 100, 300)),
-    "mix": tuple(Shape("mix", (("width", wide), ("depth", deep))) for wide, deep in ((4, 5), (10, 10), (10, 50), (30, 10))),
-    "bushy": tuple(Shape("bushy", (("width", wide), ("depth", deep))) for wide, deep in ((2, 4), (3, 4), (2, 6))),
+    "pipeline": tuple(
+        Shape("pipeline", (("operators", count),)) for count in (10, 30, 100, 100, 300, 1000)
+    ),
+    "data-parallel": tuple(
+        Shape("data-parallel", (("width", width),)) for width in (8, 30, 100, 300)
+    ),
+    "mix": tuple(
+        Shape("mix", (("width", wide), ("depth", deep)))
+        for wide, deep in ((4, 5), (10, 10), (10, 50), (30, 10))
+    ),
+    "bushy": tuple(
+        Shape("bushy", (("width", wide), ("depth", deep)))
+        for wide, deep in ((2, 4), (3, 4), (2, 6))
+    ),
     "random": tuple(Shape("random", (("operators", count),)) for count in (8, 20, 60, 150)),
 }
 WORLDS = (
@@ -244,7 +270,10 @@ def held_out() -> Iterator[Scenario]:
     for number in range(DRAWS * len(WORLDS) * len(HELD_OUT)):
         seed = FIRST_HELD_OUT + number
         draw = random.Random(seed)
-        kind, world = list(HELD_OUT)[number % len(HELD_OUT)], WORLDS[number // len(HELD_OUT) % len(WORLDS)]
+        kind, world = (
+            list(HELD_OUT)[number % len(HELD_OUT)],
+            WORLDS[number // len(HELD_OUT) % len(WORLDS)],
+        )
         drawn = number // (len(HELD_OUT) * len(WORLDS))
         noise = NOISES[drawn % 3]
         event, phases = "", (Phase(0),)
@@ -256,7 +285,9 @@ def held_out() -> Iterator[Scenario]:
             shape=Shape(kind, (("number", draw.choice(HELD_OUT[kind])),)),
             costs="hot" if kind == "hot" else draw.choice(list(OF_HELD_OUT)),
             payload=draw.choice(PAYLOADS),
-            world=replace(world, software="streams-4.2" if number % BY_STREAMS == 0 else world.software),
+            world=replace(
+                world, software="streams-4.2" if number % BY_STREAMS == 0 else world.software
+            ),
             noise=noise,
             phases=phases,
             periods=len(phases) * PERIODS,
@@ -297,18 +328,27 @@ def _bases() -> Iterator[Scenario]:
                 yield replace(base, name=_title(base))
                 if drawn == 0:
                     event, phases = _phases(draw, number)
-                    changing = replace(base, phases=phases, periods=len(phases) * PERIODS, event=event)
+                    changing = replace(
+                        base, phases=phases, periods=len(phases) * PERIODS, event=event
+                    )
                     yield replace(changing, name=_title(changing))
 
 
 def _phases(draw: random.Random, number: int) -> tuple[str, tuple[Phase, ...]]:
     """Return the name and the phases of one of the kinds of change, in turn."""
     events = {
-        "costs": (Phase(0), Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=draw.choice((0.3, 3.0)))),
+        "costs": (
+            Phase(0),
+            Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=draw.choice((0.3, 3.0))),
+        ),
         "load up": (Phase(0), Phase(PERIODS, scale=10.0)),
         "load down": (Phase(0), Phase(PERIODS, scale=0.1)),
         "CPUs taken": (Phase(0), Phase(PERIODS, others=0.5), Phase(2 * PERIODS)),
-        "costs and back": (Phase(0), Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=5.0), Phase(2 * PERIODS)),
+        "costs and back": (
+            Phase(0),
+            Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=5.0),
+            Phase(2 * PERIODS),
+        ),
     }
     event = list(events)[number // DRAWS % len(events)]
     return event, events[event]
@@ -317,5 +357,10 @@ def _phases(draw: random.Random, number: int) -> tuple[str, tuple[Phase, ...]]:
 def _title(scenario: Scenario) -> str:
     world = scenario.world
     where = f"{world.cpus} CPUs ({world.machine}, {world.software})"
-    parts = [f"{scenario.shape.name} #{scenario.graph_seed}", scenario.costs, f"{scenario.payload} B", where]
+    parts = [
+        f"{scenario.shape.name} #{scenario.graph_seed}",
+        scenario.costs,
+        f"{scenario.payload} B",
+        where,
+    ]
     return ", ".join([*parts, scenario.event] if scenario.event else parts)

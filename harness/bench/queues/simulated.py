@@ -81,7 +81,10 @@ def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> 
     runs = {law: run(law, scenario, periods, period) for law in laws}
     last = {law: fmean(each.throughputs[-STILL:]) for law, each in runs.items()}
     best = max(last, key=lambda law: last[law])
-    return [_row(law, scenario, each, runs[best], last[best], period.noise) for law, each in runs.items()]
+    return [
+        _row(law, scenario, each, runs[best], last[best], period.noise)
+        for law, each in runs.items()
+    ]
 
 
 def period_of(scenario: Scenario) -> Period:
@@ -93,7 +96,11 @@ def period_of(scenario: Scenario) -> Period:
     cpus = scenario.world.cpus
     shortest = max(PERIOD_S, TUPLES * scenario.surface(0).submitted / best.throughput)
     longer, noise = LONGER[0], 0.0
-    for queued, level in ((best.queued, best.threads), (every, max(1, round(math.sqrt(cpus)))), (every, cpus)):
+    for queued, level in (
+        (best.queued, best.threads),
+        (every, max(1, round(math.sqrt(cpus)))),
+        (every, cpus),
+    ):
         engine = _engine(scenario, Dynamic(threads=level, queued="none"))
         engine.start()
         try:
@@ -123,11 +130,15 @@ def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
 def _varies(rates: Sequence[float], times: int) -> float:
     """Return the relative standard deviation of means of `times` rates each; its highest possible
     value if no tuple passed."""
-    means = [fmean(rates[first : first + times]) for first in range(0, len(rates) - times + 1, times)]
+    means = [
+        fmean(rates[first : first + times]) for first in range(0, len(rates) - times + 1, times)
+    ]
     return stdev(means) / fmean(means) if any(means) else math.sqrt(len(means))
 
 
-def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None) -> Trace:
+def run(
+    name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None
+) -> Trace:
     """Return a contestant's run on the simulator; `period`: see `period_of`.
 
     Raise UserError for an unknown name.
@@ -140,7 +151,9 @@ def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | 
         "dedicated": Dedicated(),
         "dynamic": Dynamic(elastic=True, minimum=1, maximum=cpus),
     }
-    model = models.get(name) or Multilevel(law=name, minimum=least_threads(name, cpus), maximum=cpus)
+    model = models.get(name) or Multilevel(
+        law=name, minimum=least_threads(name, cpus), maximum=cpus
+    )
     if best is not None:
         model = Dynamic(threads=best.threads, queued="none")
     engine = _engine(scenario, model)
@@ -163,7 +176,9 @@ def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
     machine, software = machine_of(scenario.world), load_software(scenario.world.software)
     if software["how.queue_capacity"] and not isinstance(model, Manual):
         model = replace(model, queue_capacity=QUEUE)
-    return SimulatorEngine(_graph(scenario), model, machine, software, profile=True, seed=scenario.graph_seed)
+    return SimulatorEngine(
+        _graph(scenario), model, machine, software, profile=True, seed=scenario.graph_seed
+    )
 
 
 def _place(engine: Engine, scenario: Scenario, queued: frozenset[int]) -> None:
@@ -175,19 +190,33 @@ def machine_of(world: World) -> Machine:
     """Return the world's machine with as many cores as the world has, in one socket."""
     machine = load_machine(world.machine)
     cores = max(world.cores, machine.cores_per_chip)
-    size = {"sockets": 1, "chips_per_socket": 1, "cores_per_chip": cores, "disabled_cores": cores - world.cores}
+    size = {
+        "sockets": 1,
+        "chips_per_socket": 1,
+        "cores_per_chip": cores,
+        "disabled_cores": cores - world.cores,
+    }
     return replace(machine, **size, smt=world.smt)
 
 
 def _passed(
-    engine: Engine, controller: Controller, scenario: Scenario, period_s: float, periods: int, dedicated: bool
+    engine: Engine,
+    controller: Controller,
+    scenario: Scenario,
+    period_s: float,
+    periods: int,
+    dedicated: bool,
 ) -> Trace:
     place_of = {port: place for place, port in enumerate(scenario.layout.ports)}
     done = Trace()
     for _ in range(periods):
         sample = engine.sample(period_s)
-        queued = frozenset(place_of.values() if dedicated else (place_of[port] for port in engine.queued()))
-        done.configurations.append(Configuration(max(1, sample.threads_requested), queued, dedicated=dedicated))
+        queued = frozenset(
+            place_of.values() if dedicated else (place_of[port] for port in engine.queued())
+        )
+        done.configurations.append(
+            Configuration(max(1, sample.threads_requested), queued, dedicated=dedicated)
+        )
         done.throughputs.append(_rate(sample))
         if controller.controls:
             controller.see(sample)
@@ -219,4 +248,6 @@ def _row(law: str, scenario: Scenario, done: Trace, best: Trace, top: float, noi
         phases=((accuracy, threads),),
         rates=(accuracy * top,),
     )
-    return as_row(law, scenario, done, numbers, event="", noise=noise, periods=len(where), simulated=True)
+    return as_row(
+        law, scenario, done, numbers, event="", noise=noise, periods=len(where), simulated=True
+    )

@@ -69,9 +69,13 @@ class Surface:
         self.regions = Regions(layout)
         draw = np.random.default_rng(seed)
         flop = np.asarray(layout.flop if flop is None else flop, dtype=float)
-        self.work = self.prices.work(flop) * np.exp(OPERATOR_SPREAD * draw.standard_normal(layout.operators))
+        self.work = self.prices.work(flop) * np.exp(
+            OPERATOR_SPREAD * draw.standard_normal(layout.operators)
+        )
         self.work += self._of_ends()
-        self._slow = np.maximum(0.0, self.prices.flop * flop * (1.0 - 1.0 / self.prices.overlapped(flop)))
+        self._slow = np.maximum(
+            0.0, self.prices.flop * flop * (1.0 - 1.0 / self.prices.overlapped(flop))
+        )
         self._call = np.full(layout.operators, self.prices.cost["call_batch"])
         self._call[self._sinks()] = self.prices.cost["sink_batch"]
         self._push_factor = np.exp(QUEUE_SPREAD * draw.standard_normal(self.regions.heads))
@@ -79,7 +83,9 @@ class Surface:
         self._level = np.exp(LEVEL_SPREAD * draw.standard_normal(1025))
         self._sharp = draw.uniform(*SHARPNESS)
         self._bytes = layout.payload + HEADER
-        self._capacity = self.prices.capacity(self.places, self._bytes, bool(np.max(flop, initial=0.0) < COPY_FLOP))
+        self._capacity = self.prices.capacity(
+            self.places, self._bytes, bool(np.max(flop, initial=0.0) < COPY_FLOP)
+        )
         self._threaded_capacity = self.prices.threaded_capacity(self._bytes)
         # threads besides the scheduler's
         self._own = len(layout.sources) + self.regions.heads - self.places
@@ -102,14 +108,18 @@ class Surface:
 
     def dedicated(self) -> float:
         """Return tuples/s with a queue before every port, and a thread for each of them."""
-        return float(self.rates(np.ones((1, self.places), dtype=np.uint8), np.array([1]), dedicated=True)[0])
+        return float(
+            self.rates(np.ones((1, self.places), dtype=np.uint8), np.array([1]), dedicated=True)[0]
+        )
 
     def rates(self, queued: np.ndarray, threads: np.ndarray, dedicated: bool = False) -> Array:
         """Return tuples/s of many placements (a row each, 0 or 1) and levels at once."""
         queued = np.ascontiguousarray(queued, dtype=np.uint8)
         queues = queued.sum(axis=1)
         heads = self._own + queues
-        workers = np.minimum(self._own + np.where(queues > 0, queues if dedicated else threads, 0), 1024).astype(float)
+        workers = np.minimum(
+            self._own + np.where(queues > 0, queues if dedicated else threads, 0), 1024
+        ).astype(float)
         cpus = self.world.cpus * (1.0 - self.others)
         # the busy threads depend on the limits, and the limits on the busy threads: two rounds are
         # near enough
@@ -122,11 +132,18 @@ class Surface:
             together = np.maximum(0.2, self.prices.power(limit, self.others) - idle)
             late = self.prices.late(workers, self.others)
             shared = np.where((workers < heads) | (workers > cpus), totals[:, 0] / together, 0.0)
-            spans = np.stack([shared, late * totals[:, 1] / speed, late * totals[:, 2] / speed, memory])
+            spans = np.stack(
+                [shared, late * totals[:, 1] / speed, late * totals[:, 2] / speed, memory]
+            )
             longest = spans.max(axis=0)
             span = longest * ((spans / longest) ** self._sharp).sum(axis=0) ** (1.0 / self._sharp)
             busy = np.clip(totals[:, 0] / speed / span, 1.0, limit)
-        return self.submitted * 1e9 / span * self._level[np.where(queues > 0, np.minimum(threads, 1024), 0)]
+        return (
+            self.submitted
+            * 1e9
+            / span
+            * self._level[np.where(queues > 0, np.minimum(threads, 1024), 0)]
+        )
 
     def busy(self, queued: Collection[int], threads: int) -> float:
         """Return the share of their time that threads execute operators, about: work over time, the
@@ -144,7 +161,11 @@ class Surface:
     def _of_ends(self) -> Array:
         """Return the further work of sources and sinks [ns a tuple]."""
         cost, extra = self.prices.cost, np.zeros(self.layout.operators)
-        making = cost["source_batch"] / self.prices.batch + cost["source_tuple"] + cost["source_byte"] * self.layout.payload
+        making = (
+            cost["source_batch"] / self.prices.batch
+            + cost["source_tuple"]
+            + cost["source_byte"] * self.layout.payload
+        )
         extra[list(self.layout.sources)] = making
         extra[self._sinks()] = cost["sink_tuple"] + cost["sink_byte"] * self.layout.payload
         return extra
@@ -177,7 +198,9 @@ class Surface:
         lock = cost["lock"] + meets + hand[:, None] * np.maximum(0, at_once - 1) ** 0.5
         by_operator = self.work, self._slow, self._call
         besides = cost["push_batch"], cost["way"], cost["way_tuple"]
-        totals = self.regions.measure(queued, *by_operator, self._push_factor, self._near, push, take, lock, besides, batch)
+        totals = self.regions.measure(
+            queued, *by_operator, self._push_factor, self._near, push, take, lock, besides, batch
+        )
         third = prices.machine["cache.l3"] * prices.sockets
         spilt = np.clip(np.log2(footprint / (0.7 * third)) / 2.0, 0.0, 1.0)
         return totals, spilt * (queued @ self._pushed) * self._bytes / prices.memory + 1e-9
@@ -190,13 +213,23 @@ class Surface:
             each = np.where(workers > self.world.cpus, prices.switch_ns, prices.wake_ns)
             return each / (self._threaded_capacity / 4.0)
         room = max(1.0, self._capacity / 2.0 - prices.batch)
-        waiting = 1.0 - np.exp(-0.5 * np.maximum(0.0, queues / np.maximum(1.0, workers - self._own) - 0.5))
+        waiting = 1.0 - np.exp(
+            -0.5 * np.maximum(0.0, queues / np.maximum(1.0, workers - self._own) - 0.5)
+        )
         length = prices.batch + room * waiting
         pressure = np.minimum(CROWD, np.maximum(1.0, workers / queues))
         meets = prices.contended[np.minimum(workers.astype(int), prices.world.cpus)]
-        drain = cost["drain"] + cost["list_push"] + cost["list_pop"] + cost["flag"] + pressure * (2.0 * meets + hand)
+        drain = (
+            cost["drain"]
+            + cost["list_push"]
+            + cost["list_pop"]
+            + cost["flag"]
+            + pressure * (2.0 * meets + hand)
+        )
         # ports without their queue stay in the list and are looked at (M19 §3, reference
         # implementation)
         if prices.walks:
-            drain = drain + np.minimum(64.0, self.places / queues) * (cost["search"] + cost["list_pop"] + cost["list_push"])
+            drain = drain + np.minimum(64.0, self.places / queues) * (
+                cost["search"] + cost["list_pop"] + cost["list_push"]
+            )
         return drain / length

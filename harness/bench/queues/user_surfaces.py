@@ -48,7 +48,17 @@ from harness.machines.software import load_software
 from harness.models import Dynamic
 
 MAX_PLACES = 10_000
-KEYS = ("name", "topology", "graph", "parameters", "machine", "software", "constants", "cpus", "smt")
+KEYS = (
+    "name",
+    "topology",
+    "graph",
+    "parameters",
+    "machine",
+    "software",
+    "constants",
+    "cpus",
+    "smt",
+)
 KEYS += ("noise", "periods", "seed", "phases", "throughput", "queues")
 PHASE_KEYS = ("at", "scale", "others")
 MOST_OTHERS = 0.95  # share of the CPUs
@@ -73,7 +83,9 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
     content = json.dumps([_content(graph, world), entry, profiles], sort_keys=True, default=str)
     own = Own(sha256(content.encode()).hexdigest()[:24], graph, world, seed, formula, table, queues)
     if len(own.layout.ports) > MAX_PLACES:
-        raise UserError(f"{at}: the graph must have at most {MAX_PLACES} ports to place queues at, not {len(own.layout.ports)}")
+        raise UserError(
+            f"{at}: the graph must have at most {MAX_PLACES} ports to place queues at, not {len(own.layout.ports)}"
+        )
     scenario = Scenario(
         name=name,
         world=world,
@@ -94,7 +106,9 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
 def _world(at: str, entry: Mapping[str, Any]) -> World:
     constants = entry.get("constants") or {}
     if not isinstance(constants, dict) or not all(isinstance(each, str) for each in constants):
-        raise UserError(f"{at}.constants must be a mapping of paths to numbers, not {shown(constants)}")
+        raise UserError(
+            f"{at}.constants must be a mapping of paths to numbers, not {shown(constants)}"
+        )
     cpus = whole(f"{at}.cpus", entry.get("cpus"), 1, MAX_THREADS, default=16)
     smt = whole(f"{at}.smt", entry.get("smt"), 1, 8, default=1)
     machine, software = entry.get("machine", "xeon"), entry.get("software", "millrace")
@@ -109,24 +123,37 @@ def _world(at: str, entry: Mapping[str, Any]) -> World:
     return World(machine, software, cpus, smt, tuple(sorted(constants.items())))
 
 
-def _throughput(at: str, entry: Mapping[str, Any]) -> tuple[str | None, tuple[tuple[float, ...], ...], tuple[int, ...]]:
+def _throughput(
+    at: str, entry: Mapping[str, Any]
+) -> tuple[str | None, tuple[tuple[float, ...], ...], tuple[int, ...]]:
     """Return the formula, the table, and the numbers of queues of the table's rows."""
     given, queues = entry.get("throughput"), entry.get("queues")
     if not isinstance(given, list):
         if queues is not None:
-            raise UserError(f"{at}.queues goes with a table of throughputs only, not {shown(queues)}")
+            raise UserError(
+                f"{at}.queues goes with a table of throughputs only, not {shown(queues)}"
+            )
         if given is not None:
             Expression(f"{at}.throughput", given if isinstance(given, str) else repr(given), NAMES)
         return None if given is None else str(given), (), ()
     if not isinstance(queues, list) or len(queues) != len(given):
-        raise UserError(f"{at}.queues must be a number of queues for each of {len(given)} rows, not {shown(queues)}")
-    counts = tuple(whole(f"{at}.queues[{i}]", each, 0, MAX_PLACES, default=0) for i, each in enumerate(queues))
+        raise UserError(
+            f"{at}.queues must be a number of queues for each of {len(given)} rows, not {shown(queues)}"
+        )
+    counts = tuple(
+        whole(f"{at}.queues[{i}]", each, 0, MAX_PLACES, default=0) for i, each in enumerate(queues)
+    )
     if list(counts) != sorted(set(counts)):
         raise UserError(f"{at}.queues must grow from row to row, not {shown(queues)}")
     if not all(isinstance(row, list) and len(row) == len(given[0]) and row for row in given):
-        raise UserError(f"{at}.throughput must be rows of the same length, one level and more, not {shown(given)}")
+        raise UserError(
+            f"{at}.throughput must be rows of the same length, one level and more, not {shown(given)}"
+        )
     rows = [
-        tuple(number(f"{at}.throughput[{i}][{j}]", each, 1e-9, 1e18, "tuples/s") for j, each in enumerate(row))
+        tuple(
+            number(f"{at}.throughput[{i}][{j}]", each, 1e-9, 1e18, "tuples/s")
+            for j, each in enumerate(row)
+        )
         for i, row in enumerate(given)
     ]
     return None, tuple(rows), counts
@@ -136,7 +163,9 @@ def _phases(at: str, given: object, periods: int) -> tuple[Phase, ...]:
     phases = [Phase(0)]
     for where, entry, begin in phases_of(at, given, PHASE_KEYS, periods):
         scale = number(f"{where}.scale", entry.get("scale", 1.0), 1e-3, 1e3, "of the costs")
-        others = number(f"{where}.others", entry.get("others", 0.0), 0.0, MOST_OTHERS, "of the CPUs")
+        others = number(
+            f"{where}.others", entry.get("others", 0.0), 0.0, MOST_OTHERS, "of the CPUs"
+        )
         phases.append(Phase(begin, scale=scale, others=others))
     return tuple(phases)
 

@@ -63,7 +63,9 @@ class Prices:
         # ns, with one core busy
         self.flop = machine["core.fmul_latency_cycles"] / self._clock[1][0]
         self.overlap = software["cost.flop_overlap"]
-        self.smt_gain = _at(machine.table("core.smt_mixed"), world.smt) - 1.0 if world.smt > 1 else 0.0
+        self.smt_gain = (
+            _at(machine.table("core.smt_mixed"), world.smt) - 1.0 if world.smt > 1 else 0.0
+        )
         scale = software.scale(self._clock[1][0], machine["core.ipc"])
         self.batch = int(software["how.batch"])
         self.walks = software["how.finds_work"] == "walk"
@@ -94,7 +96,9 @@ class Prices:
     def capacity(self, places: int, stride: int, cheap: bool) -> int:
         """Return the capacity of a scheduled queue [tuples]: that of the software, or by the rule
         of `models`."""
-        return int(self.software["how.queue_capacity"] or scheduled_capacity(max(1, places), stride, cheap))
+        return int(
+            self.software["how.queue_capacity"] or scheduled_capacity(max(1, places), stride, cheap)
+        )
 
     def threaded_capacity(self, stride: int) -> int:
         """Return the capacity of a queue with a thread of its own [tuples]."""
@@ -117,12 +121,16 @@ class Prices:
 
     def late(self, workers: Array, others: float) -> Array:
         """Return the factor by which serial work lasts longer if its thread has to share its CPU."""
-        return 1.0 + LATE * np.minimum(2.0, np.maximum(0.0, workers / (self.world.cpus * (1.0 - others)) - 1.0))
+        return 1.0 + LATE * np.minimum(
+            2.0, np.maximum(0.0, workers / (self.world.cpus * (1.0 - others)) - 1.0)
+        )
 
     def remote(self, busy: Array) -> Array:
         """Return the odds that data of another thread is in another socket; threads fill one socket
         after the other."""
-        used = np.clip(np.ceil(np.minimum(busy, self.world.cores) / self.per_socket), 1, self.sockets)
+        used = np.clip(
+            np.ceil(np.minimum(busy, self.world.cores) / self.per_socket), 1, self.sockets
+        )
         return 1.0 - 1.0 / used
 
     def bandwidth(self, footprint: Array, threads: Array) -> Array:
@@ -141,7 +149,9 @@ class Prices:
 
 
 @functools.cache
-def _profiles(machine: str, software: str, constants: tuple[tuple[str, float], ...]) -> tuple[Machine, Software]:
+def _profiles(
+    machine: str, software: str, constants: tuple[tuple[str, float], ...]
+) -> tuple[Machine, Software]:
     return load_machine(machine).with_constants(dict(constants)), load_software(software)
 
 

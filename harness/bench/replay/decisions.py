@@ -35,7 +35,11 @@ def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = Non
     Raise UserError for an unknown law or setting, or a law of another kind.
     """
     cpu = None if trace.cpu_ok is None else Answers(trace.cpu_ok)
-    decides = trace.decides if trace.decides is not Decides.REPLICAS else elasticity.decides_of(name, Coroutine.name)
+    decides = (
+        trace.decides
+        if trace.decides is not Decides.REPLICAS
+        else elasticity.decides_of(name, Coroutine.name)
+    )
     if decides is Decides.THREADS and name not in LAWS[decides]:
         if name in LAWS[Decides.QUEUES]:
             raise UserError(f"law {name} places queues: a trace for it must have the key 'ports'")
@@ -46,7 +50,9 @@ def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = Non
     return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, decides)
 
 
-def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> list[Decision]:
+def replay(
+    law_name: str, trace: Trace, settings: Mapping[str, object] | None = None
+) -> list[Decision]:
     """Return the law's decision after each sample.
 
     Raise UserError for an unknown law or setting, or a clock that goes back.
@@ -93,11 +99,18 @@ def told(places: Iterable[int], layout: Layout) -> str:
         else:
             runs.append([place])
     names = [port.operator if port.port == 0 else str(port) for port in layout.ports]
-    return ", ".join(names[run[0]] if len(run) == 1 else f"{names[run[0]]}..{names[run[-1]]}" for run in runs)
+    return ", ".join(
+        names[run[0]] if len(run) == 1 else f"{names[run[0]]}..{names[run[-1]]}" for run in runs
+    )
 
 
 def pipeline_of(
-    ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus: int, queue_capacity: int = 0, batch: int = 0
+    ports: Sequence[PortId],
+    flop: Sequence[float],
+    payload: int,
+    cpus: int,
+    queue_capacity: int = 0,
+    batch: int = 0,
 ) -> Layout:
     """Return the layout of a source followed by each operator that has a port, in their order;
     `flop` by port."""

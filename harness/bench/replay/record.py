@@ -41,7 +41,9 @@ def trace_of_record(record: Mapping[str, Any]) -> Trace:
     for key in phases:
         if not isinstance(record.get(key, []), list):
             raise UserError(f"{key} must be a list, not {checked.shown(record[key])}")
-    samples = [(f"{key}[{i}]", sample) for key in phases for i, sample in enumerate(record.get(key, []))]
+    samples = [
+        (f"{key}[{i}]", sample) for key in phases for i, sample in enumerate(record.get(key, []))
+    ]
     if not samples:
         raise UserError("samples must hold one sample at least, not []")
     for place, sample in samples:
@@ -51,10 +53,15 @@ def trace_of_record(record: Mapping[str, Any]) -> Trace:
     layout = _layout(record, bounds)
     decides = _decides_of_record(record)
     readings = tuple(
-        _reading(place, sample, bounds.start, _costs_of_sample(place, sample, layout)) for place, sample in samples
+        _reading(place, sample, bounds.start, _costs_of_sample(place, sample, layout))
+        for place, sample in samples
     )
     if isinstance(record.get("elastic"), dict):
-        readings = tuple(reading for reading, (_, sample) in zip(readings, samples, strict=True) if _stepped(sample))
+        readings = tuple(
+            reading
+            for reading, (_, sample) in zip(readings, samples, strict=True)
+            if _stepped(sample)
+        )
     knows_cpu = any(reading.system_cpu is not None for reading in readings)
     return Trace(bounds, readings, None if knows_cpu else (), False, layout, decides)
 
@@ -65,7 +72,11 @@ def _decides_of_record(record: Mapping[str, Any]) -> Decides:
     elastic = record.get("elastic")
     if isinstance(elastic, dict) and elastic.get("places") is not None:
         return Decides.QUEUES
-    return Decides.REPLICAS if isinstance(elastic, dict) and record.get("model") == Coroutine.name else Decides.THREADS
+    return (
+        Decides.REPLICAS
+        if isinstance(elastic, dict) and record.get("model") == Coroutine.name
+        else Decides.THREADS
+    )
 
 
 def _stepped(sample: Mapping[str, Any]) -> bool:
@@ -74,20 +85,33 @@ def _stepped(sample: Mapping[str, Any]) -> bool:
     It did not if it lies within a period, or if the step was put off for a thread that did not
     obey.
     """
-    return sample.get("law_state", "") is not None and not str(sample.get("law_reason")).startswith("put off: ")
+    return sample.get("law_state", "") is not None and not str(sample.get("law_reason")).startswith(
+        "put off: "
+    )
 
 
-def _bounds_of_record(record: Mapping[str, Any], samples: Sequence[tuple[str, dict[str, Any]]]) -> Bounds:
+def _bounds_of_record(
+    record: Mapping[str, Any], samples: Sequence[tuple[str, dict[str, Any]]]
+) -> Bounds:
     elastic, host = record.get("elastic"), record.get("host")
     if isinstance(elastic, dict):
         return Bounds(elastic.get("minimum", 1), elastic.get("maximum"), elastic.get("start", 1))
-    levels = [checked.number(f"{place}.threads_active", sample.get("threads_active", 0)) for place, sample in samples]
+    levels = [
+        checked.number(f"{place}.threads_active", sample.get("threads_active", 0))
+        for place, sample in samples
+    ]
     cpus = host.get("cpus_allowed", 1) if isinstance(host, dict) else 1
-    return Bounds(1, max(1, int(checked.number("host.cpus_allowed", cpus)), *map(int, levels)), max(1, int(levels[0])))
+    return Bounds(
+        1,
+        max(1, int(checked.number("host.cpus_allowed", cpus)), *map(int, levels)),
+        max(1, int(levels[0])),
+    )
 
 
 def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[float]) -> Reading:
-    read = "submitted_tuples_per_s" if sample.get("law_tuples_per_s") is None else "law_tuples_per_s"
+    read = (
+        "submitted_tuples_per_s" if sample.get("law_tuples_per_s") is None else "law_tuples_per_s"
+    )
     throughput = checked.throughput(f"{place}.{read}", sample.get(read))
     time_s = checked.number(f"{place}.time_s", sample.get("time_s"))
     length = "elapsed_s" if sample.get("law_elapsed_s") is None else "law_elapsed_s"
@@ -112,7 +136,9 @@ def _read(place: str, sample: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in read.items():
         key = f"{place}.law_read.{name}"
         if name not in READ:
-            raise UserError(f"{place}.law_read has no key {checked.shown(name)}; its keys are: {', '.join(READ)}")
+            raise UserError(
+                f"{place}.law_read has no key {checked.shown(name)}; its keys are: {', '.join(READ)}"
+            )
         if name in LISTED:
             if not isinstance(value, list):
                 raise UserError(f"{key} must be a list, not {checked.shown(value)}")
@@ -131,16 +157,25 @@ def _layout(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
         return None
     if elastic.get("places") is None:
         return _layout_without_places(record, bounds)
-    ports = [_port(f"elastic.places[{i}]", name) for i, name in enumerate(checked.listed(elastic, "places"))]
+    ports = [
+        _port(f"elastic.places[{i}]", name)
+        for i, name in enumerate(checked.listed(elastic, "places"))
+    ]
     cpus = _cpus(record) or bounds.maximum
-    held = checked.whole("queue_capacity", checked.given(record, "queue_capacity", 0), 0, MAX_QUEUE_CAPACITY)
+    held = checked.whole(
+        "queue_capacity", checked.given(record, "queue_capacity", 0), 0, MAX_QUEUE_CAPACITY
+    )
     batch = _batch(record)
     try:
         graph, _ = topologies.build(record["topology"], record["parameters"], record["seed"])
     except (UserError, KeyError, TypeError, AttributeError):  # of a file, or no whole record
         return pipeline_of(ports, [0.0] * len(ports), 0, cpus, held, batch)
     layout = layout_of(graph, Dynamic(), cpus, held, batch)
-    return layout if layout.ports == ports else pipeline_of(ports, [0.0] * len(ports), graph.payload, cpus, held, batch)
+    return (
+        layout
+        if layout.ports == ports
+        else pipeline_of(ports, [0.0] * len(ports), graph.payload, cpus, held, batch)
+    )
 
 
 def _layout_without_places(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
@@ -166,7 +201,9 @@ def _cpus(record: Mapping[str, Any]) -> int | None:
     allowed = checked.whole("host.cpus_allowed", host["cpus_allowed"], 1, MAX_THREADS)
     if host.get("cgroup_quota_cpus") is None:
         return allowed
-    return max(1, min(allowed, ceil(checked.cost("host.cgroup_quota_cpus", host["cgroup_quota_cpus"]))))
+    return max(
+        1, min(allowed, ceil(checked.cost("host.cgroup_quota_cpus", host["cgroup_quota_cpus"])))
+    )
 
 
 def _batch(record: Mapping[str, Any]) -> int:
@@ -175,7 +212,11 @@ def _batch(record: Mapping[str, Any]) -> int:
         return BATCH
     simulation = record.get("simulation")
     try:
-        return int(load_software(simulation["software"])["how.batch"]) if isinstance(simulation, dict) else 0
+        return (
+            int(load_software(simulation["software"])["how.batch"])
+            if isinstance(simulation, dict)
+            else 0
+        )
     except (UserError, KeyError, TypeError):
         return 0
 

@@ -38,7 +38,17 @@ from harness.graph import PortId
 from harness.graph.values import MAX_PAYLOAD, MAX_THREADS
 
 OF_PLACES = ("ports", "costs", "arrived", "payload", "cpus")
-INPUTS = ("min", "max", "start", "throughputs", "cpu_ok", "congested", "utilisation", "untrust_above", *OF_PLACES)
+INPUTS = (
+    "min",
+    "max",
+    "start",
+    "throughputs",
+    "cpu_ok",
+    "congested",
+    "utilisation",
+    "untrust_above",
+    *OF_PLACES,
+)
 IGNORED = ("name", "law", "levels", "queued", "replicas", "reasons", "states")
 MAX_PLACES = 100_000
 
@@ -53,9 +63,16 @@ def parse_trace(text: str) -> Trace:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            raise UserError(f"a trace must be one JSON object; another text follows in line {error.lineno}") from None
-        raise UserError(f"a trace must be JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits; thousands of brackets
+            raise UserError(
+                f"a trace must be one JSON object; another text follows in line {error.lineno}"
+            ) from None
+        raise UserError(
+            f"a trace must be JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+        ) from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of thousands of digits; thousands of brackets
         raise UserError(f"a trace must be JSON: {error}") from None
     if not isinstance(document, dict):
         raise UserError(f"a trace must be a JSON object, not {checked.shown(document)}")
@@ -65,14 +82,17 @@ def parse_trace(text: str) -> Trace:
 def _of_trace(document: Mapping[str, Any]) -> Trace:
     for key in document:
         if key not in INPUTS + IGNORED:
-            raise UserError(f"a trace has no key {checked.shown(key)}; its keys are: {', '.join(INPUTS)}")
+            raise UserError(
+                f"a trace has no key {checked.shown(key)}; its keys are: {', '.join(INPUTS)}"
+            )
     for key in ("max", "throughputs"):
         if document.get(key) is None:
             raise UserError(f"a trace must have the key {key!r}")
     minimum = document.get("min", 1)
     bounds = Bounds(minimum, document["max"], document.get("start", minimum))
     throughputs = [
-        checked.throughput(f"throughputs[{i}]", value) for i, value in enumerate(checked.listed(document, "throughputs"))
+        checked.throughput(f"throughputs[{i}]", value)
+        for i, value in enumerate(checked.listed(document, "throughputs"))
     ]
     if not throughputs:
         raise UserError("throughputs must hold one sample at least, not []")
@@ -83,12 +103,15 @@ def _of_trace(document: Mapping[str, Any]) -> Trace:
     utilisation = None
     if document.get("utilisation") is not None:
         utilisation = [
-            checked.share(f"utilisation[{i}]", value) for i, value in enumerate(checked.listed(document, "utilisation"))
+            checked.share(f"utilisation[{i}]", value)
+            for i, value in enumerate(checked.listed(document, "utilisation"))
         ]
         checked.same_length("utilisation", utilisation, samples, "samples")
     cpu_ok = checked.flags(document, "cpu_ok") or []
     if len(cpu_ok) > samples:
-        raise UserError(f"cpu_ok must hold one answer a request, at most one for each of {samples} samples, not {len(cpu_ok)}")
+        raise UserError(
+            f"cpu_ok must hold one answer a request, at most one for each of {samples} samples, not {len(cpu_ok)}"
+        )
     untrust_above = document.get("untrust_above", False)
     if not isinstance(untrust_above, bool):
         raise UserError(f"untrust_above must be true or false, not {checked.shown(untrust_above)}")
@@ -97,7 +120,16 @@ def _of_trace(document: Mapping[str, Any]) -> Trace:
     busy_shares = repeat(None) if utilisation is None else utilisation
     congestion = repeat(None) if congested is None else map(float, congested)
     readings = tuple(
-        Reading(float(second), 1.0, bounds.start, throughput, utilisation=busy, congestion=fill, costs=work, arrived=share)
+        Reading(
+            float(second),
+            1.0,
+            bounds.start,
+            throughput,
+            utilisation=busy,
+            congestion=fill,
+            costs=work,
+            arrived=share,
+        )
         for second, (throughput, busy, fill, work, share) in enumerate(
             zip(throughputs, busy_shares, congestion, costs, arrived, strict=False), start=1
         )
@@ -106,7 +138,9 @@ def _of_trace(document: Mapping[str, Any]) -> Trace:
     return Trace(bounds, readings, tuple(cpu_ok), untrust_above, layout, decides)
 
 
-def _layout(document: Mapping[str, Any], samples: int, bounds: Bounds) -> tuple[Layout | None, Iterable[Costs]]:
+def _layout(
+    document: Mapping[str, Any], samples: int, bounds: Bounds
+) -> tuple[Layout | None, Iterable[Costs]]:
     """Return the pipeline of a trace, None if it is not multi-level, and the costs of its operators
     by sample.
 
@@ -137,14 +171,20 @@ def _costs(document: Mapping[str, Any], samples: int, flop: Sequence[float]) -> 
     if not listed or not all(entry is None or isinstance(entry, list) for entry in listed):
         return repeat(_shares("costs", listed, len(flop)))
     checked.same_length("costs", listed, samples, "samples")
-    return [() if entry is None else _shares(f"costs[{i}]", entry, len(flop)) for i, entry in enumerate(listed)]
+    return [
+        () if entry is None else _shares(f"costs[{i}]", entry, len(flop))
+        for i, entry in enumerate(listed)
+    ]
 
 
 def _arrived(document: Mapping[str, Any], samples: int) -> Iterable[float | None]:
     """Return `arrived` by sample; None where it is unknown."""
     if document.get("arrived") is None:
         return repeat(None)
-    values = [checked.ratio(f"arrived[{i}]", value) for i, value in enumerate(checked.listed(document, "arrived"))]
+    values = [
+        checked.ratio(f"arrived[{i}]", value)
+        for i, value in enumerate(checked.listed(document, "arrived"))
+    ]
     checked.same_length("arrived", values, samples, "samples")
     return values
 

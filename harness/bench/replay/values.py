@@ -63,7 +63,9 @@ def share(place: str, value: object) -> float | None:
 def whole(place: str, value: object, least: int, most: int) -> int:
     """Return a whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UserError(f"{place} must be a whole number from {least} to {most}, not {shown(value)}")
+        raise UserError(
+            f"{place} must be a whole number from {least} to {most}, not {shown(value)}"
+        )
     return value
 
 

@@ -32,7 +32,9 @@ class Shape:
 def chain(operators: int) -> Shape:
     """Return a chain of a source, busy operators and a sink."""
     return Shape(
-        "chain", ("source", *["busy"] * operators, "sink"), tuple((index, index + 1) for index in range(operators + 1))
+        "chain",
+        ("source", *["busy"] * operators, "sink"),
+        tuple((index, index + 1) for index in range(operators + 1)),
     )
 
 
@@ -44,7 +46,12 @@ def replicated(width: int) -> Shape:
     return Shape(
         "replicated",
         kinds,
-        ((0, 1), *((1, lane) for lane in lanes), *((lane, 2 + width) for lane in lanes), (2 + width, 3 + width)),
+        (
+            (0, 1),
+            *((1, lane) for lane in lanes),
+            *((lane, 2 + width) for lane in lanes),
+            (2 + width, 3 + width),
+        ),
     )
 
 
@@ -82,7 +89,9 @@ def reverse_tree(depth: int, branching: int) -> Shape:
     for level in range(depth):
         following = []
         groups = (
-            [tips] if level and len(tips) <= branching else [tips[i : i + branching] for i in range(0, len(tips), branching)]
+            [tips]
+            if level and len(tips) <= branching
+            else [tips[i : i + branching] for i in range(0, len(tips), branching)]
         )
         for group in [[tip] for tip in tips] if level == 0 else groups:
             at = group[0]
@@ -118,7 +127,9 @@ def layout(shape: Shape, selectivity: Sequence[float], cpus: int) -> Layout:
     links = []
     for number, (source, target) in enumerate(shape.streams):
         share = tuples[source] * selectivity[source] / len(outputs[source])
-        links.append(Link(source, target, share, None, dealt=len(outputs[source]) > 1, port=port_of[number]))
+        links.append(
+            Link(source, target, share, None, dealt=len(outputs[source]) > 1, port=port_of[number])
+        )
         tuples[target] += share
     return Layout(
         ports=(),

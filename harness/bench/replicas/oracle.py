@@ -23,13 +23,19 @@ def replicas_for(world: World, threads: int, rate: float, most: int) -> Vector:
     work = world.work(threads, np.ones(world.layout.operators))
     counts = np.ones(world.layout.operators)
     for operator in world.layout.replicable:
-        tuples, cost, serial = world.layout.tuples[operator], world.costs[operator], world.serial[operator]
+        tuples, cost, serial = (
+            world.layout.tuples[operator],
+            world.costs[operator],
+            world.serial[operator],
+        )
         if rate * work[operator] <= 1.0 or tuples == 0.0:
             continue
         slow = work[operator] / (tuples * cost) if cost else 1.0
         once = rate * tuples * slow
         left = 1.0 - once * cost * serial
-        need = once * (cost * (1.0 - serial) + world.ordering_s) / left if left > 0.0 else float(most)
+        need = (
+            once * (cost * (1.0 - serial) + world.ordering_s) / left if left > 0.0 else float(most)
+        )
         counts[operator] = min(float(most), max(2.0, np.ceil(need - 1e-9)))
     return counts
 
@@ -75,5 +81,10 @@ def _line(world: World, threads: int, maximum: int) -> list[tuple[float, int]]:
 def _least(lines: list[list[tuple[float, int]]], top: float, enough: float) -> Least:
     """Return the rate `top`, and the fewest threads and replicas of all operators that bring
     `enough`."""
-    able = [(threads, replicas) for threads, line in enumerate(lines, start=1) for rate, replicas in line if rate >= enough]
+    able = [
+        (threads, replicas)
+        for threads, line in enumerate(lines, start=1)
+        for rate, replicas in line
+        if rate >= enough
+    ]
     return Least(top, min(threads for threads, _ in able), min(replicas for _, replicas in able))

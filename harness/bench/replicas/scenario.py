@@ -72,7 +72,9 @@ class Scenario(any_scenario.Scenario):
 
     def throughput(self, period: int, configuration: Configuration) -> float:
         """Return tuples/s of each source, without noise."""
-        return self.world(period).rate(configuration.threads, np.array(configuration.replicas, dtype=float))
+        return self.world(period).rate(
+            configuration.threads, np.array(configuration.replicas, dtype=float)
+        )
 
     def best(self, period: int) -> Least:
         """Return the highest rate, and the least that brings 99 % of it."""
@@ -95,7 +97,9 @@ class Scenario(any_scenario.Scenario):
             state = world.state(level, np.array(configuration.replicas, dtype=float))
             able = state.capacity * next(noise)
             rate = able if world.target is None else min(world.target, able)
-            apart = np.maximum(0.0, 1.0 + 0.5 * self.noise * generator.standard_normal(layout.operators))
+            apart = np.maximum(
+                0.0, 1.0 + 0.5 * self.noise * generator.standard_normal(layout.operators)
+            )
             useful = state.useful * (rate / state.rate) * apart
             return Reading(
                 time_s=(period + 1) * PERIOD_S,
@@ -133,12 +137,16 @@ def drawn(kind: str, number: int) -> Scenario:
     dice = random.Random(f"{kind} {number}")
     maximum = dice.choice((4, 8, 12, 12, 24))
     shape = _shape(kind, dice)
-    kinds = tuple("stateful" if each == "busy" and dice.random() < 0.2 else each for each in shape.kinds)
+    kinds = tuple(
+        "stateful" if each == "busy" and dice.random() < 0.2 else each for each in shape.kinds
+    )
     shape = replace(shape, kinds=kinds)
     world = World(
         layout=layout(shape, _selectivity(shape, dice), maximum),
         costs=_costs(shape, dice),
-        serial=tuple(dice.choice((0.0,) * 7 + (0.02, 0.1, 1.0)) if each == "busy" else 0.0 for each in kinds),
+        serial=tuple(
+            dice.choice((0.0,) * 7 + (0.02, 0.1, 1.0)) if each == "busy" else 0.0 for each in kinds
+        ),
         cores=dice.choice((maximum,) * 5 + (max(1, maximum // 2),)),
         contention=dice.choice((0.0, 0.002, 0.01)),
         ordering_s=dice.choice((0.1e-6, 0.3e-6)),
@@ -192,7 +200,10 @@ def _mixed(dice: random.Random) -> Shape:
 
 
 def _selectivity(shape: Shape, dice: random.Random) -> list[float]:
-    return [dice.choice((1.0, 1.0, 0.5, 0.9)) if kind in ("busy", "stateful") else 1.0 for kind in shape.kinds]
+    return [
+        dice.choice((1.0, 1.0, 0.5, 0.9)) if kind in ("busy", "stateful") else 1.0
+        for kind in shape.kinds
+    ]
 
 
 def _costs(shape: Shape, dice: random.Random) -> tuple[float, ...]:
@@ -216,7 +227,9 @@ def _costs(shape: Shape, dice: random.Random) -> tuple[float, ...]:
     return tuple(costs)
 
 
-def _phases(world: World, load: str, maximum: int, dice: random.Random) -> tuple[tuple[int, World], ...]:
+def _phases(
+    world: World, load: str, maximum: int, dice: random.Random
+) -> tuple[tuple[int, World], ...]:
     if load == "full":
         return ((0, world),)
     if load in ("dearer", "cheaper"):

@@ -60,7 +60,9 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
     cores = whole(f"{at}.cores", entry.get("cores"), 1, MAX_THREADS, default=maximum)
     layout = _layout(at, entry, seed, cores)
     costs = tuple(max(LEAST_COST * 1e-6, 1e-9 * flop) for flop in layout.flop)
-    serial = _by_operator(f"{at}.serial", entry.get("serial"), layout.names, 0.0, 1.0, "of the work")
+    serial = _by_operator(
+        f"{at}.serial", entry.get("serial"), layout.names, 0.0, 1.0, "of the work"
+    )
     world = World(
         layout=layout,
         costs=_costs(f"{at}.costs", entry.get("costs"), layout.names, costs),
@@ -95,7 +97,9 @@ def _layout(at: str, entry: Mapping[str, Any], seed: int, cores: int) -> Layout:
     except UserError as error:
         raise UserError(f"{at}: {error}") from None
     if layout.operators > MAX_OPERATORS:
-        raise UserError(f"{at}: the graph must have at most {MAX_OPERATORS} operators, not {layout.operators}")
+        raise UserError(
+            f"{at}: the graph must have at most {MAX_OPERATORS} operators, not {layout.operators}"
+        )
     for operator, tuples in zip(layout.names, layout.tuples, strict=True):
         if not tuples > 0.0:
             raise UserError(f"{at}: each operator must get tuples, and {shown(operator)} gets none")
@@ -106,14 +110,21 @@ def _target(at: str, value: object, default: float | None) -> float | None:
     return default if value is None else number(at, value, 1e-3, 1e12, "tuples/s")
 
 
-def _costs(at: str, given: object, names: Sequence[str], others: Sequence[float]) -> tuple[float, ...]:
+def _costs(
+    at: str, given: object, names: Sequence[str], others: Sequence[float]
+) -> tuple[float, ...]:
     """Return the costs of all operators [s a tuple]; those of operators without a given cost are in
     `others`."""
     costs = _by_operator(at, given, names, 1e-3, 1e9, "µs")
-    return tuple(1e-6 * costs[name] if name in costs else other for name, other in zip(names, others, strict=True))
+    return tuple(
+        1e-6 * costs[name] if name in costs else other
+        for name, other in zip(names, others, strict=True)
+    )
 
 
-def _by_operator(at: str, given: object, names: Sequence[str], low: float, high: float, unit: str) -> dict[str, float]:
+def _by_operator(
+    at: str, given: object, names: Sequence[str], low: float, high: float, unit: str
+) -> dict[str, float]:
     if given is None:
         return {}
     if not isinstance(given, dict):

@@ -79,8 +79,14 @@ class World:
     def work(self, threads: int, replicas: Vector) -> Vector:
         """Return the work of each operator for each tuple that each source sends [thread seconds]."""
         tuples, costs, serial = self._vectors
-        slow = (1.0 + self.contention * (min(threads, self.cores) - 1)) * max(1.0, threads / self.cores)
-        return tuples * (costs * (1.0 + serial * (replicas - 1.0)) + self.ordering_s * (replicas > 1.0)) * slow
+        slow = (1.0 + self.contention * (min(threads, self.cores) - 1)) * max(
+            1.0, threads / self.cores
+        )
+        return (
+            tuples
+            * (costs * (1.0 + serial * (replicas - 1.0)) + self.ordering_s * (replicas > 1.0))
+            * slow
+        )
 
     def capacity(self, threads: int, replicas: Vector) -> float:
         """Return the tuples/s that each source could send without a target."""
@@ -124,7 +130,9 @@ class World:
         able *= min(1.0, together / float(able.min()))
         before, behind = able.copy(), able.copy()
         if self.target is not None:
-            before[list(self.layout.sources)] = np.minimum(self.target, able[list(self.layout.sources)])
+            before[list(self.layout.sources)] = np.minimum(
+                self.target, able[list(self.layout.sources)]
+            )
         for link in self.layout.links:
             before[link.target] = min(before[link.target], before[link.source])
         for link in reversed(self.layout.links):
@@ -150,4 +158,6 @@ def _length(load: float) -> float:
         return SLOTS / 2.0
     if load > 1.0:
         return SLOTS - _length(1.0 / load)
-    return load / (1.0 - load) - (SLOTS + 1.0) * load ** (SLOTS + 1.0) / (1.0 - load ** (SLOTS + 1.0))
+    return load / (1.0 - load) - (SLOTS + 1.0) * load ** (SLOTS + 1.0) / (
+        1.0 - load ** (SLOTS + 1.0)
+    )

@@ -112,7 +112,9 @@ def staircase(cores: int, sockets: int, far: float, ways: float) -> Shape:
 
     def shape(n: int) -> float:
         full, rest = divmod(min(n, cores * sockets), cores)
-        brought = sum(cores * (1.0 if socket == 0 else far) for socket in range(full)) + rest * (1.0 if full == 0 else far)
+        brought = sum(cores * (1.0 if socket == 0 else far) for socket in range(full)) + rest * (
+            1.0 if full == 0 else far
+        )
         brought *= 0.9 ** max(0, full - 1 + (rest > 0))
         seconds = max(0, min(n, 2 * cores * sockets) - cores * sockets)
         return brought * (1.0 + ways * seconds / (cores * sockets))
@@ -129,7 +131,9 @@ def teeth(width: int, depth: float, knee: int) -> Shape:
 def late(begin: int, knee: int) -> Shape:
     """Return a curve that falls by a percent a level up to `begin`, is proportional from there to
     `knee`, and then flat."""
-    return lambda n: 1.0 - 0.01 * (n - 1) if n <= begin else (1.0 - 0.01 * (begin - 1)) * min(n, knee) / begin
+    return lambda n: (
+        1.0 - 0.01 * (n - 1) if n <= begin else (1.0 - 0.01 * (begin - 1)) * min(n, knee) / begin
+    )
 
 
 def cusp(k: int, levels: int) -> Shape:
@@ -169,7 +173,10 @@ def new_shapes(levels: int) -> dict[str, tuple[float, ...]]:
         "teeth-16": teeth(16, 0.4, levels),
     }
     shapes |= {f"slow-{power}": rising(power) for power in (0.05, 0.1, 0.15, 0.25)}
-    shapes |= {f"late-{begin}": late(begin, knee) for begin, knee in ((3, half), (6, levels), (10, half), (16, levels))}
+    shapes |= {
+        f"late-{begin}": late(begin, knee)
+        for begin, knee in ((3, half), (6, levels), (10, half), (16, levels))
+    }
     shapes |= {f"cusp-{k}": cusp(k, levels) for k in (5, 11, 19, 23, 37, 51)}
     return {name: sampled(shape, levels) for name, shape in shapes.items()}
 

@@ -35,9 +35,28 @@ NOISES = (0.0, 0.02, 0.05)
 LOADS = {"steady": (1.0,), "grows": (0.4, 1.0), "falls": (1.0, 0.4), "surges": (0.5, 1.0, 0.5)}
 """Shares of the target, one a phase."""
 
-CURVES = ("rising", "rising-0.9", "rising-0.7", "plateau-20", "plateau-40", "usl-late", "usl-contended", "usl-wide", "smt-2")
+CURVES = (
+    "rising",
+    "rising-0.9",
+    "rising-0.7",
+    "plateau-20",
+    "plateau-40",
+    "usl-late",
+    "usl-contended",
+    "usl-wide",
+    "smt-2",
+)
 CURVES += ("smt-4", "peak-24", "peak-48", "shares-24", "humps-near")
-NEW = ("staircase-1", "staircase-2", "staircase-3", "teeth-4", "teeth-8", "teeth-16", "slow-0.25", "late-3")
+NEW = (
+    "staircase-1",
+    "staircase-2",
+    "staircase-3",
+    "teeth-4",
+    "teeth-8",
+    "teeth-16",
+    "slow-0.25",
+    "late-3",
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,17 @@ class Paced(any_scenario.Scenario):
     def layout(self) -> Layout:
         """A source, and one operator for all work."""
         links = [Link(0, 1, 1.0, None)]
-        return Layout((), (), (0,), links, (1.0, 1.0), (0.0, 0.0), payload=0, cpus=self.bounds.maximum, inputs=1)
+        return Layout(
+            (),
+            (),
+            (0,),
+            links,
+            (1.0, 1.0),
+            (0.0, 0.0),
+            payload=0,
+            cpus=self.bounds.maximum,
+            inputs=1,
+        )
 
     def segments(self) -> list[tuple[int, int]]:
         """Return the stretches, one for each target."""
@@ -114,15 +143,29 @@ class Paced(any_scenario.Scenario):
         levels = range(self.bounds.minimum, self.bounds.maximum + 1)
         rates = [self.throughput(period, Configuration(level)) for level in levels]
         top = max(rates)
-        return Least(top, next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)))
+        return Least(
+            top,
+            next(
+                level
+                for level, rate in zip(levels, rates, strict=True)
+                if rate >= top * (1.0 - 1e-9)
+            ),
+        )
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
         """Return a law and its first configuration.
 
         A law with the setting `bound` gets the bound on latency, if there is one.
         """
-        has_bound = self.bound_s < math.inf and any(setting.name == "bound" for setting in law_class(name).SETTINGS)
-        law = make_law(name, self.bounds, settings={"bound": self.bound_s} if has_bound else None, layout=self.layout)
+        has_bound = self.bound_s < math.inf and any(
+            setting.name == "bound" for setting in law_class(name).SETTINGS
+        )
+        law = make_law(
+            name,
+            self.bounds,
+            settings={"bound": self.bound_s} if has_bound else None,
+            layout=self.layout,
+        )
         return law, Configuration(law.bounds.start)
 
     def observer(self) -> Observe:
@@ -137,7 +180,10 @@ class Paced(any_scenario.Scenario):
             level, target = configuration.threads, self.target(period)
             able = self.curve[level - 1] * next(noise)
             rate = min(able, target + waiting / PERIOD_S)
-            before, waiting = waiting, min(max(0.0, waiting + (target - rate) * PERIOD_S), WAITS * target)
+            before, waiting = (
+                waiting,
+                min(max(0.0, waiting + (target - rate) * PERIOD_S), WAITS * target),
+            )
             steady = self.latency_s(level, min(target, 0.999 * able), able) if able > 0.0 else 0.0
             busy = min(1.0, rate * self.needs_s(level) / level)
             return Reading(
@@ -187,5 +233,8 @@ def scenarios() -> Iterator[Paced]:
                     event=load,
                     held_out=kind_of(name) in HELD_OUT,
                 )
-                least = min(paced.latency_s(level, top, able) for level, able in enumerate(shapes[name], start=1))
+                least = min(
+                    paced.latency_s(level, top, able)
+                    for level, able in enumerate(shapes[name], start=1)
+                )
                 yield replace(paced, bound_s=bound * least)

@@ -18,7 +18,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from harness.bench import scenario as any_scenario
-from harness.bench.scenario import CROWDED_CPU, QUIET_CPU, Configuration, Least, Observe, cut, noise_of
+from harness.bench.scenario import (
+    CROWDED_CPU,
+    QUIET_CPU,
+    Configuration,
+    Least,
+    Observe,
+    cut,
+    noise_of,
+)
 from harness.bench.threads.curves import (
     HELD_OUT,
     kind_of,
@@ -110,7 +118,9 @@ class Scenario(any_scenario.Scenario):
     def segments(self) -> list[tuple[int, int]]:
         """Return the stretches between which the load changes for longer than a period."""
         lasting = [event for event in self.events if event.kind != "burst"]
-        ends = {self.periods if event.length is None else event.at + event.length for event in lasting}
+        ends = {
+            self.periods if event.length is None else event.at + event.length for event in lasting
+        }
         return cut({event.at for event in lasting} | ends, self.periods)
 
     def throughput(self, period: int, configuration: Configuration) -> float:
@@ -122,11 +132,21 @@ class Scenario(any_scenario.Scenario):
         levels = range(self.bounds.minimum, self.bounds.maximum + 1)
         rates = [self.true(period, level, bursts=False) for level in levels]
         top = max(rates)
-        return Least(top, next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)))
+        return Least(
+            top,
+            next(
+                level
+                for level, rate in zip(levels, rates, strict=True)
+                if rate >= top * (1.0 - 1e-9)
+            ),
+        )
 
     def stakes(self) -> list[tuple[int, int, float]]:
         """Return all stretches, weighted by the tuples that could pass."""
-        return [(begin, end, self.best(begin).throughput * (end - begin)) for begin, end in self.segments()]
+        return [
+            (begin, end, self.best(begin).throughput * (end - begin))
+            for begin, end in self.segments()
+        ]
 
     def observer(self) -> Observe:
         """Return a function from a period to its reading, with all that a curve can show."""
@@ -160,7 +180,12 @@ class Scenario(any_scenario.Scenario):
         return min(1.0, true / (level * alone)) if self.starved else 1.0
 
 
-BASES = {"peak": peak(18, 0.5), "plateau": plateau(22), "usl": usl(0.03, 0.0012), "rising": rising(0.8)}
+BASES = {
+    "peak": peak(18, 0.5),
+    "plateau": plateau(22),
+    "usl": usl(0.03, 0.0012),
+    "rising": rising(0.8),
+}
 """Curves for noise with heavy tails and for delayed effects."""
 
 NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
@@ -204,14 +229,36 @@ def _title(name: str, noise: float, drift: float, bounds: Bounds, event: str = "
 
 
 def _bounds(curves: dict[str, Curve]) -> Iterator[Scenario]:
-    chosen = ["rising", "flat", "falling", "peak-6", "peak-13", "peak-24", "peak-37", "plateau-5", "plateau-20", "usl-late"]
-    bounds = [Bounds(1, 64, 64), Bounds(1, 64, 16), Bounds(5, 64, 5), Bounds(3, 48, 24), Bounds(1, 7, 1), Bounds(2, 3, 2)]
+    chosen = [
+        "rising",
+        "flat",
+        "falling",
+        "peak-6",
+        "peak-13",
+        "peak-24",
+        "peak-37",
+        "plateau-5",
+        "plateau-20",
+        "usl-late",
+    ]
+    bounds = [
+        Bounds(1, 64, 64),
+        Bounds(1, 64, 16),
+        Bounds(5, 64, 5),
+        Bounds(3, 48, 24),
+        Bounds(1, 7, 1),
+        Bounds(2, 3, 2),
+    ]
     for noise in (0.0, 0.02, 0.05):
         for name in chosen:
             for bound in bounds:
                 yield _plain(name, curves[name], bound, noise)
     for noise in (0.0, 0.02, 0.05):
-        for name, shape in (("rising", rising()), ("peak-700", peak(700, 1.0)), ("plateau-90", plateau(90))):
+        for name, shape in (
+            ("rising", rising()),
+            ("peak-700", peak(700, 1.0)),
+            ("plateau-90", plateau(90)),
+        ):
             yield _plain(name, sampled(shape, 1024), Bounds(1, 1024, 1), noise)
 
 
@@ -233,7 +280,10 @@ def _events() -> Iterator[Scenario]:
                 "load down": [Event("scale", EVENT_AT, factor=0.5)],
                 "phase": [Event("curve", EVENT_AT, curve=second)],
                 "phase and back": [Event("curve", EVENT_AT, EVENT_AT, curve=second)],
-                "burst": [Event("burst", EVENT_AT, 1, factor=0.4), Event("burst", EVENT_AT + 20, 1, factor=2.0)],
+                "burst": [
+                    Event("burst", EVENT_AT, 1, factor=0.4),
+                    Event("burst", EVENT_AT + 20, 1, factor=2.0),
+                ],
                 "idle": [Event("idle", EVENT_AT, 20)],
                 "crowded": [Event("cpu", EVENT_AT, 20, factor=0.5)],
                 "crowded start": [Event("cpu", 0, 20, factor=0.5)],
@@ -241,7 +291,17 @@ def _events() -> Iterator[Scenario]:
             for event, list_ in events.items():
                 periods = 3 * EVENT_AT if event == "phase and back" else 2 * EVENT_AT
                 title = _title(name, noise, drift, bounds, event)
-                yield Scenario(title, first, bounds, noise, drift, tuple(list_), periods, shape=name, event=event)
+                yield Scenario(
+                    title,
+                    first,
+                    bounds,
+                    noise,
+                    drift,
+                    tuple(list_),
+                    periods,
+                    shape=name,
+                    event=event,
+                )
 
 
 def _sharing() -> Iterator[Scenario]:
@@ -262,9 +322,15 @@ def _new() -> Iterator[Scenario]:
     bounds = Bounds(1, 64, 1)
     for noise, drift in NOISES:
         for name, curve in new_shapes(64).items():
-            yield replace(_plain(name, curve, bounds, noise, drift), held_out=kind_of(name) in HELD_OUT)
+            yield replace(
+                _plain(name, curve, bounds, noise, drift), held_out=kind_of(name) in HELD_OUT
+            )
         for name, shape in BASES.items():
             curve = sampled(shape, 64)
             if noise:
-                yield replace(_plain(f"heavy-{name}", curve, bounds, noise), heavy=True, held_out=True)
-            yield replace(_plain(f"delayed-{name}", curve, bounds, noise, drift), delay=2, held_out=True)
+                yield replace(
+                    _plain(f"heavy-{name}", curve, bounds, noise), heavy=True, held_out=True
+                )
+            yield replace(
+                _plain(f"delayed-{name}", curve, bounds, noise, drift), delay=2, held_out=True
+            )

@@ -71,7 +71,9 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
     if not isinstance(events, list):
         raise UserError(f"{at}.events must be a list, not {shown(events)}")
     levels, periods = len(common["curve"]), common["periods"]
-    found = tuple(_event(f"{at}.events[{i}]", event, levels, periods) for i, event in enumerate(events))
+    found = tuple(
+        _event(f"{at}.events[{i}]", event, levels, periods) for i, event in enumerate(events)
+    )
     return Scenario(**common, events=found, shape=common["name"])
 
 
@@ -80,15 +82,29 @@ def _paced(at: str, entry: object, place: int) -> paced.Paced:
     common = _common(at, entry, place, paced.PERIODS, LEAST)
     given, periods = entry["target"], common["periods"]
     if isinstance(given, list) and not 1 <= len(given) <= periods:
-        raise UserError(f"{at}.target must be a number or a list of 1 to {periods}, one a period at most, not {shown(given)}")
-    each = [(f"{at}.target[{i}]", one) for i, one in enumerate(given)] if isinstance(given, list) else [(f"{at}.target", given)]
+        raise UserError(
+            f"{at}.target must be a number or a list of 1 to {periods}, one a period at most, not {shown(given)}"
+        )
+    each = (
+        [(f"{at}.target[{i}]", one) for i, one in enumerate(given)]
+        if isinstance(given, list)
+        else [(f"{at}.target", given)]
+    )
     targets = tuple(number(where, one, LEAST, 1e18, "tuples/s") for where, one in each)
     bound = entry.get("bound")
     bound_s = math.inf if bound is None else number(f"{at}.bound", bound, 1e-9, 1e6, "s")
-    return paced.Paced(**common, kind=OWN, targets=targets, bound_s=bound_s, event="phases" if len(targets) > 1 else "")
+    return paced.Paced(
+        **common,
+        kind=OWN,
+        targets=targets,
+        bound_s=bound_s,
+        event="phases" if len(targets) > 1 else "",
+    )
 
 
-def _common(at: str, entry: Mapping[str, Any], place: int, periods: int, least: float) -> dict[str, Any]:
+def _common(
+    at: str, entry: Mapping[str, Any], place: int, periods: int, least: float
+) -> dict[str, Any]:
     """Return the fields of both kinds: name, curve, bounds, noise, drift, periods, seed.
 
     `least`: lowest allowed throughput at any level.
@@ -97,7 +113,9 @@ def _common(at: str, entry: Mapping[str, Any], place: int, periods: int, least: 
     curve = _curve(f"{at}.throughput", entry["throughput"], levels, least)
     levels = len(curve) if levels is None else levels
     if levels > len(curve):
-        raise UserError(f"{at}.max must be at most {len(curve)}, the levels that throughput has, not {levels}")
+        raise UserError(
+            f"{at}.max must be at most {len(curve)}, the levels that throughput has, not {levels}"
+        )
     minimum = whole(f"{at}.min", entry.get("min"), 1, MAX_THREADS, default=1)
     start = whole(f"{at}.start", entry.get("start"), 1, MAX_THREADS, default=minimum)
     try:
@@ -125,8 +143,16 @@ def _event(at: str, entry: object, levels: int, periods: int) -> Event:
         raise UserError(f"{at}.kind must be one of {', '.join(EVENTS)}, not {shown(kind)}")
     entry = mapping(at, entry, ("kind", "at", "length", *EVENTS[kind]), required=("at",))
     begin = whole(f"{at}.at", entry["at"], 0, periods - 1, default=None)
-    length = whole(f"{at}.length", entry.get("length"), 1, MAX_PERIODS, default=1 if kind == "burst" else None)
-    factor = number(f"{at}.factor", entry.get("factor", 0.5 if kind == "cpu" else 1.0), 0.0, 1e6, "of throughput")
+    length = whole(
+        f"{at}.length", entry.get("length"), 1, MAX_PERIODS, default=1 if kind == "burst" else None
+    )
+    factor = number(
+        f"{at}.factor",
+        entry.get("factor", 0.5 if kind == "cpu" else 1.0),
+        0.0,
+        1e6,
+        "of throughput",
+    )
     curve: Curve = ()
     if kind == "curve":
         if "throughput" not in entry:
@@ -149,5 +175,10 @@ def _curve(at: str, value: object, levels: int | None, least: float) -> Curve:
     elif isinstance(value, list) and 1 <= len(value) <= MAX_THREADS:
         values, where = list(value), [f"{at}[{i}]" for i in range(len(value))]
     else:
-        raise UserError(f"{at} must be an expression or a list of 1 to {MAX_THREADS} numbers, not {shown(value)}")
-    return tuple(number(place, each, least, 1e18, "tuples/s") for place, each in zip(where, values, strict=True))
+        raise UserError(
+            f"{at} must be an expression or a list of 1 to {MAX_THREADS} numbers, not {shown(value)}"
+        )
+    return tuple(
+        number(place, each, least, 1e18, "tuples/s")
+        for place, each in zip(where, values, strict=True)
+    )

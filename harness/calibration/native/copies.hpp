@@ -33,7 +33,8 @@ class RingPair {
     target_.init(memory_ + from_ * stride, to_, stride);
   }
   // Half of `footprint` [bytes] each.
-  RingPair(size_t stride, size_t footprint) noexcept : RingPair(stride, footprint / 2, footprint / 2) {}
+  RingPair(size_t stride, size_t footprint) noexcept
+      : RingPair(stride, footprint / 2, footprint / 2) {}
   ~RingPair() { give_back_memory(memory_, bytes_); }
   RingPair(const RingPair&) = delete;
   RingPair& operator=(const RingPair&) = delete;
@@ -52,7 +53,8 @@ class RingPair {
 
   // Changes every line of the first ring: what a producer does with the tuples that it puts there.
   void write() noexcept {
-    for (size_t at = 0; at < from_ * stride_; at += CACHE_LINE) line(at).fetch_add(1, std::memory_order_relaxed);
+    for (size_t at = 0; at < from_ * stride_; at += CACHE_LINE)
+      line(at).fetch_add(1, std::memory_order_relaxed);
   }
 
   // Reads every line of the second ring and changes the first one of each slot: what an operator does with a tuple that it works on.
@@ -87,7 +89,8 @@ inline double copy_ns(size_t stride, size_t from, size_t to, size_t bytes) noexc
 inline double copy_far_ns(const int* two_cpus, size_t stride, size_t footprint) noexcept {
   std::unique_ptr<RingPair> rings;
   double ns = -ENOMEM;
-  int error = together(two_cpus + 1, 1, [&](int) { rings = std::make_unique<RingPair>(stride, footprint); });
+  int error = together(two_cpus + 1, 1,
+                       [&](int) { rings = std::make_unique<RingPair>(stride, footprint); });
   if (error == 0 && rings->there()) {
     error = together(two_cpus, 1, [&](int) {
       const int64_t begin = now_ns();
@@ -103,7 +106,8 @@ enum Before { NOTHING, WRITES, READS, BOTH };
 
 // The same while the thread of the second CPU has always changed the slots before (WRITES), or worked on the tuples that lay where these are
 // copied to (READS), or both.
-inline double copy_between_ns(const int* two_cpus, Before other, size_t stride, size_t from, size_t to, size_t bytes) noexcept {
+inline double copy_between_ns(const int* two_cpus, Before other, size_t stride, size_t from,
+                              size_t to, size_t bytes) noexcept {
   RingPair rings(stride, from, to);
   if (!rings.there()) return -ENOMEM;
   const size_t times = std::max<size_t>(1, bytes / (rings.slots() * stride));
@@ -122,7 +126,8 @@ inline double copy_between_ns(const int* two_cpus, Before other, size_t stride, 
       meeting.arrive();
     }
   });
-  return error == 0 ? static_cast<double>(spent) / static_cast<double>(times * rings.slots()) : -error;
+  return error == 0 ? static_cast<double>(spent) / static_cast<double>(times * rings.slots())
+                    : -error;
 }
 
 // Bytes a ns that all of `cpus` copy together, each with rings of its own. Nobody begins before all have touched theirs: pages that the system
@@ -138,7 +143,8 @@ inline double copy_together(const int* cpus, int count, size_t stride, size_t fo
     if (!rings.there()) return;
     const int64_t begin = now_ns();
     for (size_t round = 0; round < TIMES; ++round) rings.copy();
-    rates[i] = static_cast<double>(TIMES * rings.slots() * stride) / static_cast<double>(now_ns() - begin);
+    rates[i] =
+        static_cast<double>(TIMES * rings.slots() * stride) / static_cast<double>(now_ns() - begin);
   });
   if (error != 0) return -error;
   for (int i = 0; i < count; ++i) {

@@ -62,7 +62,9 @@ enum Work { ADDS, MULTIPLIES, MIXED };
 inline double busy_ns(const int* cpus, int count, Work work, uint32_t operations) noexcept {
   double ns[MOST_PINNED], sum = 0.0;
   const int error = together(cpus, count, [&](int i) {
-    ns[i] = work == ADDS ? add_ns(operations) : work == MULTIPLIES ? multiply_ns(operations) : mixed_ns(operations);
+    ns[i] = work == ADDS         ? add_ns(operations)
+            : work == MULTIPLIES ? multiply_ns(operations)
+                                 : mixed_ns(operations);
   });
   if (error != 0) return -error;
   for (int i = 0; i < count; ++i) sum += ns[i];

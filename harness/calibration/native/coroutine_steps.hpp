@@ -48,10 +48,12 @@ inline double fence_ns(uint32_t times) noexcept {
 // Some co-routines, each with an input port that has a tuple, and an output port.
 class CoroutineSteps {
  public:
-  explicit CoroutineSteps(uint32_t count) : count_(count), memory_(2 * count * CAPACITY * CACHE_LINE), rings_(2 * count) {
+  explicit CoroutineSteps(uint32_t count)
+      : count_(count), memory_(2 * count * CAPACITY * CACHE_LINE), rings_(2 * count) {
     alignas(CACHE_LINE) char room[2 * CACHE_LINE]{};
     for (uint32_t i = 0; i < 2 * count; ++i) {
-      rings_[i].init(memory_.data() + static_cast<size_t>(i) * CAPACITY * CACHE_LINE, CAPACITY, CACHE_LINE);
+      rings_[i].init(memory_.data() + static_cast<size_t>(i) * CAPACITY * CACHE_LINE, CAPACITY,
+                     CACHE_LINE);
       rings_[i].push(reinterpret_cast<Tuple*>(room), 1, CACHE_LINE, 0);
     }
   }
@@ -59,9 +61,13 @@ class CoroutineSteps {
   // ns of a wait that is satisfied, a look at the clock included.
   double wait_ns(uint32_t times) { return run(POLICIES[0], INT64_MAX / 2, waiting, times); }
   // ns from one co-routine to the next by the policy of that index: ready, picked and resumed. Each may run for no time at all.
-  double turn_ns(uint32_t policy, uint32_t times) { return run(POLICIES[policy], 0, leaving, times); }
+  double turn_ns(uint32_t policy, uint32_t times) {
+    return run(POLICIES[policy], 0, leaving, times);
+  }
   // How often the policy looked at a co-routine in each turn of the last run.
-  double looks() const noexcept { return static_cast<double>(looks_) / (static_cast<double>(times_) * count_); }
+  double looks() const noexcept {
+    return static_cast<double>(looks_) / (static_cast<double>(times_) * count_);
+  }
 
  private:
   static constexpr size_t CAPACITY = 8;
@@ -107,7 +113,8 @@ class CoroutineSteps {
     for (uint32_t i = 0; i < steps.times_; ++i) self.all->check_for_preemption(self);
   }
 
-  double run(const Policy& policy, int64_t quantum_ns, void (*body)(All::Coroutine&), uint32_t times) {
+  double run(const Policy& policy, int64_t quantum_ns, void (*body)(All::Coroutine&),
+             uint32_t times) {
     Graph graph{*this};
     All all(graph, count_, 2 * count_, policy, quantum_ns);
     times_ = times;

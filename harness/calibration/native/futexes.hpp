@@ -75,7 +75,8 @@ struct Rings {
 // A ring of so many threads on each of the CPUs, at the same time: each thread wakes the next one and goes to sleep. Every so many rounds (0: never)
 // it wakes a companion, too, which has nothing to do and sleeps again, on the same CPU or `elsewhere`, on the next one. `free`: threads may run
 // on any of the CPUs, and with each wake-up the system chooses one for them: mostly the one that they have.
-inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bool elsewhere, bool free) noexcept {
+inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every,
+                      bool elsewhere, bool free) noexcept {
   struct alignas(128) Turn {
     Futex rounds{0};
     alignas(64) Futex told{0};
@@ -83,9 +84,11 @@ inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, 
   constexpr uint32_t over = ~0u;
   const int runners = count * threads, all = every > 0 ? 2 * runners : runners;
   std::vector<int> seats;
-  for (int i = 0; i < all; ++i) seats.push_back(cpus[(i % runners / threads + (i >= runners && elsewhere)) % count]);
+  for (int i = 0; i < all; ++i)
+    seats.push_back(cpus[(i % runners / threads + (i >= runners && elsewhere)) % count]);
   const std::unique_ptr<Turn[]> turns(new Turn[static_cast<size_t>(runners)]);
-  for (int first = 0; first < runners; first += threads) turns[static_cast<size_t>(first)].rounds.store(1, std::memory_order_relaxed);
+  for (int first = 0; first < runners; first += threads)
+    turns[static_cast<size_t>(first)].rounds.store(1, std::memory_order_relaxed);
   std::vector<std::vector<int64_t>> calls(static_cast<size_t>(runners));
   std::atomic<int64_t> ns{0};  // of all rings
   const int error = together(seats.data(), all, [&](int i) {
@@ -93,14 +96,16 @@ inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, 
     if (free) unpin(cpus, count);
     Turn& mine = turns[static_cast<size_t>(i % runners)];
     if (i >= runners) {  // a companion
-      for (uint32_t seen = 0; seen != over; seen = mine.told.load(std::memory_order_acquire)) futex_sleep(mine.told, seen);
+      for (uint32_t seen = 0; seen != over; seen = mine.told.load(std::memory_order_acquire))
+        futex_sleep(mine.told, seen);
       return;
     }
     const int place = i % threads;
     Futex& next = turns[static_cast<size_t>(i - place + (place + 1) % threads)].rounds;
     const int64_t begin = now_ns();
     for (uint32_t round = 1; round <= rounds; ++round) {
-      while (mine.rounds.load(std::memory_order_acquire) != round) futex_sleep(mine.rounds, round - 1);
+      while (mine.rounds.load(std::memory_order_acquire) != round)
+        futex_sleep(mine.rounds, round - 1);
       next.store(place + 1 == threads ? round + 1 : round, std::memory_order_release);
       futex_wake(next);
       if (every == 0 || round % every > 0) continue;
@@ -115,15 +120,18 @@ inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, 
   });
   if (error != 0) return {-static_cast<double>(error), 0.0};
   std::vector<int64_t> times;
-  for (const std::vector<int64_t>& some : calls) times.insert(times.end(), some.begin(), some.end());
+  for (const std::vector<int64_t>& some : calls)
+    times.insert(times.end(), some.begin(), some.end());
   const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
-  return {static_cast<double>(ns.load()) / (static_cast<double>(runners) * rounds), times.empty() ? 0.0 : static_cast<double>(*middle)};
+  return {static_cast<double>(ns.load()) / (static_cast<double>(runners) * rounds),
+          times.empty() ? 0.0 : static_cast<double>(*middle)};
 }
 
 // A ring of threads on one CPU of which each reads so many bytes of its own, line by line, before it wakes the next one: from one thread to the
 // next, below 0: an error of the system. Without `turns` one thread reads what all of them would, one after the other.
-inline double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t bytes, bool turns) noexcept {
+inline double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t bytes,
+                              bool turns) noexcept {
   struct alignas(128) Turn {
     Futex rounds{0};
   };
@@ -135,7 +143,8 @@ inline double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t by
   std::fill_n(memory, size, char{1});  // pages that nobody has written are all one page
   const auto read = [&](int i) {
     const char* own = memory + static_cast<size_t>(i) * bytes;
-    for (uint32_t at = 0; at < bytes; at += 64) static_cast<void>(*static_cast<const volatile char*>(own + at));
+    for (uint32_t at = 0; at < bytes; at += 64)
+      static_cast<void>(*static_cast<const volatile char*>(own + at));
   };
   const std::vector<int> seats(static_cast<size_t>(turns ? threads : 1), cpu);
   int64_t ns = 0;
@@ -147,7 +156,8 @@ inline double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t by
         for (int each = 0; each < threads; ++each) read(each);
         continue;
       }
-      Futex &mine = all[static_cast<size_t>(i)].rounds, &next = all[static_cast<size_t>((i + 1) % threads)].rounds;
+      Futex &mine = all[static_cast<size_t>(i)].rounds,
+            &next = all[static_cast<size_t>((i + 1) % threads)].rounds;
       while (mine.load(std::memory_order_acquire) != round) futex_sleep(mine, round - 1);
       read(i);
       next.store(i + 1 == threads ? round + 1 : round, std::memory_order_release);
@@ -156,11 +166,12 @@ inline double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t by
     if (i == 0) ns = now_ns() - begin;
   });
   give_back_memory(memory, size);
-  return error != 0 ? -static_cast<double>(error) : static_cast<double>(ns) / (static_cast<double>(threads) * rounds);
+  return error != 0 ? -static_cast<double>(error)
+                    : static_cast<double>(ns) / (static_cast<double>(threads) * rounds);
 }
 
 struct Switching {
-  double call_ns;          // two threads that yield to each other: a call, with the switch that it may be
+  double call_ns;  // two threads that yield to each other: a call, with the switch that it may be
   double switches_a_call;  // how often it was one
 };
 
@@ -253,12 +264,14 @@ inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_
 
 struct Interrupting {
   double call_ns, awake_ns;  // as above
-  double lost_ns;            // of the thread that had the CPU, for each wake: the interrupt, the woken thread, and two switches
+  double
+      lost_ns;  // of the thread that had the CPU, for each wake: the interrupt, the woken thread, and two switches
 };
 
 // The same where another thread works on the second CPU all the time. The woken one takes the CPU at once, or, of the batch kind, has to
 // wait for it; then the worker gives it away once the call is over.
-inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bool takes) noexcept {
+inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns,
+                                    bool takes) noexcept {
   constexpr int64_t LEAST_LOST_NS = 500;  // more than a look at the clock takes
   const int seats[3] = {two_cpus[0], two_cpus[1], two_cpus[1]};
   Sleeper sleeper(calls);
@@ -309,7 +322,8 @@ inline double slice_ns(int cpu, int64_t length_ns) noexcept {
     int64_t began = 0;
     for (int64_t now = now_ns(); now < end; now = now_ns()) {
       if (runs.exchange(i, std::memory_order_acq_rel) == i) continue;
-      if (began > 0 && slices[i].size() < 10000) slices[i].push_back(now - began);  // from one beginning to the next: both have run
+      if (began > 0 && slices[i].size() < 10000)
+        slices[i].push_back(now - began);  // from one beginning to the next: both have run
       began = now;
     }
   });

@@ -31,7 +31,8 @@ inline double compare_exchange_ns(uint32_t operations) noexcept {
   const int64_t begin = now_ns();
   for (uint32_t i = 0; i < operations; ++i) {
     uint64_t seen = word.load(std::memory_order_relaxed);
-    while (!word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    while (!word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed)) {
     }
   }
   return static_cast<double>(now_ns() - begin) / operations;
@@ -102,7 +103,9 @@ inline double hand_off_ns(const int* two_cpus, uint32_t rounds) noexcept {
     const int64_t begin = now_ns();
     for (uint32_t round = 0; round < rounds; ++round) {
       uint32_t seen = mine;
-      while (!line.turn.compare_exchange_strong(seen, 1 - mine, std::memory_order_acq_rel, std::memory_order_relaxed)) seen = mine;
+      while (!line.turn.compare_exchange_strong(seen, 1 - mine, std::memory_order_acq_rel,
+                                                std::memory_order_relaxed))
+        seen = mine;
     }
     if (i == 0) ns = static_cast<double>(now_ns() - begin) / (2.0 * rounds);
   });
@@ -112,20 +115,25 @@ inline double hand_off_ns(const int* two_cpus, uint32_t rounds) noexcept {
 // A load that finds the line changed by the other core. The other writes all lines of a small set; then they are read in an order that no
 // prefetcher guesses, each address from the line before.
 inline double load_modified_ns(const int* two_cpus, uint32_t rounds) noexcept {
-  constexpr uint32_t LINES = 61, APART = 8;  // a prime number of them, and neighbours are left out: prefetchers fetch those too
+  constexpr uint32_t
+      LINES = 61,
+      APART =
+          8;  // a prime number of them, and neighbours are left out: prefetchers fetch those too
   struct alignas(CACHE_LINE) Line {
     uint64_t next;
     std::atomic<uint64_t> changed;
   };
   const std::unique_ptr<Line[]> lines(new Line[LINES * APART]());
-  for (uint32_t i = 0; i < LINES; ++i) lines[i * 23 % LINES * APART].next = (i + 1) * 23 % LINES * APART;
+  for (uint32_t i = 0; i < LINES; ++i)
+    lines[i * 23 % LINES * APART].next = (i + 1) * 23 % LINES * APART;
   Meeting meeting(2);
   int64_t spent = 0;
   uint64_t at = 0;
   const int error = together(two_cpus, 2, [&](int i) {
     for (uint32_t round = 0; round < rounds; ++round) {
       if (i == 1) {
-        for (uint32_t k = 0; k < LINES; ++k) lines[k * APART].changed.store(round, std::memory_order_relaxed);
+        for (uint32_t k = 0; k < LINES; ++k)
+          lines[k * APART].changed.store(round, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
       }
       meeting.arrive();
@@ -162,7 +170,8 @@ inline double contended_ns(const int* cpus, int count, bool exchange, int64_t wi
       for (int k = 0; k < 64; ++k) {
         if (exchange) {
           uint64_t seen = line.word.load(std::memory_order_relaxed);
-          while (!line.word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+          while (!line.word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed)) {
           }
         } else {
           line.word.fetch_add(1, std::memory_order_acq_rel);
@@ -176,7 +185,8 @@ inline double contended_ns(const int* cpus, int count, bool exchange, int64_t wi
   });
   if (error != 0) return -error;
   double a_ns = 0.0;  // operations that all threads together complete in a ns
-  for (int i = 0; i < count; ++i) a_ns += static_cast<double>(done[i].operations) / static_cast<double>(done[i].ns);
+  for (int i = 0; i < count; ++i)
+    a_ns += static_cast<double>(done[i].operations) / static_cast<double>(done[i].ns);
   return 1.0 / a_ns;
 }
 

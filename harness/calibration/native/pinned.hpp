@@ -46,7 +46,8 @@ class Meeting {
   void come(int threads) noexcept {  // without waiting: for threads that could not be started
     if (arrived_.fetch_add(threads, std::memory_order_acq_rel) + threads < count_) return;
     arrived_.store(0, std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_acq_rel);  // MEET: what was before it is seen by all behind it
+    round_.fetch_add(
+        1, std::memory_order_acq_rel);  // MEET: what was before it is seen by all behind it
   }
 
  private:

@@ -63,4 +63,6 @@ def undecided(value: float, off: float, best: float) -> bool:
 
     `value`, `best`: logarithms of throughput over all operators.
     """
-    return abs(off) >= BALANCED and min(value, value + off) <= best < max(value, value + BEYOND * off)
+    return abs(off) >= BALANCED and min(value, value + off) <= best < max(
+        value, value + BEYOND * off
+    )

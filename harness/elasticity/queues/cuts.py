@@ -52,7 +52,9 @@ class Dominators:
                 depth[index] = depth[above] + 1
                 self.children[above].append(index)
             if all(link.place is not None for link in links):
-                self.places[index] = frozenset(link.place for link in links if link.place is not None)
+                self.places[index] = frozenset(
+                    link.place for link in links if link.place is not None
+                )
             if any(link.source != above for link in links):
                 self.fan_ins.append(index)
 
@@ -73,7 +75,9 @@ def placements(tree: Dominators, shares: Sequence[float], hop: float = 0.0) -> l
     `hop`: time of a hop over a queue as a share of the time of all work, half of it before and half
     behind the queue.
     """
-    every = frozenset(place for links in tree.flow.incoming for link in links if (place := link.place) is not None)
+    every = frozenset(
+        place for links in tree.flow.incoming for link in links if (place := link.place) is not None
+    )
     found = dict.fromkeys([frozenset[int](), every])
     for cut in [[], *_divisions(tree, shares, hop)]:
         queued = frozenset[int]().union(*(tree.places[index] for index in cut))
@@ -94,14 +98,27 @@ def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterato
     # the last bound that gives a number of cuts is the tightest
     for column in range(len(bounds) - 1, -1, -1):
         tightest = column == 0 or counts[column - 1] != counts[column]
-        if tightest and counts[column] > 0 and (counts[column] <= FEW or counts[column] >= COUNTS * last or column == 0):
+        if (
+            tightest
+            and counts[column] > 0
+            and (counts[column] <= FEW or counts[column] >= COUNTS * last or column == 0)
+        ):
             last = int(counts[column])
             yield list(np.flatnonzero(cuts[:, column]))
 
 
 def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) -> np.ndarray:
     """Return a table, operator x bound, that is True where the operator is cut off its parent."""
-    half = 0.5 * hop * np.array([0.0 if not links else sum(link.tuples for link in links) for links in tree.flow.incoming])
+    half = (
+        0.5
+        * hop
+        * np.array(
+            [
+                0.0 if not links else sum(link.tuples for link in links)
+                for links in tree.flow.incoming
+            ]
+        )
+    )
     count = len(tree.order)
     cuts = np.zeros((count, len(bounds)), dtype=bool)
     weight = np.repeat(np.asarray(shares, dtype=float)[:, None], len(bounds), axis=1)
@@ -119,7 +136,15 @@ def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) 
     return cuts
 
 
-def _cut_one(tree: Dominators, index: int, child: int, bounds: Vector, weight: Vector, cuts: np.ndarray, push: Vector) -> None:
+def _cut_one(
+    tree: Dominators,
+    index: int,
+    child: int,
+    bounds: Vector,
+    weight: Vector,
+    cuts: np.ndarray,
+    push: Vector,
+) -> None:
     if tree.places[child]:
         cuts[child] = weight[index] + weight[child] > bounds
         weight[index] += np.where(cuts[child], push[child], weight[child])
@@ -128,7 +153,13 @@ def _cut_one(tree: Dominators, index: int, child: int, bounds: Vector, weight: V
 
 
 def _cut_heaviest(
-    tree: Dominators, index: int, children: np.ndarray, bounds: Vector, weight: Vector, cuts: np.ndarray, push: Vector
+    tree: Dominators,
+    index: int,
+    children: np.ndarray,
+    bounds: Vector,
+    weight: Vector,
+    cuts: np.ndarray,
+    push: Vector,
 ) -> None:
     """Keep as many of the lightest children as the bound allows, and cut the others off."""
     may = np.array([bool(tree.places[child]) for child in children])
@@ -137,7 +168,10 @@ def _cut_heaviest(
     if not len(children):
         return
     lightest = np.argsort(weight[children], axis=0, kind="stable")
-    kept = weight[index] + np.cumsum(np.take_along_axis(weight[children], lightest, axis=0), axis=0) <= bounds
+    kept = (
+        weight[index] + np.cumsum(np.take_along_axis(weight[children], lightest, axis=0), axis=0)
+        <= bounds
+    )
     stays = np.zeros_like(kept)
     np.put_along_axis(stays, lightest, kept, axis=0)
     cuts[children] = ~stays
@@ -150,14 +184,18 @@ def _meetings(tree: Dominators, queued: frozenset[int]) -> Iterator[frozenset[in
     region: dict[int, object] = {}
     for index in tree.order:
         links = tree.flow.incoming[index]
-        callers = {("place", link.place) if link.place in queued else region[link.source] for link in links}
+        callers = {
+            ("place", link.place) if link.place in queued else region[link.source] for link in links
+        }
         if len(callers) > 1 and tree.places[index]:
             yield tree.places[index]
             callers = {("met", index)}
         region[index] = next(iter(callers)) if len(callers) == 1 else ("lock", index)
 
 
-def neighbours(tree: Dominators, shares: Sequence[float], queued: frozenset[int], most: int, turn: int) -> list[frozenset[int]]:
+def neighbours(
+    tree: Dominators, shares: Sequence[float], queued: frozenset[int], most: int, turn: int
+) -> list[frozenset[int]]:
     """Return placements that differ by one queue: removed, added, or moved along the streams; at
     most `most` of each kind.
 
@@ -198,7 +236,9 @@ def _relieving(tree: Dominators, shares: Sequence[float], queued: frozenset[int]
         begins = above < 0 or (tree.places[index] and tree.places[index] <= queued)
         region[index] = index if begins else region[above]
         whole[index] = below[region[index]]
-    free = [index for index in tree.order if tree.places[index] and not tree.places[index] <= queued]
+    free = [
+        index for index in tree.order if tree.places[index] and not tree.places[index] <= queued
+    ]
     return sorted(free, key=lambda index: -min(below[index], whole[index] - below[index]))
 
 

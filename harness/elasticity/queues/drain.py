@@ -28,7 +28,9 @@ class Drain:
         ahead = [0.0] * layout.operators
         for link in reversed(layout.links):  # whose sources are in the order of the streams
             if layout.tuples[link.source] > 0.0:
-                ahead[link.source] += link.tuples / layout.tuples[link.source] * (1.0 + ahead[link.target])
+                ahead[link.source] += (
+                    link.tuples / layout.tuples[link.source] * (1.0 + ahead[link.target])
+                )
         self._ahead = [ahead[operator] for operator in layout.at]
         self._submissions = 0.0  # still to come from dropped queues
         self._periods = 0  # for which it may still wait for them

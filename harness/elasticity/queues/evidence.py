@@ -106,14 +106,18 @@ class Evidence:
 
     def calm(self, place: Place) -> bool:
         """Return True if a period has passed there without a switch of queues before it."""
-        return any(at == place and not unrest.switched for at, unrest in zip(self.places, self.unrest, strict=True))
+        return any(
+            at == place and not unrest.switched
+            for at, unrest in zip(self.places, self.unrest, strict=True)
+        )
 
     def measured(self, place: Place) -> bool:
         """Return True if a calm period has passed there, or one after a switch in which queues
         neither filled nor drained."""
         columns = zip(self.places, self.unrest, strict=True)
         return any(
-            at == place and (not each.switched or (each.doubt is not None and each.doubt < SURE)) for at, each in columns
+            at == place and (not each.switched or (each.doubt is not None and each.doubt < SURE))
+            for at, each in columns
         )
 
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
@@ -147,7 +151,15 @@ class Evidence:
         inverse = axes * weight @ axes.T
         level = inverse.sum(axis=0)
         height = level @ apart / level.sum()
-        return Fit(joint.sum(axis=0), noise, self.values[0] + height, misfit**2, apart - height, inverse, level)
+        return Fit(
+            joint.sum(axis=0),
+            noise,
+            self.values[0] + height,
+            misfit**2,
+            apart - height,
+            inverse,
+            level,
+        )
 
 
 def _disturbed(periods: Sequence[Unrest]) -> Vector:
@@ -156,8 +168,12 @@ def _disturbed(periods: Sequence[Unrest]) -> Vector:
 
     A period in which it is known how far queues fill or drain has no part in the surge.
     """
-    surge = np.array([unrest.came - unrest.went if unrest.doubt is None else 0.0 for unrest in periods])
-    return EXPECTED_SURGE**2 * np.outer(surge, surge) + np.diag([_doubt(unrest) ** 2 for unrest in periods])
+    surge = np.array(
+        [unrest.came - unrest.went if unrest.doubt is None else 0.0 for unrest in periods]
+    )
+    return EXPECTED_SURGE**2 * np.outer(surge, surge) + np.diag(
+        [_doubt(unrest) ** 2 for unrest in periods]
+    )
 
 
 def _doubt(unrest: Unrest) -> float:
@@ -185,7 +201,11 @@ class Fit:
 
         `alike`: covariance of errors, configuration x period.
         """
-        return self.height[which] + formula + self.scale * alike @ (self.inverse @ self.wrong[:, which])
+        return (
+            self.height[which]
+            + formula
+            + self.scale * alike @ (self.inverse @ self.wrong[:, which])
+        )
 
     def spread(self, alike: Vector, with_best: Vector, best: int) -> Vector:
         """Return, by configuration, the standard deviation that the formula's error gives its

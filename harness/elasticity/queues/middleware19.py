@@ -55,10 +55,27 @@ class Middleware19(Law):
     NEEDS = frozenset(("layout", "costs"))
     SETTINGS = (
         Setting("sensitivity", 0.05, 0.0, 1.0, "", "SENS: differences up to this share are none"),
-        Setting("history", True, 0, 1, "", "no search at levels between two that had the same queues"),
+        Setting(
+            "history", True, 0, 1, "", "no search at levels between two that had the same queues"
+        ),
         Setting("satisfied", True, 0, 1, "", "no search where threads alone brought enough"),
-        Setting("satisfaction", 0.6, 0.0, 1.0, "", "enough: this share of what they would bring in proportion"),
-        Setting("cpu_limit", 0.8, 0.0, 1.0, "", "no climb while the CPUs are busier than this share", above_low=True),
+        Setting(
+            "satisfaction",
+            0.6,
+            0.0,
+            1.0,
+            "",
+            "enough: this share of what they would bring in proportion",
+        ),
+        Setting(
+            "cpu_limit",
+            0.8,
+            0.0,
+            1.0,
+            "",
+            "no climb while the CPUs are busier than this share",
+            above_low=True,
+        ),
         Setting("seed", 0, 0, 999_999, "", "which operators of a group are tried first"),
     )
 
@@ -94,7 +111,9 @@ class Middleware19(Law):
             return self._searched(self._search)
         if self._due:
             if not self._drain.is_over(reading):
-                return self._now("queues that were dropped still drain, or costs tell of before", "waiting")
+                return self._now(
+                    "queues that were dropped still drain, or costs tell of before", "waiting"
+                )
             self._due = False
             return self._begin(True, reading, "no queue yet")
         if came_from is None:
@@ -117,11 +136,17 @@ class Middleware19(Law):
         lowest, highest = self._record
         if lowest <= here <= highest:
             return 0, f"queues suit {lowest} to {highest} threads"
-        return (1, f"more than {highest} threads") if here > highest else (-1, f"less than {lowest} threads")
+        return (
+            (1, f"more than {highest} threads")
+            if here > highest
+            else (-1, f"less than {lowest} threads")
+        )
 
     def _begin(self, up: bool, reading: Reading, why: str) -> Decision:
         operators = self._places.keys() - self._on if up else self._on
-        search = Search(operators, reading.costs, up, reading.throughput, self.set["sensitivity"], self._dice)
+        search = Search(
+            operators, reading.costs, up, reading.throughput, self.set["sensitivity"], self._dice
+        )
         if not search.over:
             return self._searched(search, f"{why}: ")
         self._learn(changed=False)
@@ -140,7 +165,10 @@ class Middleware19(Law):
             self._threads.rebase(search.throughput)
             if search.up:
                 self._threads.untrust_above()
-        return self._now(f"{reason} → {'queues for' if search.changed else 'no change at'} {self._level} threads", "placed")
+        return self._now(
+            f"{reason} → {'queues for' if search.changed else 'no change at'} {self._level} threads",
+            "placed",
+        )
 
     def _learn(self, changed: bool) -> None:
         if changed or self._record is None:
@@ -161,7 +189,9 @@ class Middleware19(Law):
             self._level = decision.threads
         return self._now(f"{why}{decision.reason}", decision.state)
 
-    def _now(self, reason: str, state: str, switched: set[int] | frozenset[int] = frozenset()) -> Decision:
+    def _now(
+        self, reason: str, state: str, switched: set[int] | frozenset[int] = frozenset()
+    ) -> Decision:
         return Decision(self._level, reason, state, places(self._places, self._on ^ switched))
 
 

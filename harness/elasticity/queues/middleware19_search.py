@@ -51,7 +51,13 @@ class Search:
     """Search from its baseline to its end."""
 
     def __init__(
-        self, operators: Iterable[int], costs: Sequence[float], up: bool, baseline: float, margin: float, dice: random.Random
+        self,
+        operators: Iterable[int],
+        costs: Sequence[float],
+        up: bool,
+        baseline: float,
+        margin: float,
+        dice: random.Random,
     ) -> None:
         """Begin a search.
 
@@ -123,7 +129,9 @@ class Search:
         self._measured: dict[int, float] = {}
         if self._group:
             which = "heaviest" if self.up else "lightest"
-            self.reason = f"{reason}all {self._count} of the {which} group{' left' if self._kept else ''}"
+            self.reason = (
+                f"{reason}all {self._count} of the {which} group{' left' if self._kept else ''}"
+            )
         else:
             self._end(f"{reason}no operator is left")
 

@@ -71,9 +71,30 @@ class Millrace(Law):
     decides = Decides.QUEUES
     NEEDS = frozenset(("layout", "costs"))
     SETTINGS = (
-        Setting("tolerance", 0.004, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another configuration"),
-        Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
-        Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
+        Setting(
+            "tolerance",
+            0.004,
+            0.0001,
+            0.5,
+            "of throughput",
+            "expected gain for which it looks at another configuration",
+        ),
+        Setting(
+            "change",
+            0.15,
+            0.01,
+            10.0,
+            "of throughput",
+            "least difference that counts as another load",
+        ),
+        Setting(
+            "cpu_limit",
+            0.8,
+            0.0,
+            1.0,
+            "of the CPUs",
+            "use above which it does not climb while others need them too",
+        ),
     )
 
     def begin(self) -> None:
@@ -102,7 +123,9 @@ class Millrace(Law):
         self._still = 0 if came or went else self._still + 1
         if reading.throughput <= 0.0:
             return Decision(level, "no tuples: says nothing → stay", "idle", queued)
-        if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
+        if reading.others_cpu is not None and crowded(
+            float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu
+        ):
             return self._make_room((queued, level), reading.others_cpu)
         self._last = queued  # a switch before skipped periods counts for the first measured one
         value = math.log(reading.throughput)
@@ -131,10 +154,18 @@ class Millrace(Law):
         The law does not stay at a look then. It goes to the best measured configuration that needs
         no more CPUs.
         """
-        reason, target, options = f"others have {others_cpu:.0%} of the CPUs: says nothing", place, self._options
+        reason, target, options = (
+            f"others have {others_cpu:.0%} of the CPUs: says nothing",
+            place,
+            self._options,
+        )
         if self._settled is None and options is not None:
             row = options.row(place)
-            known = [each for each in dict.fromkeys(self._evidence.places) if not self._climbs(row, options.row(each))]
+            known = [
+                each
+                for each in dict.fromkeys(self._evidence.places)
+                if not self._climbs(row, options.row(each))
+            ]
             target = max(known, key=self._evidence.mean, default=place)
         if target == place:
             return Decision(place[1], f"{reason} → stay", "crowded", place[0])
@@ -150,7 +181,11 @@ class Millrace(Law):
         `off`: see `Balance`.
         """
         known = self._evidence.measured(place)
-        if off is None or not self._evidence.places or self._still >= (DRAIN_WAIT_PERIODS if known else LOOK_WAIT_PERIODS):
+        if (
+            off is None
+            or not self._evidence.places
+            or self._still >= (DRAIN_WAIT_PERIODS if known else LOOK_WAIT_PERIODS)
+        ):
             return ""
         best = max(self._evidence.mean(each) for each in dict.fromkeys(self._evidence.places))
         if abs(off) < BALANCED if known else not undecided(value, off, best):
@@ -163,8 +198,16 @@ class Millrace(Law):
             return False
         busy, pure = len(self.layout.sources) + min(place[1], len(place[0])), 1.0
         if self._options is not None:
-            pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row(place)))
-        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure, place if self._still >= PROFILE_PERIODS else None)
+            pure = 1.0 / (
+                1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row(place))
+            )
+        return self._shares.add(
+            reading.costs,
+            reading.elapsed_s,
+            busy,
+            pure,
+            place if self._still >= PROFILE_PERIODS else None,
+        )
 
     def _know(self, value: float, queued: frozenset[int]) -> None:
         """Build the options from the first estimate of the cost of the work; rebuild them when the
@@ -174,10 +217,19 @@ class Millrace(Law):
             limits = Limits(self._graph.flow, shares)
             alone = limits.ideal(limits.add(queued))
             work_s = self._graph.flow.submitted * alone / math.exp(min(max(value, -600.0), 600.0))
-            machine = self.layout.cpus, self.layout.payload, min(max(work_s, 1e-12), 1e6), self.layout.batch
+            machine = (
+                self.layout.cpus,
+                self.layout.payload,
+                min(max(work_s, 1e-12), 1e6),
+                self.layout.batch,
+            )
             self._hypotheses = draw(self._generator, HYPOTHESES, *machine)
             self._odds = np.full(HYPOTHESES, 1.0 / HYPOTHESES)
-        elif looks < 2.0 * self._divided_at or self._settled is not None or elsewhere(shares, self._options.shares) <= MOVED:
+        elif (
+            looks < 2.0 * self._divided_at
+            or self._settled is not None
+            or elsewhere(shares, self._options.shares) <= MOVED
+        ):
             return
         self._divided_at = looks
         self._options = Options(self._graph, self.bounds, shares, self._hop())
@@ -225,14 +277,18 @@ class Millrace(Law):
             target, state = view.best, "learning"
             what = f"{self._named(target)}: nothing else promises {threshold:.1%} more"
         if target != row and self._climbs(row, target) and not self._may_climb():
-            return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
+            return Decision(
+                place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0]
+            )
         if target == row and state == "learning":
             self._settle(place, survey.fit)
             return Decision(place[1], f"{why}{what} → stay", state, place[0])
         self._settled = None
         self._looks += 1
         where = "once more" if target == row else "back" if target == view.best else "there"
-        return Decision(options.level[target], f"{why}{what} → {where}", state, options.queued(target))
+        return Decision(
+            options.level[target], f"{why}{what} → {where}", state, options.queued(target)
+        )
 
     def _untried_everywhere(self) -> int | None:
         """Return the row of queues everywhere with some threads, unless it was tried or may not be;
@@ -243,8 +299,16 @@ class Millrace(Law):
         meet. Measurements with few queues show neither. With this look the law is never far below
         the dynamic model.
         """
-        place = frozenset(range(len(self.layout.ports))), self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
-        if self._options is None or not place[0] or place in self._evidence.places or not self._may_climb():
+        place = (
+            frozenset(range(len(self.layout.ports))),
+            self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus)))),
+        )
+        if (
+            self._options is None
+            or not place[0]
+            or place in self._evidence.places
+            or not self._may_climb()
+        ):
             return None
         return self._options.row(place)
 
@@ -258,7 +322,9 @@ class Millrace(Law):
         """Return True if the target may need more of the CPUs."""
         options = self._options
         assert options is not None
-        return options.level[target] > options.level[row] or options.busy(target) > options.busy(row)
+        return options.level[target] > options.level[row] or options.busy(target) > options.busy(
+            row
+        )
 
     def _named(self, row: int) -> str:
         """Return a configuration in words, with the names of up to two queues."""
@@ -286,7 +352,11 @@ class Millrace(Law):
         off, before = value - watch.expected, watch.suspect
         verdict = watch.see(value)
         if verdict == "same":
-            return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNING_PERIODS else None
+            return (
+                Decision(place[1], "as expected → stay", "settled", place[0])
+                if watch.still > LEARNING_PERIODS
+                else None
+            )
         if verdict == "burst":
             reason = f"{math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%}: a burst, or another load? → stay"
             return Decision(place[1], reason, "noise", place[0])

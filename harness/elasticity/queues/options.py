@@ -35,7 +35,9 @@ class Placements:
     def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
         """Return placements that divide the work well, both if hops cost nothing and if each costs
         the share `hop` of all work."""
-        return list(dict.fromkeys([*placements(self.tree, shares), *placements(self.tree, shares, hop)]))
+        return list(
+            dict.fromkeys([*placements(self.tree, shares), *placements(self.tree, shares, hop)])
+        )
 
 
 class Options:
@@ -124,7 +126,9 @@ class Options:
             self._add(queued, {level - 2, level - 1, level + 1, level + 2})
         most = max(2, min(NEAR, WORK // (4 * len(self.shares))))
         for other in neighbours(self._graph.tree, self.shares, queued, most, turn):
-            self._add(other, {level, level + (len(other) > len(queued)) - (len(other) < len(queued))})
+            self._add(
+                other, {level, level + (len(other) > len(queued)) - (len(other) < len(queued))}
+            )
         self._found |= set(range(first, len(self.level)))
         self._complete()
 
@@ -165,11 +169,15 @@ class Options:
         self._levels_at = np.concatenate([self._levels_at, [self.level[row] for row in fresh]])
         self.log_level = np.log2(self._levels_at)
         self.log_queues = np.concatenate([self.log_queues, np.log2(np.add(queues, 1.0))])
-        self._log_busy = np.concatenate([self._log_busy, np.log2([self.busy(row) for row in fresh])])
+        self._log_busy = np.concatenate(
+            [self._log_busy, np.log2([self.busy(row) for row in fresh])]
+        )
         self._gone = np.concatenate([self._gone, np.zeros(len(fresh), dtype=bool)])
         if stands := self._stands[len(self._standing) :]:
             self._standing = np.concatenate([self._standing, stands])
-            self._length = np.concatenate([self._length, np.sqrt([1.0 + each.sum() for each in stands])])
+            self._length = np.concatenate(
+                [self._length, np.sqrt([1.0 + each.sum() for each in stands])]
+            )
 
     # -- errors of the formula ---------------------------------------------------------------------
 
@@ -180,7 +188,9 @@ class Options:
         mine, line = np.unique(self._numbers[rows], return_inverse=True)
         theirs, column = np.unique(self._numbers[others], return_inverse=True)
         elsewhere = self._elsewhere(mine, theirs)[line[:, None], column] / FAR[2]
-        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * (rows[:, None] == others)
+        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * (
+            rows[:, None] == others
+        )
 
     def _elsewhere(self, some: np.ndarray, others: np.ndarray) -> Vector:
         """Return distances, placement x placement: 0 if all queues are the same, near 1 if none is.

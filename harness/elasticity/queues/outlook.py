@@ -59,11 +59,15 @@ class Survey:
     `fit`: result of the inference, with the odds of the hypotheses.
     """
 
-    def __init__(self, options: Options, evidence: Evidence, hypotheses: Vector, held: float) -> None:
+    def __init__(
+        self, options: Options, evidence: Evidence, hypotheses: Vector, held: float
+    ) -> None:
         self._options = options
         self._queue_price = SLOW_QUEUE_PRICE * held
         self._rows = np.array([options.row(place) for place in evidence.places])
-        self.fit = evidence.weigh(options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows))
+        self.fit = evidence.weigh(
+            options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows)
+        )
         self._likely, self._odds = _sampled(self.fit.odds)
         self._chosen = hypotheses[self._likely]
         self._computed = np.zeros(0, dtype=bool)  # by row
@@ -79,7 +83,10 @@ class Survey:
         rows = np.union1d(options.within(REACH * int(options.level_of(been).max())), been)
         alike = options.alike(rows, self._rows)
         expected = self.fit.expected(self._formula_of(rows), alike, self._likely)
-        price = PLACEMENT_LEVEL_PRICE * options.log_level[rows] + self._queue_price * options.log_queues[rows]
+        price = (
+            PLACEMENT_LEVEL_PRICE * options.log_level[rows]
+            + self._queue_price * options.log_queues[rows]
+        )
         mean = expected @ odds - price
         known = np.flatnonzero(np.isin(rows, been, assume_unique=True))
         at = int(known[np.argmax(mean[known] - margin * (rows[known] != here))])
@@ -95,9 +102,22 @@ class Survey:
         if mean[stand] < -HURTFUL_LOSS:
             worth[mean < 0.0] = -np.inf  # the last look hurt: no second risk in a row
         worth[at] = 0.0
-        options.keep(np.union1d(rows[np.argpartition(-worth, min(KEPT_NEIGHBOURS, len(rows) - 1))[:KEPT_NEIGHBOURS]], been))
+        options.keep(
+            np.union1d(
+                rows[
+                    np.argpartition(-worth, min(KEPT_NEIGHBOURS, len(rows) - 1))[:KEPT_NEIGHBOURS]
+                ],
+                been,
+            )
+        )
         look = int(np.argmax(worth))
-        return Outlook(int(rows[at]), int(rows[look]), float(worth[look]), float(gain[look]), -float(mean[stand]))
+        return Outlook(
+            int(rows[at]),
+            int(rows[look]),
+            float(worth[look]),
+            float(gain[look]),
+            -float(mean[stand]),
+        )
 
     def _formula_of(self, rows: np.ndarray) -> Vector:
         """Return the log throughput that the sampled hypotheses predict, row x hypothesis.
@@ -117,7 +137,9 @@ def _sampled(odds: Vector) -> tuple[np.ndarray, Vector]:
     """Return a sample of the hypotheses and the weight of each (systematic resampling; Kitagawa
     1996)."""
     points = (np.arange(SAMPLED_HYPOTHESES) + 0.5) / SAMPLED_HYPOTHESES
-    which, counts = np.unique(np.searchsorted(np.cumsum(odds), points).clip(0, len(odds) - 1), return_counts=True)
+    which, counts = np.unique(
+        np.searchsorted(np.cumsum(odds), points).clip(0, len(odds) - 1), return_counts=True
+    )
     return which, counts / SAMPLED_HYPOTHESES
 
 

@@ -33,7 +33,19 @@ from scipy.stats.qmc import Sobol
 
 from harness.elasticity.queues.regions import Vector
 
-COLUMNS = ("hop", "sync", "footprint", "push", "single", "entry", "waiting", "serial", "knee", "tail", "sharp")
+COLUMNS = (
+    "hop",
+    "sync",
+    "footprint",
+    "push",
+    "single",
+    "entry",
+    "waiting",
+    "serial",
+    "knee",
+    "tail",
+    "sharp",
+)
 """Columns of a hypothesis; `push` is f, and `single` is 1 if the runtime moves tuples and not
 batches."""
 
@@ -48,7 +60,14 @@ WAITING, WAITING_SPREAD = 1.0, 1.2
 HOP = COLUMNS.index("hop")
 
 
-def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, work_s: float, batch: int = 0) -> Vector:
+def draw(
+    generator: np.random.Generator,
+    count: int,
+    cpus: int,
+    payload: int,
+    work_s: float,
+    batch: int = 0,
+) -> Vector:
     """Return hypotheses drawn from the prior, one a row.
 
     `work_s`: time of all work for a tuple of each source. `batch`: tuples that the runtime moves at
@@ -67,7 +86,9 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
     anywhere = (2.0 * cpus) ** (4.0 * np.clip(knee - 0.75, 0.0, 0.25))
     knee = np.where(knee < 0.5, float(cpus), np.where(knee < 0.75, 0.5 * cpus, anywhere))
     kinds = len(SIDES) if batch else 2 * len(SIDES)
-    side = np.minimum(kinds - 1, (kinds * next(uniform)).astype(int)) + (len(SIDES) if batch == 1 else 0)
+    side = np.minimum(kinds - 1, (kinds * next(uniform)).astype(int)) + (
+        len(SIDES) if batch == 1 else 0
+    )
     columns = {
         "hop": hop_s / work_s,
         "sync": about(0.06, 1.3),

@@ -114,7 +114,9 @@ class Flow:
         self.heads = len(layout.ports) + len(threaded)
 
         def head(link: Link) -> int:
-            return head_of[link.target] if link.threaded else -1 if link.place is None else link.place
+            return (
+                head_of[link.target] if link.threaded else -1 if link.place is None else link.place
+            )
 
         into = [link for links in self.incoming for link in links]
         self.columns = Columns(
@@ -124,11 +126,16 @@ class Flow:
             dealt=[link.dealt for link in into],
             through=[link.tuples for link in into],
             share=[
-                link.tuples / self.tuples[link.target] if self.tuples[link.target] > 0.0 else 1.0 / len(links)
+                link.tuples / self.tuples[link.target]
+                if self.tuples[link.target] > 0.0
+                else 1.0 / len(links)
                 for links in self.incoming
                 for link in links
             ],
-            passed=[min(1.0, link.tuples / got) if (got := layout.tuples[link.source]) > 0.0 else 0.0 for link in into],
+            passed=[
+                min(1.0, link.tuples / got) if (got := layout.tuples[link.source]) > 0.0 else 0.0
+                for link in into
+            ],
             back_source=[link.source for link in self.back],
             back_head=[head(link) for link in self.back],
             back_through=[link.tuples for link in self.back],

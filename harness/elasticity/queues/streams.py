@@ -85,9 +85,7 @@ class StreamsOfPortsAndThreads(Law):
     """Law of IBM Streams, fault for fault. It has no settings, because they are constants there."""
 
     name = "streams"
-    summary = (
-        "what IBM Streams really does: queues by groups of cost, threads by doubling, in turn, faults included (OSStreams)"
-    )
+    summary = "what IBM Streams really does: queues by groups of cost, threads by doubling, in turn, faults included (OSStreams)"
     decides = Decides.QUEUES
     NEEDS = frozenset(("layout", "costs"))
 
@@ -196,8 +194,14 @@ class StreamsOfPortsAndThreads(Law):
         if record is not None and record.level != self._level and record.allows(self._level):
             up = self._level > record.level
             self._ports.begin(up)
-            self._in_ports, self._validate, self._count = True, self._level != self.bounds.maximum, -1
-            return self._now(f"{decision.reason}; then {'more' if up else 'fewer'} queues", decision.state)
+            self._in_ports, self._validate, self._count = (
+                True,
+                self._level != self.bounds.maximum,
+                -1,
+            )
+            return self._now(
+                f"{decision.reason}; then {'more' if up else 'fewer'} queues", decision.state
+            )
         return self._now(decision.reason, decision.state)
 
     def _now(self, reason: str, state: str) -> Decision:

@@ -44,7 +44,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.elasticity.queues.groups import Groups, by_doubles_of_the_lightest, by_parts_of_the_heaviest
+from harness.elasticity.queues.groups import (
+    Groups,
+    by_doubles_of_the_lightest,
+    by_parts_of_the_heaviest,
+)
 from harness.elasticity.threads.trends import beats
 
 SENSITIVITY = 0.05
@@ -106,9 +110,15 @@ class SplitList:
         trend_below = below is not None and beats(throughput, below, SENSITIVITY)
         here = self.count
         if trend_above or (trend_below and above is None):
-            return self._go((self._upper + here) // 2, between=(here, self._upper), bounds=(here, self._upper))
+            return self._go(
+                (self._upper + here) // 2, between=(here, self._upper), bounds=(here, self._upper)
+            )
         if here == len(self.operators) or not trend_below:
-            return self._go((self._lower + here) // 2, between=(self._lower, here), bounds=(self._lower, self._above))
+            return self._go(
+                (self._lower + here) // 2,
+                between=(self._lower, here),
+                bounds=(self._lower, self._above),
+            )
         return False
 
     def _go(self, count: int, between: tuple[int, int], bounds: tuple[int, int]) -> bool:
@@ -157,15 +167,21 @@ class PortSearch:
         tried, before = self._list, self._list.count
         small = len(tried.operators) <= SMALL_SHARE * len(self._operators)
         if tried.step(throughput, split=not small):
-            return self._switch(tried.count - before, f"{before} of {len(tried.operators)} measured → {tried.count}")
+            return self._switch(
+                tried.count - before, f"{before} of {len(tried.operators)} measured → {tried.count}"
+            )
         if tried.best is not None:
-            self._switch(tried.best - before, f"{tried.best} of {len(tried.operators)} bring more → kept; ")
+            self._switch(
+                tried.best - before, f"{tried.best} of {len(tried.operators)} bring more → kept; "
+            )
             self._confirm(tried.operators[: tried.best])
             return self._start(tried.best_throughput, costs, self.reason)
         following = self._next_group(tried.group)
         if small and following is not None:
             tried.extend(self._groups[following], following)
-            return self._switch(tried.count - before, f"{before} bring nothing → {tried.count}, with the next group")
+            return self._switch(
+                tried.count - before, f"{before} bring nothing → {tried.count}, with the next group"
+            )
         self._switch(-before, f"none of {len(tried.operators)} bring more → as before")
         self._list = None
         return Finish(bool(self._affected), tried.best_throughput)

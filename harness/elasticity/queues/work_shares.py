@@ -55,7 +55,14 @@ class WorkShares:
         self._worth = LEAST_WORTH
         self.shares: Vector = self._declared
 
-    def add(self, costs: Sequence[float], elapsed_s: float, threads: int, pure: float, place: Hashable | None) -> bool:
+    def add(
+        self,
+        costs: Sequence[float],
+        elapsed_s: float,
+        threads: int,
+        pure: float,
+        place: Hashable | None,
+    ) -> bool:
         """Record a period's shares at a configuration. Return True if the work has moved; earlier
         shares are then forgotten.
 
@@ -63,7 +70,12 @@ class WorkShares:
         if the profiler's window, which is longer than a period, includes other configurations.
         """
         seen = np.asarray(costs, dtype=float)
-        if len(seen) != len(self._declared) or not np.all(np.isfinite(seen)) or seen.min() < 0.0 or seen.sum() <= 0.0:
+        if (
+            len(seen) != len(self._declared)
+            or not np.all(np.isfinite(seen))
+            or seen.min() < 0.0
+            or seen.sum() <= 0.0
+        ):
             return False
         seen = seen / seen.sum()
         looks = self._looks_of(seen, LOOKS_A_SECOND * elapsed_s * threads)
@@ -72,7 +84,10 @@ class WorkShares:
         if place is not None and place in self._at and pure > 0.5:
             before, of = self._at[place]
             before = before / of
-            moving = _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED and elsewhere(seen, before) > MOVED_SHARE
+            moving = (
+                _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED
+                and elsewhere(seen, before) > MOVED_SHARE
+            )
             self._doubt = self._doubt + 1 if moving else 0
             if self._doubt >= 2:
                 self._seen, self.looks, self._doubt, moved = np.zeros(len(seen)), 0.0, 0, True
@@ -120,7 +135,14 @@ def _apart(seen: Vector, expected: Vector, looks: float) -> float:
     order = np.argsort(expected)
     small = order[np.cumsum(expected[order]) * looks < 5.0]
     large = np.setdiff1d(order, small)
-    cells = np.concatenate([expected[large], [expected[small].sum()]]), np.concatenate([seen[large], [seen[small].sum()]])
+    cells = (
+        np.concatenate([expected[large], [expected[small].sum()]]),
+        np.concatenate([seen[large], [seen[small].sum()]]),
+    )
     expected, seen = cells
     known = expected > 0.0
-    return float(looks * ((seen[known] - expected[known]) ** 2 / expected[known]).sum() / max(1, known.sum() - 1))
+    return float(
+        looks
+        * ((seen[known] - expected[known]) ** 2 / expected[known]).sum()
+        / max(1, known.sum() - 1)
+    )

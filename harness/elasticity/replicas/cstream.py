@@ -41,22 +41,46 @@ class CStream(Law):
     NEEDS = frozenset(("layout", "utilisation", "full", "replicas", "tuples"))
     SETTINGS = (
         *Utilisation.SETTINGS,
-        Setting("tau", 0.01, 0.0, 1.0, "", "a port is congested if its queue was full for this share of the period"),
+        Setting(
+            "tau",
+            0.01,
+            0.0,
+            1.0,
+            "",
+            "a port is congested if its queue was full for this share of the period",
+        ),
         Setting("blacklist", True, 0, 1, "", "give up operators that replicas do not help"),
-        Setting("gain", 0.01, 0.0, 1.0, "", "share of tuples that a replica must bring an operator, or it is given up"),
+        Setting(
+            "gain",
+            0.01,
+            0.0,
+            1.0,
+            "",
+            "share of tuples that a replica must bring an operator, or it is given up",
+        ),
     )
 
     def begin(self) -> None:
         """Prepare both parts. Raise UserError if low > high."""
         if self.set["low"] > self.set["high"]:
-            raise UserError(f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}")
-        self._threads = Utilisation(self.bounds, self.cpu, {name: self.set[name] for name in ("low", "high")})
+            raise UserError(
+                f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}"
+            )
+        self._threads = Utilisation(
+            self.bounds, self.cpu, {name: self.set[name] for name in ("low", "high")}
+        )
         self._given_up: set[int] = set()
         # replicas and tuples/s of an operator when it was last a bottleneck
         self._before: dict[int, tuple[int, float]] = {}
         operators = range(self.layout.operators)
-        self._into = [[link.port for link in self.layout.links if link.target == operator] for operator in operators]
-        self._out_of = [[link.port for link in self.layout.links if link.source == operator] for operator in operators]
+        self._into = [
+            [link.port for link in self.layout.links if link.target == operator]
+            for operator in operators
+        ]
+        self._out_of = [
+            [link.port for link in self.layout.links if link.source == operator]
+            for operator in operators
+        ]
 
     def cpu_limit(self) -> CpuLimit:
         """Return a limit that grants all requests; the law asks for none."""
@@ -68,7 +92,12 @@ class CStream(Law):
         replicas = replicas_of(reading, self.layout)
         found = self._bottleneck(reading, replicas)
         if found is None:
-            return Decision(decision.threads, f"{decision.reason}; no bottleneck", decision.state, replicas=_plain(replicas))
+            return Decision(
+                decision.threads,
+                f"{decision.reason}; no bottleneck",
+                decision.state,
+                replicas=_plain(replicas),
+            )
         replicas[found] += 1
         return Decision(
             decision.threads,
@@ -92,7 +121,9 @@ class CStream(Law):
             congested = any(reading.full[port] >= tau for port in self._into[operator])
             if not congested or any(reading.full[port] >= tau for port in self._out_of[operator]):
                 continue
-            if self.set["blacklist"] and self._is_no_use(operator, int(replicas[operator]), reading):
+            if self.set["blacklist"] and self._is_no_use(
+                operator, int(replicas[operator]), reading
+            ):
                 self._given_up.add(operator)
                 continue
             return operator
@@ -108,7 +139,9 @@ class CStream(Law):
         rate = reading.tuples[operator] / reading.elapsed_s
         before, rate_before = self._before.get(operator, (replicas, rate))
         busy = reading.utilisation
-        short = busy is not None and busy > self.set["high"] and reading.threads < self.bounds.maximum
+        short = (
+            busy is not None and busy > self.set["high"] and reading.threads < self.bounds.maximum
+        )
         if replicas > before and rate <= rate_before * (1.0 + self.set["gain"]) and not short:
             return True
         if not short:

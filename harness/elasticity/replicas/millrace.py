@@ -69,10 +69,29 @@ class Millrace(Law):
     NEEDS = frozenset(("layout", "useful_s", "tuples", "replicas", "target"))
     SETTINGS = (
         Setting(
-            "headroom", 0.03, 0.0, 10.0, "", "share by which threads and replicas can do more than the target of paced sources"
+            "headroom",
+            0.03,
+            0.0,
+            10.0,
+            "",
+            "share by which threads and replicas can do more than the target of paced sources",
         ),
-        Setting("change", 0.15, 0.01, 10.0, "", "least share by which work or rate must differ to be another load"),
-        Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
+        Setting(
+            "change",
+            0.15,
+            0.01,
+            10.0,
+            "",
+            "least share by which work or rate must differ to be another load",
+        ),
+        Setting(
+            "cpu_limit",
+            0.8,
+            0.0,
+            1.0,
+            "of the CPUs",
+            "use above which it does not climb while others need them too",
+        ),
     )
 
     def begin(self) -> None:
@@ -116,8 +135,16 @@ class Millrace(Law):
     def decide(self, reading: Reading) -> Decision:
         """Return the configuration for the next period."""
         level, replicas = self.bounds.clamp(reading.threads), replicas_of(reading, self.layout)
-        if crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu) and reading.others_cpu is not None:
-            return self._stay(level, replicas, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing", "crowded")
+        if (
+            crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu)
+            and reading.others_cpu is not None
+        ):
+            return self._stay(
+                level,
+                replicas,
+                f"others have {reading.others_cpu:.0%} of the CPUs: says nothing",
+                "crowded",
+            )
         rates = self._flow.see(reading)
         if rates is None or rates.rate == 0.0:
             return self._stay(level, replicas, "no tuples everywhere yet: says nothing", "idle")
@@ -141,7 +168,11 @@ class Millrace(Law):
     def _is_odd(self, rates: Rates, level: int, replicas: Counts, reading: Reading) -> bool:
         """Return True if the work, or the rate of sources that are not paced, differs from the
         means of this configuration."""
-        if not self._content or self._place != (level, tuple(replicas.tolist())) or self._periods < 2:
+        if (
+            not self._content
+            or self._place != (level, tuple(replicas.tolist()))
+            or self._periods < 2
+        ):
             return False
         total = float(self._work.sum())
         moved = float(np.abs(rates.work - self._work).sum()) / total
@@ -157,11 +188,17 @@ class Millrace(Law):
             self._rate, self._work = rates.rate, rates.work
         self._periods += 1
         share = 1.0 / min(self._periods, 30)
-        self._deviation = math.sqrt((1.0 - share) * self._deviation**2 + share * math.log(rates.rate / self._rate) ** 2)
+        self._deviation = math.sqrt(
+            (1.0 - share) * self._deviation**2 + share * math.log(rates.rate / self._rate) ** 2
+        )
         self._rate += share * (rates.rate - self._rate)
         self._work = self._work + share * (rates.work - self._work)
         if self._first is None:
-            self._first = (level, replicas.copy(), self._work / (1.0 + self._serial * (replicas - 1)))
+            self._first = (
+                level,
+                replicas.copy(),
+                self._work / (1.0 + self._serial * (replicas - 1)),
+            )
         self._learn_serial(replicas)
 
     def _learn_serial(self, replicas: Counts) -> None:
@@ -173,7 +210,9 @@ class Millrace(Law):
         many = self._may & (replicas > 1) & (alone > 0.0)
         if many.any():
             grown = self._work[many] / (alone[many] * self._growth(replicas)) - 1.0
-            self._serial[many] = np.where(grown > SERIAL, np.minimum(grown / (replicas[many] - 1), 1.0), 0.0)
+            self._serial[many] = np.where(
+                grown > SERIAL, np.minimum(grown / (replicas[many] - 1), 1.0), 0.0
+            )
 
     def _growth(self, replicas: Counts) -> float:
         """Return the work of operators with one replica over their work when the load was new; 1 if
@@ -181,7 +220,11 @@ class Millrace(Law):
         _, _, alone = self._first  # type: ignore[misc]
         single = replicas == 1
         before = float(alone[single].sum())
-        return float(self._work[single].sum()) / before if before >= TELLS * float(alone.sum()) else 1.0
+        return (
+            float(self._work[single].sum()) / before
+            if before >= TELLS * float(alone.sum())
+            else 1.0
+        )
 
     # -- the plan ----------------------------------------------------------------------------------
 
@@ -202,7 +245,14 @@ class Millrace(Law):
         fewer = self._fewer(level, replicas)
         if fewer is not None:
             self._trial = ("fewer", self._rate, float(self._work.sum()), level, replicas.copy())
-            return self._go(level, replicas, fewer, replicas, f"work has grown: {fewer} threads may bring as much", "searching")
+            return self._go(
+                level,
+                replicas,
+                fewer,
+                replicas,
+                f"work has grown: {fewer} threads may bring as much",
+                "searching",
+            )
         self._content = True
         return self._stay(level, replicas, f"{self._rate:.6g} of {goal:.6g} tuples/s", "settled")
 
@@ -239,11 +289,15 @@ class Millrace(Law):
         """Return the fewest threads and replicas that reach the goal; keep present counts that are
         right within `BAND`."""
         base = self._base(replicas)
-        least, wanted, most = (np.where(self._may, self._fewest(base, share * goal), 1) + self._more for share in BAND)
+        least, wanted, most = (
+            np.where(self._may, self._fewest(base, share * goal), 1) + self._more for share in BAND
+        )
         chosen = np.where((least <= replicas) & (replicas <= most), replicas, wanted)
         chosen = np.where(self._may, np.clip(chosen, 1, self._most), replicas)
         work = float((base * (1.0 + self._serial * (chosen - 1))).sum())
-        low, fair, high = (self._cut(math.ceil(share * goal * work - 1e-9) + self._more_threads) for share in BAND)
+        low, fair, high = (
+            self._cut(math.ceil(share * goal * work - 1e-9) + self._more_threads) for share in BAND
+        )
         return (level if low <= level <= high else fair), chosen
 
     def _able(self) -> Vector:
@@ -290,7 +344,9 @@ class Millrace(Law):
         if self._content or growth < GROWN or level <= first or len(self._looks) >= 2:
             return None
         lowest = max([self.bounds.minimum, *(look + 1 for look in self._looks if look < level)])
-        fewer = round(level / growth) if not self._looks else math.ceil((self._looks[-1] + level) / 2)
+        fewer = (
+            round(level / growth) if not self._looks else math.ceil((self._looks[-1] + level) / 2)
+        )
         return fewer if lowest <= fewer < level else None
 
     def _end_of_trial(self, level: int, replicas: Counts, target: float | None) -> Decision | None:
@@ -307,7 +363,14 @@ class Millrace(Law):
                 self._ceiling, self._looks = level, []
                 return None
             self._looks.append(level)
-            return self._go(level, replicas, threads, counts, f"{level} threads bring {-gained:.1%} less", "searching")
+            return self._go(
+                level,
+                replicas,
+                threads,
+                counts,
+                f"{level} threads bring {-gained:.1%} less",
+                "searching",
+            )
         if gained >= BRINGS:
             return None
         self._more_threads -= level - threads
@@ -317,7 +380,9 @@ class Millrace(Law):
 
     # -- decisions ---------------------------------------------------------------------------------
 
-    def _go(self, level: int, replicas: Counts, threads: int, wanted: Counts, why: str, state: str = "") -> Decision:
+    def _go(
+        self, level: int, replicas: Counts, threads: int, wanted: Counts, why: str, state: str = ""
+    ) -> Decision:
         """Return the decision to go to a configuration; more threads only if the CPU limit grants
         them."""
         if threads > level and not self.cpu.acceptable():

@@ -60,7 +60,10 @@ class Flow:
         operators = self._layout.operators
         if operators == 0 or len(reading.useful_s) != operators or len(reading.tuples) != operators:
             return None
-        useful, taken = np.array(reading.useful_s, dtype=float), np.array(reading.tuples, dtype=float)
+        useful, taken = (
+            np.array(reading.useful_s, dtype=float),
+            np.array(reading.tuples, dtype=float),
+        )
         self._taken += taken
         self._cost = np.where(taken > 0.0, useful / np.maximum(taken, 1.0), self._cost)
         sent = float(self._taken[list(self._layout.sources)].sum())
@@ -74,4 +77,8 @@ class Flow:
 def replicas_of(reading: Reading, layout: Layout) -> NDArray[np.int64]:
     """Return the replicas of each operator in the period; one each if they are unknown."""
     known = len(reading.replicas) == layout.operators
-    return np.array(reading.replicas, dtype=np.int64) if known else np.ones(layout.operators, dtype=np.int64)
+    return (
+        np.array(reading.replicas, dtype=np.int64)
+        if known
+        else np.ones(layout.operators, dtype=np.int64)
+    )

@@ -39,12 +39,20 @@ class Aimd(Law):
         """Return the next level."""
         level, bound = reading.threads, float(self.set["bound"])
         if reading.latency_s is not None and reading.latency_s > bound:
-            fewer = self.bounds.clamp(max(1, min(level - 1, int(level * float(self.set["backoff"])))))
-            return Decision(fewer, f"latency above {bound:g} s → down", "descending" if fewer < level else "settled")
+            fewer = self.bounds.clamp(
+                max(1, min(level - 1, int(level * float(self.set["backoff"]))))
+            )
+            return Decision(
+                fewer,
+                f"latency above {bound:g} s → down",
+                "descending" if fewer < level else "settled",
+            )
         if 2.0 * in_use(reading) < level:
             return Decision(self.bounds.clamp(level), "less than half in use → stay", "settled")
         more = self.bounds.clamp(level + 1)
-        return Decision(more, f"latency within {bound:g} s → up", "climbing" if more > level else "settled")
+        return Decision(
+            more, f"latency within {bound:g} s → up", "climbing" if more > level else "settled"
+        )
 
 
 def in_use(reading: Reading) -> float:

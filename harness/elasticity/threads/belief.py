@@ -92,7 +92,12 @@ class Belief:
             _, errors = _fit(apart, precision)
             scale = 0.5 * np.log(precision).sum() - 0.5 * math.log(precision.sum())
             repeats = -again * math.log(noise) - 0.5 * spread / noise**2
-            rows.append(math.log(odds) + repeats + scale - 0.5 * (1.0 + FREEDOM) * np.log1p(errors / FREEDOM).sum(axis=0))
+            rows.append(
+                math.log(odds)
+                + repeats
+                + scale
+                - 0.5 * (1.0 + FREEDOM) * np.log1p(errors / FREEDOM).sum(axis=0)
+            )
         joint = np.stack(rows) + self._prior
         joint = np.exp(joint - joint.max())
         joint /= joint.sum()
@@ -105,7 +110,9 @@ class Belief:
         self.values = self._family.table[:, self._left] + height
         # a level's own mean counts too, more with each period there, because the true curve need
         # not be in the family
-        self.values[columns] += (misfit / (misfit + self.noise**2 / counts))[:, None] * (apart - height)
+        self.values[columns] += (misfit / (misfit + self.noise**2 / counts))[:, None] * (
+            apart - height
+        )
 
 
 def _fit(apart: Vector, precision: Vector) -> tuple[Vector, Vector]:

@@ -29,14 +29,21 @@ class Ds2(Law):
     """Law that chooses one level for all operators."""
 
     name = "ds2"
-    summary = "threads for the target rate, from true rates: tuples over useful time (DS2, OSDI 2018)"
+    summary = (
+        "threads for the target rate, from true rates: tuples over useful time (DS2, OSDI 2018)"
+    )
     NEEDS = frozenset(("layout", "useful_s", "tuples", "target"))
     SETTINGS = (
         Setting("factor", 0.0, 0.0, 10.0, "", "share of threads more than the rates ask for"),
         Setting("warm_up", 2, 0, 1000, "periods", "that pass after a change"),
         Setting("activation", 1, 1, 1000, "periods", "in a row that must ask for another level"),
         Setting(
-            "ratio", 1.1, 1.0, 100.0, "", "target over rate beyond which it corrects itself; a guess, the paper has no number"
+            "ratio",
+            1.1,
+            1.0,
+            100.0,
+            "",
+            "target over rate beyond which it corrects itself; a guess, the paper has no number",
         ),
     )
 
@@ -56,10 +63,16 @@ class Ds2(Law):
             return Decision(level, "warms up → stay", "waiting")
         if reading.target is None:
             return Decision(level, "no target rate → stay", "settled")
-        sent = sum(reading.tuples[source] for source in self.layout.sources) if reading.tuples else 0.0
+        sent = (
+            sum(reading.tuples[source] for source in self.layout.sources) if reading.tuples else 0.0
+        )
         if sent < 1.0 or len(reading.useful_s) != self.layout.operators:
             return Decision(level, "true rates not known → stay", "idle")
-        pooled = sum(useful for index, useful in enumerate(reading.useful_s) if index not in self.layout.sources)
+        pooled = sum(
+            useful
+            for index, useful in enumerate(reading.useful_s)
+            if index not in self.layout.sources
+        )
         need = reading.target * pooled / sent * (1.0 + float(self.set["factor"]))
         wanted = self.bounds.clamp(max(1, math.ceil(need - 1e-9)))
         rate = sent / reading.elapsed_s
@@ -72,9 +85,15 @@ class Ds2(Law):
             return Decision(level, f"{why} → stay", "settled")
         self._asked += 1
         if self._asked < self.set["activation"]:
-            return Decision(level, f"{why} → stay, {self._asked} of {self.set['activation']} times", "noise")
+            return Decision(
+                level, f"{why} → stay, {self._asked} of {self.set['activation']} times", "noise"
+            )
         self._waits, self._asked = int(self.set["warm_up"]), 0
-        return Decision(wanted, f"{why} → {'up' if wanted > level else 'down'}", "climbing" if wanted > level else "descending")
+        return Decision(
+            wanted,
+            f"{why} → {'up' if wanted > level else 'down'}",
+            "climbing" if wanted > level else "descending",
+        )
 
 
 LAW = Ds2

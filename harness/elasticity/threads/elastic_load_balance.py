@@ -64,9 +64,25 @@ class ElasticLoadBalance(Law):
     summary = "active ports of ElasticLoadBalance, by throughput and congestion (streamsx.plumbing)"
     NEEDS = frozenset(("congestion",))
     SETTINGS = (
-        Setting("congestion_tolerance", 0.5, 0.0, 1.0, "", "congested: buffers are on average fuller than this share"),
-        Setting("throughput_tolerance", 0.05, 0.0, 1.0, "", "differences in throughput up to this share are none"),
-        Setting("rapid_scaling", False, 0, 1, "", "levels 1, 2, 3, 4, 6, 8, 11, 16 … instead of all"),
+        Setting(
+            "congestion_tolerance",
+            0.5,
+            0.0,
+            1.0,
+            "",
+            "congested: buffers are on average fuller than this share",
+        ),
+        Setting(
+            "throughput_tolerance",
+            0.05,
+            0.0,
+            1.0,
+            "",
+            "differences in throughput up to this share are none",
+        ),
+        Setting(
+            "rapid_scaling", False, 0, 1, "", "levels 1, 2, 3, 4, 6, 8, 11, 16 … instead of all"
+        ),
     )
 
     def begin(self) -> None:
@@ -85,7 +101,9 @@ class ElasticLoadBalance(Law):
     def decide(self, reading: Reading) -> Decision:
         """Detect changes in load, record the period, and return the next level."""
         throughput = reading.throughput
-        congested = reading.congestion is None or reading.congestion > self.set["congestion_tolerance"]
+        congested = (
+            reading.congestion is None or reading.congestion > self.set["congestion_tolerance"]
+        )
         notice = ""
         if self._congestion_changed(congested):
             self._untrust_others(throughput)
@@ -107,7 +125,11 @@ class ElasticLoadBalance(Law):
     def _was_last_at(self, at: int) -> bool:
         """Return True if the last recorded period passed at a level; False for a level that does
         not exist."""
-        return 0 <= at < len(self._levels) and self._time > 0 and self._records[at].last_time == self._time - 1
+        return (
+            0 <= at < len(self._levels)
+            and self._time > 0
+            and self._records[at].last_time == self._time - 1
+        )
 
     def _congestion_changed(self, congested: bool) -> bool:
         here, below, above = self._at, self._at - 1, self._at + 1
@@ -156,7 +178,10 @@ class ElasticLoadBalance(Law):
             return self._now("congested, no reason to climb, below trusted → stay", "settled")
         why = "congested, below untrusted" if congested else "not congested"
         if self._at == 0:
-            return self._now("congested, no trend above → stay" if congested else f"{why}, lowest level → stay", "settled")
+            return self._now(
+                "congested, no trend above → stay" if congested else f"{why}, lowest level → stay",
+                "settled",
+            )
         before = self._levels[self._at]
         self._at -= 1
         if self._levels[self._at] == before:

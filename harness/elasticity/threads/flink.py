@@ -42,14 +42,23 @@ class Flink(Law):
         Setting("restart", 0.0, 0.0, 1e6, "s", "that a change takes"),
         Setting("stabilization", 3, 0, 1000, "periods", "that pass after a change"),
         Setting("most_down", 0.6, 0.0, 1.0, "", "share of the threads that may go at once"),
-        Setting("effectiveness", 0.1, 0.0, 1.0, "", "share of what it should bring that a climb must bring"),
+        Setting(
+            "effectiveness",
+            0.1,
+            0.0,
+            1.0,
+            "",
+            "share of what it should bring that a climb must bring",
+        ),
     )
 
     def begin(self) -> None:
         """Prepare the law. Raise UserError unless low <= utilisation <= high."""
         low, aim, high = (float(self.set[name]) for name in ("low", "utilisation", "high"))
         if not low <= aim <= high:
-            raise UserError(f"utilisation must be from low, {low:g}, to high, {high:g}, not {aim:g}")
+            raise UserError(
+                f"utilisation must be from low, {low:g}, to high, {high:g}, not {aim:g}"
+            )
         self._lag = 0.0  # tuples
         self._waits = 0
         # true rate before the last climb, and the expected one after it
@@ -64,7 +73,9 @@ class Flink(Law):
         level = self.bounds.clamp(reading.threads)
         if reading.target is None:
             return Decision(level, "no target rate → stay", "settled")
-        sent = sum(reading.tuples[source] for source in self.layout.sources) if reading.tuples else 0.0
+        sent = (
+            sum(reading.tuples[source] for source in self.layout.sources) if reading.tuples else 0.0
+        )
         self._lag = max(0.0, self._lag + reading.target * reading.elapsed_s - sent)
         if self._waits > 0:
             self._waits -= 1
@@ -73,8 +84,14 @@ class Flink(Law):
             return Decision(level, "true rate not known → stay", "idle")
         true = sent / reading.elapsed_s / reading.utilisation
         behind = self._lag > reading.target * reading.elapsed_s * 0.01
-        if not behind and reading.target / float(self.set["high"]) <= true <= reading.target / float(self.set["low"]):
-            return Decision(level, f"{reading.target / true:.0%} of what {level} threads can do → stay", "settled")
+        if not behind and reading.target / float(
+            self.set["high"]
+        ) <= true <= reading.target / float(self.set["low"]):
+            return Decision(
+                level,
+                f"{reading.target / true:.0%} of what {level} threads can do → stay",
+                "settled",
+            )
         catch_up = float(self.set["catch_up"])
         wanted = reading.target / float(self.set["utilisation"]) + self._lag / catch_up
         wanted += reading.target * float(self.set["restart"]) / catch_up
@@ -87,7 +104,11 @@ class Flink(Law):
             return Decision(level, f"{why} → stay", "settled")
         self._climb = (true, true * aim / level) if aim > level else None
         self._waits = int(self.set["stabilization"])
-        return Decision(aim, f"{why} → {'up' if aim > level else 'down'}", "climbing" if aim > level else "descending")
+        return Decision(
+            aim,
+            f"{why} → {'up' if aim > level else 'down'}",
+            "climbing" if aim > level else "descending",
+        )
 
     def _is_in_vain(self, true: float) -> bool:
         """Return True if the last climb brought less than `effectiveness` of the expected gain."""

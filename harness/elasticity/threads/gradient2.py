@@ -49,17 +49,27 @@ class Gradient2(Law):
         """Return the next level."""
         short = reading.latency_s
         if short is None or short <= 0.0:
-            return Decision(self.bounds.clamp(int(self._level)), "latency not known → stay", "settled")
+            return Decision(
+                self.bounds.clamp(int(self._level)), "latency not known → stay", "settled"
+            )
         long = self._average(short)
         if in_use(reading) < self._level / 2.0:
-            return Decision(self.bounds.clamp(int(self._level)), "less than half in use → stay", "settled")
+            return Decision(
+                self.bounds.clamp(int(self._level)), "less than half in use → stay", "settled"
+            )
         gradient = max(LEAST, min(1.0, long / short))
         share = float(self.set["smoothing"])
         wanted = gradient * self._level + float(self.set["queue"])
         wanted = (1.0 - share) * self._level + share * wanted
         self._level = max(float(self.bounds.minimum), min(float(self.bounds.maximum), wanted))
         level = self.bounds.clamp(int(self._level))
-        state = "settled" if level == reading.threads else "climbing" if level > reading.threads else "descending"
+        state = (
+            "settled"
+            if level == reading.threads
+            else "climbing"
+            if level > reading.threads
+            else "descending"
+        )
         return Decision(level, f"gradient {gradient:.2f} → {self._level:.1f}", state)
 
     def _average(self, short: float) -> float:

@@ -41,9 +41,13 @@ class HillClimbing(Law):
     name = "hill_climbing"
     summary = "swings the level and climbs where throughput swings with it (.NET thread pool)"
     SETTINGS = (
-        Setting("ratio", 0.15, 0.0, 1.0, "", "share of throughput that a share of threads must bring"),
+        Setting(
+            "ratio", 0.15, 0.0, 1.0, "", "share of throughput that a share of threads must bring"
+        ),
         Setting("speed", 4.0, 0.0, 1e3, "threads/s", "the fastest move"),
-        Setting("cpu_limit", 0.95, 0.0, 1.0, "", "no climb while the CPUs are busier than this share"),
+        Setting(
+            "cpu_limit", 0.95, 0.0, 1.0, "", "no climb while the CPUs are busier than this share"
+        ),
     )
 
     def begin(self) -> None:
@@ -64,15 +68,31 @@ class HillClimbing(Law):
         move, why = self._move()
         change = math.copysign(move * move, move) * float(self.set["speed"]) * reading.elapsed_s
         change = min(change, MOST_MOVE)
-        if change > 0.0 and reading.system_cpu is not None and reading.system_cpu > self.set["cpu_limit"]:
+        if (
+            change > 0.0
+            and reading.system_cpu is not None
+            and reading.system_cpu > self.set["cpu_limit"]
+        ):
             change, why = 0.0, f"{why}, but the CPUs are busy"
         self._setting += change
-        swing = max(1, min(MOST_SWING, math.floor(0.5 + 2.0 * SIGNAL * self._setting * self._noise)))
-        self._setting = max(float(self.bounds.minimum), min(float(self.bounds.maximum - swing), self._setting))
+        swing = max(
+            1, min(MOST_SWING, math.floor(0.5 + 2.0 * SIGNAL * self._setting * self._noise))
+        )
+        self._setting = max(
+            float(self.bounds.minimum), min(float(self.bounds.maximum - swing), self._setting)
+        )
         high = (self._total // (WAVE // 2)) % 2
         level = self.bounds.clamp(int(self._setting + swing * high))
-        state = "searching" if level == reading.threads else "climbing" if level > reading.threads else "descending"
-        return Decision(level, f"{why} → {self._setting:.1f}{f' and {swing}' if high else ''}", state)
+        state = (
+            "searching"
+            if level == reading.threads
+            else "climbing"
+            if level > reading.threads
+            else "descending"
+        )
+        return Decision(
+            level, f"{why} → {self._setting:.1f}{f' and {swing}' if high else ''}", state
+        )
 
     def _move(self) -> tuple[float, str]:
         """Return the move, from -1 to 1, and its reason."""
@@ -91,13 +111,17 @@ class HillClimbing(Law):
         error = abs(component(rates, count / (waves + 1.0)) / mean)
         if count / (waves - 1.0) <= count:
             error = max(error, abs(component(rates, count / (waves - 1.0)) / mean))
-        self._noise = error if self._noise == 0.0 else SMOOTHING * error + (1.0 - SMOOTHING) * self._noise
+        self._noise = (
+            error if self._noise == 0.0 else SMOOTHING * error + (1.0 - SMOOTHING) * self._noise
+        )
         if abs(level_wave) <= 0.0:
             return 0.0, "the level does not swing"
         slope = ((rate_wave - float(self.set["ratio"]) * level_wave) / level_wave).real
         noise = max(self._noise, error)
         trust = abs(level_wave) / noise / SIGNAL if noise > 0.0 else 1.0
-        return max(-1.0, min(1.0, slope)) * max(0.0, min(1.0, trust)), f"slope {slope:+.2f}, trust {min(1.0, trust):.2f}"
+        return max(-1.0, min(1.0, slope)) * max(
+            0.0, min(1.0, trust)
+        ), f"slope {slope:+.2f}, trust {min(1.0, trust):.2f}"
 
 
 def component(values: Sequence[float], period: float) -> complex:

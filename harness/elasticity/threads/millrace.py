@@ -48,7 +48,12 @@ import numpy as np
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decision, Law, Reading, Setting
-from harness.elasticity.millrace_constants import HORIZON, LEARNING_PERIODS, LOAD_CHANGE_SIGMAS, MAX_PRINTED_LOG_RATIO
+from harness.elasticity.millrace_constants import (
+    HORIZON,
+    LEARNING_PERIODS,
+    LOAD_CHANGE_SIGMAS,
+    MAX_PRINTED_LOG_RATIO,
+)
 from harness.elasticity.threads.belief import Belief
 from harness.elasticity.threads.pace import Pace
 from harness.elasticity.threads.scaling import Vector, family
@@ -102,17 +107,47 @@ class Millrace(Law):
     summary = "Bayesian search over a family of scaling curves, with memory: our own"
     USES = frozenset(("target", "done", "utilisation", "latency_s"))
     SETTINGS = (
-        Setting("tolerance", 0.002, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another level"),
-        Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
-        Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
-        Setting("bound", 0.0, 0.0, 1e6, "s", "mean latency that tuples of paced sources shall not exceed; 0: any"),
+        Setting(
+            "tolerance",
+            0.002,
+            0.0001,
+            0.5,
+            "of throughput",
+            "expected gain for which it looks at another level",
+        ),
+        Setting(
+            "change",
+            0.15,
+            0.01,
+            10.0,
+            "of throughput",
+            "least difference that counts as another load",
+        ),
+        Setting(
+            "cpu_limit",
+            0.8,
+            0.0,
+            1.0,
+            "of the CPUs",
+            "use above which it does not climb while others need them too",
+        ),
+        Setting(
+            "bound",
+            0.0,
+            0.0,
+            1e6,
+            "s",
+            "mean latency that tuples of paced sources shall not exceed; 0: any",
+        ),
     )
 
     def begin(self) -> None:
         """Begin with the prior odds of the family."""
         self._family = family(self.bounds.maximum)
         self._levels = np.array(self._family.levels)
-        self._allowed = (self._levels >= self.bounds.minimum) | (self._levels == self._nearest(self.bounds.minimum))
+        self._allowed = (self._levels >= self.bounds.minimum) | (
+            self._levels == self._nearest(self.bounds.minimum)
+        )
         self._loads: list[Load] = []
         self._pace: Pace | None = None
         self._begin(Belief(self._family, self._family.prior))
@@ -132,10 +167,14 @@ class Millrace(Law):
         """Return the next level, reason and state; levels are those of the family."""
         if reading.throughput <= 0.0 or (reading.target is not None and reading.done == 0.0):
             return level, "no tuples: says nothing → stay", "idle"
-        if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
+        if reading.others_cpu is not None and crowded(
+            float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu
+        ):
             return self._make_room(level, reading.others_cpu)
         self._see_pace(reading)
-        value = math.log(reading.throughput if self._pace is None else self._pace.can_do(level, reading))
+        value = math.log(
+            reading.throughput if self._pace is None else self._pace.can_do(level, reading)
+        )
         if self._settled == level:
             doubt = self._watch(level, value)
             if doubt is not None:
@@ -170,7 +209,9 @@ class Millrace(Law):
         reason = f"others have {others_cpu:.0%} of the CPUs: says nothing"
         known = [each for each in self._belief.measured if each <= level]
         if self._settled is None and known:
-            best = max(known, key=lambda each: self._belief.expected(each) - LEVEL_PRICE * math.log2(each))
+            best = max(
+                known, key=lambda each: self._belief.expected(each) - LEVEL_PRICE * math.log2(each)
+            )
             if best < level:
                 return best, f"{reason}, and {best} is the best so far → down", "crowded"
         return level, f"{reason} → stay", "crowded"
@@ -190,7 +231,11 @@ class Millrace(Law):
 
     def _choose(self, level: int) -> tuple[int, str, str]:
         """Look at another level, or settle on the best measured one."""
-        enough = None if self._pace is None else self._pace.choose(self._belief, self._levels, self._allowed)
+        enough = (
+            None
+            if self._pace is None
+            else self._pace.choose(self._belief, self._levels, self._allowed)
+        )
         if enough is not None:
             return self._keep_pace(level, int(self._levels[enough]))
         odds = self._belief.odds
@@ -202,25 +247,48 @@ class Millrace(Law):
         # E[max(0, -x)] = E[max(0, x)] - E[x]
         worth = gain - (gain - (expected - expected[best])) / HORIZON
         best_level = self._belief.focus = int(self._levels[best])
-        threshold = float(self.set["tolerance"]) * (1.0 + self._looks / LOOKS_UNTIL_THRESHOLD_DOUBLES)
+        threshold = float(self.set["tolerance"]) * (
+            1.0 + self._looks / LOOKS_UNTIL_THRESHOLD_DOUBLES
+        )
         threshold *= SETTLED_FACTOR if self._settled is not None else 1.0
         worth[~self._allowed | (self._levels * STRIDE < level)] = -np.inf
         worth[best] = 0.0
-        look = int(np.argmax(np.where(self._levels <= self._reach(utility, odds, level), worth, -np.inf)))
+        look = int(
+            np.argmax(np.where(self._levels <= self._reach(utility, odds, level), worth, -np.inf))
+        )
         if worth[look] <= threshold:  # the law would settle, perhaps only out of caution
             bold = int(np.argmax(np.where(self._levels <= REACH * best_level, worth, -np.inf)))
             look = bold if worth[bold] > BOLD else look
         between = self._gap(best_level, max(GAP, threshold)) if worth[look] <= threshold else None
-        untried = self._untried(self._pace.target) if worth[look] <= threshold and self._pace is not None else None
+        untried = (
+            self._untried(self._pace.target)
+            if worth[look] <= threshold and self._pace is not None
+            else None
+        )
         if between is not None:
             target, hope = between
-            why, state = f"may bring {hope:.1%} over {best_level}, if throughput goes on as it rose", "searching"
+            why, state = (
+                f"may bring {hope:.1%} over {best_level}, if throughput goes on as it rose",
+                "searching",
+            )
         elif untried is not None:
-            target, why, state = untried, "is untried, and no level is known to be enough", "searching"
+            target, why, state = (
+                untried,
+                "is untried, and no level is known to be enough",
+                "searching",
+            )
         elif worth[look] > threshold:
-            target, why, state = int(self._levels[look]), f"may bring {gain[look]:.1%} over {best_level}", "searching"
+            target, why, state = (
+                int(self._levels[look]),
+                f"may bring {gain[look]:.1%} over {best_level}",
+                "searching",
+            )
         else:
-            target, why, state = best_level, f"no other level promises {threshold:.1%} more", "settled"
+            target, why, state = (
+                best_level,
+                f"no other level promises {threshold:.1%} more",
+                "settled",
+            )
         if target > level and not self.cpu.acceptable():
             return level, f"{target} {why}, but the CPU limit refuses → stay", "refused"
         if target == level and state == "settled":
@@ -228,7 +296,11 @@ class Millrace(Law):
             return level, f"{why} → stay", state
         self._settled = None
         self._looks += 1
-        return target, f"{target} {why} → {'up' if target > level else 'down' if target < level else 'once more'}", state
+        return (
+            target,
+            f"{target} {why} → {'up' if target > level else 'down' if target < level else 'once more'}",
+            state,
+        )
 
     def _keep_pace(self, level: int, enough: int) -> tuple[int, str, str]:
         """Go to, or stay at, the lowest level that is probably enough."""
@@ -241,7 +313,11 @@ class Millrace(Law):
         if enough > level and not self.cpu.acceptable():
             return level, f"{why}, but the CPU limit refuses → stay", "refused"
         self._settled = None
-        return enough, f"{why} → {'up' if enough > level else 'down'}", "climbing" if enough > level else "descending"
+        return (
+            enough,
+            f"{why} → {'up' if enough > level else 'down'}",
+            "climbing" if enough > level else "descending",
+        )
 
     def _gap(self, best: int, least: float) -> tuple[int, float] | None:
         """Return a level beside the best one for which two lines promise more than `least`, and the
@@ -267,10 +343,19 @@ class Millrace(Law):
         A level may bring it if each of its threads need not bring more than any thread has brought.
         """
         seen, top = sorted(self._belief.measured), int(self._levels[-1])
-        each = max(math.exp(measured.mean) / level for level, measured in self._belief.measured.items())
-        gaps = [(high / low, self._nearest(round(math.sqrt(low * high)))) for low, high in pairwise(seen)]
+        each = max(
+            math.exp(measured.mean) / level for level, measured in self._belief.measured.items()
+        )
+        gaps = [
+            (high / low, self._nearest(round(math.sqrt(low * high))))
+            for low, high in pairwise(seen)
+        ]
         gaps.append((top / seen[-1], self._nearest(min(REACH * seen[-1], top))))
-        wide = [(width, middle) for width, middle in gaps if width > WIDE and middle not in seen and middle * each >= least]
+        wide = [
+            (width, middle)
+            for width, middle in gaps
+            if width > WIDE and middle not in seen and middle * each >= least
+        ]
         return max(wide)[1] if wide else None
 
     def _above(self, seen: list[int]) -> tuple[int, float] | None:
@@ -282,21 +367,35 @@ class Millrace(Law):
             return None
         here, there = self._belief.measured[top], self._belief.measured[lower[-1]]
         rise = here.mean - there.mean
-        if rise <= RISE_SIGMAS * self._belief.noise * math.sqrt(1.0 / here.count + 1.0 / there.count):
+        if rise <= RISE_SIGMAS * self._belief.noise * math.sqrt(
+            1.0 / here.count + 1.0 / there.count
+        ):
             return None
-        return further, math.expm1(min(rise * math.log(further / top) / math.log(top / lower[-1]), MAX_PRINTED_LOG_RATIO))
+        return further, math.expm1(
+            min(rise * math.log(further / top) / math.log(top / lower[-1]), MAX_PRINTED_LOG_RATIO)
+        )
 
     def _meeting(self, seen: list[int], low: int) -> tuple[int, float] | None:
         """Return the level where the lines from both sides of the gap above the `low`-th measured
         level meet, and its promise."""
-        inside = [int(each) for each in self._levels[self._allowed] if seen[low] < each < seen[low + 1]]
+        inside = [
+            int(each) for each in self._levels[self._allowed] if seen[low] < each < seen[low + 1]
+        ]
         if not inside:
             return None
         x, y = (lambda level: math.log(level)), (lambda level: self._belief.measured[level].mean)
         below, above = seen[low], seen[low + 1]
         across = (y(above) - y(below)) / (x(above) - x(below))
-        rise = (y(below) - y(seen[low - 1])) / (x(below) - x(seen[low - 1])) if low else max(across, 0.0)
-        fall = (y(seen[low + 2]) - y(above)) / (x(seen[low + 2]) - x(above)) if low + 2 < len(seen) else -rise
+        rise = (
+            (y(below) - y(seen[low - 1])) / (x(below) - x(seen[low - 1]))
+            if low
+            else max(across, 0.0)
+        )
+        fall = (
+            (y(seen[low + 2]) - y(above)) / (x(seen[low + 2]) - x(above))
+            if low + 2 < len(seen)
+            else -rise
+        )
         if rise <= 0.0 or fall >= 0.0:
             return None
         meet = (y(above) - y(below) + rise * x(below) - fall * x(above)) / (rise - fall)
@@ -309,7 +408,9 @@ class Millrace(Law):
         tops = np.argmax(np.where(self._allowed[:, None], utility, -np.inf), axis=0)
         below = np.cumsum(np.bincount(tops, weights=odds, minlength=len(self._levels)))
         sure = int(self._levels[min(int(np.searchsorted(below, DOUBT)), len(self._levels) - 1)])
-        return max(REACH * max(min(sure, max(self._belief.measured)), self.bounds.minimum), FEW, level)
+        return max(
+            REACH * max(min(sure, max(self._belief.measured)), self.bounds.minimum), FEW, level
+        )
 
     # -- settled -----------------------------------------------------------------------------------
 
@@ -325,7 +426,9 @@ class Millrace(Law):
         """Return the answer to a period that differs; None if it is as expected, which refines the
         expectation."""
         off = value - self._expected
-        if abs(off) <= max(math.log1p(float(self.set["change"])), LOAD_CHANGE_SIGMAS * self._deviation):
+        if abs(off) <= max(
+            math.log1p(float(self.set["change"])), LOAD_CHANGE_SIGMAS * self._deviation
+        ):
             self._suspect = None
             self._recalled = False
             self._still += 1
@@ -335,7 +438,11 @@ class Millrace(Law):
             return None
         before, self._suspect = self._suspect, value
         if before is None or (before - self._expected) * off < 0.0:
-            return level, f"{math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%}: a burst, or another load? → stay", "noise"
+            return (
+                level,
+                f"{math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%}: a burst, or another load? → stay",
+                "noise",
+            )
         return self._changed(level, before, value)
 
     def _changed(self, level: int, *values: float) -> tuple[int, str, str]:
@@ -363,7 +470,12 @@ class Millrace(Law):
             return level, f"{why}, but the CPU limit refuses → stay", "refused"
         self._begin(load.belief)
         self._settle(load.level)
-        self._still, self._expected, self._deviation, self._recalled = LEARNING_PERIODS, load.expected, load.deviation, True
+        self._still, self._expected, self._deviation, self._recalled = (
+            LEARNING_PERIODS,
+            load.expected,
+            load.deviation,
+            True,
+        )
         return load.level, f"{why} → there", "settled"
 
 

@@ -89,8 +89,12 @@ class Pace:
         least = self._least(belief, levels, allowed)
         if least is None or not self.catches_up:
             return least
-        more = np.flatnonzero(allowed & ((belief.values >= math.log(self._wanted)) @ belief.odds >= ODDS))
-        able = np.where(allowed & (levels <= 2 * max(belief.measured)), belief.values @ belief.odds, -np.inf)
+        more = np.flatnonzero(
+            allowed & ((belief.values >= math.log(self._wanted)) @ belief.odds >= ODDS)
+        )
+        able = np.where(
+            allowed & (levels <= 2 * max(belief.measured)), belief.values @ belief.odds, -np.inf
+        )
         return max(least, int(more[0]) if len(more) else int(np.argmax(able)))
 
     def _least(self, belief: Belief, levels: Vector, allowed: Vector) -> int | None:
@@ -101,21 +105,33 @@ class Pace:
         enough = min((level for level in self._seen if level not in late), default=None)
         kept = min((level for level in self._kept if self._kept[level] > 0), default=0)
         short = [level for level in self._kept if self._kept[level] <= 0 and level < kept]
-        too_few = max([*short, *(level for level in late if enough is not None and level < enough)], default=0)
+        too_few = max(
+            [*short, *(level for level in late if enough is not None and level < enough)], default=0
+        )
 
         def lowest(wanted: float) -> int | None:
-            likely = np.flatnonzero(allowed & (levels > too_few) & ((slack >= wanted) @ belief.odds >= ODDS))
+            likely = np.flatnonzero(
+                allowed & (levels > too_few) & ((slack >= wanted) @ belief.odds >= ODDS)
+            )
             return int(likely[0]) if len(likely) else None
 
         if enough is not None:
-            between = lowest(SLACK if self._bound_s == 0.0 else (max(had.get(too_few, 0.0), 0.0) + had[enough]) / 2.0)
+            between = lowest(
+                SLACK
+                if self._bound_s == 0.0
+                else (max(had.get(too_few, 0.0), 0.0) + had[enough]) / 2.0
+            )
             return between if between is not None and levels[between] < enough else place[enough]
         tried = sorted((level for level in late if had[level] > 0.0), key=lambda level: had[level])
         if not tried:
             return lowest(SLACK)
         most, latest = tried[-1], late[tried[-1]]
-        in_vain = len(tried) > 1 and latest > (1.0 - EARLIER) * min(late[level] for level in tried[:-1])
-        more = None if in_vain else lowest(max(had[most] * min(MORE, latest), had[most] + LEAST_MORE))
+        in_vain = len(tried) > 1 and latest > (1.0 - EARLIER) * min(
+            late[level] for level in tried[:-1]
+        )
+        more = (
+            None if in_vain else lowest(max(had[most] * min(MORE, latest), had[most] + LEAST_MORE))
+        )
         return place[min(tried, key=lambda level: (late[level], level))] if more is None else more
 
 

@@ -27,7 +27,14 @@ class PlainSearch(Law):
     summary = "doubles while it pays, then golden section: the plain search that no law should be worse than"
     SETTINGS = (
         Setting("gain", 0.02, 0.0, 1.0, "of throughput", "what twice the level must bring"),
-        Setting("change", 0.2, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
+        Setting(
+            "change",
+            0.2,
+            0.01,
+            10.0,
+            "of throughput",
+            "least difference that counts as another load",
+        ),
     )
 
     def begin(self) -> None:
@@ -48,7 +55,11 @@ class PlainSearch(Law):
             return Decision(level, "no tuples → stay", "idle")
         if self._rest is not None:
             expected = self._rest[1]
-            self._odd = self._odd + 1 if abs(reading.throughput - expected) > float(self.set["change"]) * expected else 0
+            self._odd = (
+                self._odd + 1
+                if abs(reading.throughput - expected) > float(self.set["change"]) * expected
+                else 0
+            )
             if self._odd < 2:
                 return Decision(level, "at rest → stay", "settled")
             self._search, self._rest, self._odd = self._levels_to_try(level), None, 0
@@ -58,10 +69,16 @@ class PlainSearch(Law):
         except StopIteration as end:
             self._rest = end.value
             best = self._rest[0]
-            return Decision(best, "nothing is left to try → the best", "settled" if best == level else "descending")
+            return Decision(
+                best,
+                "nothing is left to try → the best",
+                "settled" if best == level else "descending",
+            )
         return Decision(self._wanted, "tries the next level", "searching")
 
-    def _levels_to_try(self, start: int = 0) -> Generator[int, tuple[int, float], tuple[int, float]]:
+    def _levels_to_try(
+        self, start: int = 0
+    ) -> Generator[int, tuple[int, float], tuple[int, float]]:
         """Yield levels, receive the level and throughput of each period, and return the best."""
         level, brought = yield (start or self.bounds.start)
         seen = {level: brought}
@@ -73,7 +90,11 @@ class PlainSearch(Law):
                     break
                 level, brought = yield further
                 seen[level] = brought
-                needed = 1.0 + float(self.set["gain"]) if factor > 1.0 else 1.0 / (1.0 + float(self.set["gain"]))
+                needed = (
+                    1.0 + float(self.set["gain"])
+                    if factor > 1.0
+                    else 1.0 / (1.0 + float(self.set["gain"]))
+                )
                 if brought <= seen[best] * needed:
                     break
                 best = level
@@ -86,8 +107,14 @@ class PlainSearch(Law):
             if high - best <= 1 and best - low <= 1:
                 return best, seen[best]
             up = high - best >= best - low
-            inside = round(best + (1.0 - GOLDEN) * (high - best)) if up else round(best - (1.0 - GOLDEN) * (best - low))
-            inside = max(best + 1, min(high - 1, inside)) if up else min(best - 1, max(low + 1, inside))
+            inside = (
+                round(best + (1.0 - GOLDEN) * (high - best))
+                if up
+                else round(best - (1.0 - GOLDEN) * (best - low))
+            )
+            inside = (
+                max(best + 1, min(high - 1, inside)) if up else min(best - 1, max(low + 1, inside))
+            )
             level, brought = yield inside
             # the engine did not take the level: the search ends
             if level in seen and level != inside:

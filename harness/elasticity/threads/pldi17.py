@@ -64,7 +64,9 @@ def levels_of(bounds: Bounds, next_level: Callable[[int], int]) -> list[int]:
         levels.add(level)
         higher = next_level(level)
         if higher <= level:
-            raise UserError(f"next_level must be more than the level it is given, {level}, not {higher}")
+            raise UserError(
+                f"next_level must be more than the level it is given, {level}, not {higher}"
+            )
         level = higher
     return sorted(levels)
 
@@ -73,10 +75,20 @@ class Pldi17(Law):
     """Law of P17's Figures 7 and 8."""
 
     name = "pldi17"
-    summary = "climbs while throughput grows, trusting what it saw; steps by one (P17 Figures 7 and 8)"
+    summary = (
+        "climbs while throughput grows, trusting what it saw; steps by one (P17 Figures 7 and 8)"
+    )
     SETTINGS = (
         Setting("sensitivity", 0.05, 0.0, 1.0, "", "SENS: differences up to this share are none"),
-        Setting("cpu_limit", 0.8, 0.0, 1.0, "", "no climb while the CPUs are busier than this share", above_low=True),
+        Setting(
+            "cpu_limit",
+            0.8,
+            0.0,
+            1.0,
+            "",
+            "no climb while the CPUs are busier than this share",
+            above_low=True,
+        ),
         Setting("doubling", False, 0, 1, "", "steps to the double level instead of one more"),
     )
 
@@ -94,7 +106,9 @@ class Pldi17(Law):
         `next_level`: step function from a level to the next; None: the one that `doubling` chooses.
         """
         super().__init__(bounds, cpu, settings, layout)
-        self._levels = levels_of(bounds, next_level or (twice if self.set["doubling"] else one_more))
+        self._levels = levels_of(
+            bounds, next_level or (twice if self.set["doubling"] else one_more)
+        )
         self._records = [LevelRecord() for _ in self._levels]
         self._at = self._levels.index(bounds.start)
         self._time = 0
@@ -114,7 +128,11 @@ class Pldi17(Law):
         self._time += 1
         decision = self._move(self._trends(throughput))
         if changed:
-            return Decision(decision.threads, f"load changed, nothing trusted; {decision.reason}", decision.state)
+            return Decision(
+                decision.threads,
+                f"load changed, nothing trusted; {decision.reason}",
+                decision.state,
+            )
         return decision
 
     def _load_changed(self, throughput: float) -> bool:
@@ -147,7 +165,10 @@ class Pldi17(Law):
         if down and self._at > 0:
             self._at -= 1
             return self._now(f"{refused}{down} → down", "descending")
-        return self._now(f"{refused}{down or 'trend below, no trend above'} → stay", "refused" if up else "settled")
+        return self._now(
+            f"{refused}{down or 'trend below, no trend above'} → stay",
+            "refused" if up else "settled",
+        )
 
     def _now(self, reason: str, state: str) -> Decision:
         return Decision(self._levels[self._at], reason, state)

@@ -51,11 +51,15 @@ class Family:
     def __init__(self, maximum: int) -> None:
         self.levels = grid(maximum)
         knees = np.array(self.levels, dtype=float)
-        edges = np.sqrt(np.concatenate(([0.75], knees)) * np.concatenate((knees, [knees[-1] + 0.5])))
+        edges = np.sqrt(
+            np.concatenate(([0.75], knees)) * np.concatenate((knees, [knees[-1] + 0.5]))
+        )
         # knees are as likely to lie between 4 and 8 as between 32 and 64
         odds = np.log(edges[1:] / edges[:-1])
         odds *= (1.0 - NO_KNEE) / odds.sum()
-        rises = [("serial", a, w) for a, w in SERIAL.items()] + [("power", p, w) for p, w in POWERS.items()]
+        rises = [("serial", a, w) for a, w in SERIAL.items()] + [
+            ("power", p, w) for p, w in POWERS.items()
+        ]
         rises.append(("offset", 1.0, OFFSET))
         # kind of rise, its number, knee, exponent of the tail, odds
         rows: list[tuple[str, float, float, float, float]] = []
@@ -63,13 +67,23 @@ class Family:
             share = rise_odds * (1.0 - LAW_OF_SCALABILITY)
             rows.append((kind, number, float(2 * maximum), 0.0, share * NO_KNEE))
             for knee, knee_odds in zip(knees, odds, strict=True):
-                rows += [(kind, number, knee, exponent, share * knee_odds * tail) for exponent, tail in TAILS.items()]
+                rows += [
+                    (kind, number, knee, exponent, share * knee_odds * tail)
+                    for exponent, tail in TAILS.items()
+                ]
         for contention in CONTENTION:
             share = LAW_OF_SCALABILITY / len(CONTENTION)
-            rows += [("usl", contention, knee, 0.0, share * each) for knee, each in zip(knees, odds, strict=True)]
+            rows += [
+                ("usl", contention, knee, 0.0, share * each)
+                for knee, each in zip(knees, odds, strict=True)
+            ]
         kinds, numbers, at, exponents, weights = zip(*rows, strict=True)
         self._kind = np.array(kinds)
-        self._number, self._knee, self._exponent = np.array(numbers), np.array(at), np.array(exponents)
+        self._number, self._knee, self._exponent = (
+            np.array(numbers),
+            np.array(at),
+            np.array(exponents),
+        )
         self.prior: Vector = np.array(weights) / sum(weights)
         self.table: Vector = np.stack([self._at(level) for level in self.levels])
 
@@ -78,10 +92,16 @@ class Family:
         n = np.minimum(float(level), self._knee)
         number, is_usl = self._number, self._kind == "usl"
         power = n ** np.where(self._kind == "power", number, 1.0)
-        rise = np.select([self._kind == "power", self._kind == "offset"], [power, n + 1.0], n / (1.0 + number * (n - 1.0)))
+        rise = np.select(
+            [self._kind == "power", self._kind == "offset"],
+            [power, n + 1.0],
+            n / (1.0 + number * (n - 1.0)),
+        )
         tail = -self._exponent * np.log(np.maximum(level / self._knee, 1.0))
         coherence = (1.0 - number) / self._knee**2
-        usl = level / (1.0 + number * (level - 1.0) + np.where(is_usl, coherence, 0.0) * level * (level - 1.0))
+        usl = level / (
+            1.0 + number * (level - 1.0) + np.where(is_usl, coherence, 0.0) * level * (level - 1.0)
+        )
         return np.where(is_usl, np.log(usl), np.log(rise) + tail)
 
 

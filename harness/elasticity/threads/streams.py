@@ -75,7 +75,11 @@ class Streams(Law):
     def begin(self) -> None:
         """Begin with the levels outside the bounds trusted to bring nothing, which is wrong for the
         maximum itself."""
-        self._below, self._level, self._above = self.bounds.start // 2, self.bounds.start, 2 * self.bounds.start
+        self._below, self._level, self._above = (
+            self.bounds.start // 2,
+            self.bounds.start,
+            2 * self.bounds.start,
+        )
         self._time = 0
         self._noise = NOISE_LIMIT
         self._records = [
@@ -112,10 +116,15 @@ class Streams(Law):
         if self._off_the_first(throughput):
             if self._noise > 0:
                 self._noise -= 1
-                return self._now("throughput off by more than 20 %, taken for noise → stay", "noise")
+                return self._now(
+                    "throughput off by more than 20 %, taken for noise → stay", "noise"
+                )
             self._noise, self._time = NOISE_LIMIT, 0
             self.untrust(self.bounds.minimum)
-            return self._now("throughput off by more than 20 %: load changed, nothing trusted → stay", "load changed")
+            return self._now(
+                "throughput off by more than 20 %: load changed, nothing trusted → stay",
+                "load changed",
+            )
         self._records[self._level].note(throughput, self._time)
         self._time += 1
         return self._move(self._trends(throughput))
@@ -136,7 +145,9 @@ class Streams(Law):
             lowest=lowest,
             trusts_below=below.trusted and not lowest,
             trusts_above=above.trusted,
-            below=self._level > 1 and below.trusted and beats(throughput, below.last, self.sensitivity),
+            below=self._level > 1
+            and below.trusted
+            and beats(throughput, below.last, self.sensitivity),
             above=above.trusted and beats(above.last, throughput, self.sensitivity),
         )
 
@@ -167,7 +178,10 @@ class Streams(Law):
                 self._above = 2 * power
             elif power <= len(self._records):
                 between = range(self._level + 1, power + 1)
-                self._above = next((level for level in between if self._records[level].trusted), max(power, self._level))
+                self._above = next(
+                    (level for level in between if self._records[level].trusted),
+                    max(power, self._level),
+                )
             else:
                 self._above = power
         elif old > 2 and power <= most:

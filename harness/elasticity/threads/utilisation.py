@@ -36,7 +36,9 @@ class Utilisation(Law):
     def begin(self) -> None:
         """Prepare the law. Raise UserError if low > high."""
         if self.set["low"] > self.set["high"]:
-            raise UserError(f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}")
+            raise UserError(
+                f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}"
+            )
 
     def cpu_limit(self) -> CpuLimit:
         """Return a limit that grants all requests; the law asks for none."""
@@ -51,12 +53,16 @@ class Utilisation(Law):
         if busy > high:
             more = self.bounds.clamp(level + 1)
             if more == level:
-                return Decision(level, f"utilisation above {high:g} → up, but this is the maximum", "settled")
+                return Decision(
+                    level, f"utilisation above {high:g} → up, but this is the maximum", "settled"
+                )
             return Decision(more, f"utilisation above {high:g} → up", "climbing")
         if busy < low:
             fewer = self.bounds.clamp(level - 1)
             if fewer == level:
-                return Decision(level, f"utilisation below {low:g} → down, but this is the minimum", "settled")
+                return Decision(
+                    level, f"utilisation below {low:g} → down, but this is the minimum", "settled"
+                )
             return Decision(fewer, f"utilisation below {low:g} → down", "descending")
         return Decision(level, f"utilisation from {low:g} to {high:g} → stay", "settled")
 

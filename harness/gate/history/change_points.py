@@ -50,7 +50,9 @@ class ChangePoint:
     p_value: float
 
 
-def change_points(values: Sequence[float], alpha: float = ALPHA, min_segment: int = MIN_SEGMENT) -> list[ChangePoint]:
+def change_points(
+    values: Sequence[float], alpha: float = ALPHA, min_segment: int = MIN_SEGMENT
+) -> list[ChangePoint]:
     """Return the changes of level of positive values in the order of time; the chance of one too
     many is about `alpha`.
 
@@ -62,7 +64,9 @@ def change_points(values: Sequence[float], alpha: float = ALPHA, min_segment: in
     if len(series) < 2 * min_segment or np.ptp(series) == 0:
         return []
     logs = np.log(series)
-    return _convincing(logs, _moved(logs, _candidates(series, min_segment), min_segment), alpha / len(series))
+    return _convincing(
+        logs, _moved(logs, _candidates(series, min_segment), min_segment), alpha / len(series)
+    )
 
 
 def _candidates(series: np.ndarray, min_segment: int) -> list[int]:
@@ -83,7 +87,9 @@ def _moved(logs: np.ndarray, indices: list[int], min_segment: int) -> list[int]:
     for place in range(1, len(ends) - 1):
         begin, end = ends[place - 1], ends[place + 1]
         possible = range(begin + min_segment, end - min_segment + 1)
-        ends[place] = min(possible, key=lambda index: _deviation(logs[begin:index]) + _deviation(logs[index:end]))
+        ends[place] = min(
+            possible, key=lambda index: _deviation(logs[begin:index]) + _deviation(logs[index:end])
+        )
     return ends[1:-1]
 
 

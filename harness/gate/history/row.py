@@ -35,10 +35,7 @@ SCHEMA = pa.schema(
         ("lower_is_better", pa.bool_()),
         ("verdict", pa.string()),
         ("reason", pa.string()),
-        (
-            "ratio",
-            pa.float64(),
-        ),  # as in verdict.Decision, with its bounds; null: unknown
+        ("ratio", pa.float64()),  # as in verdict.Decision, with its bounds; null: unknown
         ("low", pa.float64()),
         ("high", pa.float64()),  # infinite where there is no bound
         ("blocks", pa.int32()),
@@ -85,9 +82,16 @@ def entry_of(comparison: Comparison) -> Entry:
     content = json.dumps(asdict(comparison), sort_keys=True, default=str)
     identity = hashlib.sha256(content.encode()).hexdigest()[:16]
     started_at = _time(comparison.started_at)
-    common = {"schema_version": SCHEMA_VERSION, "verdict_id": identity, "started_at": started_at, **_of_all(comparison)}
+    common = {
+        "schema_version": SCHEMA_VERSION,
+        "verdict_id": identity,
+        "started_at": started_at,
+        **_of_all(comparison),
+    }
     try:
-        rows = pa.Table.from_pylist([common | _of_cell(result) for result in comparison.cells], schema=SCHEMA)
+        rows = pa.Table.from_pylist(
+            [common | _of_cell(result) for result in comparison.cells], schema=SCHEMA
+        )
     # `host` may be anything that a program has printed
     except (pa.ArrowException, OverflowError) as error:
         raise UserError(f"the verdict cannot be kept: {str(error).splitlines()[0]}") from error
@@ -114,7 +118,10 @@ def _of_all(comparison: Comparison) -> dict[str, Any]:
 def _texts(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return facts in the types of their columns: numbers as they are, all others as texts."""
     numbers = ("cpus_allowed", "cgroup_quota_cpus")
-    return {name: value if value is None or name in numbers else str(value) for name, value in told.items()}
+    return {
+        name: value if value is None or name in numbers else str(value)
+        for name, value in told.items()
+    }
 
 
 def _of_cell(result: CellResult) -> dict[str, Any]:
@@ -140,7 +147,11 @@ def _of_cell(result: CellResult) -> dict[str, Any]:
 
 
 def _bounds(result: CellResult) -> dict[str, float]:
-    return {"ratio": result.decision.ratio, "low": result.decision.low, "high": result.decision.high}
+    return {
+        "ratio": result.decision.ratio,
+        "low": result.decision.low,
+        "high": result.decision.high,
+    }
 
 
 def _time(text: str) -> datetime:

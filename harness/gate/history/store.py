@@ -41,7 +41,9 @@ def read(folder: Path, notify: Callable[[str], None] = say_on_stderr) -> pd.Data
     """
     paths = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not paths:
-        raise UserError(f"--history: no verdicts in {folder}; `millrace gate history add VERDICT.json` adds one")
+        raise UserError(
+            f"--history: no verdicts in {folder}; `millrace gate history add VERDICT.json` adds one"
+        )
     tables, problems = [], []
     for path in paths:
         try:
@@ -62,10 +64,16 @@ def _read(path: Path) -> pa.Table:
     except (OSError, pa.ArrowException) as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(f"--history: {path} cannot be read as Parquet: {said[0]}") from error
-    versions = set(table["schema_version"].to_pylist()) if "schema_version" in table.column_names else {"unknown"}
+    versions = (
+        set(table["schema_version"].to_pylist())
+        if "schema_version" in table.column_names
+        else {"unknown"}
+    )
     if versions != {SCHEMA_VERSION}:
         found = ", ".join(map(str, sorted(versions, key=str))) or "unknown"
-        raise UserError(f"--history: {path} is of schema version {found}, this program reads {SCHEMA_VERSION}")
+        raise UserError(
+            f"--history: {path} is of schema version {found}, this program reads {SCHEMA_VERSION}"
+        )
     if not table.schema.equals(SCHEMA):
         raise UserError(f"--history: {path} is not a file of a history: its columns are others")
     return table

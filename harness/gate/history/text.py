@@ -11,7 +11,16 @@ import pandas as pd
 from harness.gate.history.trend import PER, Change, Series
 from harness.gate.host_key import UNKNOWN
 
-HEADINGS = ("cell", "host", "latest", "on", "commit", "verdict", "level (results)", f"trend per {PER}")
+HEADINGS = (
+    "cell",
+    "host",
+    "latest",
+    "on",
+    "commit",
+    "verdict",
+    "level (results)",
+    f"trend per {PER}",
+)
 MAX_COMMIT = 10  # digits shown
 
 
@@ -22,7 +31,9 @@ def table(series: Sequence[Series]) -> str:
     widths = [max(map(len, column)) for column in zip(HEADINGS, *cells, strict=True)]
 
     def line(texts: Sequence[str]) -> str:
-        return "  ".join(text.ljust(width) for text, width in zip(texts, widths, strict=True)).rstrip()
+        return "  ".join(
+            text.ljust(width) for text, width in zip(texts, widths, strict=True)
+        ).rstrip()
 
     lines = [line(HEADINGS)]
     for one, texts in zip(series, cells, strict=True):
@@ -33,9 +44,15 @@ def table(series: Sequence[Series]) -> str:
 def warnings(series: Sequence[Series]) -> list[str]:
     """Return warnings about hosts that a reader of the series needs."""
     joined = sorted({host for one in series if one.joined for host in one.hosts})
-    found = [f"HOSTS JOINED, whose numbers differ for other reasons too: {'; '.join(joined)}"] if joined else []
+    found = (
+        [f"HOSTS JOINED, whose numbers differ for other reasons too: {'; '.join(joined)}"]
+        if joined
+        else []
+    )
     if any(UNKNOWN in one.hosts for one in series):
-        found.append(f"{UNKNOWN}: the programs told none, so these results may be of several that nobody can tell apart")
+        found.append(
+            f"{UNKNOWN}: the programs told none, so these results may be of several that nobody can tell apart"
+        )
     return found
 
 
@@ -58,7 +75,13 @@ def change_text(change: Change, one: Series) -> str:
     """Return a change as text: `2026-11-10: +5.2 %, worse: after abc, up to def (p = 0.0001)`. One
     of the commits after abc, up to def, has caused it."""
     where = f"after {commit(change.before)}, up to {commit(change.after)}"
-    other = "; ANOTHER HOST from here on" if change.another_host else f"; {one.host}" if one.joined else ""
+    other = (
+        "; ANOTHER HOST from here on"
+        if change.another_host
+        else f"; {one.host}"
+        if one.joined
+        else ""
+    )
     size = size_text(change.point.ratio, one)
     return f"{change.after['started_at']:%Y-%m-%d}: {size}: {where} (p = {change.point.p_value:.1g}){other}"
 

@@ -74,7 +74,9 @@ class Series:
         return (ratio > 1) == self.lower_is_better
 
 
-def series_of(table: pd.DataFrame, *, join_hosts: bool = False, alpha: float = ALPHA) -> list[Series]:
+def series_of(
+    table: pd.DataFrame, *, join_hosts: bool = False, alpha: float = ALPHA
+) -> list[Series]:
     """Return the series of a history (`store.read`), by suite, cell and host. `alpha` holds for
     each of them."""
     median = table["head_median"]
@@ -108,7 +110,9 @@ def _series(rows: pd.DataFrame, alpha: float) -> Series:
     )
 
 
-def _changes(points: Sequence[ChangePoint], counted: pd.DataFrame, lower_is_better: bool) -> Iterator[Change]:
+def _changes(
+    points: Sequence[ChangePoint], counted: pd.DataFrame, lower_is_better: bool
+) -> Iterator[Change]:
     for point in points:
         before, after = counted.iloc[point.index - 1], counted.iloc[point.index]
         yield Change(point, before, after, worse=(point.ratio > 1) == lower_is_better)

@@ -20,12 +20,16 @@ PATHS_VARIABLE = "MILLRACE_LOADED"
 
 
 def _record(prefix: str) -> None:
-    handle = os.open(f"{prefix}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    handle = os.open(
+        f"{prefix}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+    )
     seen = set()
 
     def hook(event: str, told: tuple[Any, ...]) -> None:
         if event == "open":
-            path = told[0] if isinstance(told[0], str) and told[0].endswith((".py", ".pyc")) else None
+            path = (
+                told[0] if isinstance(told[0], str) and told[0].endswith((".py", ".pyc")) else None
+            )
         else:
             # set for extension modules; None for other modules
             path = told[1] if event == "import" else None

@@ -28,22 +28,34 @@ FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def junit(
-    comparison: Comparison, *, code: int | None = None, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True
+    comparison: Comparison,
+    *,
+    code: int | None = None,
+    inconclusive: Exit = Exit.INCONCLUSIVE,
+    finished: bool = True,
 ) -> str:
     """Return the XML document. `code`: the call's exit code if it is not that of the verdict."""
     code = exit_code(comparison, inconclusive) if code is None else code
     name = _clean(f"gate.{comparison.suite}")
-    suite = ElementTree.Element("testsuite", name=name, timestamp=comparison.started_at, time=f"{comparison.seconds:.3f}")
+    suite = ElementTree.Element(
+        "testsuite", name=name, timestamp=comparison.started_at, time=f"{comparison.seconds:.3f}"
+    )
     _properties(suite, _terms(comparison, conclusion(comparison, inconclusive, finished), code))
     for result in worst_first(comparison):
-        case = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(result.cell.name))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=name, name=_clean(result.cell.name)
+        )
         _properties(case, _numbers(result))
         _judge(case, result, comparison.factor, inconclusive)
     if comparison.control is not None:
-        case = ElementTree.SubElement(suite, "testcase", classname=name, name="control: base against itself")
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=name, name="control: base against itself"
+        )
         _properties(case, _numbers(comparison.control))
         if comparison.control_failed:
-            ElementTree.SubElement(case, "error", type="host unstable", message=control_failure(comparison))
+            ElementTree.SubElement(
+                case, "error", type="host unstable", message=control_failure(comparison)
+            )
     suite.set("tests", str(len(suite.findall("testcase"))))
     for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))
@@ -53,7 +65,9 @@ def junit(
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _judge(case: ElementTree.Element, result: CellResult, factor: float, inconclusive: Exit) -> None:
+def _judge(
+    case: ElementTree.Element, result: CellResult, factor: float, inconclusive: Exit
+) -> None:
     """Add the reason why a case has not passed, if it has not."""
     kind = KINDS.get(result.verdict)
     if result.verdict is Verdict.INCONCLUSIVE and inconclusive is Exit.REGRESSED:
@@ -62,8 +76,12 @@ def _judge(case: ElementTree.Element, result: CellResult, factor: float, inconcl
         return
     told = row(result)
     factor = result.cell.metric.factor or factor
-    numbers = f"ratio {told.ratio} {told.bounds}, factor {factor:g}, base {told.base}, head {told.head}"
-    found = ElementTree.SubElement(case, kind, message=_clean(f"{result.verdict}: {result.reason or numbers}"))
+    numbers = (
+        f"ratio {told.ratio} {told.bounds}, factor {factor:g}, base {told.base}, head {told.head}"
+    )
+    found = ElementTree.SubElement(
+        case, kind, message=_clean(f"{result.verdict}: {result.reason or numbers}")
+    )
     if kind != "skipped":
         found.set("type", str(result.verdict))
 
@@ -92,9 +110,15 @@ def _terms(comparison: Comparison, verdict: str, code: int) -> dict[str, object]
 def _numbers(result: CellResult) -> dict[str, object]:
     decision, unit = result.decision, result.cell.metric.unit
     sides = {
-        name: quantity(middle(values)[0], unit) for name, values in (("base", result.base), ("head", result.head)) if values
+        name: quantity(middle(values)[0], unit)
+        for name, values in (("base", result.base), ("head", result.head))
+        if values
     }
-    bounds = {"ratio": ratio(decision.ratio), "bounds": between(decision.low, decision.high), "blocks": decision.blocks}
+    bounds = {
+        "ratio": ratio(decision.ratio),
+        "bounds": between(decision.low, decision.high),
+        "blocks": decision.blocks,
+    }
     return {"verdict": result.verdict, **bounds, "metric": result.cell.metric.name, **sides}
 
 

@@ -32,9 +32,16 @@ def markdown(
 ) -> str:
     """Return the whole report."""
     shown = worst_first(comparison, only_changed)
-    parts = [f"### Gate: {_escaped(conclusion(comparison, inconclusive, finished))}", _escaped(heading(comparison))]
+    parts = [
+        f"### Gate: {_escaped(conclusion(comparison, inconclusive, finished))}",
+        _escaped(heading(comparison)),
+    ]
     if shown:
-        lines = [_line(HEADINGS), _line(ALIGNED), *(_line([_escaped(word) for word in row(result)]) for result in shown)]
+        lines = [
+            _line(HEADINGS),
+            _line(ALIGNED),
+            *(_line([_escaped(word) for word in row(result)]) for result in shown),
+        ]
         parts.append("\n".join(lines))
     rest = [*reasons(comparison), *foot(comparison, only_changed), *remarks(comparison)]
     parts.append("\n".join(f"* {_escaped(line)}" for line in rest))

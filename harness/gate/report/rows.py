@@ -57,8 +57,17 @@ class Row(NamedTuple):
 
 def worst_first(comparison: Comparison, only_changed: bool = False) -> list[CellResult]:
     """Return the cells in the order of the table; `only_changed`: only those that are not ok."""
-    results = [result for result in comparison.cells if not (only_changed and result.verdict is Verdict.OK)]
-    return sorted(results, key=lambda result: (ORDER.index(result.verdict), -_known(result.decision.ratio), result.cell.name))
+    results = [
+        result for result in comparison.cells if not (only_changed and result.verdict is Verdict.OK)
+    ]
+    return sorted(
+        results,
+        key=lambda result: (
+            ORDER.index(result.verdict),
+            -_known(result.decision.ratio),
+            result.cell.name,
+        ),
+    )
 
 
 def row(result: CellResult) -> Row:
@@ -90,7 +99,11 @@ def middle(values: Sequence[float]) -> tuple[float, float, float]:
     """Return the Hodges-Lehmann estimate of a side's samples and the ends of its 95 % interval. For
     more than `EXACT` samples, whose pairs could fill the memory, return the median and the ends of
     its interval by the sign test."""
-    return median_interval(values) if len(values) > EXACT else (estimate(values), *bounds(values, TAIL))
+    return (
+        median_interval(values)
+        if len(values) > EXACT
+        else (estimate(values), *bounds(values, TAIL))
+    )
 
 
 def quantity(value: float, unit: str) -> str:
@@ -127,7 +140,11 @@ def one_line(text: str) -> str:
 def legend(results: Sequence[CellResult]) -> str:
     """Return the meanings of the marks that occur."""
     found = {result.verdict for result in results}
-    told = dict.fromkeys(f"{MARKS[verdict]} {MEANINGS[verdict]}" for verdict in ORDER if verdict in found and MARKS[verdict])
+    told = dict.fromkeys(
+        f"{MARKS[verdict]} {MEANINGS[verdict]}"
+        for verdict in ORDER
+        if verdict in found and MARKS[verdict]
+    )
     return ", ".join(told)
 
 

@@ -41,14 +41,19 @@ def table(comparison: Comparison, *, only_changed: bool = False) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(
-        (*_numbers(result), result.cell.metric.factor or comparison.factor) for result in worst_first(comparison, only_changed)
+        (*_numbers(result), result.cell.metric.factor or comparison.factor)
+        for result in worst_first(comparison, only_changed)
     )
     return buffer.getvalue()
 
 
 def _numbers(result: CellResult) -> list[object]:
     decision, metric = result.decision, result.cell.metric
-    sides = [entry for values in (result.base, result.head) for entry in (*_estimated(values), len(values))]
+    sides = [
+        entry
+        for values in (result.base, result.head)
+        for entry in (*_estimated(values), len(values))
+    ]
     return [
         _text(result.cell.name),
         str(result.verdict),

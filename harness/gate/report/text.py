@@ -38,7 +38,11 @@ def text(
     table = (
         [head, *lines]
         if shown
-        else [f"nothing has changed in {len(comparison.cells)} cells" if comparison.cells else "no cell"]
+        else [
+            f"nothing has changed in {len(comparison.cells)} cells"
+            if comparison.cells
+            else "no cell"
+        ]
     )
     parts = [
         [heading(comparison)],
@@ -58,7 +62,10 @@ def _aligned(rows: Sequence[Row]) -> list[str]:
 
 def _cells(each: Row, widths: Sequence[int]) -> list[str]:
     columns = zip(HEADINGS, each, widths, strict=True)
-    return [word.ljust(width) if heading in LEFT else word.rjust(width) for heading, word, width in columns]
+    return [
+        word.ljust(width) if heading in LEFT else word.rjust(width)
+        for heading, word, width in columns
+    ]
 
 
 def _coloured(line: str, verdict: Verdict) -> str:

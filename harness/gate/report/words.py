@@ -23,9 +23,7 @@ RATIOS = "ratio: head over base, above 1 is worse; bounds: what the verdict rest
 
 def heading(comparison: Comparison) -> str:
     """Return the line that names the suite and both sides."""
-    return (
-        f"suite {one_line(comparison.suite)}: head {one_line(comparison.head.label)} against {one_line(comparison.base.label)}"
-    )
+    return f"suite {one_line(comparison.suite)}: head {one_line(comparison.head.label)} against {one_line(comparison.base.label)}"
 
 
 def foot(comparison: Comparison, only_changed: bool = False) -> list[str]:
@@ -39,7 +37,11 @@ def foot(comparison: Comparison, only_changed: bool = False) -> list[str]:
 
 def reasons(comparison: Comparison) -> list[str]:
     """Return the reasons why cells have no number or no decision, a line each."""
-    return [f"{one_line(result.cell.name)}: {one_line(result.reason)}" for result in worst_first(comparison) if result.reason]
+    return [
+        f"{one_line(result.cell.name)}: {one_line(result.reason)}"
+        for result in worst_first(comparison)
+        if result.reason
+    ]
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -53,11 +55,20 @@ def remarks(comparison: Comparison) -> list[str]:
         lines.append(f"geometric mean {mean}")
     lines += [f"note: {one_line(note)}" for note in comparison.notes]
     lines.append(f"control: {_control(comparison)}")
-    lines += [f"{name}: {_side(side)}" for name, side in (("base", comparison.base), ("head", comparison.head))]
+    lines += [
+        f"{name}: {_side(side)}"
+        for name, side in (("base", comparison.base), ("head", comparison.head))
+    ]
     seed = f", seed {comparison.seed}" if comparison.interleaved else ""
-    own = {one_line(result.cell.name): result.cell.metric.factor for result in comparison.cells if result.cell.metric.factor}
+    own = {
+        one_line(result.cell.name): result.cell.metric.factor
+        for result in comparison.cells
+        if result.cell.metric.factor
+    }
     told = f" ({', '.join(f'{name}: {factor:g}' for name, factor in own.items())})" if own else ""
-    lines.append(f"factor {comparison.factor:g}{told}, alpha {comparison.alpha:g}{seed}; took {clock(comparison.seconds)}")
+    lines.append(
+        f"factor {comparison.factor:g}{told}, alpha {comparison.alpha:g}{seed}; took {clock(comparison.seconds)}"
+    )
     return lines
 
 
@@ -91,8 +102,14 @@ def _control(comparison: Comparison) -> str:
         return f"there was no time to compare base with itself ({cell})"
     bounds = between(decision.low, decision.high)
     if bounds == UNKNOWN:
-        return f"too few blocks to say whether base differs from itself ({decision.blocks} of {cell})"
-    found = "FAILED: base differs from itself" if comparison.control_failed else "base does not differ from itself"
+        return (
+            f"too few blocks to say whether base differs from itself ({decision.blocks} of {cell})"
+        )
+    found = (
+        "FAILED: base differs from itself"
+        if comparison.control_failed
+        else "base does not differ from itself"
+    )
     return f"{found} ({ratio(decision.ratio)} {bounds}, {decision.blocks} blocks of {cell})"
 
 
@@ -101,13 +118,20 @@ def _side(side: Side) -> str:
     return f"{one_line(side.label)} ({commit}{', with changes that are not in it' if side.dirty else ''})"
 
 
-def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True) -> str:
+def conclusion(
+    comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True
+) -> str:
     """Return the verdict, and advice about it."""
     if not finished:
-        open_cells = sum(result.verdict in (Verdict.INCONCLUSIVE, Verdict.UNMEASURED) for result in comparison.cells)
+        open_cells = sum(
+            result.verdict in (Verdict.INCONCLUSIVE, Verdict.UNMEASURED)
+            for result in comparison.cells
+        )
         slower = _named(comparison, Verdict.REGRESSED)
         proven = f"; REGRESSED: {slower}" if slower else ""
-        return f"INTERRUPTED: {open_cells} of {len(comparison.cells)} cells had no verdict yet{proven}"
+        return (
+            f"INTERRUPTED: {open_cells} of {len(comparison.cells)} cells had no verdict yet{proven}"
+        )
     code = exit_code(comparison)
     own = any(result.cell.metric.factor for result in comparison.cells)
     limit = "its factor" if own else f"{100 * (comparison.factor - 1):.3g} %"
@@ -130,8 +154,15 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
             told = "".join(f"; {each}" for each in _besides(comparison))
             return f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} worse by more than {limit}{told}"
         case Exit.INCONCLUSIVE:
-            more = "give more time (--time-budget)" if comparison.interleaved else "give more files a side"
-            policy = {Exit.OK: "; passed (--inconclusive pass)", Exit.REGRESSED: "; failed (--inconclusive fail)"}
+            more = (
+                "give more time (--time-budget)"
+                if comparison.interleaved
+                else "give more files a side"
+            )
+            policy = {
+                Exit.OK: "; passed (--inconclusive pass)",
+                Exit.REGRESSED: "; failed (--inconclusive fail)",
+            }
             unknown = _count(comparison, Verdict.INCONCLUSIVE)
             return f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger --factor{policy.get(inconclusive, '')}"
         case _:
@@ -165,6 +196,10 @@ def _count(comparison: Comparison, *verdicts: Verdict) -> str:
 
 
 def _named(comparison: Comparison, *verdicts: Verdict) -> str:
-    names: Sequence[str] = [one_line(result.cell.name) for result in worst_first(comparison) if result.verdict in verdicts]
+    names: Sequence[str] = [
+        one_line(result.cell.name)
+        for result in worst_first(comparison)
+        if result.verdict in verdicts
+    ]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -33,11 +33,11 @@ from harness.gate.scale import as_ratio
 from harness.gate.sequential import Looks, declare, fewest_blocks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
-NOT_INTERLEAVED = (
-    "base and head were measured at different times: whatever changed on the host meanwhile counts as a difference"
-)
+NOT_INTERLEAVED = "base and head were measured at different times: whatever changed on the host meanwhile counts as a difference"
 ONE_PROCESS = "one process a side: the rounds of one process say nothing about the next process"
-SHARED = "a file of head holds the same as one of base: the same processes on both sides prove nothing"
+SHARED = (
+    "a file of head holds the same as one of base: the same processes on both sides prove nothing"
+)
 SUITE = "results files"
 
 
@@ -55,11 +55,21 @@ class _Side:
         commits = {file.commit for file in self.files}
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         commit = self.files[0].commit if len(commits) == 1 else None
-        return Side(self.files[0].path + more, commit, any(file.dirty for file in self.files), self.files[0].host)
+        return Side(
+            self.files[0].path + more,
+            commit,
+            any(file.dirty for file in self.files),
+            self.files[0].host,
+        )
 
 
 def compare_files(
-    base: Sequence[str], head: Sequence[str], *, factor: float, alpha: float, allow_other_host: bool = False
+    base: Sequence[str],
+    head: Sequence[str],
+    *,
+    factor: float,
+    alpha: float,
+    allow_other_host: bool = False,
 ) -> Comparison:
     """Return the verdict on files of head against files of base; each side has at least one file.
 
@@ -70,17 +80,28 @@ def compare_files(
     old_files, new_files = _read(base, _unusable_base), _read(head, _unusable_head)
     notes = [NOT_INTERLEAVED, *_copies(old_files, new_files)]
     rows = sessions(*(without_copies(files)[0] for files in (old_files, new_files)))
-    old, new = (_side(files, None if rows is None else rows[at]) for at, files in enumerate((old_files, new_files)))
+    old, new = (
+        _side(files, None if rows is None else rows[at])
+        for at, files in enumerate((old_files, new_files))
+    )
     notes += [note for file in (*old.files, *new.files) for note in file.notes]
     notes += _hosts(old, new, allow_other_host)
     if old.told.commit is not None and old.told.commit == new.told.commit:
         notes.append(same_commit(old.told.commit))
     names = [*new.answers, *(name for name in old.answers if name not in new.answers)]
     broken = {name: _broken(old.answers.get(name), new.answers.get(name)) for name in names}
-    paired = {name: _paired(old.answers[name], new.answers[name]) for name in names if broken[name] is None}
-    unequal = [name for name in paired if len(old.answers[name].values) != len(new.answers[name].values)]
+    paired = {
+        name: _paired(old.answers[name], new.answers[name])
+        for name in names
+        if broken[name] is None
+    }
+    unequal = [
+        name for name in paired if len(old.answers[name].values) != len(new.answers[name].values)
+    ]
     if unequal:
-        notes.append(f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on")
+        notes.append(
+            f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on"
+        )
     stopped = any(file.stopped for file in (*old.files, *new.files))
     shared = bool({file.digest for file in old.files} & {file.digest for file in new.files})
     decided = _decided(paired, factor, alpha, stopped, _too_few(old, new), shared)
@@ -107,7 +128,11 @@ def _unusable_base(error: UserError) -> Exception:
 
 
 def _unusable_head(error: UserError) -> Exception:
-    return NothingMeasured(f"--head {error}") if isinstance(error, UnusableResults) else UserError(f"--head {error}")
+    return (
+        NothingMeasured(f"--head {error}")
+        if isinstance(error, UnusableResults)
+        else UserError(f"--head {error}")
+    )
 
 
 def _read(paths: Sequence[str], refuse: Callable[[UserError], Exception]) -> tuple[Results, ...]:
@@ -139,7 +164,11 @@ def _side(read: Sequence[Results], rows: Groups | None) -> _Side:
     groups = [[file] for file in files] if rows is None else rows
     names = dict.fromkeys(name for file in files for name in file.answers)
     answers = {name: _joined(name, files, groups) for name in names}
-    given = {name: sum(len(file.answers[name].values) for file in files) for name in names if not answers[name].broken}
+    given = {
+        name: sum(len(file.answers[name].values) for file in files)
+        for name in names
+        if not answers[name].broken
+    }
     shortened = any(len(answers[name].values) < count for name, count in given.items())
     return _Side(files, answers, len(groups), shortened)
 
@@ -151,9 +180,15 @@ def _joined(name: str, files: Sequence[Results], groups: Groups) -> Answer:
         if answer is None:
             return Answer(cell, broken=Verdict.UNMEASURED, reason=f"missing in {file.path}")
         if answer.broken:
-            return Answer(cell, broken=answer.broken, reason=f"{answer.reason or answer.broken} in {file.path}")
+            return Answer(
+                cell,
+                broken=answer.broken,
+                reason=f"{answer.reason or answer.broken} in {file.path}",
+            )
         if _kind(answer.cell) != _kind(cell):
-            told = f"{file.path} has it as {_shown(answer.cell)}, a file before it as {_shown(cell)}"
+            told = (
+                f"{file.path} has it as {_shown(answer.cell)}, a file before it as {_shown(cell)}"
+            )
             return Answer(cell, broken=Verdict.UNMEASURED, reason=told)
     values: list[float] = []
     for group in groups:
@@ -169,7 +204,8 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
     for file in (*new.files[1:], *old.files):
         facts = None if file.tells == first.tells else _both(file.tells, first.tells)
         mine, other = (
-            {name: value for name, value in each.host.items() if facts is None or name in facts} for each in (first, file)
+            {name: value for name, value in each.host.items() if facts is None or name in facts}
+            for each in (first, file)
         )
         found = differences(mine, other)
         if found and not allowed:
@@ -178,8 +214,14 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
                 f"{first.path} and {file.path} are of different hosts ({told}); --allow-other-host compares them anyway"
             )
         if found:
-            return [f"hosts differ, which --allow-other-host allows: {'; '.join(found)} ({file.path})"]
-    return ["no file tells its host: that it is the same one is taken on trust"] if host_key(first.host) == UNKNOWN else []
+            return [
+                f"hosts differ, which --allow-other-host allows: {'; '.join(found)} ({file.path})"
+            ]
+    return (
+        ["no file tells its host: that it is the same one is taken on trust"]
+        if host_key(first.host) == UNKNOWN
+        else []
+    )
 
 
 def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
@@ -246,7 +288,12 @@ def _too_few(old: _Side, new: _Side) -> str:
 
 
 def _decided(
-    paired: Mapping[str, _Pairs], factor: float, alpha: float, stopped: bool, too_few: str, shared: bool
+    paired: Mapping[str, _Pairs],
+    factor: float,
+    alpha: float,
+    stopped: bool,
+    too_few: str,
+    shared: bool,
 ) -> dict[str, CellResult]:
     """Return the results of cells that can be compared, by name. `stopped`: the number of blocks
     may depend on their values. `shared`: a file is on both sides, so no cell can be decided."""
@@ -258,12 +305,18 @@ def _decided(
         family = Family([pairs.cell for pairs in alike.values()], factor, level, looks)
         for pairs in alike.values():
             for first in range(0, 2 * pairs.blocks, 2):
-                family.add(pairs.cell.name, pairs.base[first : first + 2], pairs.head[first : first + 2])
+                family.add(
+                    pairs.cell.name, pairs.base[first : first + 2], pairs.head[first : first + 2]
+                )
         told = {result.cell.name: result for result in family.results()}
         for name, pairs in alike.items():
             result = told[pairs.cell.name]
             few = f"{too_few.format(len(pairs.base))}, of which it takes {2 * least} to decide anything"
-            is_few = pairs.blocks < least and result.verdict is Verdict.INCONCLUSIVE and not pairs.cell.metric.deterministic
+            is_few = (
+                pairs.blocks < least
+                and result.verdict is Verdict.INCONCLUSIVE
+                and not pairs.cell.metric.deterministic
+            )
             results[name] = _result(pairs, result.decision, few if is_few else result.reason)
     return results
 

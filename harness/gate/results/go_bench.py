@@ -44,7 +44,10 @@ class _Number(NamedTuple):
 def is_go_bench(text: str) -> bool:
     """True if a text is such an output, even of a run that failed before its first line of
     results."""
-    return any(LINE.match(line) or SETTING.match(line) or NO_RESULT.match(line) for line in text.splitlines())
+    return any(
+        LINE.match(line) or SETTING.match(line) or NO_RESULT.match(line)
+        for line in text.splitlines()
+    )
 
 
 def of_go_bench(text: str, path: str) -> Results:
@@ -53,7 +56,9 @@ def of_go_bench(text: str, path: str) -> Results:
     higher = {found[1]: found[2] == "higher" for line in lines if (found := BETTER.match(line))}
     told: dict[tuple[str, str], dict[int, list[object]]] = {}
     for each in _numbers(lines, path):
-        told.setdefault((each.benchmark, each.unit), {}).setdefault(each.process, []).append(_float(each.value))
+        told.setdefault((each.benchmark, each.unit), {}).setdefault(each.process, []).append(
+            _float(each.value)
+        )
     answers = {}
     for (benchmark, unit), processes in told.items():
         name = benchmark if unit == TIME else f"{benchmark}:{unit}"

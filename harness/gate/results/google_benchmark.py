@@ -21,7 +21,9 @@ REPORTED_FACTS = frozenset({"cpus_allowed"})
 
 def is_google_benchmark(document: Mapping[str, Any]) -> bool:
     """True if a document is of Google Benchmark."""
-    return isinstance(document.get("context"), dict) and isinstance(document.get("benchmarks"), list)
+    return isinstance(document.get("context"), dict) and isinstance(
+        document.get("benchmarks"), list
+    )
 
 
 def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
@@ -32,17 +34,35 @@ def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
         if name is None:
             raise UnusableResults(f"{path}: benchmarks[{position}].name: missing, or no text")
         told.setdefault(name, []).append(each)
-    skipped = [name for name, entries in told.items() if any(each.get("skipped") is True for each in entries)]
-    answers = {name: _answer(name, entries) for name, entries in told.items() if name not in skipped}
+    skipped = [
+        name
+        for name, entries in told.items()
+        if any(each.get("skipped") is True for each in entries)
+    ]
+    answers = {
+        name: _answer(name, entries) for name, entries in told.items() if name not in skipped
+    }
     require_any(answers, path)
     context = document["context"]
-    known = {"cpus_allowed": context.get("num_cpus"), "hostname_hash": text(context.get("host_name"))}
+    known = {
+        "cpus_allowed": context.get("num_cpus"),
+        "hostname_hash": text(context.get("host_name")),
+    }
     doubts = {
         f"{path}: skipped: {', '.join(skipped)}": skipped,
-        f"{path}: the benchmark library itself was built for debugging": context.get("library_build_type") == "debug",
+        f"{path}: the benchmark library itself was built for debugging": context.get(
+            "library_build_type"
+        )
+        == "debug",
     }
     host = {key: value for key, value in known.items() if value is not None}
-    return Results(path, answers, host, tells=REPORTED_FACTS, notes=tuple(note for note, holds in doubts.items() if holds))
+    return Results(
+        path,
+        answers,
+        host,
+        tells=REPORTED_FACTS,
+        notes=tuple(note for note, holds in doubts.items() if holds),
+    )
 
 
 def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
@@ -51,14 +71,27 @@ def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
         if each.get("error_occurred") is True:
             return fault(cell, f"failed: {text(each.get('error_message')) or 'it gave no reason'}")
     rounds = [each for each in told if each.get("run_type", "iteration") == "iteration"]
-    units = {each.get("time_unit", "ns") for each in told if isinstance(each.get("time_unit", "ns"), str)}
+    units = {
+        each.get("time_unit", "ns") for each in told if isinstance(each.get("time_unit", "ns"), str)
+    }
     if len(units) != 1 or not units <= NS.keys():
-        return fault(cell, f"time_unit must be one of {', '.join(NS)}, not {', '.join(sorted(units)) or 'missing'}")
+        return fault(
+            cell,
+            f"time_unit must be one of {', '.join(NS)}, not {', '.join(sorted(units)) or 'missing'}",
+        )
     scale = NS[units.pop()]
-    times = [each.get("real_time") for each in rounds or told if rounds or each.get("aggregate_name") == "median"]
+    times = [
+        each.get("real_time")
+        for each in rounds or told
+        if rounds or each.get("aggregate_name") == "median"
+    ]
     return answer_of(cell, [[_scaled(time, scale) for time in times]] if times else [])
 
 
 def _scaled(time: Any, scale: float) -> Any:
     """Return a time in nanoseconds. A value that is no number stays as it is, for the message."""
-    return time * scale if isinstance(time, float) or (isinstance(time, int) and not isinstance(time, bool)) else time
+    return (
+        time * scale
+        if isinstance(time, float) or (isinstance(time, int) and not isinstance(time, bool))
+        else time
+    )

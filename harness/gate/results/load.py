@@ -28,9 +28,13 @@ def load_text(path: str | os.PathLike[str]) -> str:
         data = _unpacked(Path(path))
         text = data.decode("utf-16" if data.startswith(UTF_16) else "utf-8-sig")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UnusableResults(f"{path}: is packed by gzip, and broken or cut short: {error}") from error
+        raise UnusableResults(
+            f"{path}: is packed by gzip, and broken or cut short: {error}"
+        ) from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise UserError(
+            f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})"
+        ) from error
     if not text.strip():
         raise UnusableResults(f"{path}: is empty")
     return text
@@ -41,7 +45,9 @@ def parse_json(text: str, path: object) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise UnusableResults(f"{path}: not JSON, or cut short: {error.msg} in line {error.lineno}") from error
+        raise UnusableResults(
+            f"{path}: not JSON, or cut short: {error.msg} in line {error.lineno}"
+        ) from error
     # a number of too many digits; lists in lists in lists
     except (ValueError, RecursionError) as error:
         raise UnusableResults(f"{path}: not JSON for us: {str(error).splitlines()[0]}") from error

@@ -21,7 +21,11 @@ REPORTED_FACTS = frozenset({"cpu_model", "kernel", "python"})
 def is_pyperf(document: Mapping[str, Any]) -> bool:
     """True if a document is a suite of pyperf."""
     benchmarks = document.get("benchmarks")
-    return isinstance(benchmarks, list) and isinstance(document.get("version"), str) and "metadata" in document
+    return (
+        isinstance(benchmarks, list)
+        and isinstance(document.get("version"), str)
+        and "metadata" in document
+    )
 
 
 def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
@@ -39,7 +43,11 @@ def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
         unit = str(told.get("unit", "second"))
         cell = Cell(name, Metric("value", UNITS.get(unit, unit)), key=name)
         values = (mapping(run).get("values") for run in runs)
-        add(answers, name, answer_of(cell, [each for each in values if isinstance(each, list) and each]))
+        add(
+            answers,
+            name,
+            answer_of(cell, [each for each in values if isinstance(each, list) and each]),
+        )
     require_any(answers, path)
     return Results(path, answers, _host(shared), tells=REPORTED_FACTS)
 

@@ -39,7 +39,10 @@ def machine_info(host: Mapping[str, Any]) -> dict[str, Any]:
     system, _, release = str(host.get("kernel", "")).partition(" ")
     known = {
         "node": host.get("hostname_hash"),
-        "python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(implementation, implementation) or None,
+        "python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(
+            implementation, implementation
+        )
+        or None,
         "python_version": version or None,
         "python_compiler": host.get("compiler"),
         "system": system or None,
@@ -61,7 +64,9 @@ def host_of(info: Mapping[str, Any]) -> dict[str, Any]:
     known = {
         "cpu_model": cpu.get("brand_raw"),
         "cpus_allowed": cpu.get("count"),
-        "python": f"{str(info.get('python_implementation', 'cpython')).lower()} {version}" if version else None,
+        "python": f"{str(info.get('python_implementation', 'cpython')).lower()} {version}"
+        if version
+        else None,
         "kernel": f"{info.get('system', '')} {info.get('release', '')}".strip() or None,
         "hostname_hash": info.get("node"),
     }
@@ -69,13 +74,24 @@ def host_of(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _commit_info(side: Side) -> dict[str, Any]:
-    return {"id": side.commit, "dirty": side.dirty, "time": None, "author_time": None, "project": None, "branch": None}
+    return {
+        "id": side.commit,
+        "dirty": side.dirty,
+        "time": None,
+        "author_time": None,
+        "project": None,
+        "branch": None,
+    }
 
 
 def _is_told(result: CellResult) -> bool:
     """True if a cell has times of head whose sums and squares a float can hold."""
     seconds = SECONDS.get(result.cell.metric.unit)
-    return seconds is not None and bool(result.head) and all(TIMES[0] < value * seconds < TIMES[1] for value in result.head)
+    return (
+        seconds is not None
+        and bool(result.head)
+        and all(TIMES[0] < value * seconds < TIMES[1] for value in result.head)
+    )
 
 
 def _benchmark(result: CellResult) -> dict[str, Any]:

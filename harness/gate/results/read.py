@@ -24,7 +24,16 @@ from harness.gate.results.load import load_text, parse_json
 from harness.gate.results.pyperf import is_pyperf, of_pyperf
 from harness.gate.results.pytest_format import host_of
 from harness.gate.results.sessions import digest, measured_at
-from harness.gate.results.side import Answer, Results, add, answer_of, fault, mapping, require_any, text
+from harness.gate.results.side import (
+    Answer,
+    Results,
+    add,
+    answer_of,
+    fault,
+    mapping,
+    require_any,
+    text,
+)
 from harness.gate.results.verdict_file import verdict_of
 from harness.gate.verdict import Verdict
 
@@ -54,7 +63,11 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     if not content.lstrip().startswith(OBJECT) and is_go_bench(content):
         return replace(of_go_bench(content, str(path)), digest=digest(content))
     document = parse_json(content, path)
-    return replace(_of_document(document, str(path)), digest=digest(document), measured_at=measured_at(document))
+    return replace(
+        _of_document(document, str(path)),
+        digest=digest(document),
+        measured_at=measured_at(document),
+    )
 
 
 def _of_document(document: Any, path: str) -> Results:
@@ -80,8 +93,18 @@ def _of_verdict(document: Mapping[str, Any], path: str) -> Results:
     for result in comparison.cells:
         # a benchmark with several metrics is several cells
         name = result.cell.key if keys[result.cell.key] == 1 else ""
-        broken = result.verdict if result.verdict in BROKEN else None if result.head else Verdict.UNMEASURED
-        answer = Answer(result.cell, (), broken, result.reason) if broken else answer_of(result.cell, _each(result.head))
+        broken = (
+            result.verdict
+            if result.verdict in BROKEN
+            else None
+            if result.head
+            else Verdict.UNMEASURED
+        )
+        answer = (
+            Answer(result.cell, (), broken, result.reason)
+            if broken
+            else answer_of(result.cell, _each(result.head))
+        )
         answers[name or result.cell.name] = answer
     if all(answer.broken is Verdict.UNMEASURED for answer in answers.values()):
         raise UnusableResults(f"{path}: holds no sample")
@@ -106,9 +129,17 @@ def _of_pytest(document: Mapping[str, Any], path: str) -> Results:
             name = f"benchmarks[{position}]"
             answers[name] = fault(Cell(name, ROUNDS, key=name), "fullname is missing, or no text")
             continue
-        add(answers, name, answer_of(Cell(name, ROUNDS, key=name), [[mapping(benchmark.get("stats")).get("median")]]))
+        add(
+            answers,
+            name,
+            answer_of(
+                Cell(name, ROUNDS, key=name), [[mapping(benchmark.get("stats")).get("median")]]
+            ),
+        )
     require_any(answers, path)
     machine, commit = (mapping(document.get(key)) for key in ("machine_info", "commit_info"))
     made_of = text(commit.get("id"))
     known = None if made_of in NO_COMMIT else made_of
-    return Results(path, answers, host_of(machine), known, commit.get("dirty") is True, tells=REPORTED_FACTS)
+    return Results(
+        path, answers, host_of(machine), known, commit.get("dirty") is True, tells=REPORTED_FACTS
+    )

@@ -58,7 +58,9 @@ def measured_at(document: Any) -> datetime | None:
 def _within(document: Any, key: str | int) -> Any:
     if isinstance(document, dict):
         return document.get(key)
-    return document[key] if isinstance(key, int) and isinstance(document, list) and document else None
+    return (
+        document[key] if isinstance(key, int) and isinstance(document, list) and document else None
+    )
 
 
 def without_copies(files: Iterable[Results]) -> tuple[tuple[Results, ...], tuple[str, ...]]:
@@ -74,8 +76,14 @@ Groups = Sequence[Sequence[Results]]
 def sessions(base: Sequence[Results], head: Sequence[Results]) -> tuple[Groups, Groups] | None:
     """Return each side's sessions, by time; None if a file has no time of measurement, or if both
     sides have the same time."""
-    told = [(file.measured_at, is_head, file) for is_head, files in ((False, base), (True, head)) for file in files]
-    if any(at is None for at, *_ in told) or {file.measured_at for file in base} & {file.measured_at for file in head}:
+    told = [
+        (file.measured_at, is_head, file)
+        for is_head, files in ((False, base), (True, head))
+        for file in files
+    ]
+    if any(at is None for at, *_ in told) or {file.measured_at for file in base} & {
+        file.measured_at for file in head
+    }:
         return None
     told.sort(key=lambda each: each[0])
     found: tuple[list[list[Results]], list[list[Results]]] = ([], [])

@@ -97,7 +97,9 @@ def _require_finite(gate: Mapping[str, Any], path: object) -> None:
         for side in ("base", "head"):
             for place, value in enumerate(cell[side]):
                 if isinstance(value, float) and not math.isfinite(value):
-                    raise UnusableResults(f"{path}: {cell['name']}: {side}[{place}] must be a finite number, not {value}")
+                    raise UnusableResults(
+                        f"{path}: {cell['name']}: {side}[{place}] must be a finite number, not {value}"
+                    )
 
 
 def _is_verdict(document: Any) -> bool:
@@ -143,11 +145,18 @@ def _gate(verdict: VerdictFile) -> dict[str, Any]:
 
 
 def _mean(found: GeometricMean | None) -> dict[str, Any] | None:
-    return found and {name: (value if math.isfinite(value) else None) for name, value in found._asdict().items()}
+    return found and {
+        name: (value if math.isfinite(value) else None) for name, value in found._asdict().items()
+    }
 
 
 def _side(side: Side) -> dict[str, Any]:
-    return {"label": side.label, "commit": side.commit, "dirty": side.dirty, "host": dict(side.host)}
+    return {
+        "label": side.label,
+        "commit": side.commit,
+        "dirty": side.dirty,
+        "host": dict(side.host),
+    }
 
 
 def _cell(result: CellResult) -> dict[str, Any]:

@@ -27,7 +27,9 @@ from harness.graph.kinds import CONTROL
 from harness.graph.operator import Operator, PortId
 from harness.graph.values import GraphError
 
-WORD = re.compile(r"(?P<path>.*\.(yaml|yml|json|py))|(?P<python>.*\.py):(?P<function>[^:]*)", re.DOTALL)
+WORD = re.compile(
+    r"(?P<path>.*\.(yaml|yml|json|py))|(?P<python>.*\.py):(?P<function>[^:]*)", re.DOTALL
+)
 MAX_NAME = 100  # characters of a graph's name: records' files are named after it
 
 
@@ -54,20 +56,28 @@ def load_graph(path: str | Path) -> Graph:
     return load_graph_file(str(path)).graph
 
 
-def load_graph_file(word: str, given: Mapping[str, Value] | None = None, seed: int = 0) -> LoadedGraph:
+def load_graph_file(
+    word: str, given: Mapping[str, Value] | None = None, seed: int = 0
+) -> LoadedGraph:
     """Return the graph that a word names; `given`: values of a function's parameters, `seed`: its
     random seed.
     """
     found = WORD.fullmatch(word)
     if found is None:
-        raise UserError(f"a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION, not be {word[:60]!r}")
+        raise UserError(
+            f"a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION, not be {word[:60]!r}"
+        )
     path = Path(found["python"] or found["path"])
     if path.suffix == ".py":
-        graph, parameters = graph_of_function(path, found["function"] if found["python"] else "graph", given or {}, seed)
+        graph, parameters = graph_of_function(
+            path, found["function"] if found["python"] else "graph", given or {}, seed
+        )
         files = [path]
     else:
         if given:
-            raise UserError(f"{path}: a graph in a {path.suffix} file has no parameters; {next(iter(given))!r} cannot be set")
+            raise UserError(
+                f"{path}: a graph in a {path.suffix} file has no parameters; {next(iter(given))!r} cannot be set"
+            )
         reader = GraphReader(path, read_text(path))
         graph, parameters = reader.graph(), {}
         files = [path, *sorted(reader.files)]
@@ -80,53 +90,86 @@ def dump_graph(graph: Graph) -> dict[str, Any]:
     a function.
     """
     operators: list[dict[str, Any]] = []
-    for annotation, run in groupby(graph.operators.values(), key=lambda operator: operator.threading):
+    for annotation, run in groupby(
+        graph.operators.values(), key=lambda operator: operator.threading
+    ):
         entries = [_entry(graph, operator) for operator in run if not operator.buffers]
         if annotation is None:
             operators += entries
         else:
-            wish = {"model": annotation.model, "threads": annotation.threads, "elastic": annotation.elastic}
+            wish = {
+                "model": annotation.model,
+                "threads": annotation.threads,
+                "elastic": annotation.elastic,
+            }
             given = {key: value for key, value in wish.items() if value is not None}
             operators.append({"threading": given, "operators": entries})
     values: dict[str, Any] = {"name": graph.name, "payload": graph.payload, "operators": operators}
-    streams = [stream for stream in graph.streams if not graph.operators[stream.target.operator].buffers]
+    streams = [
+        stream for stream in graph.streams if not graph.operators[stream.target.operator].buffers
+    ]
     if streams:
-        values["streams"] = [_stream(graph, outer_port(graph, stream.source), stream.target) for stream in streams]
-    threaded = {port: capacity for port, capacity in graph.threaded.items() if not graph.operators[port.operator].buffers}
+        values["streams"] = [
+            _stream(graph, outer_port(graph, stream.source), stream.target) for stream in streams
+        ]
+    threaded = {
+        port: capacity
+        for port, capacity in graph.threaded.items()
+        if not graph.operators[port.operator].buffers
+    }
     if threaded:
-        values["threaded"] = [{"port": _port(graph, port), "capacity": capacity} for port, capacity in threaded.items()]
+        values["threaded"] = [
+            {"port": _port(graph, port), "capacity": capacity}
+            for port, capacity in threaded.items()
+        ]
     return values
 
 
 def _entry(graph: Graph, operator: Operator) -> dict[str, Any]:
     if operator.users:
-        raise GraphError(f"graph {graph.name!r}: the function of operator {operator.name!r} cannot be written to a file")
+        raise GraphError(
+            f"graph {graph.name!r}: the function of operator {operator.name!r} cannot be written to a file"
+        )
     if operator.kind is CONTROL:
         return {"control": operator.controls}
     entry: dict[str, Any] = {operator.kind.name: operator.name}
     for parameter, default in operator.kind.parameters.items():
         value = getattr(operator, parameter)
         if value != default:
-            entry[parameter] = [list(burst) for burst in value] if isinstance(value, tuple) else value
+            entry[parameter] = (
+                [list(burst) for burst in value] if isinstance(value, tuple) else value
+            )
     return entry
 
 
 def _stream(graph: Graph, source: PortId, target: PortId) -> str | list[Any]:
     ends = [_port(graph, source), _port(graph, target)]
-    return " -> ".join(ends) if all(isinstance(end, str) and "->" not in end for end in ends) else ends
+    return (
+        " -> ".join(ends) if all(isinstance(end, str) and "->" not in end for end in ends) else ends
+    )
 
 
 def _port(graph: Graph, port: PortId) -> str | list[Any]:
     """A port as text, or as name and number if the text could be read as something else."""
     name = port.operator
     text = name if port.port == 0 else f"{name}[{port.port}]"
-    if name.endswith("]") or name != name.strip() or "->" in name or (text != name and text in graph.operators):
+    if (
+        name.endswith("]")
+        or name != name.strip()
+        or "->" in name
+        or (text != name and text in graph.operators)
+    ):
         return list(port)
     return text
 
 
 def _check_name(path: Path, name: object) -> None:
-    good = isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable() and not set(name) & set("/\\")
+    good = (
+        isinstance(name, str)
+        and 0 < len(name) <= MAX_NAME
+        and name.isprintable()
+        and not set(name) & set("/\\")
+    )
     if not good:
         shown = repr(name if not isinstance(name, str) or len(name) <= 60 else name[:57] + "...")
         raise UserError(

@@ -91,7 +91,9 @@ def _imports_from(path: Path) -> Iterator[None]:
         with redirect_stdout(sys.stderr):  # stdout is for records
             yield
     finally:
-        _BESIDE.update((name, folder) for name in set(sys.modules) - before if _lies_in(name, folder, before))
+        _BESIDE.update(
+            (name, folder) for name in set(sys.modules) - before if _lies_in(name, folder, before)
+        )
         sys.path.remove(str(folder))
 
 
@@ -100,10 +102,14 @@ def _lies_in(name: str, folder: Path, before: Collection[str]) -> bool:
     top = name.partition(".")[0]
     module = sys.modules.get(top)
     places = getattr(module, "__path__", None) or [getattr(module, "__file__", None)]
-    return top not in before and any(isinstance(place, str) and Path(place).parent == folder for place in places)
+    return top not in before and any(
+        isinstance(place, str) and Path(place).parent == folder for place in places
+    )
 
 
-def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: int) -> tuple[Graph, dict[str, Value]]:
+def graph_of_function(
+    path: Path, name: str, given: Mapping[str, Value], seed: int
+) -> tuple[Graph, dict[str, Value]]:
     """Return the graph that a function in a .py file makes, and its parameters, defaults filled in
     if they are `PLAIN`.
 
@@ -114,7 +120,10 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
     """
     function = getattr(load_file(path), name, None)
     if not callable(function):
-        raise UserError(f"{path}: has no function {name!r}" + (", which must return the graph" if name == "graph" else ""))
+        raise UserError(
+            f"{path}: has no function {name!r}"
+            + (", which must return the graph" if name == "graph" else "")
+        )
     where = f"{path}: {name}()"
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise UserError(f"{where} must be a plain function, neither a generator nor async")
@@ -122,7 +131,9 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
     for key in given:
         if key not in parameters:
             names = f"; its parameters are: {', '.join(parameters)}" if parameters else ""
-            raise UserError(f"{where} has no parameter {_short(key)}{did_you_mean(key, parameters)}{names}")
+            raise UserError(
+                f"{where} has no parameter {_short(key)}{did_you_mean(key, parameters)}{names}"
+            )
     values = {key: _value(where, parameters[key], value) for key, value in given.items()}
     for key, parameter in parameters.items():
         if key not in values and key == "seed":
@@ -136,7 +147,11 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
         raise UserError(f"{where}: {_one_line(error)}") from error
     if not isinstance(graph, Graph):
         raise UserError(f"{where} must return a Graph, not {_short(graph)}")
-    complete = {key: parameter.default for key, parameter in parameters.items() if isinstance(parameter.default, PLAIN)}
+    complete = {
+        key: parameter.default
+        for key, parameter in parameters.items()
+        if isinstance(parameter.default, PLAIN)
+    }
     complete |= values
     # The run's seed has a place of its own in records.
     recorded = [key for key in parameters if key in complete and (key != "seed" or key in given)]
@@ -177,7 +192,9 @@ def _value(where: str, parameter: inspect.Parameter, value: Value) -> object:
         return int(text)
     rules = {"int": "a whole number", "float": "a finite number", "bool": "true or false"}
     if kind in rules:
-        raise UserError(f"parameter {parameter.name} of {where} must be {rules[kind]}, not {_short(value)}")
+        raise UserError(
+            f"parameter {parameter.name} of {where} must be {rules[kind]}, not {_short(value)}"
+        )
     return value
 
 
@@ -185,7 +202,11 @@ def _recorded(value: object) -> Value:
     """A parameter's value as records have it: a number or a text."""
     if isinstance(value, bool):
         return str(value).lower()
-    return value if isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value)) else str(value)
+    return (
+        value
+        if isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value))
+        else str(value)
+    )
 
 
 def _import(name: str) -> ModuleType:

@@ -27,7 +27,16 @@ from harness.graph.values import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_P
 KEYS: dict[str, tuple[str, ...]] = {
     **{kind.name: tuple(kind.parameters) for kind in KINDS.values() if kind.in_files},
     "threading": ("operators",),
-    "parallel": ("width", "partition_by", "ordered", "inlet", "outlet", "operators", "streams", "threaded"),
+    "parallel": (
+        "width",
+        "partition_by",
+        "ordered",
+        "inlet",
+        "outlet",
+        "operators",
+        "streams",
+        "threaded",
+    ),
 }
 """Keys that an entry under `operators` may have besides its kind, by kind."""
 
@@ -67,7 +76,9 @@ class GraphReader:
         """Return the graph, not checked yet. Raises UserError for an error in the file."""
         values = self.text.values
         if not isinstance(values, dict):
-            raise UserError(f"{self.path}: must hold keys and values, as in KEY: VALUE; found {_kind_of(values)}")
+            raise UserError(
+                f"{self.path}: must hold keys and values, as in KEY: VALUE; found {_kind_of(values)}"
+            )
         self._check_keys(values, (), TOP, ("operators",))
         with self._place((), values):
             graph = Graph(values.get("name", self.path.stem), values.get("payload", 128))
@@ -82,17 +93,25 @@ class GraphReader:
         place = (*place, "operators")
         entries = self._list(values["operators"], place)
         if len(entries) > MAX_OPERATORS:
-            raise self._wrong(place, values, f"must be at most {MAX_OPERATORS} operators, not {len(entries)}")
+            raise self._wrong(
+                place, values, f"must be at most {MAX_OPERATORS} operators, not {len(entries)}"
+            )
         for index, entry in enumerate(entries):
             self._operator(graph, entry, (*place, index), names)
 
     def _operator(self, graph: Graph, entry: object, place: Place, names: Names) -> None:
         if not isinstance(entry, dict):
-            raise self._wrong(place, entry, f"must be keys and values, as in {{work: NAME}}, not {_shown(entry)}")
+            raise self._wrong(
+                place, entry, f"must be keys and values, as in {{work: NAME}}, not {_shown(entry)}"
+            )
         kinds = [key for key in entry if key in KEYS]
         if len(kinds) != 1:
             unknown = next((key for key in entry if key not in KEYS), "")
-            found = f"names {' and '.join(kinds)}" if kinds else f"has none{did_you_mean(unknown, KEYS)}"
+            found = (
+                f"names {' and '.join(kinds)}"
+                if kinds
+                else f"has none{did_you_mean(unknown, KEYS)}"
+            )
             raise self._wrong(place, entry, f"must name one kind of {', '.join(KEYS)}; it {found}")
         kind = kinds[0]
         self._check_keys(entry, place, (kind, *KEYS[kind]), NEEDED.get(kind, ()))
@@ -116,7 +135,9 @@ class GraphReader:
             return
         for key in ("preserves", "reentrant", "stateless"):
             if not isinstance(options.get(key, False), bool):
-                raise self._wrong((*place, key), entry, f"must be true or false, not {_shown(options[key])}")
+                raise self._wrong(
+                    (*place, key), entry, f"must be true or false, not {_shown(options[key])}"
+                )
         if "function" in options:
             options["function"] = self._function(options["function"], (*place, "function"), entry)
         with self._place(place, entry):
@@ -124,21 +145,35 @@ class GraphReader:
 
     def _threading(self, value: object, place: Place) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self._wrong(place, value, f"must be keys and values, as in {{model: dynamic}}, not {_shown(value)}")
+            raise self._wrong(
+                place,
+                value,
+                f"must be keys and values, as in {{model: dynamic}}, not {_shown(value)}",
+            )
         self._check_keys(value, place, ("model", "threads", "elastic"), ("model",))
         return value
 
     def _control(self, graph: Graph, name: str, place: Place, entry: dict, names: Names) -> None:
         operator = names.get(name)
         if not isinstance(operator, Operator):
-            what = "a region cannot have a control port" if operator else f"no operator before it is named {_shown(name)}"
-            raise self._wrong(place, entry, what + did_you_mean(name, names if operator is None else ()))
+            what = (
+                "a region cannot have a control port"
+                if operator
+                else f"no operator before it is named {_shown(name)}"
+            )
+            raise self._wrong(
+                place, entry, what + did_you_mean(name, names if operator is None else ())
+            )
         with self._place(place, entry):
             names[f"{name}.control"] = graph.operators[graph.control(operator).operator]
 
     def _function(self, reference: object, place: Place, entry: dict) -> object:
         if not isinstance(reference, str):
-            raise self._wrong(place, entry, f"must be module:attribute or path.py:attribute, not {_shown(reference)}")
+            raise self._wrong(
+                place,
+                entry,
+                f"must be module:attribute or path.py:attribute, not {_shown(reference)}",
+            )
         with self._place(place, entry):
             function, file = load_attribute(reference, self.path.parent)
         if file is not None:
@@ -155,7 +190,9 @@ class GraphReader:
             try:
                 names: Names = {}
                 self._operators(graph, entry, place, names)
-                graph.connect(port, self._end(entry["inlet"], (*place, "inlet"), entry, names, entering=True))
+                graph.connect(
+                    port, self._end(entry["inlet"], (*place, "inlet"), entry, names, entering=True)
+                )
                 self._wires(graph, entry, place, names)
                 return self._end(entry["outlet"], (*place, "outlet"), entry, names, entering=False)
             except UserError as error:
@@ -197,10 +234,14 @@ class GraphReader:
         if isinstance(stream, list) and len(stream) == 2:
             return stream[0], stream[1]
         raise self._wrong(
-            place, stream if isinstance(stream, list) else near, f"must be A -> B or [A, B], not {_shown(stream)}"
+            place,
+            stream if isinstance(stream, list) else near,
+            f"must be A -> B or [A, B], not {_shown(stream)}",
         )
 
-    def _end(self, end: object, place: Place, near: object, names: Names, entering: bool) -> PortId | Outlets:
+    def _end(
+        self, end: object, place: Place, near: object, names: Names, entering: bool
+    ) -> PortId | Outlets:
         """Return the port named by `NAME`, `NAME[PORT]` or [NAME, PORT]: an input port if
         `entering`, else an output port.
         """
@@ -211,11 +252,19 @@ class GraphReader:
         elif isinstance(end, str) and end not in names and (found := PORT.fullmatch(end)):
             name, port = found["name"], int(found["port"])
         if not isinstance(name, str) or isinstance(port, bool) or not isinstance(port, int | None):
-            raise self._wrong(place, near, f"a port must be NAME, NAME[PORT] or [NAME, PORT], not {_shown(end)}")
+            raise self._wrong(
+                place, near, f"a port must be NAME, NAME[PORT] or [NAME, PORT], not {_shown(end)}"
+            )
         if port is not None and not 0 <= port <= MAX_PORTS:
-            raise self._wrong(place, near, f"a port's number must be from 0 to {MAX_PORTS}, not {_shown(port)}")
+            raise self._wrong(
+                place, near, f"a port's number must be from 0 to {MAX_PORTS}, not {_shown(port)}"
+            )
         if name not in names:
-            raise self._wrong(place, near, f"no operator is named {_shown(name)} here{did_you_mean(name[:80], _few(names))}")
+            raise self._wrong(
+                place,
+                near,
+                f"no operator is named {_shown(name)} here{did_you_mean(name[:80], _few(names))}",
+            )
         operator = names[name]
         if isinstance(operator, Operator):
             return PortId(operator.name, port or 0)
@@ -223,7 +272,9 @@ class GraphReader:
             raise self._wrong(place, near, f"the region {_shown(name)} has no numbered ports")
         if entering:
             return operator.split.input(0)
-        return operator.outlet.output(0) if isinstance(operator.outlet, Operator) else operator.outlet
+        return (
+            operator.outlet.output(0) if isinstance(operator.outlet, Operator) else operator.outlet
+        )
 
     # -- what is wrong -----------------------------------------------------------------------------
 
@@ -232,7 +283,9 @@ class GraphReader:
             raise self._wrong(place, value, f"must be a list, not {_shown(value)}")
         return value
 
-    def _check_keys(self, values: dict, place: Place, known: tuple[str, ...], needed: tuple[str, ...]) -> None:
+    def _check_keys(
+        self, values: dict, place: Place, known: tuple[str, ...], needed: tuple[str, ...]
+    ) -> None:
         for key in values:
             if key not in known:
                 close = did_you_mean(key[:80], known) or f"; keys are: {', '.join(known)}"

@@ -22,7 +22,9 @@ MAX_DEPTH = 32  # of values inside values
 MAX_VALUES = 20_000_000  # in a file; what fits into memory with room to spare
 
 WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
-    word: value for value in (True, False) for word in (str(value).lower(), str(value), str(value).upper())
+    word: value
+    for value in (True, False)
+    for word in (str(value).lower(), str(value), str(value).upper())
 }
 WHOLE = re.compile(r"[-+]?[0-9]{1,4000}")
 NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -71,7 +73,9 @@ def _read_yaml(path: Path, text: str) -> Text:
     import yaml
 
     try:
-        return _YamlReader(path).read(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return _YamlReader(path).read(
+            yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        )
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""
@@ -109,7 +113,9 @@ class _YamlReader:
                     raise self._wrong(event, f"nested more than {MAX_DEPTH} deep")
                 self.lines[id(value)] = event.start_mark.line + 1
             elif kind is yaml.AliasEvent:
-                raise self._wrong(event, f"aliases are not allowed in a graph file: *{event.anchor}")
+                raise self._wrong(
+                    event, f"aliases are not allowed in a graph file: *{event.anchor}"
+                )
             elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
                 open_.pop()
                 continue

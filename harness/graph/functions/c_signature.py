@@ -62,7 +62,15 @@ _SYNONYMS = {  # the short ones are what scipy makes of ctypes' names
     "intptr_t": "ssize_t",
     "uintptr_t": "size_t",
 }
-_OTHER_CTYPES = {"d": "double", "f": "float", "g": "long double", "P": "void *", "z": "char *", "?": "bool", "c": "char"}
+_OTHER_CTYPES = {
+    "d": "double",
+    "f": "float",
+    "g": "long double",
+    "P": "void *",
+    "z": "char *",
+    "?": "bool",
+    "c": "char",
+}
 
 
 class _CType(NamedTuple):
@@ -138,7 +146,11 @@ _STATE = ("state", "void *", _is_pointer)
 ADD = Interface(
     "int32_t (void *, const void *, uint64_t)",
     "int32(voidptr, voidptr, uint64)",
-    (_STATE, ("tuple", "const void *", lambda given: given.stars == 1), ("count", "uint64_t", _is("uint64_t"))),
+    (
+        _STATE,
+        ("tuple", "const void *", lambda given: given.stars == 1),
+        ("count", "uint64_t", _is("uint64_t")),
+    ),
 )
 """Function of an aggregate that adds a tuple to a state (native/millrace.h)."""
 
@@ -173,12 +185,16 @@ def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
     if found is None:
         return "is not of the form 'RESULT (ARGUMENT, ...)'"
     result, listed = found[1].strip(), found[2].strip()
-    arguments = [] if listed in ("", "void") else [argument.strip() for argument in listed.split(",")]
+    arguments = (
+        [] if listed in ("", "void") else [argument.strip() for argument in listed.split(",")]
+    )
     if len(arguments) != len(interface.arguments):
         return f"takes {len(arguments)} argument(s), not {len(interface.arguments)}"
     if _parsed(result) != (interface.result, 0):
         return f"returns {result}, not {interface.result}"
-    for place, (argument, (name, wanted, fits)) in enumerate(zip(arguments, interface.arguments, strict=True), 1):
+    for place, (argument, (name, wanted, fits)) in enumerate(
+        zip(arguments, interface.arguments, strict=True), 1
+    ):
         if not fits(_parsed(argument)):
             return f"takes as argument {place} ({name}) {argument}, not {wanted}"
     return None
@@ -191,8 +207,14 @@ def signature_of_ctypes(function: ctypes._CFuncPtr) -> str:
 
 
 def _parsed(text: str) -> _CType:
-    text = " ".join(word for word in text.replace("*", " * ").split() if word not in ("const", "volatile", "restrict"))
-    base = text.replace("*", "").strip().removeprefix("struct ").replace("PY_LONG_LONG", "long long")
+    text = " ".join(
+        word
+        for word in text.replace("*", " * ").split()
+        if word not in ("const", "volatile", "restrict")
+    )
+    base = (
+        text.replace("*", "").strip().removeprefix("struct ").replace("PY_LONG_LONG", "long long")
+    )
     base = _SYNONYMS.get(base, base)
     if base in _INTEGERS:
         base = _integer(_INTEGERS[base])
@@ -214,5 +236,7 @@ def _name(kind: object) -> str:
     if issubclass(kind, ctypes._Pointer):
         return f"{_name(target)} *".replace("* *", "**")
     if issubclass(kind, ctypes._SimpleCData) and isinstance(target, str):
-        return _OTHER_CTYPES.get(target) or (_integer(kind) if target in "bBhHiIlLqQ" else kind.__name__)
+        return _OTHER_CTYPES.get(target) or (
+            _integer(kind) if target in "bBhHiIlLqQ" else kind.__name__
+        )
     return kind.__name__

@@ -41,7 +41,10 @@ NEEDS_THE_LOCK = 4  # ctypes' FUNCFLAG_PYTHONAPI: of PyDLL and PYFUNCTYPE
 _capsule_name = ctypes.pythonapi.PyCapsule_GetName
 _capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+_capsule_pointer.restype, _capsule_pointer.argtypes = (
+    ctypes.c_void_p,
+    (ctypes.py_object, ctypes.c_char_p),
+)
 
 
 @dataclass(frozen=True)
@@ -63,24 +66,33 @@ class NativeFunction:
 
     def __post_init__(self) -> None:
         if not _is_address(self.address):
-            raise GraphError(f"address of a native function must be from 1 to {MAX_ADDRESS}, not {_shown(self.address)}")
+            raise GraphError(
+                f"address of a native function must be from 1 to {MAX_ADDRESS}, not {_shown(self.address)}"
+            )
         if self.address == 0:
             raise GraphError("a native function must not be a null pointer")
         if not _is_address(self.state):
-            raise GraphError(f"state of a native function must be from 0 to {MAX_ADDRESS}, not {_shown(self.state)}")
+            raise GraphError(
+                f"state of a native function must be from 0 to {MAX_ADDRESS}, not {_shown(self.state)}"
+            )
         if self.signature is None:
             object.__setattr__(self, "signature", self.interface.c)
         if not isinstance(self.signature, str):
-            raise GraphError(f"signature of a native function must be text in C, not {_shown(self.signature)}")
+            raise GraphError(
+                f"signature of a native function must be text in C, not {_shown(self.signature)}"
+            )
         problem = mismatch(self.signature, self.interface)
         if problem is not None:
-            raise GraphError(f"a native function must be '{self.interface.c}'; '{self.signature}' {problem}")
+            raise GraphError(
+                f"a native function must be '{self.interface.c}'; '{self.signature}' {problem}"
+            )
 
     @property
     def is_python(self) -> bool:
         """True if it is a ctypes callback, which enters the interpreter."""
         return any(
-            isinstance(owner, ctypes._CFuncPtr) and any(type(kept).__name__ == "CThunkObject" for kept in _kept_by(owner))
+            isinstance(owner, ctypes._CFuncPtr)
+            and any(type(kept).__name__ == "CThunkObject" for kept in _kept_by(owner))
             for owner in self.owners
         )
 
@@ -90,7 +102,9 @@ class NativeFunction:
         """
         callback = next((owner for owner in self.owners if _is_callback(owner)), None)
         if callback is not None:
-            raise GraphError(f"{what} must not be a callback into Python, as {_shown(callback)} is: give {instead}")
+            raise GraphError(
+                f"{what} must not be a callback into Python, as {_shown(callback)} is: give {instead}"
+            )
 
     @classmethod
     def of(cls, function: object, state: object = None) -> NativeFunction:
@@ -106,8 +120,13 @@ class NativeFunction:
         """
         if isinstance(function, NativeFunction):
             if function.interface is not cls.interface:
-                problem = mismatch(function.signature, cls.interface) or "is meant for another kind of operator"
-                raise GraphError(f"a native function must be '{cls.interface.c}'; '{function.signature}' {problem}")
+                problem = (
+                    mismatch(function.signature, cls.interface)
+                    or "is meant for another kind of operator"
+                )
+                raise GraphError(
+                    f"a native function must be '{cls.interface.c}'; '{function.signature}' {problem}"
+                )
             return function._with_state(state)
         if all(hasattr(function, name) for name in ("function", "user_data", "signature")):
             return cls._of_low_level_callable(function)._with_state(state)
@@ -130,7 +149,9 @@ class NativeFunction:
             )
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
         if address == 0:
-            raise GraphError(f"a native function must not be a null pointer, as {_shown(function)} is")
+            raise GraphError(
+                f"a native function must not be a null pointer, as {_shown(function)} is"
+            )
         if function.argtypes is None:
             raise GraphError(
                 f"a ctypes function must declare its argtypes and restype; {_shown(function)} has no argtypes "
@@ -153,8 +174,15 @@ class NativeFunction:
     def _of_capsule(cls, capsule: object, signature: str | None = None) -> NativeFunction:
         name = _capsule_name(capsule)
         if name is None and signature is None:
-            raise GraphError(f"a capsule must be named by the C signature of its function; {_shown(capsule)} has no name")
-        return cls(_capsule_pointer(capsule, name), 0, signature or name.decode(errors="replace"), (capsule,))
+            raise GraphError(
+                f"a capsule must be named by the C signature of its function; {_shown(capsule)} has no name"
+            )
+        return cls(
+            _capsule_pointer(capsule, name),
+            0,
+            signature or name.decode(errors="replace"),
+            (capsule,),
+        )
 
     @classmethod
     def _of_low_level_callable(cls, given: object) -> NativeFunction:
@@ -164,14 +192,20 @@ class NativeFunction:
         elif _is_capsule(function):
             native = cls._of_capsule(function, signature)
         else:
-            raise GraphError(f"function of {_shown(given)} must be a ctypes function or a capsule, not {_shown(function)}")
-        return replace(native, signature=native.signature if signature is None else signature)._with_state(given.user_data)
+            raise GraphError(
+                f"function of {_shown(given)} must be a ctypes function or a capsule, not {_shown(function)}"
+            )
+        return replace(
+            native, signature=native.signature if signature is None else signature
+        )._with_state(given.user_data)
 
     def _with_state(self, state: object) -> NativeFunction:
         if state is None:
             return self
         if self.state != 0:
-            told = f"the function has one already, at {self.state:#x}, and {_shown(state)} is another"
+            told = (
+                f"the function has one already, at {self.state:#x}, and {_shown(state)} is another"
+            )
             raise GraphError(f"state is given twice: {told}")
         return replace(self, state=_address_of_state(state), owners=(*self.owners, state))
 
@@ -221,7 +255,9 @@ def _address_of_state(state: object) -> int:
     if isinstance(state, ctypes._Pointer | ctypes.c_void_p | ctypes.c_char_p):
         address = ctypes.cast(state, ctypes.c_void_p).value
         if address is None:
-            raise GraphError(f"state must not be a null pointer, as {_shown(state)} is: leave it out instead")
+            raise GraphError(
+                f"state must not be a null pointer, as {_shown(state)} is: leave it out instead"
+            )
         return address
     if isinstance(state, ctypes.Structure | ctypes.Union | ctypes.Array | ctypes._SimpleCData):
         return ctypes.addressof(state)
@@ -238,9 +274,13 @@ def _address_of_state(state: object) -> int:
 
 def _address_of_array(array: object) -> int:
     if array.dtype.hasobject:
-        raise GraphError(f"state must not hold Python objects; the array given has dtype {array.dtype}")
+        raise GraphError(
+            f"state must not hold Python objects; the array given has dtype {array.dtype}"
+        )
     if not array.flags.c_contiguous:
-        raise GraphError(f"state must be contiguous; the array given has shape {array.shape} and strides {array.strides}")
+        raise GraphError(
+            f"state must be contiguous; the array given has shape {array.shape} and strides {array.strides}"
+        )
     if array.size == 0:
         raise GraphError(f"state must not be empty; the array given has shape {array.shape}")
     return int(array.ctypes.data)
@@ -250,7 +290,11 @@ def is_compiled(given: object) -> bool:
     """Return True for a compiled function, even one of a wrong signature; anything else is taken as
     Python.
     """
-    special = isinstance(given, NativeFunction | ctypes._CFuncPtr) or _is_capsule(given) or _is_numba_cfunc(given)
+    special = (
+        isinstance(given, NativeFunction | ctypes._CFuncPtr)
+        or _is_capsule(given)
+        or _is_numba_cfunc(given)
+    )
     return special or all(hasattr(given, name) for name in ("function", "user_data", "signature"))
 
 
@@ -276,7 +320,11 @@ def _is_callback(given: object) -> bool:
 
 
 def _is_numba_cfunc(given: object) -> bool:
-    return hasattr(given, "address") and hasattr(given, "native_name") and hasattr(type(given), "ctypes")
+    return (
+        hasattr(given, "address")
+        and hasattr(given, "native_name")
+        and hasattr(type(given), "ctypes")
+    )
 
 
 def _not_compiled(given: object) -> str:
@@ -286,9 +334,7 @@ def _not_compiled(given: object) -> str:
     if hasattr(given, "py_func") and hasattr(given, "signatures"):
         return f"{rule}, not {_shown(given)}: compile it by numba.cfunc instead of jit"
     if callable(given):
-        return (
-            f"{rule}, not the Python callable {_shown(given)}: Graph.python takes it, and PROTOTYPE(callable) makes a callback"
-        )
+        return f"{rule}, not the Python callable {_shown(given)}: Graph.python takes it, and PROTOTYPE(callable) makes a callback"
     return f"{rule}, not {_shown(given)}"
 
 

@@ -18,7 +18,10 @@ V1 = {  # by controller
     "memory": ("sys/fs/cgroup/memory",),
 }
 
-MEMORY_FILES = (("memory.max", "memory.current", ""), ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"))
+MEMORY_FILES = (
+    ("memory.max", "memory.current", ""),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+)
 """The files of v2 and v1 that have the limit and the memory used, and the prefix of memory.stat's
 names for the whole subtree.
 """
@@ -43,7 +46,9 @@ def quota_use(root: Path = ROOT) -> list[tuple[float, float]]:
     of all its processes.
     """
     limited = ((_quota(level), _used_s(level)) for level in _levels(root))
-    return [(quota, used_s) for quota, used_s in limited if quota is not None and used_s is not None]
+    return [
+        (quota, used_s) for quota, used_s in limited if quota is not None and used_s is not None
+    ]
 
 
 def throttled_us(root: Path = ROOT) -> int | None:

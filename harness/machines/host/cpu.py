@@ -38,7 +38,15 @@ class Reading:
     def now(cls, root: Path = ROOT) -> Reading:
         """Read all counters."""
         busy, stolen, idle = _stat(root)
-        return cls(time.monotonic(), time.process_time(), busy, stolen, throttled_us(root), idle, tuple(quota_use(root)))
+        return cls(
+            time.monotonic(),
+            time.process_time(),
+            busy,
+            stolen,
+            throttled_us(root),
+            idle,
+            tuple(quota_use(root)),
+        )
 
 
 def system_share(first: Reading, last: Reading) -> float:
@@ -95,7 +103,9 @@ def _of_quotas(first: Reading, last: Reading) -> list[tuple[float, float]]:
     if len(first.quotas) != len(last.quotas):
         return []
     pairs = zip(first.quotas, last.quotas, strict=True)
-    of = [(max(0.0, used_s - before_s), cpus * elapsed_s) for (_, before_s), (cpus, used_s) in pairs]
+    of = [
+        (max(0.0, used_s - before_s), cpus * elapsed_s) for (_, before_s), (cpus, used_s) in pairs
+    ]
     return [(used_s, could_s) for used_s, could_s in of if could_s > 0.0]
 
 
@@ -103,7 +113,9 @@ def _ticks(first: Reading, last: Reading) -> tuple[float, float, float] | None:
     """Return the busy, stolen and idle time between the readings [s]; None if no tick has passed,
     or ticks are not counted.
     """
-    before, after = ((reading.busy_s, reading.stolen_s, reading.idle_s) for reading in (first, last))
+    before, after = (
+        (reading.busy_s, reading.stolen_s, reading.idle_s) for reading in (first, last)
+    )
     if None in before or None in after:
         return None
     busy_s, stolen_s, idle_s = (max(0.0, b - a) for a, b in zip(before, after, strict=True))
@@ -124,4 +136,8 @@ def _stat(root: Path) -> tuple[float | None, float | None, float | None]:
             stolen += steal
             idle += unused + iowait
             found = True
-    return (busy / ticks_per_s, stolen / ticks_per_s, idle / ticks_per_s) if found else (None, None, None)
+    return (
+        (busy / ticks_per_s, stolen / ticks_per_s, idle / ticks_per_s)
+        if found
+        else (None, None, None)
+    )

@@ -30,7 +30,9 @@ def memory_room(root: Path = ROOT) -> MemoryRoom:
     if limit is None or limit.bytes - limit.used >= available:
         return MemoryRoom(available, f"at most {_mib(available)} of memory are available")
     left = max(limit.bytes - limit.used, 0)
-    return MemoryRoom(left, f"{limit.name} of its cgroup is {_mib(limit.bytes)}, of which {_mib(left)} are left")
+    return MemoryRoom(
+        left, f"{limit.name} of its cgroup is {_mib(limit.bytes)}, of which {_mib(left)} are left"
+    )
 
 
 def _mib(size: int) -> str:

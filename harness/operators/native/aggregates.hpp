@@ -10,8 +10,32 @@
 
 namespace millrace::operators {
 
-enum class Does : uint32_t { COUNT, TOTAL, MEAN, LEAST, GREATEST, FIRST, LAST, DISTINCT, BEGIN, END };
-enum class Is : uint32_t { INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FLOAT32, FLOAT64, BYTES, STRING };
+enum class Does : uint32_t {
+  COUNT,
+  TOTAL,
+  MEAN,
+  LEAST,
+  GREATEST,
+  FIRST,
+  LAST,
+  DISTINCT,
+  BEGIN,
+  END
+};
+enum class Is : uint32_t {
+  INT8,
+  INT16,
+  INT32,
+  INT64,
+  UINT8,
+  UINT16,
+  UINT32,
+  UINT64,
+  FLOAT32,
+  FLOAT64,
+  BYTES,
+  STRING
+};
 
 struct Column {
   Does does;
@@ -26,7 +50,8 @@ struct Column {
 // Columns of attributes as a fold. A result: whole numbers as int64 or uint64, other numbers as float64, FIRST and LAST as they are.
 class Columns {
  public:
-  Columns(std::vector<Column> columns, uint32_t out_bytes) : columns_(std::move(columns)), out_bytes_(out_bytes) {
+  Columns(std::vector<Column> columns, uint32_t out_bytes)
+      : columns_(std::move(columns)), out_bytes_(out_bytes) {
     for (Column& column : columns_) {
       column.place = bytes_;
       bytes_ += (room_of(column) + 7) / 8 * 8;
@@ -42,12 +67,14 @@ class Columns {
           at<uint64_t>(own) = count + 1;
           break;
         case Does::TOTAL:
-          numbers(column.is, own, value,
-                  [](auto& sum, auto more) { sum = static_cast<std::remove_reference_t<decltype(sum)>>(plus(sum, more)); });
+          numbers(column.is, own, value, [](auto& sum, auto more) {
+            sum = static_cast<std::remove_reference_t<decltype(sum)>>(plus(sum, more));
+          });
           break;
         case Does::MEAN: {
           double number = 0.0;
-          numbers(column.is, nullptr, value, [&](auto&, auto given) { number = static_cast<double>(given); });
+          numbers(column.is, nullptr, value,
+                  [&](auto&, auto given) { number = static_cast<double>(given); });
           at<double>(own) += number;
           at<uint64_t>(own + 8) = count + 1;
           break;
@@ -69,7 +96,8 @@ class Columns {
           std::memcpy(own, value, column.bytes);
           break;
         case Does::DISTINCT:
-          hyperloglog::add(reinterpret_cast<uint8_t*>(own), column.precision, hash_of(text(column, value)));
+          hyperloglog::add(reinterpret_cast<uint8_t*>(own), column.precision,
+                           hash_of(text(column, value)));
           break;
         case Does::BEGIN:
         case Does::END:
@@ -88,11 +116,13 @@ class Columns {
           at<uint64_t>(own) += at<const uint64_t>(other);
           break;
         case Does::TOTAL:
-          numbers(wide, own, other,
-                  [](auto& sum, auto more) { sum = static_cast<std::remove_reference_t<decltype(sum)>>(plus(sum, more)); });
+          numbers(wide, own, other, [](auto& sum, auto more) {
+            sum = static_cast<std::remove_reference_t<decltype(sum)>>(plus(sum, more));
+          });
           break;
         case Does::MEAN:
-          at<double>(own) += at<const double>(other), at<uint64_t>(own + 8) += at<const uint64_t>(other + 8);
+          at<double>(own) += at<const double>(other),
+              at<uint64_t>(own + 8) += at<const uint64_t>(other + 8);
           break;
         case Does::LEAST:
           numbers(wide, own, other, [](auto& least, auto given) {
@@ -108,7 +138,8 @@ class Columns {
           std::memcpy(own, other, column.bytes);
           break;
         case Does::DISTINCT:
-          hyperloglog::merge(reinterpret_cast<uint8_t*>(own), reinterpret_cast<const uint8_t*>(other), column.precision);
+          hyperloglog::merge(reinterpret_cast<uint8_t*>(own),
+                             reinterpret_cast<const uint8_t*>(other), column.precision);
           break;
         case Does::FIRST:
         case Does::BEGIN:
@@ -132,7 +163,8 @@ class Columns {
           std::memcpy(to, own, column.bytes);
           break;
         case Does::DISTINCT:
-          at<uint64_t>(to) = hyperloglog::estimate(reinterpret_cast<const uint8_t*>(own), column.precision);
+          at<uint64_t>(to) =
+              hyperloglog::estimate(reinterpret_cast<const uint8_t*>(own), column.precision);
           break;
         case Does::BEGIN:
           at<int64_t>(to) = window.begin;
@@ -158,7 +190,9 @@ class Columns {
   }
   static double plus(double a, double b) noexcept { return a + b; }
   static uint64_t plus(uint64_t a, uint64_t b) noexcept { return a + b; }
-  static uint64_t plus(int64_t a, int64_t b) noexcept { return static_cast<uint64_t>(a) + static_cast<uint64_t>(b); }  // may wrap
+  static uint64_t plus(int64_t a, int64_t b) noexcept {
+    return static_cast<uint64_t>(a) + static_cast<uint64_t>(b);
+  }  // may wrap
   static size_t room_of(const Column& column) noexcept {
     switch (column.does) {
       case Does::MEAN:
@@ -175,7 +209,9 @@ class Columns {
         return 8;
     }
   }
-  static Is wide_of(Is is) noexcept { return is <= Is::INT64 ? Is::INT64 : is <= Is::UINT64 ? Is::UINT64 : Is::FLOAT64; }
+  static Is wide_of(Is is) noexcept {
+    return is <= Is::INT64 ? Is::INT64 : is <= Is::UINT64 ? Is::UINT64 : Is::FLOAT64;
+  }
   template <class T, class W, class F>
   static void number(char* own, const char* value, F&& f) {
     T given;
@@ -231,9 +267,15 @@ class TopKeys : public Operator {
   struct Places {
     uint32_t begin, end, rank, count, error, bytes;
   };
-  TopKeys(std::vector<Key::Part> key, std::vector<uint32_t> to, uint32_t k, uint32_t capacity, uint32_t time_offset, int64_t window,
-          const Places& places)
-      : key_(std::move(key)), to_(std::move(to)), k_(k), time_offset_(time_offset), window_(window), places_(places), counters_(capacity) {}
+  TopKeys(std::vector<Key::Part> key, std::vector<uint32_t> to, uint32_t k, uint32_t capacity,
+          uint32_t time_offset, int64_t window, const Places& places)
+      : key_(std::move(key)),
+        to_(std::move(to)),
+        k_(k),
+        time_offset_(time_offset),
+        window_(window),
+        places_(places),
+        counters_(capacity) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     int64_t time;
     std::memcpy(&time, static_cast<const char*>(tuple) + time_offset_, sizeof time);
@@ -285,8 +327,13 @@ class TopKeys : public Operator {
 // Tuples as they come, each with how often its key came until now in its tumbling window by time, by Count-Min.
 class Frequencies : public Operator {
  public:
-  Frequencies(std::vector<Key::Part> key, uint32_t bytes, uint32_t width, uint32_t depth, uint32_t time_offset, int64_t window)
-      : key_(std::move(key)), bytes_(bytes), time_offset_(time_offset), window_(window), counts_(width, depth) {}
+  Frequencies(std::vector<Key::Part> key, uint32_t bytes, uint32_t width, uint32_t depth,
+              uint32_t time_offset, int64_t window)
+      : key_(std::move(key)),
+        bytes_(bytes),
+        time_offset_(time_offset),
+        window_(window),
+        counts_(width, depth) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     int64_t time;
     std::memcpy(&time, static_cast<const char*>(tuple) + time_offset_, sizeof time);

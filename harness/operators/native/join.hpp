@@ -19,7 +19,10 @@ namespace millrace::operators {
 class JoinSide {
  public:
   static constexpr size_t MOST = size_t{1} << 22;
-  explicit JoinSide(size_t tuple_bytes) : stride_(sizeof(Slot) + (tuple_bytes + 7) / 8 * 8), bytes_(tuple_bytes), keys_(sizeof(Chain)) {}
+  explicit JoinSide(size_t tuple_bytes)
+      : stride_(sizeof(Slot) + (tuple_bytes + 7) / 8 * 8),
+        bytes_(tuple_bytes),
+        keys_(sizeof(Chain)) {}
   int32_t keep(std::string_view key, int64_t time, const void* tuple) {
     if (end_ - begin_ == MOST) return TOO_MANY;
     if (end_ - begin_ == size_) grow();
@@ -71,12 +74,17 @@ class JoinSide {
   struct Chain {
     uint64_t first, last, length;
   };
-  Slot& at(uint64_t i) noexcept { return *reinterpret_cast<Slot*>(ring_.data() + (i & (size_ - 1)) * stride_); }
-  Chain& chain_of(uint64_t key) noexcept { return *reinterpret_cast<Chain*>(keys_.record(static_cast<uint32_t>(key))); }
+  Slot& at(uint64_t i) noexcept {
+    return *reinterpret_cast<Slot*>(ring_.data() + (i & (size_ - 1)) * stride_);
+  }
+  Chain& chain_of(uint64_t key) noexcept {
+    return *reinterpret_cast<Chain*>(keys_.record(static_cast<uint32_t>(key)));
+  }
   void grow() {
     const size_t size = size_ == 0 ? 64 : 2 * size_;
     std::vector<char> ring(size * stride_);
-    for (uint64_t i = begin_; i < end_; ++i) std::memcpy(ring.data() + (i & (size - 1)) * stride_, &at(i), stride_);
+    for (uint64_t i = begin_; i < end_; ++i)
+      std::memcpy(ring.data() + (i & (size - 1)) * stride_, &at(i), stride_);
     ring_ = std::move(ring);
     size_ = size;
   }
@@ -109,7 +117,8 @@ class Join : public Operator {
     std::vector<Key::Part> key;
     uint32_t time_offset, bytes;
   };
-  Join(const Side& left, const Side& right, std::vector<Copy> copies, uint32_t out_bytes, int64_t within, int64_t lateness)
+  Join(const Side& left, const Side& right, std::vector<Copy> copies, uint32_t out_bytes,
+       int64_t within, int64_t lateness)
       : keys_{Key(left.key), Key(right.key)},
         sides_{JoinSide(left.bytes), JoinSide(right.bytes)},
         time_offsets_{left.time_offset, right.time_offset},
@@ -131,17 +140,21 @@ class Join : public Operator {
         send(context, port == 0 ? tuple : other, port == 0 ? other : tuple);
     });
     // A partner that has already passed all that the other port may still bring would be kept for nothing
-    if (reached_[1 - port] != INT64_MIN && time <= reached_[1 - port] - lateness_ - within_) return 0;
+    if (reached_[1 - port] != INT64_MIN && time <= reached_[1 - port] - lateness_ - within_)
+      return 0;
     return sides_[port].keep(key, time, tuple);
   }
-  uint64_t counted(uint32_t side) const noexcept override { return sides_[side].size(); }  // tuples that are kept
+  uint64_t counted(uint32_t side) const noexcept override {
+    return sides_[side].size();
+  }  // tuples that are kept
 
  private:
   void send(millrace_context* context, const void* left, const void* right) {
     char* out = static_cast<char*>(millrace_room(context, 0));
     std::memset(out, 0, out_bytes_);
     for (const Copy& copy : copies_) {
-      std::memcpy(out + copy.to, static_cast<const char*>(copy.port == 0 ? left : right) + copy.from, copy.bytes);
+      std::memcpy(out + copy.to,
+                  static_cast<const char*>(copy.port == 0 ? left : right) + copy.from, copy.bytes);
     }
     millrace_send(context, 0);
   }

@@ -43,7 +43,9 @@ class KeyTable {
   static constexpr uint32_t NONE = UINT32_MAX;
   explicit KeyTable(size_t record_bytes) : bytes_((record_bytes + 7) / 8 * 8) {}
   size_t size() const noexcept { return entries_.size(); }
-  std::string_view key(uint32_t i) const noexcept { return {keys_.data() + entries_[i].begin, entries_[i].length}; }
+  std::string_view key(uint32_t i) const noexcept {
+    return {keys_.data() + entries_[i].begin, entries_[i].length};
+  }
   // Valid until a key is added.
   char* record(uint32_t i) noexcept { return records_.data() + i * bytes_; }
   // The number of a key's record; NONE: there is none.
@@ -81,7 +83,8 @@ class KeyTable {
       const uint32_t i = index_[place];
       if (i == NONE) return NONE;
       const Entry& entry = entries_[i];
-      if (entry.hash == hash && entry.length == key.size() && std::memcmp(keys_.data() + entry.begin, key.data(), key.size()) == 0)
+      if (entry.hash == hash && entry.length == key.size() &&
+          std::memcmp(keys_.data() + entry.begin, key.data(), key.size()) == 0)
         return i;
     }
   }
@@ -113,7 +116,9 @@ class ByKey {
 
  private:
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
-  T* record(uint32_t found) noexcept { return found == KeyTable::NONE ? nullptr : reinterpret_cast<T*>(table_.record(found)); }
+  T* record(uint32_t found) noexcept {
+    return found == KeyTable::NONE ? nullptr : reinterpret_cast<T*>(table_.record(found));
+  }
   KeyTable table_{sizeof(T)};
 };
 

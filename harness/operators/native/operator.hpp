@@ -40,7 +40,9 @@ class Operator {
   virtual int32_t step(millrace_context*) { return MILLRACE_END; }
   virtual int32_t process(millrace_context*, uint32_t, const void*) { return WRONG_PORT; }
   virtual int32_t finish(millrace_context*) { return 0; }
-  virtual uint64_t counted(uint32_t) const noexcept { return 0; }  // what it has counted, by number; exact when the run is over
+  virtual uint64_t counted(uint32_t) const noexcept {
+    return 0;
+  }  // what it has counted, by number; exact when the run is over
 };
 
 // No exception gets into the runtime: what an operator keeps may need memory that there is not.
@@ -51,7 +53,8 @@ inline int32_t step(millrace_context* context, void* state) noexcept {
     return NO_MEMORY;
   }
 }
-inline int32_t process(millrace_context* context, uint32_t port, const void* tuple, void* state) noexcept {
+inline int32_t process(millrace_context* context, uint32_t port, const void* tuple,
+                       void* state) noexcept {
   try {
     return static_cast<Operator*>(state)->process(context, port, tuple);
   } catch (const std::exception&) {

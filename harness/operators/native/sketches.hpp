@@ -47,7 +47,9 @@ class SpaceSaving {
     uint64_t count, error, changed;
     uint32_t key;  // its number in keys()
   };
-  explicit SpaceSaving(uint32_t capacity) : capacity_(capacity), keys_(sizeof(uint32_t)) { heap_.reserve(capacity); }
+  explicit SpaceSaving(uint32_t capacity) : capacity_(capacity), keys_(sizeof(uint32_t)) {
+    heap_.reserve(capacity);
+  }
   void add(std::string_view key, uint64_t weight) {
     ++time_;
     uint32_t found = keys_.find(key);
@@ -74,8 +76,9 @@ class SpaceSaving {
   // The `most` highest counters, the highest first; of equal ones that which was changed longest ago.
   std::vector<Counter> top(size_t most) const {
     std::vector<Counter> found = heap_;
-    std::sort(found.begin(), found.end(),
-              [](const Counter& a, const Counter& b) { return a.count != b.count ? a.count > b.count : a.changed < b.changed; });
+    std::sort(found.begin(), found.end(), [](const Counter& a, const Counter& b) {
+      return a.count != b.count ? a.count > b.count : a.changed < b.changed;
+    });
     if (found.size() > most) found.resize(most);
     return found;
   }
@@ -89,15 +92,20 @@ class SpaceSaving {
  private:
   static constexpr uint32_t NOWHERE = 0;
   // One more than where a key's counter is in the heap; 0: it has none.
-  uint32_t& slot_of(uint32_t key) noexcept { return *reinterpret_cast<uint32_t*>(keys_.record(key)); }
-  static bool before(const Counter& a, const Counter& b) noexcept { return a.count != b.count ? a.count < b.count : a.changed < b.changed; }
+  uint32_t& slot_of(uint32_t key) noexcept {
+    return *reinterpret_cast<uint32_t*>(keys_.record(key));
+  }
+  static bool before(const Counter& a, const Counter& b) noexcept {
+    return a.count != b.count ? a.count < b.count : a.changed < b.changed;
+  }
   void put(uint32_t place, const Counter& counter) noexcept {
     heap_[place] = counter;
     slot_of(counter.key) = place + 1;
   }
   void up(uint32_t place) noexcept {
     const Counter moved = heap_[place];
-    for (; place > 0 && before(moved, heap_[(place - 1) / 2]); place = (place - 1) / 2) put(place, heap_[(place - 1) / 2]);
+    for (; place > 0 && before(moved, heap_[(place - 1) / 2]); place = (place - 1) / 2)
+      put(place, heap_[(place - 1) / 2]);
     put(place, moved);
   }
   void down(uint32_t place) noexcept {
@@ -135,12 +143,14 @@ namespace hyperloglog {
 inline void add(uint8_t* registers, uint32_t precision, uint64_t hash) noexcept {
   const uint64_t place = hash >> (64 - precision);
   const uint64_t rest = hash << precision;
-  const uint8_t rank = static_cast<uint8_t>(rest != 0 ? std::countl_zero(rest) + 1 : 64 - precision + 1);
+  const uint8_t rank =
+      static_cast<uint8_t>(rest != 0 ? std::countl_zero(rest) + 1 : 64 - precision + 1);
   registers[place] = std::max(registers[place], rank);
 }
 
 inline void merge(uint8_t* registers, const uint8_t* others, uint32_t precision) noexcept {
-  for (size_t i = 0; i < size_t{1} << precision; ++i) registers[i] = std::max(registers[i], others[i]);
+  for (size_t i = 0; i < size_t{1} << precision; ++i)
+    registers[i] = std::max(registers[i], others[i]);
 }
 
 inline uint64_t estimate(const uint8_t* registers, uint32_t precision) noexcept {
@@ -152,7 +162,10 @@ inline uint64_t estimate(const uint8_t* registers, uint32_t precision) noexcept 
     sum += std::ldexp(1.0, -registers[i]);
     zeros += registers[i] == 0;
   }
-  const double alpha = count == 16 ? 0.673 : count == 32 ? 0.697 : count == 64 ? 0.709 : 0.7213 / (1.0 + 1.079 / m);
+  const double alpha = count == 16   ? 0.673
+                       : count == 32 ? 0.697
+                       : count == 64 ? 0.709
+                                     : 0.7213 / (1.0 + 1.079 / m);
   double found = alpha * m * m / sum;
   if (found <= 2.5 * m && zeros > 0) found = m * std::log(m / static_cast<double>(zeros));
   return static_cast<uint64_t>(found + 0.5);

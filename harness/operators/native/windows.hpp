@@ -21,9 +21,12 @@
 
 namespace millrace::operators {
 
-inline constexpr int64_t MOST_TIME = int64_t{1} << 61;  // [ns], before and after 1970: sums of two do not overflow
+inline constexpr int64_t MOST_TIME =
+    int64_t{1} << 61;  // [ns], before and after 1970: sums of two do not overflow
 
-inline int64_t floor_div(int64_t value, int64_t by) noexcept { return value / by - (value % by < 0 ? 1 : 0); }
+inline int64_t floor_div(int64_t value, int64_t by) noexcept {
+  return value / by - (value % by < 0 ? 1 : 0);
+}
 
 // Windows of `window` tuples of a key, each `step` tuples; the first ones have fewer tuples. 1 <= step <= window.
 template <class Fold>
@@ -60,7 +63,8 @@ class CountWindows {
       }
       state = whole_.data();
     }
-    return emit(state, millrace_window{static_cast<int64_t>(count - in * pane_), static_cast<int64_t>(count), in * pane_});
+    return emit(state, millrace_window{static_cast<int64_t>(count - in * pane_),
+                                       static_cast<int64_t>(count), in * pane_});
   }
 
  private:
@@ -179,7 +183,9 @@ class TimeWindows {
   Fold fold_;
   size_t bytes_;
   int64_t window_, step_, pane_;
-  int64_t passed_ = INT64_MIN, next_ = -MOST_TIME - MOST_TIME;  // how far time has come; no window begins earlier than this one
+  int64_t passed_ = INT64_MIN,
+          next_ = -MOST_TIME -
+                  MOST_TIME;  // how far time has come; no window begins earlier than this one
   uint64_t late_ = 0;
   std::deque<Pane> open_;  // by index
   std::vector<KeyTable> spare_;
@@ -259,9 +265,13 @@ class GivenFold {
         combine_(reinterpret_cast<Combine>(combine)),
         result_(reinterpret_cast<Result>(result)) {}
   size_t bytes() const noexcept { return bytes_; }
-  int32_t add(void* state, const void* tuple, uint64_t count) const { return add_(state, tuple, count); }
+  int32_t add(void* state, const void* tuple, uint64_t count) const {
+    return add_(state, tuple, count);
+  }
   int32_t combine(void* state, const void* later) const { return combine_(state, later); }
-  int32_t result(const void* state, const millrace_window& window, void* out) const { return result_(state, &window, out); }
+  int32_t result(const void* state, const millrace_window& window, void* out) const {
+    return result_(state, &window, out);
+  }
 
  private:
   using Add = int32_t (*)(void*, const void*, uint64_t);
@@ -280,11 +290,12 @@ class AggregateByCount : public Operator {
   AggregateByCount(const Fold& fold, std::vector<Key::Part> key, uint64_t window, uint64_t step)
       : fold_(fold), key_(std::move(key)), windows_(fold, window, step) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
-    return windows_.add(key_.of(tuple), tuple, [&](const char* state, const millrace_window& window) {
-      const int32_t answer = fold_.result(state, window, millrace_room(context, 0));
-      if (answer > 0) millrace_send(context, 0);
-      return answer;
-    });
+    return windows_.add(
+        key_.of(tuple), tuple, [&](const char* state, const millrace_window& window) {
+          const int32_t answer = fold_.result(state, window, millrace_room(context, 0));
+          if (answer > 0) millrace_send(context, 0);
+          return answer;
+        });
   }
 
  private:
@@ -297,8 +308,13 @@ class AggregateByCount : public Operator {
 template <class Fold>
 class AggregateByTime : public Operator {
  public:
-  AggregateByTime(const Fold& fold, std::vector<Key::Part> key, uint32_t time_offset, int64_t window, int64_t step, int64_t lateness)
-      : fold_(fold), key_(std::move(key)), time_offset_(time_offset), lateness_(lateness), windows_(fold, window, step) {}
+  AggregateByTime(const Fold& fold, std::vector<Key::Part> key, uint32_t time_offset,
+                  int64_t window, int64_t step, int64_t lateness)
+      : fold_(fold),
+        key_(std::move(key)),
+        time_offset_(time_offset),
+        lateness_(lateness),
+        windows_(fold, window, step) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     int64_t time;
     std::memcpy(&time, static_cast<const char*>(tuple) + time_offset_, sizeof time);

@@ -12,6 +12,9 @@ PEERS = (
         title="Python's asyncio: a task an operator, an asyncio.Queue before each, one thread",
         folder=HERE,
         command=("{python}", "-P", "{here}/program.py"),
-        version=(("{python}", "-c", "import platform; print(platform.python_version())"), r"([\d.]+)"),
+        version=(
+            ("{python}", "-c", "import platform; print(platform.python_version())"),
+            r"([\d.]+)",
+        ),
     ),
 )

@@ -66,7 +66,9 @@ def read_plan(path: str) -> Run:
             elif word == "tuples":
                 run.limit = int(rest[0])
             elif word == "operator":
-                run.operators.append(Operator(rest[0], int(rest[1]), int(rest[2]), [[] for _ in range(int(rest[3]))]))
+                run.operators.append(
+                    Operator(rest[0], int(rest[1]), int(rest[2]), [[] for _ in range(int(rest[3]))])
+                )
             elif word == "stream":
                 source, port, target, step = map(int, rest)
                 run.operators[source].ports[port].append((run.operators[target], step))

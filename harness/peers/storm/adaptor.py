@@ -9,6 +9,16 @@ RECIPE = recipe(Path(__file__).resolve().parent, "storm-server")
 ALONE, TOGETHER = (command("-Dlog4j2.level=ERROR", f"-Dbatch={tuples}") for tuples in (1, 100))
 
 PEERS = (
-    Peer(name="storm", title="Apache Storm, local cluster: an executor, with a thread, an operator", command=ALONE, **RECIPE),
-    Peer(name="storm-batched", title="the same, tuples handed on in batches of 100", command=TOGETHER, **RECIPE),
+    Peer(
+        name="storm",
+        title="Apache Storm, local cluster: an executor, with a thread, an operator",
+        command=ALONE,
+        **RECIPE,
+    ),
+    Peer(
+        name="storm-batched",
+        title="the same, tuples handed on in batches of 100",
+        command=TOGETHER,
+        **RECIPE,
+    ),
 )

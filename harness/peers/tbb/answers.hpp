@@ -13,7 +13,8 @@ namespace peer {
 template <typename Number, typename Of>
 std::string list(const Run& run, Of&& of) {
   std::ostringstream out;
-  for (const auto& tally : run.tallies) out << (out.tellp() > 0 ? "," : "") << static_cast<Number>(of(*tally));
+  for (const auto& tally : run.tallies)
+    out << (out.tellp() > 0 ? "," : "") << static_cast<Number>(of(*tally));
   return "[" + out.str() + "]";
 }
 
@@ -23,13 +24,16 @@ inline std::string counts(const Run& run) {
   std::vector<uint64_t> sums(millrace::Histogram::BUCKETS);
   for (const auto& tally : run.tallies) tally->latency.add_to(sums.data());
   for (size_t bucket = 0; bucket < sums.size(); ++bucket) {
-    if (sums[bucket] > 0) latency << (latency.tellp() > 0 ? "," : "") << bucket << "," << sums[bucket];
+    if (sums[bucket] > 0)
+      latency << (latency.tellp() > 0 ? "," : "") << bucket << "," << sums[bucket];
   }
   for (const auto& tally : run.tallies) longest = std::max(longest, tally->latency.longest());
   const int64_t ended = run.ended.load(std::memory_order_acquire);
-  out << "\"ns\":" << (ended > 0 ? ended : run.now())
-      << ",\"executed\":" << list<uint64_t>(run, [](const auto& tally) { return tally.executed.load(std::memory_order_relaxed); })
-      << ",\"latency\":[" << latency.str() << "],\"longest\":" << longest << ",\"finished\":" << (ended > 0 ? "true" : "false");
+  out << "\"ns\":" << (ended > 0 ? ended : run.now()) << ",\"executed\":"
+      << list<uint64_t>(
+             run, [](const auto& tally) { return tally.executed.load(std::memory_order_relaxed); })
+      << ",\"latency\":[" << latency.str() << "],\"longest\":" << longest
+      << ",\"finished\":" << (ended > 0 ? "true" : "false");
   return out.str();
 }
 
@@ -43,8 +47,9 @@ inline std::string totals(const Run& run) {
   }
   out << counts(run) << ",\"drained\":" << (left == 0 ? "true" : "false")
       << ",\"left\":" << list<uint64_t>(run, [](const auto& tally) { return tally.left.load(); })
-      << ",\"sums\":" << list<uint64_t>(run, [](const auto& tally) { return tally.sum.load(); }) << ",\"out_of_order\":" << out_of_order
-      << ",\"harmed\":" << harmed << ",\"ns_per_flop\":" << ns_per_flop();
+      << ",\"sums\":" << list<uint64_t>(run, [](const auto& tally) { return tally.sum.load(); })
+      << ",\"out_of_order\":" << out_of_order << ",\"harmed\":" << harmed
+      << ",\"ns_per_flop\":" << ns_per_flop();
   return out.str();
 }
 

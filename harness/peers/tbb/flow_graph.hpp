@@ -24,21 +24,25 @@ inline int graph_tokens(const Plan& plan) {
 
 class FlowGraph {
  public:
-  FlowGraph(const Plan& plan, Run& run, int tokens) : plan_(plan), run_(run), copies_(plan.operators.size(), 0) {
+  FlowGraph(const Plan& plan, Run& run, int tokens)
+      : plan_(plan), run_(run), copies_(plan.operators.size(), 0) {
     for (size_t i = 0; i < plan.operators.size(); ++i) {
       copies(i);
       if (plan.operators[i].kind == "source") {
         sources_.push_back(std::make_unique<Source>(*this, i, tokens));
         source_of_[i] = sources_.back().get();
       }
-      nodes_.push_back(std::make_unique<Node>(graph_, flow::serial, [this, i](Tuple tuple) { return execute(i, std::move(tuple)); }));
+      nodes_.push_back(std::make_unique<Node>(
+          graph_, flow::serial, [this, i](Tuple tuple) { return execute(i, std::move(tuple)); }));
       turns_.push_back(0);
     }
     for (size_t i = 0; i < plan.operators.size(); ++i) {
       if (is_edge(i)) flow::make_edge(*nodes_[i], *nodes_[plan.operators[i].ports[0][0].target]);
     }
     for (auto& source : sources_) {
-      source->connect(*nodes_[is_edge(source->number) ? plan.operators[source->number].ports[0][0].target : source->number]);
+      source->connect(
+          *nodes_[is_edge(source->number) ? plan.operators[source->number].ports[0][0].target
+                                          : source->number]);
     }
   }
 
@@ -137,6 +141,8 @@ class FlowGraph {
   std::vector<uint64_t> copies_;
 };
 
-inline void run_graph(const Plan& plan, Run& run, int tokens) { FlowGraph(plan, run, tokens).run(); }
+inline void run_graph(const Plan& plan, Run& run, int tokens) {
+  FlowGraph(plan, run, tokens).run();
+}
 
 }  // namespace peer

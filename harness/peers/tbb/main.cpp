@@ -14,7 +14,9 @@
 
 namespace {
 
-void answer(const std::string& word, const std::string& told) { std::cout << "{\"" << word << "\":{" << told << "}}" << std::endl; }
+void answer(const std::string& word, const std::string& told) {
+  std::cout << "{\"" << word << "\":{" << told << "}}" << std::endl;
+}
 
 }  // namespace
 
@@ -23,8 +25,8 @@ int main(int, char** words) {
   const peer::Plan plan = peer::read_plan(words[2]);
   peer::Run run(plan);
   const int tokens = is_pipeline ? peer::pipeline_tokens(plan) : peer::graph_tokens(plan);
-  answer("ready",
-         "\"threads\":" + std::to_string(oneapi::tbb::this_task_arena::max_concurrency()) + ",\"capacity\":" + std::to_string(tokens));
+  answer("ready", "\"threads\":" + std::to_string(oneapi::tbb::this_task_arena::max_concurrency()) +
+                      ",\"capacity\":" + std::to_string(tokens));
   std::future<void> running;
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "start") {
@@ -39,7 +41,8 @@ int main(int, char** words) {
       answer("sample", peer::counts(run));
     } else {
       run.stopping.store(true);
-      if (running.wait_for(std::chrono::milliseconds(std::stoll(line.substr(std::strlen("stop "))))) != std::future_status::ready) {
+      if (running.wait_for(std::chrono::milliseconds(
+              std::stoll(line.substr(std::strlen("stop "))))) != std::future_status::ready) {
         run.cut.store(true);
       }
       running.get();

@@ -19,7 +19,8 @@ class Chains {
       if (plan.operators[i].kind == "source") sources_.push_back(i);
       if (plan.operators[i].kind == "sink") sinks_.push_back(i);
     }
-    if (sources_.size() != 1 || sinks_.size() != 1) refuse("a parallel pipeline has one source and one sink");
+    if (sources_.size() != 1 || sinks_.size() != 1)
+      refuse("a parallel pipeline has one source and one sink");
     for (const auto& port : plan.operators[source()].ports) {
       chains_.emplace_back();
       const std::vector<Stream>* streams = &port;
@@ -32,10 +33,12 @@ class Chains {
           break;
         }
         chains_.back().push_back(next);
-        if (plan.operators[next].ports.size() != 1) refuse("a parallel pipeline has splits behind its source only");
+        if (plan.operators[next].ports.size() != 1)
+          refuse("a parallel pipeline has splits behind its source only");
         streams = &plan.operators[next].ports[0];
       }
-      if (chains_.back().size() != chains_.front().size()) refuse("a parallel pipeline has chains of one length");
+      if (chains_.back().size() != chains_.front().size())
+        refuse("a parallel pipeline has chains of one length");
     }
   }
 
@@ -64,14 +67,15 @@ inline void run_pipeline(const Plan& plan, Run& run, int tokens) {
   const Chains chains(plan);
   const bool alone = chains.width() == 1;
   const auto mode = alone ? filter_mode::serial_in_order : filter_mode::parallel;
-  filter<void, Tuple*> steps = make_filter<void, Tuple*>(filter_mode::serial_in_order, [&](oneapi::tbb::flow_control& control) -> Tuple* {
-    auto tuple = std::make_unique<Tuple>();
-    if (!run.send(chains.source(), *tuple)) {
-      control.stop();
-      return nullptr;
-    }
-    return tuple.release();
-  });
+  filter<void, Tuple*> steps = make_filter<void, Tuple*>(
+      filter_mode::serial_in_order, [&](oneapi::tbb::flow_control& control) -> Tuple* {
+        auto tuple = std::make_unique<Tuple>();
+        if (!run.send(chains.source(), *tuple)) {
+          control.stop();
+          return nullptr;
+        }
+        return tuple.release();
+      });
   for (size_t step = 0; step < chains.depth(); ++step) {
     steps = steps & make_filter<Tuple*, Tuple*>(mode, [&run, &chains, step, alone](Tuple* tuple) {
               const size_t number = chains.at(*tuple, step);
@@ -79,12 +83,13 @@ inline void run_pipeline(const Plan& plan, Run& run, int tokens) {
               return tuple;
             });
   }
-  oneapi::tbb::parallel_pipeline(static_cast<size_t>(tokens),
-                                 steps & make_filter<Tuple*, void>(filter_mode::serial_in_order, [&](Tuple* tuple) {
-                                   const std::unique_ptr<Tuple> last(tuple);
-                                   last->header.path = chains.path(*last);
-                                   if (!last->left) run.receive(chains.sink(), *last);
-                                 }));
+  oneapi::tbb::parallel_pipeline(
+      static_cast<size_t>(tokens),
+      steps & make_filter<Tuple*, void>(filter_mode::serial_in_order, [&](Tuple* tuple) {
+        const std::unique_ptr<Tuple> last(tuple);
+        last->header.path = chains.path(*last);
+        if (!last->left) run.receive(chains.sink(), *last);
+      }));
 }
 
 }  // namespace peer

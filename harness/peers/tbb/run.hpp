@@ -16,7 +16,8 @@
 
 namespace peer {
 
-inline constexpr size_t INLINE = 128;    // bytes of a payload that lie in the tuple; a longer one the source allocates
+inline constexpr size_t INLINE =
+    128;  // bytes of a payload that lie in the tuple; a longer one the source allocates
 inline constexpr uint64_t SAMPLED = 32;  // one tuple in so many has its latency taken
 
 // The payload lies right behind the header, as in our runtime. A long one has a header of its own.
@@ -27,7 +28,9 @@ struct Tuple {
   size_t source = 0;  // operator that sent it
   bool left = false;  // counted as not executed: it goes nowhere any more
 
-  millrace::Tuple* whole() { return more ? reinterpret_cast<millrace::Tuple*>(more.get()) : &header; }
+  millrace::Tuple* whole() {
+    return more ? reinterpret_cast<millrace::Tuple*>(more.get()) : &header;
+  }
 };
 static_assert(offsetof(Tuple, payload) == sizeof(millrace::Tuple));
 
@@ -39,7 +42,9 @@ struct alignas(2 * millrace::CACHE_LINE) Tally {
   std::unordered_map<uint32_t, uint64_t> next;  // by path: the sequence number after the last one
   millrace::Histogram latency;
 
-  void count() { executed.store(executed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  void count() {
+    executed.store(executed.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 };
 
 class Run {
@@ -50,16 +55,23 @@ class Run {
 
   void begin() { began_ = std::chrono::steady_clock::now(); }
   int64_t now() const {  // ns since the start; never 0
-    return std::max<int64_t>(1, (std::chrono::steady_clock::now() - began_) / std::chrono::nanoseconds(1));
+    return std::max<int64_t>(
+        1, (std::chrono::steady_clock::now() - began_) / std::chrono::nanoseconds(1));
   }
 
   // Fills in the next tuple of a source; false if there shall be none.
   bool send(size_t number, Tuple& tuple) {
     Tally& tally = *tallies[number];
     const uint64_t sequence = tally.executed.load(std::memory_order_relaxed);
-    if (static_cast<int64_t>(sequence) == plan_.limit || stopping.load(std::memory_order_acquire)) return false;
+    if (static_cast<int64_t>(sequence) == plan_.limit || stopping.load(std::memory_order_acquire))
+      return false;
     tuple.source = number;
-    tuple.header = {sequence, sequence % SAMPLED == 0 ? now() : 0, millrace::value_for(sequence), 0, millrace::DATA, 0};
+    tuple.header = {sequence,
+                    sequence % SAMPLED == 0 ? now() : 0,
+                    millrace::value_for(sequence),
+                    0,
+                    millrace::DATA,
+                    0};
     if (plan_.payload > INLINE) {
       tuple.more = std::shared_ptr<char[]>(new char[sizeof(millrace::Tuple) + plan_.payload]);
       std::memcpy(tuple.more.get(), &tuple.header, sizeof tuple.header);
@@ -88,7 +100,8 @@ class Run {
       for (const int64_t end = now() + op.busy_ns; now() < end;) {
       }
     } else if (alone && op.cost >= millrace::SERIAL_FLOP) {
-      tally.before = millrace::multiply(tuple.header.value + (tally.before - tally.before), factor, op.cost - 2);
+      tally.before = millrace::multiply(tuple.header.value + (tally.before - tally.before), factor,
+                                        op.cost - 2);
       tuple.header.value = tally.before;
     } else {
       tuple.header.value = millrace::multiply(tuple.header.value, factor, op.cost);
@@ -101,7 +114,8 @@ class Run {
     Tally& tally = *tallies[number];
     const millrace::Tuple& header = tuple.header;
     const uint64_t mixed = millrace::fingerprint(header.sequence);
-    if (header.value != millrace::value_for(header.sequence) || !millrace::payload_intact(tuple.whole(), plan_.payload, mixed)) {
+    if (header.value != millrace::value_for(header.sequence) ||
+        !millrace::payload_intact(tuple.whole(), plan_.payload, mixed)) {
       ++tally.harmed;
     }
     if (header.born_ns > 0) tally.latency.record(now() - header.born_ns);
@@ -128,8 +142,11 @@ inline double ns_per_flop() {
   std::vector<double> times;
   for (int round = 0; round < 9; ++round) {
     const auto begin = std::chrono::steady_clock::now();
-    if (millrace::multiply(1.5, millrace::opaque_one(), FLOP) != 1.5) refuse("a multiply by 1.0 changed a value");
-    times.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / FLOP);
+    if (millrace::multiply(1.5, millrace::opaque_one(), FLOP) != 1.5)
+      refuse("a multiply by 1.0 changed a value");
+    times.push_back(
+        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() /
+        FLOP);
   }
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];

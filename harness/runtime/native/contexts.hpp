@@ -30,7 +30,9 @@ class Contexts {
     operators_[index].rank = static_cast<uint32_t>(order_.size());
     order_.push_back(index);
   }
-  void add_stream(uint32_t source, uint32_t target, uint32_t queue) { streams_.push_back({source, target, queue}); }
+  void add_stream(uint32_t source, uint32_t target, uint32_t queue) {
+    streams_.push_back({source, target, queue});
+  }
   void begin_on(uint32_t queue) { queues_[queue].on = true; }
 
   void settle() {
@@ -60,7 +62,8 @@ class Contexts {
   void change(uint32_t queue, bool on, Tell tell) {
     if (queues_[queue].on == on) return;
     queues_[queue].on = on;
-    for (const uint32_t stream : queues_[queue].feeding.streams) enter(stream, streams_[stream].fed);
+    for (const uint32_t stream : queues_[queue].feeding.streams)
+      enter(stream, streams_[stream].fed);
     while (!waiting_.empty()) {
       std::pop_heap(waiting_.begin(), waiting_.end(), std::greater<>());
       const uint32_t index = order_[waiting_.back()];
@@ -90,7 +93,8 @@ class Contexts {
 
   struct Stream {
     uint32_t source, target, queue;
-    uint32_t fed = NONE, entered = NONE;     // the context that sends; the one that executes what arrives
+    uint32_t fed = NONE,
+             entered = NONE;  // the context that sends; the one that executes what arrives
     uint32_t of_operator = 0, of_queue = 0;  // its place among those that arrive there
   };
   struct Streams {
@@ -113,16 +117,20 @@ class Contexts {
     place = static_cast<uint32_t>(all.streams.size());
     all.streams.push_back(stream);
   }
-  uint32_t queue_context(uint32_t queue) const noexcept { return static_cast<uint32_t>(operators_.size()) + queue; }
+  uint32_t queue_context(uint32_t queue) const noexcept {
+    return static_cast<uint32_t>(operators_.size()) + queue;
+  }
   uint32_t context_of(uint32_t index) const noexcept {
     const Streams& arriving = operators_[index].arriving;
     if (arriving.streams.empty()) return index;
-    if (arriving.differing > 0) return static_cast<uint32_t>(operators_.size() + queues_.size()) + index;
+    if (arriving.differing > 0)
+      return static_cast<uint32_t>(operators_.size() + queues_.size()) + index;
     return streams_[arriving.streams[0]].entered;
   }
   // A stream of `all`, at `place`, is about to come from context `now` instead of `then`.
   template <class ContextOf>
-  static void recount(Streams& all, uint32_t place, uint32_t then, uint32_t now, ContextOf context_of) noexcept {
+  static void recount(Streams& all, uint32_t place, uint32_t then, uint32_t now,
+                      ContextOf context_of) noexcept {
     const auto beside = [&](size_t other) {
       const uint32_t context = context_of(all.streams[other]);
       all.differing += (context != now) - (context != then);
@@ -137,7 +145,8 @@ class Contexts {
     if (s.queue != NO_QUEUE) {
       Queue& queue = queues_[s.queue];
       if (s.fed != context) {
-        recount(queue.feeding, s.of_queue, s.fed, context, [this](uint32_t other) { return streams_[other].fed; });
+        recount(queue.feeding, s.of_queue, s.fed, context,
+                [this](uint32_t other) { return streams_[other].fed; });
         if (!std::exchange(queue.touched, true)) told_.push_back(s.queue);
       }
       if (queue.on) entered = queue_context(s.queue);
@@ -145,7 +154,8 @@ class Contexts {
     s.fed = context;
     if (s.entered == entered) return;
     Operator& op = operators_[s.target];
-    recount(op.arriving, s.of_operator, s.entered, entered, [this](uint32_t other) { return streams_[other].entered; });
+    recount(op.arriving, s.of_operator, s.entered, entered,
+            [this](uint32_t other) { return streams_[other].entered; });
     s.entered = entered;
     if (std::exchange(op.waits, true)) return;
     waiting_.push_back(op.rank);

@@ -67,17 +67,23 @@ struct RunPorts {
   std::atomic<int64_t> gains_at_ns{0};             // when gains are found again
 
   uint64_t size(uint32_t port) const { return run->ports[port].ring.size_guess(); }
-  uint64_t room(uint32_t port) const { return run->ports[port].ring.capacity() - run->ports[port].ring.size_guess(); }
-  bool closed(uint32_t port) const { return run->ports[port].unended.load(std::memory_order_acquire) == 0; }  // ENDED (submit.pyx)
+  uint64_t room(uint32_t port) const {
+    return run->ports[port].ring.capacity() - run->ports[port].ring.size_guess();
+  }
+  bool closed(uint32_t port) const {
+    return run->ports[port].unended.load(std::memory_order_acquire) == 0;
+  }  // ENDED (submit.pyx)
   uint32_t reader(uint32_t port) const { return ports[port].reader; }
   const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port].writers; }
 
   bool given(uint32_t co) const {
     if (const MergeState* merge = of[co].merge.load(std::memory_order_relaxed))
-      return static_cast<int32_t>(merge->next.load(std::memory_order_relaxed) - of[co].order.load(std::memory_order_relaxed)) >= 0;
+      return static_cast<int32_t>(merge->next.load(std::memory_order_relaxed) -
+                                  of[co].order.load(std::memory_order_relaxed)) >= 0;
     const Operator* op = of[co].balance.load(std::memory_order_relaxed);
     if (op == nullptr) return true;
-    const uint32_t active = static_cast<const BalanceState*>(op->own)->active.load(std::memory_order_relaxed);
+    const uint32_t active =
+        static_cast<const BalanceState*>(op->own)->active.load(std::memory_order_relaxed);
     for (uint32_t way = 0; way < active; ++way) {
       if (room(op->routes[way].targets->port->index) > 0) return true;
     }
@@ -102,7 +108,8 @@ struct RunPorts {
       seen.born_ns = first ? stamp.born_ns : std::min(seen.born_ns, stamp.born_ns);
       first = false;
     }
-    if ((needed & RATES) != 0) seen.reads_per_s = about.reads_per_s, seen.writes_per_s = about.writes_per_s;
+    if ((needed & RATES) != 0)
+      seen.reads_per_s = about.reads_per_s, seen.writes_per_s = about.writes_per_s;
     if ((needed & BEHIND) != 0) {
       seen.room = UINT64_MAX;
       for (const uint32_t port : about.outputs) {
@@ -111,7 +118,9 @@ struct RunPorts {
         seen.queued_behind = std::max(seen.queued_behind, queued);
       }
     }
-    if ((needed & GAIN) != 0) seen.gain_per_s = (about.first == NO_CO ? about : of[about.first]).gain_per_s.load(std::memory_order_relaxed);
+    if ((needed & GAIN) != 0)
+      seen.gain_per_s = (about.first == NO_CO ? about : of[about.first])
+                            .gain_per_s.load(std::memory_order_relaxed);
     return seen;
   }
 
@@ -137,11 +146,14 @@ struct RunPorts {
   void not_full(uint32_t port) {
     if (ports[port].full_since.load(std::memory_order_relaxed) == 0 || room(port) == 0) return;
     const int64_t since = ports[port].full_since.exchange(0, std::memory_order_seq_cst);
-    if (since != 0) ports[port].full_ns.fetch_add(static_cast<uint64_t>(std::max<int64_t>(now_ns() - since, 0)), std::memory_order_relaxed);
+    if (since != 0)
+      ports[port].full_ns.fetch_add(static_cast<uint64_t>(std::max<int64_t>(now_ns() - since, 0)),
+                                    std::memory_order_relaxed);
   }
   uint64_t useful_ns(uint32_t co, int64_t now_ns) const {
     const int64_t since = of[co].runs_since.load(std::memory_order_relaxed);
-    return of[co].busy_ns.read() + (since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0)));
+    return of[co].busy_ns.read() +
+           (since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0)));
   }
 
   void leaves(uint32_t co) { hand_over(&workers[co]); }
@@ -163,13 +175,16 @@ struct RunPorts {
     about.taken.add(worker.taken - about.turn_taken);
     about.pushed.add(worker.pushed - about.turn_pushed);
     average(about.reads_per_s, static_cast<double>(worker.taken - about.turn_taken) / took);
-    average(about.writes_per_s, static_cast<double>(worker.pushed - about.turn_pushed) /
-                                    (took * static_cast<double>(std::max<size_t>(about.outputs.size(), 1))));
+    average(about.writes_per_s,
+            static_cast<double>(worker.pushed - about.turn_pushed) /
+                (took * static_cast<double>(std::max<size_t>(about.outputs.size(), 1))));
     about.turn_taken = worker.taken;
     about.turn_pushed = worker.pushed;
     if ((looks & GAIN) == 0) return;
     int64_t due = gains_at_ns.load(std::memory_order_acquire);
-    if (now_ns < due || !gains_at_ns.compare_exchange_strong(due, INT64_MAX, std::memory_order_acq_rel)) return;
+    if (now_ns < due ||
+        !gains_at_ns.compare_exchange_strong(due, INT64_MAX, std::memory_order_acq_rel))
+      return;
     find_gains();
     gains_at_ns.store(now_ns + GAINS_EVERY_NS, std::memory_order_release);
   }
@@ -182,21 +197,25 @@ struct RunPorts {
   void wakes(uint32_t thread, bool suspended) {
     Worker& worker = threads[thread];
     (suspended ? worker.asleep : worker.idle).stop();
-    if (!run->over.load(std::memory_order_acquire)) worker.rest.store(AWAKE, std::memory_order_relaxed);
+    if (!run->over.load(std::memory_order_acquire))
+      worker.rest.store(AWAKE, std::memory_order_relaxed);
   }
 
  private:
   static constexpr int64_t GAINS_EVERY_NS = 10'000'000;
   static constexpr uint64_t LEAST_TAKEN = 64;  // tuples that a cost is an average of
 
-  static void average(double& value, double now) { value = value == 0.0 ? now : 0.75 * value + 0.25 * now; }
+  static void average(double& value, double now) {
+    value = value == 0.0 ? now : 0.75 * value + 0.25 * now;
+  }
 
   // HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at a sink, over what it costs until then. Output
   // ports are taken for equal.
   void find_gains() {
     for (const uint32_t co : downstream_first) {
       Of& about = of[co];
-      const uint64_t taken = about.taken.read(), pushed = about.pushed.read(), busy = about.busy_ns.read();
+      const uint64_t taken = about.taken.read(), pushed = about.pushed.read(),
+                     busy = about.busy_ns.read();
       if (taken - about.gain_taken >= LEAST_TAKEN) {
         const auto tuples = static_cast<double>(taken - about.gain_taken);
         about.cost_s = static_cast<double>(busy - about.gain_busy) * 1e-9 / tuples;
@@ -238,7 +257,8 @@ struct Crew {
     for (;;) {
       const size_t count = port.ring.front(most, first);
       if (count > 0 && port.stamps != nullptr)
-        ports.workers[co.index].born_ns = port.stamps->at(port.ring.head().load(std::memory_order_relaxed)).born_ns;
+        ports.workers[co.index].born_ns =
+            port.stamps->at(port.ring.head().load(std::memory_order_relaxed)).born_ns;
       if (count == 0 || port.marks.read() == port.marks_taken) return count;
       size_t data = 0;
       while (data < count && slot(*first, port.ring.stride(), data)->kind != FINAL) ++data;
@@ -253,7 +273,8 @@ struct Crew {
     if (port.marks.read() != port.marks_taken) {
       Tuple* first;
       port.ring.front(count, &first);
-      for (size_t i = 0; i < count; ++i) port.marks_taken += slot(first, port.ring.stride(), i)->kind != DATA;
+      for (size_t i = 0; i < count; ++i)
+        port.marks_taken += slot(first, port.ring.stride(), i)->kind != DATA;
     }
     port.ring.release(count);
   }
@@ -266,14 +287,18 @@ struct Crew {
     std::memcpy(to, first, count * port.ring.stride());
     trace.born_ns = ports.workers[co.index].born_ns;
   }
-  void fetch(All::Coroutine& co, size_t, const Trace& trace) const { ports.workers[co.index].born_ns = trace.born_ns; }
+  void fetch(All::Coroutine& co, size_t, const Trace& trace) const {
+    ports.workers[co.index].born_ns = trace.born_ns;
+  }
   uint32_t bin(const Tuple* tuple) const { return bin_of(tuple->sequence, keys); }
   void passing(All::Coroutine& co) { ports.hand_over(&ports.workers[co.index]); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker* worker = &ports.workers[co.index];
     for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
       const uint32_t kind = slot(first, port.ring.stride(), begin)->kind;
-      for (end = begin + 1; kind == DATA && end < count && slot(first, port.ring.stride(), end)->kind == DATA;) ++end;
+      for (end = begin + 1;
+           kind == DATA && end < count && slot(first, port.ring.stride(), end)->kind == DATA;)
+        ++end;
       deliver(worker, slot(first, port.ring.stride(), begin), static_cast<uint32_t>(end - begin));
     }
     return count;  // a run that is over is told to each queue (submit.pyx)
@@ -287,9 +312,10 @@ class CoroutineRun {
 
   // `looks` of the policy decides what is kept track of. The run's ports and workers are there already. The last `replicas` of the co-routines
   // are room for replicas.
-  CoroutineRun(Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
-               int64_t quantum_ns, void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t), void (*end_run)(Run*),
-               void (*deadlocked)(Run*))
+  CoroutineRun(Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads,
+               uint32_t first_thread, const Policy& policy, int64_t quantum_ns,
+               void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t),
+               void (*end_run)(Run*), void (*deadlocked)(Run*))
       : all_(ports_, count, run->port_count, policy, quantum_ns, replicas),
         threads_(new All::Thread[most_threads]),
         names_(count),
@@ -319,7 +345,8 @@ class CoroutineRun {
   }
   ~CoroutineRun() {
     Overflow::forget(this);
-    for (uint32_t port = 0; port < ports_.run->port_count; ++port) delete ports_.run->ports[port].stamps;
+    for (uint32_t port = 0; port < ports_.run->port_count; ++port)
+      delete ports_.run->ports[port].stamps;
   }
 
   // -- to build it ------------------------------------------------------------------------------------------------------------------------
@@ -342,10 +369,12 @@ class CoroutineRun {
   void replicate(uint32_t co, uint32_t most, uint64_t keys) {
     Run* run = ports_.run;
     Port& port = run->ports[ports_.of[co].inputs[0]];
-    const ReplicaSizes sizes = sizes_for(most, port.batch.load(std::memory_order_relaxed), port.ring.stride(), keys);
+    const ReplicaSizes sizes =
+        sizes_for(most, port.batch.load(std::memory_order_relaxed), port.ring.stride(), keys);
     OfOperator& crew = crews_[co];
     crew.flow.reset(new Crew{ports_, all_, port, deliver_, keys});
-    crew.replicas = std::make_unique<Replicated>(all_, *crew.flow, sizes, all_[co], &all_[next_replica_]);
+    crew.replicas =
+        std::make_unique<Replicated>(all_, *crew.flow, sizes, all_[co], &all_[next_replica_]);
     for (uint32_t i = 0; i < most; ++i) {
       const uint32_t index = i == 0 ? co : next_replica_++;
       Worker& worker = run->co_workers[index];
@@ -369,13 +398,16 @@ class CoroutineRun {
       RunPorts::Of& of = ports_.of[co];
       if (of.first != NO_CO) continue;
       for (const uint32_t port : of.inputs) {
-        of.batch = std::max(of.batch, ports_.run->ports[port].batch.load(std::memory_order_relaxed));
-        if ((ports_.looks & TIMES) != 0) ports_.run->ports[port].stamps = new Stamps(ports_.run->ports[port].ring.capacity());
+        of.batch =
+            std::max(of.batch, ports_.run->ports[port].batch.load(std::memory_order_relaxed));
+        if ((ports_.looks & TIMES) != 0)
+          ports_.run->ports[port].stamps = new Stamps(ports_.run->ports[port].ring.capacity());
       }
     }
     if (!all_.begin(stack_bytes, users_code ? STACK_REACH : 1)) return false;
     for (uint32_t co = 0; co < all_.count(); ++co) {
-      for (size_t i = 0; i < ports_.of[co].inputs.size(); ++i) all_[co].need[i].store(1, std::memory_order_relaxed);
+      for (size_t i = 0; i < ports_.of[co].inputs.size(); ++i)
+        all_[co].need[i].store(1, std::memory_order_relaxed);
     }
     Overflow::watch(this, all_.stacks(), names_);
     return true;
@@ -389,7 +421,9 @@ class CoroutineRun {
   }
   void suspend(uint32_t thread, bool suspended) { all_.suspend(threads_[thread], suspended); }
   bool somebody_ready() { return all_.somebody_ready(); }
-  bool judging(uint32_t thread) const { return threads_[thread].judging.load(std::memory_order_relaxed); }
+  bool judging(uint32_t thread) const {
+    return threads_[thread].judging.load(std::memory_order_relaxed);
+  }
   void end() { all_.end(); }
   // The operator of which the policy's score was no number; null: there is none.
   const Operator* refused_by_policy() const {
@@ -428,8 +462,10 @@ class CoroutineRun {
   uint32_t replicas(uint32_t co) const { return crews_[co].replicas->wanted(); }
   uint32_t living(uint32_t co) { return crews_[co].replicas->living(); }
   // When the threads have ended: calls `taken` for each tuple that was taken and not worked on, `made` for each that waits to be sent.
-  void left_in_slots(uint32_t co, void (*taken)(Tuple*, void*), void (*made)(Tuple*, void*), void* argument) {
-    crews_[co].replicas->left_behind([&](Tuple* tuple) { taken(tuple, argument); }, [&](Tuple* tuple) { made(tuple, argument); });
+  void left_in_slots(uint32_t co, void (*taken)(Tuple*, void*), void (*made)(Tuple*, void*),
+                     void* argument) {
+    crews_[co].replicas->left_behind([&](Tuple* tuple) { taken(tuple, argument); },
+                                     [&](Tuple* tuple) { made(tuple, argument); });
   }
 
   // -- ports: anybody ---------------------------------------------------------------------------------------------------------------------
@@ -443,7 +479,8 @@ class CoroutineRun {
   uint64_t useful_ns(uint32_t co, int64_t now_ns) const { return ports_.useful_ns(co, now_ns); }
   uint64_t full_ns(uint32_t port, int64_t now_ns) const {
     const int64_t since = ports_.ports[port].full_since.load(std::memory_order_relaxed);
-    const uint64_t open = since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0));
+    const uint64_t open =
+        since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0));
     return ports_.ports[port].full_ns.load(std::memory_order_relaxed) + open;
   }
   void gave(uint32_t co) { all_.gave(co); }
@@ -453,13 +490,21 @@ class CoroutineRun {
   }
 
   // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------------------------------------------------
-  bool wait(Worker* worker) { return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE; }  // for a tuple at an open port
-  void need(Worker* worker, uint32_t i, uint32_t count) { all_[worker->co].need[i].store(count, std::memory_order_relaxed); }
+  bool wait(Worker* worker) {
+    return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE;
+  }  // for a tuple at an open port
+  void need(Worker* worker, uint32_t i, uint32_t count) {
+    all_[worker->co].need[i].store(count, std::memory_order_relaxed);
+  }
   void wait_for(Worker* worker, bool any) {
     all_.wait(all_[worker->co], any ? WaitMode::ANY : WaitMode::ALL);
   }  // what it needs, or the end
-  uint32_t inputs(Worker* worker) const { return static_cast<uint32_t>(ports_.of[worker->co].inputs.size()); }
-  Port* input(Worker* worker, uint32_t i) const { return &ports_.run->ports[ports_.of[worker->co].inputs[i]]; }
+  uint32_t inputs(Worker* worker) const {
+    return static_cast<uint32_t>(ports_.of[worker->co].inputs.size());
+  }
+  Port* input(Worker* worker, uint32_t i) const {
+    return &ports_.run->ports[ports_.of[worker->co].inputs[i]];
+  }
   void close_input(Worker* worker, uint32_t i) { need(worker, i, 0); }
   // The port is one whose room the next wait_for_any_room is for.
   void lack(Worker* worker, uint32_t port) {
@@ -484,7 +529,9 @@ class CoroutineRun {
   }
   void sleep_until(Worker* worker, int64_t time_ns) { all_.sleep_until(all_[worker->co], time_ns); }
   void check_for_preemption(Worker* worker) { all_.check_for_preemption(all_[worker->co]); }
-  void on_thread(Worker* worker, void (*call)(void*), void* argument) { all_.on_thread(all_[worker->co], call, argument); }
+  void on_thread(Worker* worker, void (*call)(void*), void* argument) {
+    all_.on_thread(all_[worker->co], call, argument);
+  }
 
   // -- for co-routines of operators that may have several ---------------------------------------------------------------------------------
   Tuple* take(Worker* worker, uint32_t* count) {
@@ -517,7 +564,8 @@ class CoroutineRun {
   // A replica's record of its operator: the same operator, whose counts begin at 0.
   static void copy(Operator& to, const Operator& from) {
     to.kernel = from.kernel, to.factor = from.factor, to.routes = from.routes, to.cost = from.cost;
-    to.outputs = from.outputs, to.index = from.index, to.mark = from.mark, to.copies = from.copies, to.chosen = from.chosen;
+    to.outputs = from.outputs, to.index = from.index, to.mark = from.mark, to.copies = from.copies,
+    to.chosen = from.chosen;
     to.drops = from.drops, to.own = from.own, to.control = from.control;
   }
 

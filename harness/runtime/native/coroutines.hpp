@@ -30,7 +30,15 @@
 
 namespace millrace {
 
-enum class CoState : uint32_t { READY, RUNNING, READ_BLOCKED, WRITE_BLOCKED, ASLEEP, CLAIMED, COMPLETED };
+enum class CoState : uint32_t {
+  READY,
+  RUNNING,
+  READ_BLOCKED,
+  WRITE_BLOCKED,
+  ASLEEP,
+  CLAIMED,
+  COMPLETED
+};
 enum class WaitMode : uint32_t { ALL, ANY };
 enum class Waited : uint32_t { DONE, OVER };
 
@@ -71,11 +79,12 @@ class Coroutines {
     std::vector<uint32_t> inputs;            // its input ports
     std::unique_ptr<Word<uint32_t>[]> need;  // by input: tuples; 0: it does not wait there
     Word<uint32_t> mode{0};
-    std::unique_ptr<Word<uint32_t>[]> lacks;  // ports that have no room, or OTHER, something else of the graph's: any of them will do
-    Word<uint32_t> lacking{0};                // how many
-    uint32_t most_lacking = 1;                // ports, at once
-    int64_t wakes_ns = 0;                     // ASLEEP: until then
-    bool (*may)(const void*) = nullptr;       // in place of inputs: whether `what` lets it go on
+    std::unique_ptr<Word<uint32_t>[]>
+        lacks;  // ports that have no room, or OTHER, something else of the graph's: any of them will do
+    Word<uint32_t> lacking{0};           // how many
+    uint32_t most_lacking = 1;           // ports, at once
+    int64_t wakes_ns = 0;                // ASLEEP: until then
+    bool (*may)(const void*) = nullptr;  // in place of inputs: whether `what` lets it go on
     const void* what = nullptr;
     // Of an operator's first co-routine: its replicas, which come and go (replicas.hpp); the first `shown`
     // may be there. `reader` and `writers` of the graph name the first co-routine. A thread that changes a
@@ -116,7 +125,8 @@ class Coroutines {
   static constexpr uint32_t OTHER = UINT32_MAX;
 
   // `ports`: of the graph, as many as its numbers go up to. The last `absent` of the co-routines are not there until start().
-  Coroutines(Graph& graph, uint32_t count, uint32_t ports, const Policy& policy, int64_t quantum_ns, uint32_t absent = 0)
+  Coroutines(Graph& graph, uint32_t count, uint32_t ports, const Policy& policy, int64_t quantum_ns,
+             uint32_t absent = 0)
       : graph_(graph),
         policy_(policy),
         quantum_ns_(quantum_ns),
@@ -187,10 +197,12 @@ class Coroutines {
       Request request;
       for (;;) {
         co->thread = &thread;
-        request = static_cast<Request>(reinterpret_cast<uintptr_t>(thread.own.switch_to(co->fibre, &thread)));
+        request = static_cast<Request>(
+            reinterpret_cast<uintptr_t>(thread.own.switch_to(co->fibre, &thread)));
         if (request != CALL) break;
         thread.call(thread.argument);
-        floating_point.restore();  // if users' code has changed it, others' code on this thread does not notice
+        floating_point
+            .restore();  // if users' code has changed it, others' code on this thread does not notice
       }
       graph_.turn_ends(thread.index, co->index, co->scheduled_ns, platform_.now());
       switch (request) {
@@ -251,7 +263,9 @@ class Coroutines {
   }
   void wait_for_any(Coroutine& self) {
     if (!given(self)) {
-      each_port(self, [&](uint32_t port) { senders_[port].waiting.fetch_add(1, std::memory_order_relaxed); });
+      each_port(self, [&](uint32_t port) {
+        senders_[port].waiting.fetch_add(1, std::memory_order_relaxed);
+      });
       leave(self, WRITE);
     }
     self.lacking.store(0, std::memory_order_relaxed);
@@ -305,7 +319,8 @@ class Coroutines {
   // room, that one is woken. The reader wakes only one of them: with a thousand senders, all would be
   // woken for the room of a batch.
   void written_by_one_of(uint32_t port) {
-    if (senders_[port].waiting.load(std::memory_order_relaxed) > 0 && graph_.room(port) > 0) wake_sender(port);
+    if (senders_[port].waiting.load(std::memory_order_relaxed) > 0 && graph_.room(port) > 0)
+      wake_sender(port);
   }
   // After tuples were taken (Algorithm 8).
   void read(uint32_t port) {
@@ -331,7 +346,9 @@ class Coroutines {
     change();
     outside_.fetch_sub(1, std::memory_order_release);  // OUTSIDE
     lock_.lock();
-    Thread* called = stuck_now() ? call_one() : nullptr;  // threads that went to sleep meanwhile did not find it stuck
+    Thread* called = stuck_now()
+                         ? call_one()
+                         : nullptr;  // threads that went to sleep meanwhile did not find it stuck
     lock_.unlock();
     if (called != nullptr) called->signal.wake_one();
   }
@@ -346,7 +363,8 @@ class Coroutines {
     platform_.fence();  // BLOCKED
     for (uint32_t i = 0; i < count_; ++i) {
       const CoState state = coroutines_[i].state.load(std::memory_order_acquire);
-      if (state == CoState::READ_BLOCKED || state == CoState::WRITE_BLOCKED) try_wake(coroutines_[i], state);
+      if (state == CoState::READ_BLOCKED || state == CoState::WRITE_BLOCKED)
+        try_wake(coroutines_[i], state);
     }
     lock_.lock();
     while (!asleep_.empty()) wake_sleeper();
@@ -370,7 +388,8 @@ class Coroutines {
   // Whether a co-routine could be executed at once if there were a thread for it.
   bool somebody_ready() {
     lock_.lock();
-    const bool some = !ready_.empty() || (!asleep_.empty() && asleep_.front().first <= platform_.now());
+    const bool some =
+        !ready_.empty() || (!asleep_.empty() && asleep_.front().first <= platform_.now());
     lock_.unlock();
     return some;
   }
@@ -407,7 +426,8 @@ class Coroutines {
   }
 
   bool satisfied(const Coroutine& co) const {
-    const bool any = co.mode.load(std::memory_order_relaxed) == static_cast<uint32_t>(WaitMode::ANY);
+    const bool any =
+        co.mode.load(std::memory_order_relaxed) == static_cast<uint32_t>(WaitMode::ANY);
     for (size_t i = 0; i < co.inputs.size(); ++i) {
       const uint32_t need = co.need[i].load(std::memory_order_relaxed);
       if (need > 0 && (graph_.size(co.inputs[i]) >= need) == any) return any;
@@ -417,11 +437,14 @@ class Coroutines {
   // Whether what it waits for can never be: ports are closed, or the run is over.
   bool hopeless(const Coroutine& co) const {
     if (over()) return true;
-    const bool any = co.mode.load(std::memory_order_relaxed) == static_cast<uint32_t>(WaitMode::ANY);
+    const bool any =
+        co.mode.load(std::memory_order_relaxed) == static_cast<uint32_t>(WaitMode::ANY);
     for (size_t i = 0; i < co.inputs.size(); ++i) {
       const uint32_t need = co.need[i].load(std::memory_order_relaxed);
       if (need == 0) continue;
-      const bool never = graph_.closed(co.inputs[i]) && graph_.size(co.inputs[i]) < need;  // closed first: what came before it is seen
+      const bool never =
+          graph_.closed(co.inputs[i]) &&
+          graph_.size(co.inputs[i]) < need;  // closed first: what came before it is seen
       if (never != any) return never;
     }
     return any;
@@ -438,14 +461,16 @@ class Coroutines {
     if (lacked == OTHER) return graph_.given(co.index);
     if (graph_.room(lacked) > 0) return true;
     const uint32_t reader = graph_.reader(lacked);
-    return reader != NO_CO && coroutines_[reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
+    return reader != NO_CO &&
+           coroutines_[reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
   }
   // Calls `tell` for each port whose room it waits for.
   template <class Tell>
   static void each_port(const Coroutine& co, Tell tell) {
     const uint32_t lacking = co.lacking.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < lacking; ++i) {
-      if (const uint32_t lacked = co.lacks[i].load(std::memory_order_relaxed); lacked != OTHER) tell(lacked);
+      if (const uint32_t lacked = co.lacks[i].load(std::memory_order_relaxed); lacked != OTHER)
+        tell(lacked);
     }
   }
   bool may_go_on(const Coroutine& co, CoState blocked) const {
@@ -488,18 +513,23 @@ class Coroutines {
   // It was blocked, and the caller has claimed it.
   void wake(Coroutine& co, CoState blocked) {
     if (blocked == CoState::WRITE_BLOCKED)
-      each_port(co, [&](uint32_t port) { senders_[port].waiting.fetch_sub(1, std::memory_order_relaxed); });
+      each_port(co, [&](uint32_t port) {
+        senders_[port].waiting.fetch_sub(1, std::memory_order_relaxed);
+      });
     make_ready(co);
   }
   bool claim(Coroutine& co, CoState blocked) {
-    return co.state.compare_exchange_strong(blocked, CoState::CLAIMED, std::memory_order_acq_rel, std::memory_order_relaxed);  // CLAIM
+    return co.state.compare_exchange_strong(blocked, CoState::CLAIMED, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed);  // CLAIM
   }
   bool wake_reader(Coroutine& co) {
-    return co.state.load(std::memory_order_acquire) == CoState::READ_BLOCKED && try_wake(co, CoState::READ_BLOCKED);
+    return co.state.load(std::memory_order_acquire) == CoState::READ_BLOCKED &&
+           try_wake(co, CoState::READ_BLOCKED);
   }
   bool given_back(uint32_t writer) {
     return any_of(writer, [&](Coroutine& co) {
-      return co.state.load(std::memory_order_acquire) == CoState::WRITE_BLOCKED && try_wake(co, CoState::WRITE_BLOCKED);
+      return co.state.load(std::memory_order_acquire) == CoState::WRITE_BLOCKED &&
+             try_wake(co, CoState::WRITE_BLOCKED);
     });
   }
   // Whether `body` says so of one of an operator's co-routines, whose first one this is.
@@ -554,20 +584,23 @@ class Coroutines {
     const Coroutine& co = coroutines_[entry.index];
     const Seen seen = seen_of(co);
     entry.score = checked(co, policy_.score(&seen, policy_.state));
-    entry.enough = seen.source ? entry.score > policies::LAST : seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch);
+    entry.enough = seen.source ? entry.score > policies::LAST
+                               : seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch);
   }
   bool heaped() const noexcept { return policy_.score != nullptr && !policy_.rises; }
   // What a policy sees of a co-routine. The caller is alone with it, or it is ready and the caller has the lock.
   Seen seen_of(const Coroutine& co) {
     Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
-    seen.waits_for_all = co.waits == 0 ? 0.0 : static_cast<double>(co.waits_for_all) / static_cast<double>(co.waits);
+    seen.waits_for_all =
+        co.waits == 0 ? 0.0 : static_cast<double>(co.waits_for_all) / static_cast<double>(co.waits);
     return seen;
   }
   // A score by which co-routines can be put in order.
   double checked(const Coroutine& co, double score) {
     if (score == score) return score;
     uint32_t none = NO_CO;
-    refused_.compare_exchange_strong(none, co.index, std::memory_order_relaxed, std::memory_order_relaxed);
+    refused_.compare_exchange_strong(none, co.index, std::memory_order_relaxed,
+                                     std::memory_order_relaxed);
     return policies::LAST;
   }
   // Has the policy judge all that are ready. Under the lock, which it gives back meanwhile.
@@ -612,7 +645,8 @@ class Coroutines {
       co.state.store(CoState::ASLEEP, std::memory_order_relaxed);
       asleep_.push_back({co.wakes_ns, co.index});
       std::push_heap(asleep_.begin(), asleep_.end(), std::greater<>());
-      if (asleep_.front().second == co.index && watch_ != nullptr) watch_->signal.wake_one();  // for an earlier time than it knows
+      if (asleep_.front().second == co.index && watch_ != nullptr)
+        watch_->signal.wake_one();  // for an earlier time than it knows
     }
     lock_.unlock();
   }
@@ -677,7 +711,8 @@ class Coroutines {
         lock_.unlock();
         return nullptr;
       }
-      const bool suspended = thread.suspended.load(std::memory_order_relaxed) && !over();  // all others may be done by then
+      const bool suspended = thread.suspended.load(std::memory_order_relaxed) &&
+                             !over();  // all others may be done by then
       if (suspended || ready_.empty()) {
         if (!told && stuck_now()) {
           told = true;
@@ -713,7 +748,8 @@ class Coroutines {
   // do it. Edge OUTSIDE: who reads that none of these is at work sees what they have done: the co-routines
   // that they have made ready. The graph is called (stuck).
   bool stuck_now() const {
-    return outside_.load(std::memory_order_acquire) == 0 && open_ > 0 && running_ == 0 && ready_.empty() && asleep_.empty() && !over();
+    return outside_.load(std::memory_order_acquire) == 0 && open_ > 0 && running_ == 0 &&
+           ready_.empty() && asleep_.empty() && !over();
   }
   // Without the lock, since it ends the run.
   void tell_of_refusal() {
@@ -726,7 +762,8 @@ class Coroutines {
   // Sleeps until there may be something to do. Under the lock, but for the sleep.
   void rest(Thread& thread, bool suspended) {
     if (suspended) {
-      if (!ready_.empty() || unwatched()) {  // it may have been woken for what it now leaves to others
+      if (!ready_.empty() ||
+          unwatched()) {  // it may have been woken for what it now leaves to others
         if (Thread* called = call_one()) called->signal.wake_one();
       }
     }
@@ -751,7 +788,8 @@ class Coroutines {
       put_first_last();
     } else if (ready_.size() > 1) {
       const bool by_chance = policy_.score == nullptr && policy_.judge == nullptr;
-      std::swap(ready_[by_chance ? (drawn(thread.chance) >> 32) * ready_.size() >> 32 : best()], ready_.back());
+      std::swap(ready_[by_chance ? (drawn(thread.chance) >> 32) * ready_.size() >> 32 : best()],
+                ready_.back());
     }
     const uint32_t index = ready_.back().index;
     ready_.pop_back();
@@ -800,17 +838,19 @@ class Coroutines {
   const uint32_t count_;
   std::unique_ptr<Senders[]> senders_;
   Word<bool> over_{false};
-  std::atomic<uint32_t> refused_{NO_CO};  // the first whose score was not a number; no cost of a platform's
-  std::atomic<uint32_t> outside_{0};      // threads that are none of these and change what co-routines may wait for; no cost of a platform's
+  std::atomic<uint32_t> refused_{
+      NO_CO};  // the first whose score was not a number; no cost of a platform's
+  std::atomic<uint32_t> outside_{
+      0};  // threads that are none of these and change what co-routines may wait for; no cost of a platform's
   Lock lock_;
   // under the lock
   std::vector<Entry> ready_;                          // a heap where scores do not rise
   std::vector<std::pair<int64_t, uint32_t>> asleep_;  // a heap: wake-up time, co-routine
   std::vector<Thread*> suspended_;                    // threads whose level was taken away, asleep
-  std::vector<Thread*> idle_;                         // threads that sleep for want of work; the last one is called first
-  Thread* watch_ = nullptr;                           // that wakes by itself for the first of those asleep
-  uint32_t open_;                                     // have not completed
-  uint32_t running_ = 0;                              // run by a thread
+  std::vector<Thread*> idle_;  // threads that sleep for want of work; the last one is called first
+  Thread* watch_ = nullptr;    // that wakes by itself for the first of those asleep
+  uint32_t open_;              // have not completed
+  uint32_t running_ = 0;       // run by a thread
 };
 
 }  // namespace millrace

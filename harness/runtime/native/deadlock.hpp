@@ -21,7 +21,9 @@ std::string who_waits(All& all, const Graph& graph, Name name, Input input, Owne
   const auto state = [&](uint32_t co) { return all[co].state.load(std::memory_order_acquire); };
   std::vector<std::string> told;
   std::vector<uint32_t> way;
-  const auto was_told = [&](uint32_t co) { return std::find(way.begin(), way.end(), co) != way.end(); };
+  const auto was_told = [&](uint32_t co) {
+    return std::find(way.begin(), way.end(), co) != way.end();
+  };
   const auto another = [&] {  // who waits for room first: it has come further
     for (const CoState wanted : {CoState::WRITE_BLOCKED, CoState::READ_BLOCKED}) {
       for (uint32_t co = 0; co < all.count(); ++co) {
@@ -41,7 +43,8 @@ std::string who_waits(All& all, const Graph& graph, Name name, Input input, Owne
       const uint32_t port = co.lacks[0].load(std::memory_order_relaxed);
       what = "waits for what others give back";
       if (port != All::OTHER) {
-        what = "waits for room in the queue before input port " + std::to_string(input(port)) + " of operator '" + owner(port) + "'";
+        what = "waits for room in the queue before input port " + std::to_string(input(port)) +
+               " of operator '" + owner(port) + "'";
         next = graph.reader(port);
       }
     } else if (co.may == nullptr) {
@@ -57,7 +60,8 @@ std::string who_waits(All& all, const Graph& graph, Name name, Input input, Owne
     }
     told.push_back("operator '" + name(co.index) + "' " + what);
     const auto again = std::find(way.begin(), way.end(), next) - way.begin();
-    if (again >= static_cast<std::ptrdiff_t>(began) && again < static_cast<std::ptrdiff_t>(way.size())) {  // it has come round
+    if (again >= static_cast<std::ptrdiff_t>(began) &&
+        again < static_cast<std::ptrdiff_t>(way.size())) {  // it has come round
       told.erase(told.begin(), told.begin() + again);
     } else if (next == NO_CO || was_told(next)) {
       began = way.size();
@@ -65,8 +69,10 @@ std::string who_waits(All& all, const Graph& graph, Name name, Input input, Owne
     }
   }
   std::string text = "deadlock: ";
-  for (size_t i = 0; i < std::min(told.size(), MOST_TOLD); ++i) text += (i > 0 ? ", " : "") + told[i];
-  if (told.size() > MOST_TOLD) text += ", and " + std::to_string(told.size() - MOST_TOLD) + " more wait";
+  for (size_t i = 0; i < std::min(told.size(), MOST_TOLD); ++i)
+    text += (i > 0 ? ", " : "") + told[i];
+  if (told.size() > MOST_TOLD)
+    text += ", and " + std::to_string(told.size() - MOST_TOLD) + " more wait";
   return text;
 }
 

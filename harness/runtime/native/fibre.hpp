@@ -172,7 +172,8 @@ class FloatingPoint {
 
  private:
 #if defined(__x86_64__)
-  static constexpr uint64_t CONTROL = 0xffff'0000'ffc0;  // the lowest bits tell which exceptions there were
+  static constexpr uint64_t CONTROL =
+      0xffff'0000'ffc0;  // the lowest bits tell which exceptions there were
 #else
   static constexpr uint64_t CONTROL = UINT64_MAX;
 #endif
@@ -201,20 +202,24 @@ class Fibre {
 
   // Give it a stack, on which it is to begin with `body(argument, value)`, where `value` comes with the first switch to it. The body must not
   // return: it switches away for good. `stack` is the lowest address.
-  void begin(char* stack, size_t bytes, void (*body)(void* argument, void* value), void* argument) noexcept {
+  void begin(char* stack, size_t bytes, void (*body)(void* argument, void* value),
+             void* argument) noexcept {
     forget();
     stack_ = stack;
     bytes_ = bytes;
 #if defined(__SANITIZE_ADDRESS__)
-    __asan_unpoison_memory_region(stack, bytes);  // a body that was here before has never returned, and left its red zones
+    __asan_unpoison_memory_region(
+        stack, bytes);  // a body that was here before has never returned, and left its red zones
 #endif
 #if defined(__x86_64__)
     // control words, r15, r14, r13, r12, rbx, rbp, where to go on; two words that stay 0
     constexpr size_t saved = 10, control = 0, entry = 7, first = 4, second = 3;
 #else
-    constexpr size_t saved = 22, control = 20, entry = 11, first = 0, second = 1;  // x19 to x30, d8 to d15, control word; one that stays 0
+    constexpr size_t saved = 22, control = 20, entry = 11, first = 0,
+                     second = 1;  // x19 to x30, d8 to d15, control word; one that stays 0
 #endif
-    void** top = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + bytes) & ~uintptr_t{15});
+    void** top =
+        reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + bytes) & ~uintptr_t{15});
     void** at = top - saved;
     std::memset(at, 0, saved * sizeof *at);
     at[first] = reinterpret_cast<void*>(body);
@@ -229,7 +234,8 @@ class Fibre {
   }
 
   // Stop here and go on in `to`; returns the value of whoever comes back. `ends`: nobody ever will.
-  [[gnu::always_inline]] void* switch_to(Fibre& to, void* value, [[maybe_unused]] bool ends = false) noexcept {
+  [[gnu::always_inline]] void* switch_to(Fibre& to, void* value,
+                                         [[maybe_unused]] bool ends = false) noexcept {
 #if defined(__SANITIZE_THREAD__)
     __tsan_switch_to_fiber(to.twin_, 0);
 #endif
@@ -301,7 +307,8 @@ class Stacks {
     const auto up = [page](size_t size) { return (size + page - 1) / page * page; };
     bytes_ = up(bytes), reach_ = up(reach);
     count_ = count;
-    void* memory = mmap(nullptr, total(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    void* memory = mmap(nullptr, total(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) return false;
     memory_ = static_cast<char*>(memory);
     for (size_t i = 0; i < count; ++i) {
@@ -314,7 +321,9 @@ class Stacks {
   // The stack that an access to `address` has missed; `count` if it is none.
   size_t overflown(const void* address) const noexcept {
     const auto offset = static_cast<size_t>(static_cast<const char*>(address) - memory_);
-    return memory_ != nullptr && offset < total() && offset % (reach_ + bytes_) < reach_ ? offset / (reach_ + bytes_) : count_;
+    return memory_ != nullptr && offset < total() && offset % (reach_ + bytes_) < reach_
+               ? offset / (reach_ + bytes_)
+               : count_;
   }
 
  private:
@@ -323,7 +332,8 @@ class Stacks {
   bool guard(char* stack) const noexcept {
     constexpr int install_guard = 102;  // MADV_GUARD_INSTALL
     const size_t within = reach_ < MOST_WITHIN ? reach_ : MOST_WITHIN;
-    return madvise(stack - within, within, install_guard) == 0 || mprotect(stack - reach_, reach_, PROT_NONE) == 0;
+    return madvise(stack - within, within, install_guard) == 0 ||
+           mprotect(stack - reach_, reach_, PROT_NONE) == 0;
   }
   size_t total() const noexcept { return count_ * (reach_ + bytes_); }
 

@@ -13,7 +13,8 @@
 
 namespace millrace {
 
-inline constexpr uint32_t SERIAL_FLOP = 32;  // a tuple takes 2 cycles more for the link, so it has to be small beside its work
+inline constexpr uint32_t SERIAL_FLOP =
+    32;  // a tuple takes 2 cycles more for the link, so it has to be small beside its work
 
 // 1.0, and the compiler cannot know.
 inline double opaque_one() noexcept {
@@ -29,19 +30,22 @@ inline double multiply(double value, double factor, uint32_t cost) noexcept {
 // `value` as it is, but not before `before` is known. `nothing` is +0.0, read at run time: no bits of `before` get through.
 inline double after(double value, double before, double nothing) noexcept {
   typedef double Doubles __attribute__((vector_size(16)));
-  typedef int64_t Bits __attribute__((vector_size(16)));  // in vector registers the link costs an AND and an OR
+  typedef int64_t Bits
+      __attribute__((vector_size(16)));  // in vector registers the link costs an AND and an OR
   const Bits bits = (Bits)(Doubles){before, 0.0} & (Bits)(Doubles){nothing, 0.0};
   return ((Doubles)(bits | (Bits)(Doubles){value, 0.0}))[0];
 }
 
 // `cost` multiplies on each of `count` tuples.
-inline void multiply_batch(Tuple* first, size_t stride, uint32_t count, double factor, uint32_t cost) noexcept {
+inline void multiply_batch(Tuple* first, size_t stride, uint32_t count, double factor,
+                           uint32_t cost) noexcept {
   if (cost == 1) {  // without the inner loop, which would take longer than the multiply
     for (uint32_t i = 0; i < count; ++i) slot(first, stride, i)->value *= factor;
     return;
   }
   if (cost < SERIAL_FLOP || count == 1) {
-    for (uint32_t i = 0; i < count; ++i) slot(first, stride, i)->value = multiply(slot(first, stride, i)->value, factor, cost);
+    for (uint32_t i = 0; i < count; ++i)
+      slot(first, stride, i)->value = multiply(slot(first, stride, i)->value, factor, cost);
     return;
   }
   const double nothing = factor - factor;

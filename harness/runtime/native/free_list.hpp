@@ -27,7 +27,8 @@ class FreeList {
   static constexpr uint32_t NONE = UINT32_MAX;
 
   explicit FreeList(uint32_t ports) : nodes_(new Node[ports + 1]), spare_(new uint32_t[ports]) {
-    for (uint32_t port = 0; port < ports; ++port) spare_[port] = port + 1;  // node 0 starts as the list's empty front
+    for (uint32_t port = 0; port < ports; ++port)
+      spare_[port] = port + 1;  // node 0 starts as the list's empty front
   }
 
   // Puts `port` at the back. Only for a port that is not in the list: the caller is the one who popped it.
@@ -40,13 +41,17 @@ class FreeList {
       uint64_t tail = tail_.load(std::memory_order_acquire);                     // SWING
       uint64_t next = nodes_[index(tail)].next.load(std::memory_order_acquire);  // LINK
       if (tail != tail_.load(std::memory_order_acquire)) continue;
-      if (index(next) != NONE) {  // somebody linked a node and has not moved the end yet: do it for them
-        tail_.compare_exchange_weak(tail, link(index(next), tag(tail) + 1), std::memory_order_acq_rel, std::memory_order_relaxed);
+      if (index(next) !=
+          NONE) {  // somebody linked a node and has not moved the end yet: do it for them
+        tail_.compare_exchange_weak(tail, link(index(next), tag(tail) + 1),
+                                    std::memory_order_acq_rel, std::memory_order_relaxed);
         continue;
       }
-      if (nodes_[index(tail)].next.compare_exchange_weak(next, link(node, tag(next) + 1), std::memory_order_seq_cst,  // LINK
+      if (nodes_[index(tail)].next.compare_exchange_weak(next, link(node, tag(next) + 1),
+                                                         std::memory_order_seq_cst,  // LINK
                                                          std::memory_order_relaxed)) {
-        tail_.compare_exchange_strong(tail, link(node, tag(tail) + 1), std::memory_order_acq_rel, std::memory_order_relaxed);
+        tail_.compare_exchange_strong(tail, link(node, tag(tail) + 1), std::memory_order_acq_rel,
+                                      std::memory_order_relaxed);
         return;
       }
     }
@@ -57,15 +62,19 @@ class FreeList {
     for (;;) {
       uint64_t head = head_.load(std::memory_order_acquire);  // SWING
       uint64_t tail = tail_.load(std::memory_order_acquire);
-      const uint64_t next = nodes_[index(head)].next.load(std::memory_order_acquire);  // LINK, AGAIN
+      const uint64_t next =
+          nodes_[index(head)].next.load(std::memory_order_acquire);  // LINK, AGAIN
       if (head != head_.load(std::memory_order_acquire)) continue;
       if (index(next) == NONE) return NONE;
       if (index(head) == index(tail)) {
-        tail_.compare_exchange_weak(tail, link(index(next), tag(tail) + 1), std::memory_order_acq_rel, std::memory_order_relaxed);
+        tail_.compare_exchange_weak(tail, link(index(next), tag(tail) + 1),
+                                    std::memory_order_acq_rel, std::memory_order_relaxed);
         continue;
       }
-      const uint32_t port = nodes_[index(next)].port.load(std::memory_order_relaxed);  // read before the node can be reused
-      if (head_.compare_exchange_weak(head, link(index(next), tag(head) + 1), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      const uint32_t port = nodes_[index(next)].port.load(
+          std::memory_order_relaxed);  // read before the node can be reused
+      if (head_.compare_exchange_weak(head, link(index(next), tag(head) + 1),
+                                      std::memory_order_acq_rel, std::memory_order_relaxed)) {
         spare_[port] = index(head);  // the old front is ours now, and goes with the port
         return port;
       }
@@ -77,7 +86,8 @@ class FreeList {
     for (;;) {
       const uint64_t head = head_.load(std::memory_order_seq_cst);
       const uint64_t next = nodes_[index(head)].next.load(std::memory_order_seq_cst);  // AGAIN
-      if (head == head_.load(std::memory_order_seq_cst)) return index(next) == NONE;   // else the node may have been used again
+      if (head == head_.load(std::memory_order_seq_cst))
+        return index(next) == NONE;  // else the node may have been used again
     }
   }
 
@@ -86,12 +96,17 @@ class FreeList {
     std::atomic<uint64_t> next{link(NONE, 0)};
     std::atomic<uint32_t> port{NONE};
   };
-  static constexpr uint64_t link(uint32_t index, uint32_t tag) noexcept { return static_cast<uint64_t>(tag) << 32 | index; }
+  static constexpr uint64_t link(uint32_t index, uint32_t tag) noexcept {
+    return static_cast<uint64_t>(tag) << 32 | index;
+  }
   static constexpr uint32_t index(uint64_t link) noexcept { return static_cast<uint32_t>(link); }
-  static constexpr uint32_t tag(uint64_t link) noexcept { return static_cast<uint32_t>(link >> 32); }
+  static constexpr uint32_t tag(uint64_t link) noexcept {
+    return static_cast<uint32_t>(link >> 32);
+  }
 
   std::unique_ptr<Node[]> nodes_;
-  std::unique_ptr<uint32_t[]> spare_;  // by port: its node while it is out of the list; its holder's alone
+  std::unique_ptr<uint32_t[]>
+      spare_;  // by port: its node while it is out of the list; its holder's alone
   alignas(CACHE_LINE) std::atomic<uint64_t> head_{link(0, 0)};
   alignas(CACHE_LINE) std::atomic<uint64_t> tail_{link(0, 0)};
 };

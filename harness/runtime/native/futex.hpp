@@ -19,6 +19,8 @@ inline void futex_sleep(Futex& word, uint32_t seen, const timespec* most = nullp
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, most, nullptr, 0);
 }
 // Wakes one of those that sleep there.
-inline void futex_wake(Futex& word) noexcept { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+inline void futex_wake(Futex& word) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
 
 }  // namespace millrace

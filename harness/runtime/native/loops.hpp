@@ -19,7 +19,8 @@ using LoopFunction = int32_t (*)(millrace_loop*, void* state);
 // The consumer's side of a queue before a loop. Only the loop itself uses it.
 struct LoopInput {
   Port* port;
-  Tuple* taken_out;   // of a queue shorter than a batch: room for the tuple popped last, which leaves its slot at once; else null
+  Tuple*
+      taken_out;  // of a queue shorter than a batch: room for the tuple popped last, which leaves its slot at once; else null
   uint32_t streams;   // that lead here
   uint32_t finals;    // of these, how many have ended, as far as it has looked
   uint32_t popped;    // slots at the front that it is done with and has not given back
@@ -28,13 +29,17 @@ struct LoopInput {
   uint64_t found;     // punctuations, all in all
   uint64_t sequence;  // of the tuple popped last
 
-  uint64_t place() const noexcept { return port->ring.head().load(std::memory_order_relaxed) + popped; }
+  uint64_t place() const noexcept {
+    return port->ring.head().load(std::memory_order_relaxed) + popped;
+  }
   // Tuples that wait.
   uint64_t at_hand() noexcept {
-    const uint64_t size = port->ring.size_guess();  // first: then what it holds is counted in `marks`
+    const uint64_t size =
+        port->ring.size_guess();  // first: then what it holds is counted in `marks`
     const uint64_t head = port->ring.head().load(std::memory_order_relaxed);
     if (port->marks.read() != found) {
-      for (uint64_t i = std::max(looked, place()) - head; i < size; ++i) note(*port->ring.left_behind(i));
+      for (uint64_t i = std::max(looked, place()) - head; i < size; ++i)
+        note(*port->ring.left_behind(i));
     }
     looked = std::max(looked, head + size);
     return size - popped - marks;
@@ -42,7 +47,10 @@ struct LoopInput {
   // Whether no more tuples come behind those at hand; to be asked after at_hand().
   bool ended() const noexcept { return finals == streams; }
   // Whether slots must be given back before the next one can be taken.
-  bool at_end() const noexcept { return popped > 0 && popped == port->ring.capacity() - (place() - popped) % port->ring.capacity(); }
+  bool at_end() const noexcept {
+    return popped > 0 &&
+           popped == port->ring.capacity() - (place() - popped) % port->ring.capacity();
+  }
   // What is next in the queue, a punctuation too; null: nothing.
   Tuple* next() noexcept {
     Tuple* first;
@@ -65,7 +73,8 @@ struct LoopInput {
     for (uint64_t from = size; from-- > 0;) {
       Tuple* tuple = port->ring.left_behind(from);
       if (tuple->kind == WINDOW) windows.add(1);
-      if (tuple->kind == DATA && --to != from) std::memcpy(port->ring.left_behind(to), tuple, port->ring.stride());
+      if (tuple->kind == DATA && --to != from)
+        std::memcpy(port->ring.left_behind(to), tuple, port->ring.stride());
     }
     port->marks_taken += marks;
     marks = 0;

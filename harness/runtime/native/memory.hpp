@@ -24,7 +24,8 @@ inline char* reserve_memory(size_t bytes) noexcept {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
 #if defined(MADV_HUGEPAGE)
-  if (bytes < LARGE_PAGES_BELOW) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: no harm done if it is refused
+  if (bytes < LARGE_PAGES_BELOW)
+    madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: no harm done if it is refused
 #endif
   return static_cast<char*>(memory);
 }

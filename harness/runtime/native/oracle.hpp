@@ -24,7 +24,9 @@ inline uint64_t check_end(Paths& paths, Found& found, Tuple* tuple, size_t paylo
     }
   }
   const uint64_t mixed = fingerprint(sequence);
-  if ((found.check_value && tuple->value != value_for(sequence)) || !payload_intact(tuple, payload, mixed)) ++found.damaged;
+  if ((found.check_value && tuple->value != value_for(sequence)) ||
+      !payload_intact(tuple, payload, mixed))
+    ++found.damaged;
   return mixed;
 }
 

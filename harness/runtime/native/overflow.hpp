@@ -75,7 +75,9 @@ class Overflow {
   }
   static void forget(const void* key) {
     const std::lock_guard lock(changing());
-    list().erase(std::remove_if(list().begin(), list().end(), [key](const Watched& watched) { return watched.key == key; }), list().end());
+    list().erase(std::remove_if(list().begin(), list().end(),
+                                [key](const Watched& watched) { return watched.key == key; }),
+                 list().end());
   }
 
  private:
@@ -90,14 +92,17 @@ class Overflow {
     return mutex;
   }
   static std::vector<Watched>& list() {
-    static auto& all = *new std::vector<Watched>;  // for ever: threads that were given up may outlive all else
+    static auto& all =
+        *new std::vector<Watched>;  // for ever: threads that were given up may outlive all else
     return all;
   }
   static struct sigaction& previous() {
     static struct sigaction before{};
     return before;
   }
-  static void write_text(const char* text, size_t bytes) { [[maybe_unused]] const auto written = write(STDERR_FILENO, text, bytes); }
+  static void write_text(const char* text, size_t bytes) {
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, text, bytes);
+  }
 
   static void explain(const void* address) {
     std::unique_lock lock(changing(), std::defer_lock);
@@ -109,8 +114,9 @@ class Overflow {
       const size_t owner = watched.stacks->overflown(address);
       if (owner >= watched.names->size()) continue;
       char text[256];
-      const int bytes = std::snprintf(text, sizeof text, "millrace: operator '%.100s' used more than its stack of %zu KiB\n",
-                                      (*watched.names)[owner].c_str(), watched.stacks->bytes() / 1024);
+      const int bytes = std::snprintf(
+          text, sizeof text, "millrace: operator '%.100s' used more than its stack of %zu KiB\n",
+          (*watched.names)[owner].c_str(), watched.stacks->bytes() / 1024);
       write_text(text, std::min(sizeof text - 1, static_cast<size_t>(bytes)));
       _exit(EXIT_CODE);
     }

@@ -25,13 +25,17 @@ namespace millrace {
 class Parking {
  public:
   // Sleeps while `word` is still `seen` and `stop` is not set.
-  void sleep_while(const std::atomic<uint64_t>& word, uint64_t seen, const std::atomic<bool>& stop) noexcept {
-    const auto waits = [&] { return word.load(std::memory_order_seq_cst) == seen && !stop.load(std::memory_order_seq_cst); };
+  void sleep_while(const std::atomic<uint64_t>& word, uint64_t seen,
+                   const std::atomic<bool>& stop) noexcept {
+    const auto waits = [&] {
+      return word.load(std::memory_order_seq_cst) == seen && !stop.load(std::memory_order_seq_cst);
+    };
     do {
       Waiter self;
       announce(self);
       if (!waits()) return withdraw(self);
-      while (self.called.load(std::memory_order_acquire) == 0) futex_sleep(self.called, 0);  // CALLED
+      while (self.called.load(std::memory_order_acquire) == 0)
+        futex_sleep(self.called, 0);  // CALLED
     } while (waits());
   }
 
@@ -52,7 +56,9 @@ class Parking {
       const std::lock_guard lock(mutex_);
       called = call_first();
     }
-    if (called != nullptr) futex_wake(*called);  // which may be gone: then nobody sleeps there, or somebody who looks again
+    if (called != nullptr)
+      futex_wake(
+          *called);  // which may be gone: then nobody sleeps there, or somebody who looks again
   }
 
   // After the word or a stop flag was changed. Wakes all waiters.
@@ -73,7 +79,9 @@ class Parking {
     Futex called{0};      // set with the mutex held, and then nothing of it is touched any more
   };
 
-  bool somebody() noexcept { return waiters_.fetch_add(0, std::memory_order_seq_cst) != 0; }  // ANNOUNCE
+  bool somebody() noexcept {
+    return waiters_.fetch_add(0, std::memory_order_seq_cst) != 0;
+  }  // ANNOUNCE
 
   void announce(Waiter& self) noexcept {
     const std::lock_guard lock(mutex_);

@@ -27,7 +27,8 @@ inline constexpr uint32_t BATCH_FLOP = 16384;
 
 // Tuples of a batch for a region of `flop` FLOP a tuple.
 constexpr uint32_t batch_for(double flop, uint32_t most) noexcept {
-  return static_cast<uint32_t>(std::max(1.0, std::min<double>(most, BATCH_FLOP / std::max(flop, 1.0))));
+  return static_cast<uint32_t>(
+      std::max(1.0, std::min<double>(most, BATCH_FLOP / std::max(flop, 1.0))));
 }
 
 // In a region with batches that large a drain is soon over.
@@ -46,7 +47,8 @@ inline constexpr uint32_t DRAIN_FLOP = 64 * BATCH_FLOP;
 
 // Tuples that a scheduler thread takes from a queue of `capacity` tuples before it looks for another port.
 constexpr uint32_t drain_for(size_t capacity, double flop) noexcept {
-  return static_cast<uint32_t>(std::max(1.0, std::min(static_cast<double>(capacity) + 1.0, DRAIN_FLOP / std::max(flop, 1.0))));
+  return static_cast<uint32_t>(std::max(
+      1.0, std::min(static_cast<double>(capacity) + 1.0, DRAIN_FLOP / std::max(flop, 1.0))));
 }
 
 // A blocked producer executes at least so many tuples before it tries again: a quarter of a short queue would not be worth the while.
@@ -87,7 +89,9 @@ inline constexpr uint32_t LIST_YIELDS = 4;
 inline constexpr uint32_t SPINS = 32, YIELDS = 64, SHORT_NAPS = 20, NAPS = 1000;
 
 // How long nap number `nap` lasts [ns].
-constexpr int64_t nap_ns(uint32_t nap) noexcept { return nap < SHORT_NAPS ? 50'000 : nap < NAPS ? 1'000'000 : 10'000'000; }
+constexpr int64_t nap_ns(uint32_t nap) noexcept {
+  return nap < SHORT_NAPS ? 50'000 : nap < NAPS ? 1'000'000 : 10'000'000;
+}
 
 // A thread with a CPU to itself looks for so long [ns] at what it waits for before it sleeps: about as long as falling asleep and waking take.
 // The runtime counts looks, which take about 10 ns each.
@@ -100,7 +104,9 @@ inline constexpr uint32_t WAKE_FLOP = 8 * BATCH_FLOP;
 // -- tuples -------------------------------------------------------------------------------------------------------------------------------
 
 // Whether a filter passes a tuple on; `mixed` is the tuple's fingerprint. A second mixer, so that the choice and the checksum are independent.
-constexpr bool passes(uint64_t mixed, uint64_t threshold) noexcept { return mixed * 0xD6E8FEB86659FD93 < threshold; }
+constexpr bool passes(uint64_t mixed, uint64_t threshold) noexcept {
+  return mixed * 0xD6E8FEB86659FD93 < threshold;
+}
 
 // -- states -------------------------------------------------------------------------------------------------------------------------------
 

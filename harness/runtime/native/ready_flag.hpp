@@ -40,9 +40,11 @@ class ReadyFlag {
   bool seems_set() const noexcept { return word_.load(std::memory_order_relaxed) != 0; }
 
   // Each of these returns whether the caller has to put the port on the list.
-  bool set() noexcept { return word_.exchange(1, std::memory_order_acq_rel) == 0; }  // READY; producer, after it has published
-  bool clear(const SpscRing& ring, const TryFlag& consuming) noexcept {              // taker
-    word_.exchange(0, std::memory_order_acq_rel);                                    // READY
+  bool set() noexcept {
+    return word_.exchange(1, std::memory_order_acq_rel) == 0;
+  }  // READY; producer, after it has published
+  bool clear(const SpscRing& ring, const TryFlag& consuming) noexcept {  // taker
+    word_.exchange(0, std::memory_order_acq_rel);                        // READY
     return look(ring, consuming);
   }
   bool release(const SpscRing& ring, TryFlag& consuming) noexcept {  // holder
@@ -51,7 +53,9 @@ class ReadyFlag {
   }
 
  private:
-  bool look(const SpscRing& ring, const TryFlag& consuming) noexcept { return ring.size_guess() > 0 && !consuming.held() && set(); }
+  bool look(const SpscRing& ring, const TryFlag& consuming) noexcept {
+    return ring.size_guess() > 0 && !consuming.held() && set();
+  }
 
   std::atomic<uint32_t> word_{0};
 };

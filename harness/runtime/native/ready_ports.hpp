@@ -39,10 +39,13 @@ class ReadyPorts {
 
   // After push(): wakes a sleeper, if there is one, there still is a port, and none has been woken that has not looked yet.
   void wake_one() noexcept {
-    if (sleepers_.load(std::memory_order_seq_cst) == 0 || waking_.load(std::memory_order_seq_cst) || list_.empty()) return;
+    if (sleepers_.load(std::memory_order_seq_cst) == 0 || waking_.load(std::memory_order_seq_cst) ||
+        list_.empty())
+      return;
     {
       const std::lock_guard lock(mutex_);
-      if (waiting_ == 0 || waking_.load(std::memory_order_relaxed)) return;  // who has announced itself and does not wait yet will look
+      if (waiting_ == 0 || waking_.load(std::memory_order_relaxed))
+        return;  // who has announced itself and does not wait yet will look
       waking_.store(true, std::memory_order_seq_cst);
     }
     wake_.notify_one();
@@ -54,7 +57,8 @@ class ReadyPorts {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     {
       std::unique_lock lock(mutex_);
-      while (list_.empty() && !stop.load(std::memory_order_seq_cst) && suspended.load(std::memory_order_seq_cst) == 0) {
+      while (list_.empty() && !stop.load(std::memory_order_seq_cst) &&
+             suspended.load(std::memory_order_seq_cst) == 0) {
         ++waiting_;
         wake_.wait(lock);
         --waiting_;
@@ -73,8 +77,9 @@ class ReadyPorts {
 
  private:
   FreeList list_;
-  alignas(CACHE_LINE) std::atomic<uint32_t> sleepers_{0};  // read by every push, written only where nobody is in a hurry
-  std::atomic<bool> waking_{false};                        // written where somebody is woken
+  alignas(CACHE_LINE) std::atomic<uint32_t> sleepers_{
+      0};                            // read by every push, written only where nobody is in a hurry
+  std::atomic<bool> waking_{false};  // written where somebody is woken
   std::mutex mutex_;
   uint32_t waiting_ = 0;  // under the mutex: sleepers that have looked and wait
   std::condition_variable wake_;

@@ -27,7 +27,8 @@ struct RealPlatform {
     }
     void wait_until(Lock& lock, int64_t time_ns) {
       std::unique_lock held(lock, std::adopt_lock);
-      wake_.wait_until(held, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(time_ns)));
+      wake_.wait_until(held,
+                       std::chrono::steady_clock::time_point(std::chrono::nanoseconds(time_ns)));
       held.release();
     }
     void wake_one() noexcept { wake_.notify_one(); }

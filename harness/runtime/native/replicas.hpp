@@ -34,13 +34,17 @@ struct ReplicaSizes {
   uint32_t outputs;  // tuples that a slot holds back
   uint32_t bins;     // 0: stateless
   size_t stride;
-  size_t bytes() const noexcept { return static_cast<size_t>(window) * (batch + outputs) * stride; }  // of tuples in their hands
+  size_t bytes() const noexcept {
+    return static_cast<size_t>(window) * (batch + outputs) * stride;
+  }  // of tuples in their hands
 };
 
 inline constexpr uint32_t MOST_BINS = 256;
 
 // The bin of a tuple, of an operator by `keys`: a key is a hash already.
-inline uint32_t bin_of(uint64_t sequence, uint64_t keys) noexcept { return static_cast<uint32_t>(key_of(sequence, keys) % MOST_BINS); }
+inline uint32_t bin_of(uint64_t sequence, uint64_t keys) noexcept {
+  return static_cast<uint32_t>(key_of(sequence, keys) % MOST_BINS);
+}
 
 // Sizes for an operator that takes `batch` tuples of `bytes` at once; by `keys`, 0: stateless. A MiB of
 // slots, from two to four a replica. By key, tuples of one bin seldom follow one another, so tickets have
@@ -48,9 +52,15 @@ inline uint32_t bin_of(uint64_t sequence, uint64_t keys) noexcept { return stati
 inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint64_t keys) noexcept {
   if (keys > 0) batch = std::min<uint32_t>(batch, 4);
   const size_t fitting = (size_t{1} << 20) / (2 * batch * bytes), each = keys > 0 ? 16 : 4;
-  const auto window = static_cast<uint32_t>(std::clamp<size_t>(fitting, size_t{2} * most, each * most));
+  const auto window =
+      static_cast<uint32_t>(std::clamp<size_t>(fitting, size_t{2} * most, each * most));
   const auto bins = static_cast<uint32_t>(std::min<uint64_t>(keys, MOST_BINS));
-  return {.most = most, .window = window, .batch = batch, .outputs = batch, .bins = bins, .stride = bytes};
+  return {.most = most,
+          .window = window,
+          .batch = batch,
+          .outputs = batch,
+          .bins = bins,
+          .stride = bytes};
 }
 
 // `All` is Coroutines. `Flow` gives access to the operator's ports:
@@ -90,7 +100,12 @@ class Replicas {
 
   // `first`: the operator's own co-routine. The others are `extras`, whose body is to be that of the first, with a Replica as `own`.
   Replicas(All& all, Flow& flow, const ReplicaSizes& sizes, Coroutine& first, Coroutine* extras)
-      : all_(all), flow_(flow), sizes_(sizes), first_(first.index), replicas_(new Replica[sizes.most]), bins_(sizes.bins) {
+      : all_(all),
+        flow_(flow),
+        sizes_(sizes),
+        first_(first.index),
+        replicas_(new Replica[sizes.most]),
+        bins_(sizes.bins) {
     for (uint32_t i = 0; i < sizes.most; ++i) {
       Coroutine& co = i == 0 ? first : extras[i - 1];
       replicas_[i].all = this;
@@ -114,7 +129,8 @@ class Replicas {
     while (!all_.over()) {
       Tuple* first = nullptr;
       const bool in_place = self.number == 0 && alone_.load(std::memory_order_relaxed);
-      const Step step = in_place ? take_in_place(self, &first, count) : take_ticket(self, &first, count);
+      const Step step =
+          in_place ? take_in_place(self, &first, count) : take_ticket(self, &first, count);
       if (step == GOT) return first;
       if (step == LEFT) {
         all_.wake_one_of(first_);
@@ -153,7 +169,8 @@ class Replicas {
   void give_up(Replica& self, size_t worked) {
     if (self.in_place > 0) flow_.release(*self.co, std::min(worked, self.in_place));
     self.in_place = 0;
-    if (self.holds) slot_of(self.ticket.load(std::memory_order_relaxed)).worked = static_cast<uint32_t>(worked);
+    if (self.holds)
+      slot_of(self.ticket.load(std::memory_order_relaxed)).worked = static_cast<uint32_t>(worked);
     self.holds = false;
   }
 
@@ -211,13 +228,16 @@ class Replicas {
   }
   Replica& operator[](uint32_t number) { return replicas_[number]; }
 
-  uint64_t open_tickets() const { return issued_.load(std::memory_order_acquire) - passed_.load(std::memory_order_acquire); }
+  uint64_t open_tickets() const {
+    return issued_.load(std::memory_order_acquire) - passed_.load(std::memory_order_acquire);
+  }
   // The account, when the threads have ended. Each tuple was worked on, or is in the ring, or in a slot
   // from `worked` on; each output was sent, was refused to its sender, or is in a slot. `taken` sees each
   // tuple that was taken from the port and not worked on, `made` each that waits to be sent, in order.
   template <class Taken, class Made>
   void left_behind(Taken taken, Made made) {
-    for (uint64_t ticket = passed_.load(std::memory_order_acquire); ticket < issued_.load(std::memory_order_acquire); ++ticket) {
+    for (uint64_t ticket = passed_.load(std::memory_order_acquire);
+         ticket < issued_.load(std::memory_order_acquire); ++ticket) {
       Slot& slot = slot_of(ticket);
       for (uint32_t i = slot.sent; i < slot.filled; ++i) made(at(slot.outputs, i));
       for (uint32_t i = slot.worked; i < slot.taken; ++i) taken(at(slot.inputs, i));
@@ -246,7 +266,9 @@ class Replicas {
     uint64_t last = NONE;  // under the lock: its last ticket, as long as that is not closed
   };
 
-  Tuple* at(Tuple* first, size_t index) const { return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * sizes_.stride); }
+  Tuple* at(Tuple* first, size_t index) const {
+    return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * sizes_.stride);
+  }
   Slot& slot_of(uint64_t ticket) const { return slots_[ticket % sizes_.window]; }
 
   // -- wait conditions: read by any thread ------------------------------------------------------------
@@ -267,7 +289,9 @@ class Replicas {
   }
   bool may_go_on(const Replica& replica) const {
     if (replica.waits.load(std::memory_order_relaxed) == TO_BE_FIRST)
-      return slot_of(replica.ticket.load(std::memory_order_relaxed)).word.load(std::memory_order_acquire) & FIRST;  // MET
+      return slot_of(replica.ticket.load(std::memory_order_relaxed))
+                 .word.load(std::memory_order_acquire) &
+             FIRST;  // MET
     const bool first = replica.number == 0;
     const uint32_t width = width_.load(std::memory_order_relaxed);
     if (replica.number >= width) return true;
@@ -339,7 +363,8 @@ class Replicas {
         *first = slot.inputs;
         *count = slot.taken;
         step = GOT;
-      } else if (closed && popped == 0 && flow_.size() == 0 && (self.number != 0 || open_tickets() == 0)) {
+      } else if (closed && popped == 0 && flow_.size() == 0 &&
+                 (self.number != 0 || open_tickets() == 0)) {
         if (self.number == 0) ended_ = true;
         leave(self);
         step = LEFT;
@@ -348,7 +373,8 @@ class Replicas {
     lock_.unlock();
     if (popped > 0) flow_.taken(*self.co);
     if (step == GOT) {
-      const Slot& slot = slot_of(self.ticket.load(std::memory_order_relaxed));  // its own from now on
+      const Slot& slot =
+          slot_of(self.ticket.load(std::memory_order_relaxed));  // its own from now on
       flow_.fetch(*self.co, slot.taken, slot.got);
       all_.wake_one_of(first_);
     }
@@ -364,7 +390,8 @@ class Replicas {
       const uint64_t ticket = issued_.load(std::memory_order_relaxed);
       if (ticket - passed_.load(std::memory_order_acquire) >= sizes_.window) return NONE;  // PASSED
       Tuple* first = nullptr;
-      const size_t share = std::max<size_t>(1, flow_.size() / width);  // others are to get some of what is there
+      const size_t share =
+          std::max<size_t>(1, flow_.size() / width);  // others are to get some of what is there
       const size_t there = flow_.front(*self.co, std::min<size_t>(sizes_.batch, share), &first);
       if (there == 0) return NONE;
       Slot& slot = slot_of(ticket);
@@ -410,7 +437,8 @@ class Replicas {
   // surplus replica takes up the one that would be FIRST.
   bool may_leave() const {
     if (takeable_.empty() || working_ < living_ - 1) return true;
-    return *std::min_element(takeable_.begin(), takeable_.end()) != passed_.load(std::memory_order_acquire);
+    return *std::min_element(takeable_.begin(), takeable_.end()) !=
+           passed_.load(std::memory_order_acquire);
   }
   void leave(Replica& self) {
     self.alive = false;
@@ -439,7 +467,8 @@ class Replicas {
     Slot& slot = slot_of(ticket);
     slot.worked = slot.taken;
     if (sizes_.bins > 0) free_bin(slot);
-    if (slot.word.fetch_or(CLOSED, std::memory_order_acq_rel) & FIRST) send_on(self, ticket);  // MET
+    if (slot.word.fetch_or(CLOSED, std::memory_order_acq_rel) & FIRST)
+      send_on(self, ticket);  // MET
   }
   // No replica works on the ticket any more: the next one of its bin may be taken up.
   void free_bin(Slot& slot) {

@@ -22,7 +22,11 @@ class Sizes {
   };
 
   Sizes(size_t stride, uint32_t operators, uint32_t queues)
-      : most_(most_at_once(stride)), operators_(operators), queues_(queues), cost_(operators), room_(operators) {}
+      : most_(most_at_once(stride)),
+        operators_(operators),
+        queues_(queues),
+        cost_(operators),
+        room_(operators) {}
 
   // To build it: all operators in topological order; the ways out of each in the order of its output ports; all queues.
   void add_operator(uint32_t index, double flop, uint32_t outputs, bool source, bool balances) {
@@ -32,13 +36,19 @@ class Sizes {
     operators_[index].balances = balances;
     order_.push_back(index);
   }
-  void add_way(uint32_t source, uint32_t target, uint32_t queue) { operators_[source].ways.push_back({target, queue}); }
-  void add_queue(uint32_t index, uint32_t op, size_t capacity, bool threaded) { queues_[index] = {op, capacity, threaded, {}}; }
+  void add_way(uint32_t source, uint32_t target, uint32_t queue) {
+    operators_[source].ways.push_back({target, queue});
+  }
+  void add_queue(uint32_t index, uint32_t op, size_t capacity, bool threaded) {
+    queues_[index] = {op, capacity, threaded, {}};
+  }
 
   // `called(q)`: whether it is wanted that the port of queue q is called; `tell_source(op, batch)`; `tell_queue(q, OfQueue)`.
   template <class Called, class TellSource, class TellQueue>
   void refresh(Called called, TellSource tell_source, TellQueue tell_queue) {
-    const auto is_called = [&](const Way& way) { return way.queue == NO_QUEUE || called(way.queue); };
+    const auto is_called = [&](const Way& way) {
+      return way.queue == NO_QUEUE || called(way.queue);
+    };
     for (auto place = order_.rbegin(); place != order_.rend(); ++place) {
       const Operator& op = operators_[*place];
       double behind = 0.0;
@@ -49,7 +59,8 @@ class Sizes {
           room = std::min(room, room_[way.target]);
         } else if (op.outputs > 1 || op.ways.size() > 1) {
           // else one that waits for what goes another way may wait for what a full queue keeps in a sender's hands
-          room = static_cast<uint32_t>(std::min<double>(room, static_cast<double>(queues_[way.queue].capacity) * op.outputs));
+          room = static_cast<uint32_t>(std::min<double>(
+              room, static_cast<double>(queues_[way.queue].capacity) * op.outputs));
         }
       }
       cost_[*place] = op.flop + (op.outputs > 0 ? behind / op.outputs : 0.0);
@@ -82,7 +93,8 @@ class Sizes {
         wake_sooner(buffer, std::max(cost_[place] * op.outputs, cost_[buffer.op]));
       }
     }
-    for (uint32_t queue = 0; queue < queues_.size(); ++queue) tell_queue(queue, queues_[queue].sizes);
+    for (uint32_t queue = 0; queue < queues_.size(); ++queue)
+      tell_queue(queue, queues_[queue].sizes);
   }
 
  private:

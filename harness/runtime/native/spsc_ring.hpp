@@ -38,7 +38,8 @@ class SpscRing {
   // Producer only. `path_step` is added to the path of each (fan-in: tells the streams of a port apart).
   size_t push(Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept {
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
-    if (tail - head_seen_ + count > capacity_) head_seen_ = head_.load(std::memory_order_acquire);  // RECYCLE
+    if (tail - head_seen_ + count > capacity_)
+      head_seen_ = head_.load(std::memory_order_acquire);  // RECYCLE
     const size_t fitting = std::min<size_t>(count, capacity_ - (tail - head_seen_));
     if (fitting == 0) return 0;
     const size_t before_wrap = std::min(fitting, capacity_ - tail_slot_);
@@ -56,7 +57,8 @@ class SpscRing {
   // Free slots that the producer knows of; it looks again where they are fewer than `wanted`. Producer only: they stay free until it pushes.
   size_t room(size_t wanted) noexcept {
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
-    if (tail - head_seen_ + wanted > capacity_) head_seen_ = head_.load(std::memory_order_acquire);  // RECYCLE
+    if (tail - head_seen_ + wanted > capacity_)
+      head_seen_ = head_.load(std::memory_order_acquire);  // RECYCLE
     return capacity_ - (tail - head_seen_);
   }
 
@@ -73,7 +75,8 @@ class SpscRing {
   void release(size_t count) noexcept {
     head_slot_ += count;
     if (head_slot_ == capacity_) head_slot_ = 0;
-    head_.store(head_.load(std::memory_order_relaxed) + count, std::memory_order_release);  // RECYCLE
+    head_.store(head_.load(std::memory_order_relaxed) + count,
+                std::memory_order_release);  // RECYCLE
   }
 
   // Anybody; may be out of date by what the two sides did meanwhile. Reads head_ first: the guess errs on the side of more.
@@ -92,25 +95,31 @@ class SpscRing {
   Tuple* left_behind(size_t index) noexcept { return at((head_slot_ + index) % capacity_); }
 
  private:
-  Tuple* at(size_t index) noexcept { return slot(reinterpret_cast<Tuple*>(slots_), stride_, index); }
+  Tuple* at(size_t index) noexcept {
+    return slot(reinterpret_cast<Tuple*>(slots_), stride_, index);
+  }
   template <size_t BYTES>
   static void copy_slots(Tuple* to, const Tuple* from, size_t count, size_t spacing) noexcept {
     char* target = reinterpret_cast<char*>(to);
     const char* source = reinterpret_cast<const char*>(from);
-    for (size_t i = 0; i < count; ++i, target += BYTES, source += spacing) std::memcpy(target, source, BYTES);
+    for (size_t i = 0; i < count; ++i, target += BYTES, source += spacing)
+      std::memcpy(target, source, BYTES);
   }
   void copy(size_t start, Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept {
     if (stride_ == 2 * CACHE_LINE) {
-      copy_slots<2 * CACHE_LINE>(at(start), first, count, spacing);  // the usual size, by moves of whole lines
+      copy_slots<2 * CACHE_LINE>(at(start), first, count,
+                                 spacing);  // the usual size, by moves of whole lines
     } else {
-      for (size_t i = 0; i < count; ++i) std::memcpy(at(start + i), slot(first, spacing, i), stride_);
+      for (size_t i = 0; i < count; ++i)
+        std::memcpy(at(start + i), slot(first, spacing, i), stride_);
     }
     if (path_step != 0) {
       for (size_t i = 0; i < count; ++i) at(start + i)->path += path_step;
     }
   }
 
-  alignas(CACHE_LINE) char* slots_ = nullptr;  // constant after init: read by both sides, shared in peace
+  alignas(CACHE_LINE) char* slots_ =
+      nullptr;  // constant after init: read by both sides, shared in peace
   size_t capacity_ = 0;
   size_t stride_ = 0;
   alignas(CACHE_LINE) std::atomic<uint64_t> tail_{0};  // the producer's line

@@ -24,7 +24,8 @@ class Stamps {
   };
 
   explicit Stamps(size_t capacity)
-      : shift_(static_cast<uint32_t>(std::bit_width(std::max<size_t>(MAX_BATCH, capacity / (SLOTS - 4)) - 1))) {}
+      : shift_(static_cast<uint32_t>(
+            std::bit_width(std::max<size_t>(MAX_BATCH, capacity / (SLOTS - 4)) - 1))) {}
 
   // Before `count` tuples are pushed at position `tail` of a queue whose front is at `head`. Producer only. `now()`: a clock [ns].
   template <class Now>
@@ -32,7 +33,8 @@ class Stamps {
     const uint64_t first = tail >> shift_, last = (tail + count - 1) >> shift_;
     if (tail != head && last < next_) return;
     const int64_t now_ns = now();
-    for (uint64_t stretch = tail == head ? first : std::max(first, next_); stretch <= last; ++stretch) {
+    for (uint64_t stretch = tail == head ? first : std::max(first, next_); stretch <= last;
+         ++stretch) {
       slots_[stretch % SLOTS].enqueued_ns.store(now_ns, std::memory_order_relaxed);
       slots_[stretch % SLOTS].born_ns.store(born_ns, std::memory_order_relaxed);
     }
@@ -41,7 +43,8 @@ class Stamps {
   // Of the tuple at the front; there must be one.
   Stamp at(uint64_t head) const noexcept {
     const Written& slot = slots_[(head >> shift_) % SLOTS];
-    return {slot.enqueued_ns.load(std::memory_order_relaxed), slot.born_ns.load(std::memory_order_relaxed)};
+    return {slot.enqueued_ns.load(std::memory_order_relaxed),
+            slot.born_ns.load(std::memory_order_relaxed)};
   }
 
  private:

@@ -55,28 +55,33 @@ using StreamEnd = void (*)(Operator*, Worker*);
 
 // A user's operator (graph.native): may change the value; returns 1 = pass the tuple on, 0 = drop it, below 0 = an error.
 // `control` is the value of the last tuple at its control port.
-using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload, uint64_t payload_bytes, double control, void* state);
+using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload,
+                                   uint64_t payload_bytes, double control, void* state);
 
 // What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.pyx).
 struct Discipline {
-  bool pooled;                                             // the pool executes its ports, whose queues may be switched off
-  void* (*body)(void*);                                    // of the threads, or of the co-routines, that execute its ports
-  void (*published)(Worker*, Target*);                     // what follows a publication: the port of the target has got tuples
-  void (*wait_for_room)(Worker*, Port*, uint32_t* round);  // a round of waiting before a full queue; `round` counts, from 0
+  bool pooled;           // the pool executes its ports, whose queues may be switched off
+  void* (*body)(void*);  // of the threads, or of the co-routines, that execute its ports
+  void (*published)(Worker*,
+                    Target*);  // what follows a publication: the port of the target has got tuples
+  void (*wait_for_room)(
+      Worker*, Port*,
+      uint32_t* round);  // a round of waiting before a full queue; `round` counts, from 0
 };
 
 struct Target {
   Operator* op;
-  Port* port;                // null: the operator is always executed by a call
-  uint32_t path_step;        // added to the path of a tuple that goes this way
-  uint32_t input;            // which input port of the operator it leads to
-  bool lazy_wake;            // threaded port: one thread alone sends this way, so it may put off waking the port's thread
+  Port* port;          // null: the operator is always executed by a call
+  uint32_t path_step;  // added to the path of a tuple that goes this way
+  uint32_t input;      // which input port of the operator it leads to
+  bool
+      lazy_wake;  // threaded port: one thread alone sends this way, so it may put off waking the port's thread
   bool early;                // within one delivery: it was queued before siblings were called
   bool wake_owed;            // threaded port: it has put it off, and still has to
   Operator* from;            // the operator whose only way this is; null if it has others
   std::atomic<bool> direct;  // of any other: shortcut() is set
   uint32_t stride;           // of a slot
-  char* scratch;             // coroutine model, called beside siblings: room for its own copies; else null
+  char* scratch;  // coroutine model, called beside siblings: room for its own copies; else null
   // what a worker still has to send this way (submit.pyx), `spacing` bytes apart; and the next one below in Worker::begun
   Tuple* rest;
   size_t spacing;
@@ -94,12 +99,13 @@ struct Route {
 
 struct Operator {
   alignas(CACHE_LINE) Kernel kernel;
-  double factor;                // of the multiplies: exactly 1.0, read at run time (flop.hpp)
-  std::atomic<Operator*> next;  // the one operator behind the one output port while that is called without a lock; else null (modes.pyx)
-  std::mutex* lock;             // null: the plan has proved that one thread at a time gets here (P17 s5.2)
-  Counter processed;            // data tuples
-  Route* routes;                // by output port
-  uint32_t cost;                // multiplies a tuple
+  double factor;  // of the multiplies: exactly 1.0, read at run time (flop.hpp)
+  std::atomic<Operator*>
+      next;  // the one operator behind the one output port while that is called without a lock; else null (modes.pyx)
+  std::mutex* lock;   // null: the plan has proved that one thread at a time gets here (P17 s5.2)
+  Counter processed;  // data tuples
+  Route* routes;      // by output port
+  uint32_t cost;      // multiplies a tuple
   uint32_t next_path_step;
   uint32_t outputs;
   uint32_t index;                       // in the graph's order
@@ -108,18 +114,21 @@ struct Operator {
   uint32_t turn;                        // the output port that is next (round-robin)
   uint32_t order;                       // split: tuples stamped so far
   uint32_t open_streams;                // incoming streams that have not ended
-  uint64_t copies;                      // how many sinks see a tuple from here; 0: it depends on the tuple
-  uint64_t dropped;                     // fingerprints of the tuples that went no further, each as often as sinks would have seen it
-  Counter emitted;                      // tuples sent on by operators that may drop or hold them
-  uint64_t left;                        // tuples of a batch that a user's operator was not executed on any more: the run was cut short
-  Chosen* chosen;                       // which tuples it passes on; null: all
-  Operator* control;                    // whose tuples are absorbed in its stead: its control port; null if it has none
-  bool drops;                           // a user's function may drop tuples; else a dropped one is a lost one
-  bool ended;                           // it has sent final punctuation before the last stream into it has ended
-  bool reentrant;                       // its function is called without the lock: it locks its own state
-  void* own;                            // state of its kind
-  TypedState* typed;                    // of a typed operator, source or sink; else null (typed.hpp)
-  LoopState* loop;                      // of an operator with a loop of its own; else null (loops.hpp)
+  uint64_t copies;  // how many sinks see a tuple from here; 0: it depends on the tuple
+  uint64_t
+      dropped;  // fingerprints of the tuples that went no further, each as often as sinks would have seen it
+  Counter emitted;  // tuples sent on by operators that may drop or hold them
+  uint64_t
+      left;  // tuples of a batch that a user's operator was not executed on any more: the run was cut short
+  Chosen* chosen;  // which tuples it passes on; null: all
+  Operator*
+      control;     // whose tuples are absorbed in its stead: its control port; null if it has none
+  bool drops;      // a user's function may drop tuples; else a dropped one is a lost one
+  bool ended;      // it has sent final punctuation before the last stream into it has ended
+  bool reentrant;  // its function is called without the lock: it locks its own state
+  void* own;       // state of its kind
+  TypedState* typed;  // of a typed operator, source or sink; else null (typed.hpp)
+  LoopState* loop;    // of an operator with a loop of its own; else null (loops.hpp)
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
 
@@ -142,34 +151,43 @@ inline void remove_shortcut(Target* target) noexcept {
 struct Port {
   alignas(CACHE_LINE) SpscRing ring;
   Operator* op;
-  const Discipline* discipline;   // what kind of queue it is
-  uint32_t index;                 // among the ports with queues: its name on the list of ready ports
-  uint32_t input;                 // which input port of the operator it is
-  bool shared;                    // more than one thread may produce: the producer flag is needed
-  std::atomic<uint32_t> wake_at;  // threaded, resumed: tuples in the queue at which who waits for them is woken at the latest
-  Parking* arrivals;              // threaded: where the port's thread waits for tuples; else null
-  Parking* room;                  // threaded, and resumed where threads send: where these wait for space; else null
-  Stamps* stamps;                 // resumed: since when its tuples wait; null if no policy asks
-  std::atomic<uint64_t>* freed;   // of a buffer: changed before a producer is woken; else null
-  std::mutex* call_lock;          // scheduled: held by whoever calls, where more than one thread may; else null
-  Target** feeders;               // scheduled: the ways that lead here
+  const Discipline* discipline;  // what kind of queue it is
+  uint32_t index;                // among the ports with queues: its name on the list of ready ports
+  uint32_t input;                // which input port of the operator it is
+  bool shared;                   // more than one thread may produce: the producer flag is needed
+  std::atomic<uint32_t>
+      wake_at;  // threaded, resumed: tuples in the queue at which who waits for them is woken at the latest
+  Parking* arrivals;  // threaded: where the port's thread waits for tuples; else null
+  Parking* room;  // threaded, and resumed where threads send: where these wait for space; else null
+  Stamps* stamps;                // resumed: since when its tuples wait; null if no policy asks
+  std::atomic<uint64_t>* freed;  // of a buffer: changed before a producer is woken; else null
+  std::mutex*
+      call_lock;     // scheduled: held by whoever calls, where more than one thread may; else null
+  Target** feeders;  // scheduled: the ways that lead here
   uint32_t feeder_count;
-  std::atomic<bool> sole;       // scheduled: as queues are now, all who send here are in one context (contexts.hpp)
-  std::atomic<uint32_t> mode;   // scheduled: of Mode
-  std::atomic<uint32_t> most;   // tuples that a scheduler thread takes from the queue before it looks for another port
+  std::atomic<bool>
+      sole;  // scheduled: as queues are now, all who send here are in one context (contexts.hpp)
+  std::atomic<uint32_t> mode;  // scheduled: of Mode
+  std::atomic<uint32_t>
+      most;  // tuples that a scheduler thread takes from the queue before it looks for another port
   std::atomic<uint32_t> batch;  // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;
-  ReadyFlag ready;                 // scheduled: on the list of ready ports, or in the hands of who took it from there
-  Counter pushes;                  // batches
-  Counter blocked;                 // batches that had to wait: the queue was full or the producer side taken
-  std::atomic<uint64_t> given_up;  // tuples that blocked producers dropped because the run was cut short
-  Counter switches;                // times that the queue came or went; the producer side counts
-  Counter marks;  // punctuations put into the queue, counted before they are published: the consumer need not look for them
+  ReadyFlag
+      ready;  // scheduled: on the list of ready ports, or in the hands of who took it from there
+  Counter pushes;   // batches
+  Counter blocked;  // batches that had to wait: the queue was full or the producer side taken
+  std::atomic<uint64_t>
+      given_up;      // tuples that blocked producers dropped because the run was cut short
+  Counter switches;  // times that the queue came or went; the producer side counts
+  Counter
+      marks;  // punctuations put into the queue, counted before they are published: the consumer need not look for them
   alignas(CACHE_LINE) TryFlag consuming;
-  std::atomic<uint32_t> unended;  // resumed: streams whose final punctuation is not in the queue yet
-  uint32_t open_streams;          // streams into this port that have not ended
-  uint64_t marks_taken;           // punctuations taken from the queue
-  uint32_t wary;                  // scheduled: how often it still leaves the list of ready ports as soon as it is empty
+  std::atomic<uint32_t>
+      unended;            // resumed: streams whose final punctuation is not in the queue yet
+  uint32_t open_streams;  // streams into this port that have not ended
+  uint64_t marks_taken;   // punctuations taken from the queue
+  uint32_t
+      wary;  // scheduled: how often it still leaves the list of ready ports as soon as it is empty
 };
 
 // A stretch of a source's schedule (pacing.pyx).
@@ -187,11 +205,11 @@ struct SourceState {
   Tuple* buffer;     // `room` slots
   uint32_t room;
   std::atomic<uint32_t> batch;  // tuples submitted at once, at most `room`
-  Pace* paces;                  // the schedule, gone through again and again; null: as fast as allowed, for ever
+  Pace* paces;  // the schedule, gone through again and again; null: as fast as allowed, for ever
   uint32_t pace_count;
   uint32_t pace;          // the stretch it is in
   int64_t pace_began_ns;  // when that began, as intended
-  double pace_next;       // where the next tuple at a rate is from there, in distances between tuples
+  double pace_next;  // where the next tuple at a rate is from there, in distances between tuples
 };
 
 // Bursts of cost: `ends[i]` is the first sequence number (modulo the last one) behind stretch i, whose tuples cost `costs[i]`.
@@ -229,8 +247,9 @@ struct SplitState {
 struct NativeState {
   NativeFunction function;
   void* state;
-  std::atomic<int32_t> error;  // what the function returned when it failed; 0: it has not. Written last
-  uint64_t failed_at;          // sequence number
+  std::atomic<int32_t>
+      error;           // what the function returned when it failed; 0: it has not. Written last
+  uint64_t failed_at;  // sequence number
 };
 
 struct SinkState {
@@ -249,14 +268,16 @@ struct MergeState {
   char* slots;  // tuples that came early, each at its order modulo the number of slots
   uint64_t mask;
   uint8_t* present;
-  SpscRing waiting;                 // window punctuations that came early, in order: headers alone
-  Tuple* mark;                      // room for one that goes out: a header, and a slot around it
-  std::atomic<uint32_t> next;       // the order that comes next; written by the merge, read by its split
-  uint64_t held;                    // tuples in slots
-  uint64_t given_up;                // tuples that came when the run had been cut short, and for which there was no slot
-  double last_mark;                 // the number of the last punctuation seen: the split sends each one every way
+  SpscRing waiting;            // window punctuations that came early, in order: headers alone
+  Tuple* mark;                 // room for one that goes out: a header, and a slot around it
+  std::atomic<uint32_t> next;  // the order that comes next; written by the merge, read by its split
+  uint64_t held;               // tuples in slots
+  uint64_t
+      given_up;  // tuples that came when the run had been cut short, and for which there was no slot
+  double last_mark;  // the number of the last punctuation seen: the split sends each one every way
   uint32_t splits_on = UINT32_MAX;  // the co-routine that its split runs on
-  bool overrun;                     // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
+  bool
+      overrun;  // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
 };
 
 // An input of a barrier (barrier.pyx).
@@ -282,39 +303,49 @@ struct BarrierState {
 
 // A thread, or a co-routine, which a thread executes.
 struct alignas(CACHE_LINE) Worker {
-  std::atomic<bool> stop;           // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
+  std::atomic<bool>
+      stop;  // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
   bool pooled;                      // a scheduler thread
   std::atomic<uint64_t> suspended;  // 1: its level was taken away (P17 s4.1.2)
   std::atomic<uint32_t> rest;       // of Rest: whether and why it does not run
-  std::atomic<uint32_t> at;         // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
+  std::atomic<uint32_t>
+      at;  // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
   Run* run;
   void* (*body)(void*);  // what it runs
   Operator* op;          // of a source's thread, and of a co-routine
   Port* port;            // of a threaded port's thread
-  Target* begun;         // coroutine model: what of its deliveries waits for room, the last one first (submit.pyx)
-  char* taken_out;       // a co-routine with a queue shorter than a batch: room for a batch; else null
-  bool collects;         // its operator has sent what waits for a batch
-  int64_t tick;          // when it last looked at the clock for what it collects (coarse_clock.hpp)
-  uint32_t unlooked;     // how often it does not look until it does so again
-  Target** owed;         // targets whose thread this worker may still have to wake
-  Port* unannounced;     // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
+  Target*
+      begun;  // coroutine model: what of its deliveries waits for room, the last one first (submit.pyx)
+  char* taken_out;    // a co-routine with a queue shorter than a batch: room for a batch; else null
+  bool collects;      // its operator has sent what waits for a batch
+  int64_t tick;       // when it last looked at the clock for what it collects (coarse_clock.hpp)
+  uint32_t unlooked;  // how often it does not look until it does so again
+  Target** owed;      // targets whose thread this worker may still have to wake
+  Port*
+      unannounced;  // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
   uint32_t owed_count;
-  uint32_t input;  // by which input port the tuples, or the punctuation, come that it hands to an operator: a barrier looks
-  bool slow;       // a scheduler thread that executes tuples which take long: it calls for others at once
+  uint32_t
+      input;  // by which input port the tuples, or the punctuation, come that it hands to an operator: a barrier looks
+  bool
+      slow;  // a scheduler thread that executes tuples which take long: it calls for others at once
   Counter drains;
-  Counter searches;                // looks for the next port; P17 s4.1.5: a thread that never looks is not active
-  Counter reschedules;             // drains of a full queue by its producer
-  Counter waits;                   // times it slept
-  Stopwatch idle;                  // a scheduler thread that is allowed to run: without a port, or waiting for another thread
-  Stopwatch asleep;                // suspended
-  std::atomic<Worker*> executes;   // a thread that resumes co-routines: the one that it executes; null: none
-  uint32_t co;                     // a co-routine: its number
-  bool resumed;                    // this is a co-routine, no thread
-  bool replica;                    // a co-routine of an operator that may have several: `op` is its own record of that
-  uint64_t taken, pushed;          // a co-routine: tuples out of its queues, and into others
-  int64_t born_ns;                 // a co-routine: when the tuples that it has in hand left their source, about
-  uint64_t given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
-  Parking pause;                   // where it sleeps while it is suspended
+  Counter searches;  // looks for the next port; P17 s4.1.5: a thread that never looks is not active
+  Counter reschedules;  // drains of a full queue by its producer
+  Counter waits;        // times it slept
+  Stopwatch
+      idle;  // a scheduler thread that is allowed to run: without a port, or waiting for another thread
+  Stopwatch asleep;  // suspended
+  std::atomic<Worker*>
+      executes;  // a thread that resumes co-routines: the one that it executes; null: none
+  uint32_t co;   // a co-routine: its number
+  bool resumed;  // this is a co-routine, no thread
+  bool
+      replica;  // a co-routine of an operator that may have several: `op` is its own record of that
+  uint64_t taken, pushed;  // a co-routine: tuples out of its queues, and into others
+  int64_t born_ns;  // a co-routine: when the tuples that it has in hand left their source, about
+  uint64_t
+      given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
+  Parking pause;              // where it sleeps while it is suspended
   Thread thread;
 };
 
@@ -330,21 +361,24 @@ struct Run {
   uint32_t worker_count;
   Worker* co_workers;  // of co-routines
   uint32_t co_worker_count;
-  Operator* replica_operators;  // records of replicas, the operators' own left out: what each counts is added up
+  Operator*
+      replica_operators;  // records of replicas, the operators' own left out: what each counts is added up
   uint32_t replica_count;
   CoroutineRun* coroutines;  // null: the model has none
   ReadyPorts* ready;         // null: no port is scheduled
-  Contexts* contexts;        // null: no port is fed from more than one context, whatever queues are on
-  Sizes* sizes;              // of batches and drains
+  Contexts* contexts;  // null: no port is fed from more than one context, whatever queues are on
+  Sizes* sizes;        // of batches and drains
   Tuple* final_punctuation;
-  bool python;        // some operator runs Python code
-  uint32_t patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
+  bool python;  // some operator runs Python code
+  uint32_t
+      patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
   alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources shall send no more
   std::atomic<bool> failed;                         // an operator raised
-  std::atomic<bool> gave_up;                        // a blocked producer dropped what it had, when the run was cut short
+  std::atomic<bool> gave_up;  // a blocked producer dropped what it had, when the run was cut short
   alignas(CACHE_LINE) std::atomic<uint32_t> open_operators;
-  std::atomic<bool> over;  // no operator is open, or one has failed, or the engine has ended the run
-  Parking ended;           // where the engine waits for `over`, and paced sources for their time
+  std::atomic<bool>
+      over;       // no operator is open, or one has failed, or the engine has ended the run
+  Parking ended;  // where the engine waits for `over`, and paced sources for their time
 };
 
 // The operator that a thread executes, + 1; 0: none.
@@ -365,16 +399,20 @@ inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
 
 // Sizes of batches and drains, from the work that follows by calls: again whenever a queue comes or goes.
 inline void choose_sizes(Run* run) {
-  run->sizes->refresh([run](uint32_t queue) { return (run->ports[queue].mode.load(std::memory_order_relaxed) & WANTED_CALLED) != 0; },
-                      [run](uint32_t op, uint32_t batch) {
-                        static_cast<SourceState*>(run->operators[op].own)->batch.store(batch, std::memory_order_relaxed);
-                      },
-                      [run](uint32_t queue, const Sizes::OfQueue& sizes) {
-                        Port& port = run->ports[queue];
-                        port.batch.store(sizes.batch, std::memory_order_relaxed);
-                        port.most.store(sizes.most, std::memory_order_relaxed);
-                        port.wake_at.store(sizes.wake_at, std::memory_order_relaxed);
-                      });
+  run->sizes->refresh(
+      [run](uint32_t queue) {
+        return (run->ports[queue].mode.load(std::memory_order_relaxed) & WANTED_CALLED) != 0;
+      },
+      [run](uint32_t op, uint32_t batch) {
+        static_cast<SourceState*>(run->operators[op].own)
+            ->batch.store(batch, std::memory_order_relaxed);
+      },
+      [run](uint32_t queue, const Sizes::OfQueue& sizes) {
+        Port& port = run->ports[queue];
+        port.batch.store(sizes.batch, std::memory_order_relaxed);
+        port.most.store(sizes.most, std::memory_order_relaxed);
+        port.wake_at.store(sizes.wake_at, std::memory_order_relaxed);
+      });
 }
 
 template <class T>

@@ -22,7 +22,9 @@ class Stopwatch {
   }
 
  private:
-  void add(int64_t ns) noexcept { ns_.store(ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed); }
+  void add(int64_t ns) noexcept {
+    ns_.store(ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
+  }
   std::atomic<int64_t> ns_{0};
 };
 

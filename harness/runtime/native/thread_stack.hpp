@@ -44,7 +44,8 @@ class ThreadStack {
   void begin([[maybe_unused]] const Worker* worker) noexcept {
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;  // then the system ends the process without a word
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+      return;  // then the system ends the process without a word
     Own about;
     void* lowest = nullptr;
     pthread_attr_getstack(&attributes, &lowest, &about.bytes);
@@ -68,7 +69,8 @@ class ThreadStack {
   };
 
   static Own& own() noexcept {
-    [[gnu::tls_model("initial-exec")]] static thread_local constinit Own own;  // read by the handler, which must not make it
+    [[gnu::tls_model("initial-exec")]] static thread_local constinit Own
+        own;  // read by the handler, which must not make it
     return own;
   }
   static struct sigaction& previous() noexcept {
@@ -82,13 +84,17 @@ class ThreadStack {
     if (thread.worker != nullptr && at < thread.lowest && at >= thread.lowest - thread.guard) {
       const uint32_t op = operator_of(*thread.worker);
       char text[256];
-      const int bytes = op == 0 ? std::snprintf(text, sizeof text, "millrace: a thread used more than its stack")
-                                : std::snprintf(text, sizeof text, "millrace: operator '%.100s' used more than its thread's stack",
-                                                thread.worker->run->names[op - 1]);
+      const int bytes =
+          op == 0 ? std::snprintf(text, sizeof text, "millrace: a thread used more than its stack")
+                  : std::snprintf(text, sizeof text,
+                                  "millrace: operator '%.100s' used more than its thread's stack",
+                                  thread.worker->run->names[op - 1]);
       const auto written = std::min(sizeof text - 1, static_cast<size_t>(bytes));
-      const int more = std::snprintf(text + written, sizeof text - written, " of %zu KiB; MILLRACE_STACK_KIB=N makes it larger\n",
+      const int more = std::snprintf(text + written, sizeof text - written,
+                                     " of %zu KiB; MILLRACE_STACK_KIB=N makes it larger\n",
                                      (thread.bytes - sizeof(ThreadStack)) / 1024);
-      [[maybe_unused]] const auto told = write(STDERR_FILENO, text, std::min(sizeof text - 1, written + static_cast<size_t>(more)));
+      [[maybe_unused]] const auto told = write(
+          STDERR_FILENO, text, std::min(sizeof text - 1, written + static_cast<size_t>(more)));
       _exit(EXIT_CODE);
     }
     const struct sigaction& before = previous();

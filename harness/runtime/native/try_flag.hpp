@@ -12,11 +12,16 @@ namespace millrace {
 
 class TryFlag {
  public:
-  bool try_lock() noexcept {                                                                            // false = somebody else holds it
-    return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);  // HANDOVER
+  bool try_lock() noexcept {  // false = somebody else holds it
+    return !held_.load(std::memory_order_relaxed) &&
+           !held_.exchange(true, std::memory_order_acquire);  // HANDOVER
   }
-  bool held() const noexcept { return held_.load(std::memory_order_acquire); }  // by somebody, a moment ago
-  void unlock() noexcept { held_.store(false, std::memory_order_release); }     // HANDOVER; holder only
+  bool held() const noexcept {
+    return held_.load(std::memory_order_acquire);
+  }  // by somebody, a moment ago
+  void unlock() noexcept {
+    held_.store(false, std::memory_order_release);
+  }  // HANDOVER; holder only
 
  private:
   std::atomic<bool> held_{false};

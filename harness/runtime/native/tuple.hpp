@@ -14,24 +14,28 @@ namespace millrace {
 
 enum Kind : uint32_t {
   DATA = 0,
-  FINAL = 1,   // final punctuation: the last thing on its stream
-  WINDOW = 2,  // window punctuation: between the tuple before it and the one after it; `sequence` is that of the tuple after it
+  FINAL = 1,  // final punctuation: the last thing on its stream
+  WINDOW =
+      2,  // window punctuation: between the tuple before it and the one after it; `sequence` is that of the tuple after it
 };
 
 struct Tuple {
-  uint64_t sequence;   // 0, 1, 2, ... at its source
-  int64_t born_ns;     // monotonic clock at the source; 0 on the tuples whose latency is not sampled
-  double value;        // what work operators compute on
+  uint64_t sequence;  // 0, 1, 2, ... at its source
+  int64_t born_ns;    // monotonic clock at the source; 0 on the tuples whose latency is not sampled
+  double value;       // what work operators compute on
   uint32_t path : 24;  // which way through the graph it came; sinks check the order of each path
   uint32_t kind : 8;
-  uint32_t order;  // its place among the tuples of the last split, modulo 2^32; what a merge restores
+  uint32_t
+      order;  // its place among the tuples of the last split, modulo 2^32; what a merge restores
 };
 static_assert(sizeof(Tuple) == 32, "a header of 32 bytes leaves 96 of payload in two cache lines");
 
 inline constexpr size_t CACHE_LINE = 64;
 
 // Slots are whole cache lines, so that a slot being filled and its neighbour being read never share one.
-inline size_t slot_stride(size_t payload) noexcept { return (sizeof(Tuple) + payload + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
+inline size_t slot_stride(size_t payload) noexcept {
+  return (sizeof(Tuple) + payload + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
 
 inline Tuple* slot(Tuple* first, size_t stride, size_t index) noexcept {
   return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * stride);
@@ -41,9 +45,12 @@ inline char* payload_of(Tuple* tuple) noexcept { return reinterpret_cast<char*>(
 
 // -- the oracle's view of a tuple -------------------------------------------------------------------------------------
 
-inline constexpr uint64_t GOLDEN = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: spreads consecutive numbers
+inline constexpr uint64_t GOLDEN =
+    0x9E3779B97F4A7C15;  // 2^64 / golden ratio: spreads consecutive numbers
 
-inline double value_for(uint64_t sequence) noexcept { return 1.0 + static_cast<double>(sequence & 1023) / 1024.0; }
+inline double value_for(uint64_t sequence) noexcept {
+  return 1.0 + static_cast<double>(sequence & 1023) / 1024.0;
+}
 
 // A number for each tuple such that the sum over a set tells the set: lost and doubled tuples do not cancel out.
 inline uint64_t fingerprint(uint64_t sequence) noexcept {
@@ -67,8 +74,12 @@ inline void fill_payload(Tuple* tuple, size_t payload) noexcept {
 }
 
 // The key of a tuple, 0 .. keys - 1, and which of `ways` a key goes: two mixers, so that neighbouring keys do not go the same way.
-inline uint64_t key_of(uint64_t sequence, uint64_t keys) noexcept { return millrace_key(sequence, keys); }
-inline uint32_t way_of(uint64_t key, uint32_t ways) noexcept { return static_cast<uint32_t>((fingerprint(key) >> 32) % ways); }
+inline uint64_t key_of(uint64_t sequence, uint64_t keys) noexcept {
+  return millrace_key(sequence, keys);
+}
+inline uint32_t way_of(uint64_t key, uint32_t ways) noexcept {
+  return static_cast<uint32_t>((fingerprint(key) >> 32) % ways);
+}
 
 // Looks at the first word, the last whole word, the bytes after it, and one word in between that changes from tuple to tuple: the
 // cost is bounded, and a copy that is torn anywhere is found soon.

@@ -15,13 +15,15 @@
 
 namespace millrace {
 
-using ProcessFunction = int32_t (*)(millrace_context*, uint32_t port, const void* tuple, void* state);
+using ProcessFunction = int32_t (*)(millrace_context*, uint32_t port, const void* tuple,
+                                    void* state);
 using StepFunction = int32_t (*)(millrace_context*, void* state);
 
 // A hash of the content of a slot of `stride` bytes: of all behind its header, which is 32 bytes and whole cache lines. Eight lanes in two vectors, so that
 // a step is a few instructions for a cache line. Each step is one to one, and the sum is so in each of its lanes: whatever changes within one word
 // changes the seal. So does any other change, but for about one in 2^64. The multipliers are those of MurmurHash3's and SplitMix64's mixers.
-inline uint64_t seal_of(const char* content, size_t stride, uint64_t sequence, uint64_t port_seed) noexcept {
+inline uint64_t seal_of(const char* content, size_t stride, uint64_t sequence,
+                        uint64_t port_seed) noexcept {
   using Lanes = uint64_t __attribute__((vector_size(32)));
   constexpr uint64_t ODD = 0xD6E8FEB86659FD93;
   const auto step = [](Lanes& lanes, const char* at) {
@@ -45,7 +47,9 @@ inline uint64_t seal_of(const char* content, size_t stride, uint64_t sequence, u
   return mixed ^ (mixed >> 32);
 }
 
-inline uint64_t port_seed(uint32_t op, uint32_t output) noexcept { return fingerprint((static_cast<uint64_t>(op) << 32) | output); }
+inline uint64_t port_seed(uint32_t op, uint32_t output) noexcept {
+  return fingerprint((static_cast<uint64_t>(op) << 32) | output);
+}
 
 struct Incoming {
   uint64_t next;  // number of the tuple that comes next
@@ -78,13 +82,14 @@ struct TypedState {
   Incoming* incoming;   // by stream
   Outgoing* outgoing;   // by output port
   uint32_t outputs;
-  bool begun;                  // a source in Python has been called
-  uint32_t batches;            // that a source has delivered
-  int64_t born_ns;             // of the tuple that it works on
-  uint64_t violations;         // tuples that were not the next of their stream
-  uint64_t damaged;            // whose seal was broken
-  std::atomic<int32_t> error;  // what its function returned when it failed; 0: it has not. Written last
-  uint64_t failed_at;          // how many tuples it had executed
+  bool begun;           // a source in Python has been called
+  uint32_t batches;     // that a source has delivered
+  int64_t born_ns;      // of the tuple that it works on
+  uint64_t violations;  // tuples that were not the next of their stream
+  uint64_t damaged;     // whose seal was broken
+  std::atomic<int32_t>
+      error;           // what its function returned when it failed; 0: it has not. Written last
+  uint64_t failed_at;  // how many tuples it had executed
 };
 
 // Whether the tuple is whole and the next of its stream; it counts what is not.
@@ -94,7 +99,8 @@ inline Incoming& check(TypedState* state, Tuple* tuple) noexcept {
   incoming.next = tuple->sequence + 1;
   uint64_t seal;
   std::memcpy(&seal, &tuple->value, 8);
-  if (seal != seal_of(payload_of(tuple), incoming.stride, tuple->sequence, incoming.seed)) ++state->damaged;
+  if (seal != seal_of(payload_of(tuple), incoming.stride, tuple->sequence, incoming.seed))
+    ++state->damaged;
   return incoming;
 }
 

@@ -15,7 +15,8 @@
 namespace millrace::sim {
 
 using Time = uint64_t;  // [ps] since the start; 2^64 ps are 213 days
-inline constexpr Time NANOSECOND = 1'000, MICROSECOND = 1'000'000, MILLISECOND = 1'000'000'000, SECOND = 1'000'000'000'000;
+inline constexpr Time NANOSECOND = 1'000, MICROSECOND = 1'000'000, MILLISECOND = 1'000'000'000,
+                      SECOND = 1'000'000'000'000;
 inline constexpr Time NEVER = UINT64_MAX;
 
 class Calendar {
@@ -25,7 +26,8 @@ class Calendar {
     uint64_t tie;  // in order of scheduling; and whose it is
     uint32_t process() const noexcept { return static_cast<uint32_t>(tie % MOST); }
   };
-  static constexpr uint64_t MOST = 1 << 24;  // processes: more than a graph can have threads; it leaves 2^40 events
+  static constexpr uint64_t MOST =
+      1 << 24;  // processes: more than a graph can have threads; it leaves 2^40 events
 
   explicit Calendar(uint32_t processes) : place_(processes, NOWHERE) { heap_.reserve(processes); }
 
@@ -59,13 +61,16 @@ class Calendar {
   bool empty() const noexcept { return heap_.empty(); }
   bool pending(uint32_t process) const noexcept { return place_[process] != NOWHERE; }
   const Event& next() const noexcept { return heap_.front(); }
-  Time when(uint32_t process) const noexcept { return heap_[place_[process]].time; }  // of its event, which is pending
+  Time when(uint32_t process) const noexcept {
+    return heap_[place_[process]].time;
+  }  // of its event, which is pending
 
  private:
   static constexpr uint32_t NOWHERE = UINT32_MAX;
   static constexpr size_t CHILDREN = 4;
 
-  __extension__ using Key = unsigned __int128;  // compared without a branch, which nobody could predict
+  __extension__ using Key =
+      unsigned __int128;  // compared without a branch, which nobody could predict
   static Key key(const Event& event) noexcept { return Key{event.time} << 64 | event.tie; }
   static bool before(const Event& a, const Event& b) noexcept { return key(a) < key(b); }
   void put(size_t place, const Event& event) noexcept {
@@ -84,7 +89,8 @@ class Calendar {
   // Of the children that begin there.
   size_t least_child(size_t first) const noexcept {
     if (first + CHILDREN <= heap_.size()) {
-      const size_t left = first + before(heap_[first + 1], heap_[first]), right = first + 2 + before(heap_[first + 3], heap_[first + 2]);
+      const size_t left = first + before(heap_[first + 1], heap_[first]),
+                   right = first + 2 + before(heap_[first + 3], heap_[first + 2]);
       return before(heap_[right], heap_[left]) ? right : left;
     }
     size_t least = first;

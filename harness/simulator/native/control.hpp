@@ -9,7 +9,8 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t STEP = 8;  // tuples, at most, of which a runtime that works on one at a time does several in one event
+inline constexpr uint32_t STEP =
+    8;  // tuples, at most, of which a runtime that works on one at a time does several in one event
 
 inline void Simulation::start(uint32_t worker) {
   const Present present(acting_);
@@ -23,13 +24,16 @@ inline void Simulation::start(uint32_t worker) {
   }
   // Where operators have more threads than there are CPUs, those of neighbours begin on one CPU: a graph that has filled from its sources has them
   // there, since who is woken follows who wakes it while CPUs have little to do.
-  const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus ? Occupancy::NONE : worker * cpus / own_threads;
+  const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus
+                                                  ? Occupancy::NONE
+                                                  : worker * cpus / own_threads;
   if (policy != nullptr) {
     if (coroutines_ == nullptr) make_coroutines();
     start_on_stack(w, cpu);
     return;
   }
-  const auto body = w.op != nullptr ? &Simulation::source_body : (w.pooled ? pool : w.port->discipline)->body;
+  const auto body =
+      w.op != nullptr ? &Simulation::source_body : (w.pooled ? pool : w.port->discipline)->body;
   Task<> program = (this->*body)(w);
   system.start(w, program.release(), cpu);  // its frames live in the thread's arena and end with it
 }
@@ -123,13 +127,16 @@ inline void Simulation::want(Port& port, bool called) {
 // Sizes of batches and drains, from the work that follows by calls: again whenever a queue is to come or go.
 inline void Simulation::choose_sizes() {
   const uint32_t most = software.batch;
-  const auto batch = [most](uint32_t chosen) { return most > 1 ? std::min(chosen, most) : std::clamp(chosen / 4, 1u, STEP); };
+  const auto batch = [most](uint32_t chosen) {
+    return most > 1 ? std::min(chosen, most) : std::clamp(chosen / 4, 1u, STEP);
+  };
   sizes->refresh([this](uint32_t queue) { return (ports[queue].mode & WANTED_CALLED) != 0; },
                  [&](uint32_t op, uint32_t chosen) { operators[op].batch = batch(chosen); },
                  [&](uint32_t queue, const Sizes::OfQueue& chosen) {
                    Port& port = ports[queue];
                    port.batch = batch(chosen.batch);
-                   port.most = software.queueful ? static_cast<uint32_t>(port.ring.capacity() + 2) : chosen.most;
+                   port.most = software.queueful ? static_cast<uint32_t>(port.ring.capacity() + 2)
+                                                 : chosen.most;
                    port.wake_at = most > 1 ? chosen.wake_at : 1;
                  });
 }

@@ -32,8 +32,10 @@ class Simulation::Coroutines {
 
   Coroutines(Simulation& simulation, const Policy& policy, int64_t quantum_ns) : graph(simulation) {
     graph.build();
-    const auto most = static_cast<uint32_t>(graph.regions.capacity()), own = static_cast<uint32_t>(graph.regions.size());
-    all = std::make_unique<All>(graph, most, static_cast<uint32_t>(simulation.ports.size()), policy, quantum_ns, most - own);
+    const auto most = static_cast<uint32_t>(graph.regions.capacity()),
+               own = static_cast<uint32_t>(graph.regions.size());
+    all = std::make_unique<All>(graph, most, static_cast<uint32_t>(simulation.ports.size()), policy,
+                                quantum_ns, most - own);
     replicated.resize(own);
     places.resize(most);
   }
@@ -57,14 +59,16 @@ class Simulation::Coroutines {
   std::vector<Replicated::Replica*> places;  // by co-routine; null: it is no replica
   std::deque<Body> bodies;
   Body& body_of(uint32_t worker) {
-    return *std::find_if(bodies.begin(), bodies.end(), [&](const Body& body) { return body.id == worker; });
+    return *std::find_if(bodies.begin(), bodies.end(),
+                         [&](const Body& body) { return body.id == worker; });
   }
 };
 
 // -- threads ------------------------------------------------------------------------------------------------------------------------------
 
 inline void Simulation::make_coroutines() {
-  coroutines_ = {new Coroutines(*this, *policy, quantum_ns), [](Coroutines* coroutines) { delete coroutines; }};
+  coroutines_ = {new Coroutines(*this, *policy, quantum_ns),
+                 [](Coroutines* coroutines) { delete coroutines; }};
   Coroutines::All& all = *coroutines_->all;
   if ((policy->looks & TIMES) != 0) {
     for (Port& port : ports) {
@@ -161,7 +165,8 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
     w.mixed += software.coroutine_wait;
     // a barrier waits where it has room: it alone can make some, so it must never wait for that
     for (size_t i = 0; i < self.inputs.size() && region.op->kind == BARRIER; ++i)
-      self.need[i].store(region.inputs[i]->open_streams > 0 && barrier_room(*region.inputs[i]) > 0, std::memory_order_relaxed);
+      self.need[i].store(region.inputs[i]->open_streams > 0 && barrier_room(*region.inputs[i]) > 0,
+                         std::memory_order_relaxed);
     if (all.wait(self, WaitMode::ANY) == Waited::OVER) {
       if (!over && coroutines_->replicated[self.index].replicas != nullptr) continue;
       break;
@@ -176,8 +181,10 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
         ring.tail_seen = ring.tail;
       }
       const uint64_t place = ring.head % ring.capacity();
-      Count count = static_cast<Count>(std::min({uint64_t{port->batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
-      if (region.op->kind == BARRIER) count = static_cast<Count>(std::min<uint64_t>(count, barrier_room(*port)));
+      Count count = static_cast<Count>(
+          std::min({uint64_t{port->batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+      if (region.op->kind == BARRIER)
+        count = static_cast<Count>(std::min<uint64_t>(count, barrier_room(*port)));
       if (count == 0) continue;
       w.mixed += software.take_batch * publications(count);
       ring.copy(count, batch.data());
@@ -215,21 +222,26 @@ inline void Simulation::replica_loop(Worker& w) {
     region.taken += count;
     drive(w, take(w, port, first, static_cast<Count>(count)));
   }
-  if (self.all->ends(self) && w.op->open_streams > 0) drive(w, close_operator(w, w.op));  // else it had come to its end by itself
+  if (self.all->ends(self) && w.op->open_streams > 0)
+    drive(w, close_operator(w, w.op));  // else it had come to its end by itself
 }
 
-inline bool Simulation::is_first(const Worker& w) const noexcept { return coroutines_->places[w.coroutine]->first; }
+inline bool Simulation::is_first(const Worker& w) const noexcept {
+  return coroutines_->places[w.coroutine]->first;
+}
 
 // What a replica sends that is not the first: downstream after all that others send before it. Its targets have queues.
 inline Task<> Simulation::hold_back(Worker& w, Tuple* first, Count count) {
   co_await pass(w);
   Coroutines::Replicated::Replica& self = *coroutines_->places[w.coroutine];
   const auto held = static_cast<Count>(self.all->send(self, first, count));
-  for (const Target& target : w.op->routes[0].targets) give_up(w, *target.port, first + held, 1, count - held);
+  for (const Target& target : w.op->routes[0].targets)
+    give_up(w, *target.port, first + held, 1, count - held);
 }
 
 inline uint64_t Simulation::barrier_room(const Port& port) noexcept {
-  return port.op->over ? MAX_BATCH : port.op->room_of_input - port.op->inputs[port.input].held.size();
+  return port.op->over ? MAX_BATCH
+                       : port.op->room_of_input - port.op->inputs[port.input].held.size();
 }
 
 // -- what others tell co-routines, and what those wait for --------------------------------------------------------------------------------
@@ -250,16 +262,21 @@ inline void Simulation::tuples_resumable(Worker& w, Target& target) {
 inline void Simulation::another_sender(Worker& w, Port& port) {
   if (coroutines_ == nullptr) return;
   coroutines_->all->written_by_one_of(port.index);
-  if (port.discipline->resumed && !port.room->sleepers.empty() && port.ring.size() < port.ring.capacity()) wake_one(w, *port.room);
+  if (port.discipline->resumed && !port.room->sleepers.empty() &&
+      port.ring.size() < port.ring.capacity())
+    wake_one(w, *port.room);
 }
 
-inline void Simulation::announce_to_coroutine(const Port& port) { coroutines_->all->written(port.index); }
+inline void Simulation::announce_to_coroutine(const Port& port) {
+  coroutines_->all->written(port.index);
+}
 
 // Before tuples are pushed. What a thread sends is taken for new.
 inline void Simulation::stamp(Worker& w, Port& port, Count count) {
   const auto now = [this] { return static_cast<int64_t>(system.now / NANOSECOND); };
   coroutines_->graph.touch_stamps(port);
-  port.stamps->stamp(port.ring.tail, port.ring.head, count, w.coroutine != Worker::NO_COROUTINE ? w.born_ns : now(), now);
+  port.stamps->stamp(port.ring.tail, port.ring.head, count,
+                     w.coroutine != Worker::NO_COROUTINE ? w.born_ns : now(), now);
 }
 inline void Simulation::count_pushed(const Worker& w, Count count) {
   if (w.coroutine != Worker::NO_COROUTINE) coroutines_->graph.regions[w.coroutine].pushed += count;
@@ -294,7 +311,8 @@ inline void Simulation::gave(Operator& op) {
 // A round of waiting for room at a port; for a co-routine whatever the port is.
 inline Task<> Simulation::wait_to_resume(Worker& w, Port& port, uint32_t& round) {
   co_await pass(w);
-  if (port.ring.size() < port.ring.capacity()) {  // another one is copying its tuples in, which is soon done
+  if (port.ring.size() <
+      port.ring.capacity()) {  // another one is copying its tuples in, which is soon done
     co_await wait_a_little(w, round, &port);
   } else if (w.coroutine != Worker::NO_COROUTINE) {
     co_await wait_for_room_as_coroutine(w, port);
@@ -311,7 +329,9 @@ inline Task<> Simulation::wait_to_be_given(Worker& w, const Operator& op) {
   return leave(w, [](auto& all, auto& self) { all.wait_for_other(self); });
 }
 inline Task<> Simulation::sleep_as_coroutine(Worker& w, Time until) {
-  return leave(w, [until](auto& all, auto& self) { all.sleep_until(self, static_cast<int64_t>(until / NANOSECOND)); });
+  return leave(w, [until](auto& all, auto& self) {
+    all.sleep_until(self, static_cast<int64_t>(until / NANOSECOND));
+  });
 }
 
 // -- replicas: for the engine, once the run has begun ------------------------------------------------------------------------------------
@@ -346,10 +366,13 @@ inline void Simulation::make_replicas(uint32_t co) {
     graph.add_replica(co, w);
   }
   of.flow = std::make_unique<Crew>(*this, graph, port);
-  of.replicas = std::make_unique<Coroutines::Replicated>(all, *of.flow, sizes, all[co], &all[extra]);
+  of.replicas =
+      std::make_unique<Coroutines::Replicated>(all, *of.flow, sizes, all[co], &all[extra]);
   of.replicas->prepare();
-  of.may = std::exchange(all[co].may, nullptr);  // it still waits as an operator without replicas does
-  for (uint32_t i = 0; i < op.most_replicas; ++i) coroutines_->places[i == 0 ? co : extra + i - 1] = &(*of.replicas)[i];
+  of.may =
+      std::exchange(all[co].may, nullptr);  // it still waits as an operator without replicas does
+  for (uint32_t i = 0; i < op.most_replicas; ++i)
+    coroutines_->places[i == 0 ? co : extra + i - 1] = &(*of.replicas)[i];
 }
 
 inline uint32_t Simulation::replicas(uint32_t index) const {
@@ -362,12 +385,14 @@ inline uint32_t Simulation::living_replicas(uint32_t index) {
   return of.replicas == nullptr ? 1 : of.replicas->living();
 }
 // When the run has ended: tuples that replicas have taken and not worked on, and such that they have made and not sent.
-inline void Simulation::left_in_slots(uint32_t index, std::vector<Tuple>& taken, std::vector<Tuple>& made) {
+inline void Simulation::left_in_slots(uint32_t index, std::vector<Tuple>& taken,
+                                      std::vector<Tuple>& made) {
   const uint32_t co = coroutines_ == nullptr ? NO_CO : coroutines_->graph.of_operator[index];
   if (co == NO_CO || coroutines_->replicated[co].replicas == nullptr) return;
   const Present present(acting_);
-  coroutines_->replicated[co].replicas->left_behind([&](const Tuple* tuple) { taken.push_back(*tuple); },
-                                                    [&](const Tuple* tuple) { made.push_back(*tuple); });
+  coroutines_->replicated[co].replicas->left_behind(
+      [&](const Tuple* tuple) { taken.push_back(*tuple); },
+      [&](const Tuple* tuple) { made.push_back(*tuple); });
 }
 // By operator: time for which threads have executed it, all its co-routines together [ns].
 inline std::vector<uint64_t> Simulation::useful_ns() const {
@@ -375,7 +400,8 @@ inline std::vector<uint64_t> Simulation::useful_ns() const {
   if (coroutines_ == nullptr) return useful;
   const auto now = static_cast<int64_t>(system.now / NANOSECOND);
   const CoroutineGraph& graph = coroutines_->graph;
-  for (uint32_t co = 0; co < graph.regions.size(); ++co) useful[graph.regions[co].op->index] += graph.useful_ns(co, now);
+  for (uint32_t co = 0; co < graph.regions.size(); ++co)
+    useful[graph.regions[co].op->index] += graph.useful_ns(co, now);
   return useful;
 }
 inline std::string Simulation::deadlock(const std::vector<std::string>& names) {

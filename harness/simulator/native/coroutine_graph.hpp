@@ -20,14 +20,20 @@
 namespace millrace::sim {
 
 // Lines of the runtime's records that a turn uses.
-inline constexpr uint64_t CO_STATE_BYTES = 64;           // of a co-routine (coroutines.hpp): what others look at,
-inline constexpr uint64_t CO_OWN_BYTES = 192 + 2 * 64;   // the rest of its 232 bytes, and two arrays by input port
-inline constexpr uint64_t CO_STACK_BYTES = 15 * 64;      // of its stack: as much as was ever written there in a pipeline
-inline constexpr uint64_t CO_WORKER_BYTES = 4 * 64;      // of its Worker, which has 320
-inline constexpr uint64_t CO_ABOUT_BYTES = 192 + 64;     // what is known of it (RunPorts::Of), and an array of ports
-inline constexpr uint64_t CO_CREW_BYTES = 256 + 2 * 64;  // of an operator that may have replicas, even if it has none (replicas.hpp)
-inline constexpr uint64_t CO_PORT_BYTES = 2 * 64;        // who reads and writes there (RunPorts::Port)
-inline constexpr uint64_t CO_STAMPS_BYTES = 2 * 64;      // since when tuples wait: the front of it, and the stamp of one
+inline constexpr uint64_t CO_STATE_BYTES =
+    64;  // of a co-routine (coroutines.hpp): what others look at,
+inline constexpr uint64_t CO_OWN_BYTES =
+    192 + 2 * 64;  // the rest of its 232 bytes, and two arrays by input port
+inline constexpr uint64_t CO_STACK_BYTES =
+    15 * 64;  // of its stack: as much as was ever written there in a pipeline
+inline constexpr uint64_t CO_WORKER_BYTES = 4 * 64;  // of its Worker, which has 320
+inline constexpr uint64_t CO_ABOUT_BYTES =
+    192 + 64;  // what is known of it (RunPorts::Of), and an array of ports
+inline constexpr uint64_t CO_CREW_BYTES =
+    256 + 2 * 64;  // of an operator that may have replicas, even if it has none (replicas.hpp)
+inline constexpr uint64_t CO_PORT_BYTES = 2 * 64;  // who reads and writes there (RunPorts::Port)
+inline constexpr uint64_t CO_STAMPS_BYTES =
+    2 * 64;  // since when tuples wait: the front of it, and the stamp of one
 
 class Simulation::CoroutineGraph {
  public:
@@ -38,11 +44,12 @@ class Simulation::CoroutineGraph {
     Worker* worker = nullptr;
     Operator* op = nullptr;
     std::vector<Port*> inputs;
-    std::vector<Target*> sends;                            // to ports, of all operators here
-    std::vector<uint32_t> splits;                          // operators whose merge is here
-    uint32_t first = NO_CO;                                // of a replica: its operator's own co-routine
-    const Operator* lacks = nullptr;                       // that waits here for what is no port
-    mutable Touch state, own, stack, record, about, crew;  // where the runtime's records of it were touched last
+    std::vector<Target*> sends;       // to ports, of all operators here
+    std::vector<uint32_t> splits;     // operators whose merge is here
+    uint32_t first = NO_CO;           // of a replica: its operator's own co-routine
+    const Operator* lacks = nullptr;  // that waits here for what is no port
+    mutable Touch state, own, stack, record, about,
+        crew;  // where the runtime's records of it were touched last
     // how it does: at the end of its turns
     uint64_t taken = 0, pushed = 0;
     int64_t busy_ns = 0, runs_since_ns = 0;    // 0: it does not run
@@ -91,7 +98,9 @@ class Simulation::CoroutineGraph {
     if (writers_[port].size() == 1) touch(regions[writers_[port][0]].state, CO_STATE_BYTES);
     return writers_[port];
   }
-  void leaves(uint32_t co) const { simulation_.drive(*regions[co].worker, simulation_.hand_over(*regions[co].worker)); }
+  void leaves(uint32_t co) const {
+    simulation_.drive(*regions[co].worker, simulation_.hand_over(*regions[co].worker));
+  }
   void turn_begins(uint32_t thread, uint32_t co, int64_t now_ns) noexcept {
     regions[co].runs_since_ns = now_ns;
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
@@ -103,17 +112,21 @@ class Simulation::CoroutineGraph {
     touch_moved(region.about, CO_ABOUT_BYTES);
     touch_moved(region.stack, CO_STACK_BYTES);
     touch_moved(region.record, CO_WORKER_BYTES);
-    if (region.op->most_replicas > 1) touch_moved((region.first == NO_CO ? region : regions[region.first]).crew, CO_CREW_BYTES);
+    if (region.op->most_replicas > 1)
+      touch_moved((region.first == NO_CO ? region : regions[region.first]).crew, CO_CREW_BYTES);
   }
   void turn_ends(uint32_t, uint32_t co, int64_t began_ns, int64_t now_ns) noexcept {
     Region& region = regions[co];
-    const auto average = [](double& value, double now) { value = value == 0.0 ? now : 0.75 * value + 0.25 * now; };
+    const auto average = [](double& value, double now) {
+      value = value == 0.0 ? now : 0.75 * value + 0.25 * now;
+    };
     const double took_s = static_cast<double>(std::max<int64_t>(now_ns - began_ns, 1)) * 1e-9;
     const auto ways = static_cast<double>(std::max<size_t>(region.sends.size(), 1));
     region.busy_ns += now_ns - began_ns;
     region.runs_since_ns = 0;
     average(region.reads_per_s, static_cast<double>(region.taken - region.turn_taken) / took_s);
-    average(region.writes_per_s, static_cast<double>(region.pushed - region.turn_pushed) / (took_s * ways));
+    average(region.writes_per_s,
+            static_cast<double>(region.pushed - region.turn_pushed) / (took_s * ways));
     region.turn_taken = region.taken;
     region.turn_pushed = region.pushed;
   }
@@ -138,10 +151,12 @@ class Simulation::CoroutineGraph {
       w.idle(false, simulation_.system.now);
     }
   }
-  void stuck() const noexcept {}            // every thread sleeps then, which the engine sees (engine.pyx)
-  void refused(uint32_t) const noexcept {}  // only users' policies refuse, and those are not simulated
+  void stuck() const noexcept {}  // every thread sleeps then, which the engine sees (engine.pyx)
+  void refused(uint32_t) const noexcept {
+  }  // only users' policies refuse, and those are not simulated
   Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t looks) {
-    if (Worker* w = simulation_.acting_.worker; w != nullptr) w->mixed += simulation_.software.coroutine_look;
+    if (Worker* w = simulation_.acting_.worker; w != nullptr)
+      w->mixed += simulation_.software.coroutine_look;
     touch_moved(regions[index].own, CO_OWN_BYTES);
     touch_moved(regions[index].about, CO_ABOUT_BYTES);
     if ((looks & GAIN) != 0 && simulation_.system.now >= look_again_) find_gains();
@@ -187,10 +202,13 @@ class Simulation::CoroutineGraph {
   // Time for which a co-routine was executed until now.
   uint64_t useful_ns(uint32_t co, int64_t now_ns) const noexcept {
     const Region& region = regions[co];
-    const int64_t open = region.runs_since_ns == 0 ? 0 : std::max<int64_t>(now_ns - region.runs_since_ns, 0);
+    const int64_t open =
+        region.runs_since_ns == 0 ? 0 : std::max<int64_t>(now_ns - region.runs_since_ns, 0);
     return static_cast<uint64_t>(region.busy_ns + open);
   }
-  void touch_stamps(const Port& port) const noexcept { touch(stamp_touches_[port.index], CO_STAMPS_BYTES); }
+  void touch_stamps(const Port& port) const noexcept {
+    touch(stamp_touches_[port.index], CO_STAMPS_BYTES);
+  }
   // A co-routine waits for room at the port; tuples were taken there, and one who was told may have filled it again.
   void full(Port& port) const noexcept {
     if (port.full_since == NEVER) port.full_since = simulation_.system.now;
@@ -212,7 +230,8 @@ class Simulation::CoroutineGraph {
     if (Worker* w = simulation_.acting_.worker; w != nullptr) simulation_.touch(*w, record, bytes);
   }
   void touch_moved(Touch& record, uint64_t bytes) const noexcept {
-    if (Worker* w = simulation_.acting_.worker; w != nullptr) simulation_.touch_moved(*w, record, bytes);
+    if (Worker* w = simulation_.acting_.worker; w != nullptr)
+      simulation_.touch_moved(*w, record, bytes);
   }
   void find_gains();
   void enter(uint32_t co, Operator& op);
@@ -221,7 +240,7 @@ class Simulation::CoroutineGraph {
   static constexpr uint64_t LEAST_TAKEN = 64;  // tuples that a cost is an average of
   Simulation& simulation_;
   mutable std::vector<Touch> port_touches_, stamp_touches_;  // by port, likewise
-  std::vector<uint32_t> order_;                              // co-routines, those behind before those before them
+  std::vector<uint32_t> order_;  // co-routines, those behind before those before them
   Time look_again_ = 0;
 };
 
@@ -252,7 +271,8 @@ inline void Simulation::CoroutineGraph::build() {
       if (to != NO_CO && target->port->op->kind != CONTROL) tell(to);
     }
   };
-  for (uint32_t co = 0; co < regions.size(); ++co) each_reader(co, [&](uint32_t to) { ++before[to]; });
+  for (uint32_t co = 0; co < regions.size(); ++co)
+    each_reader(co, [&](uint32_t to) { ++before[to]; });
   for (uint32_t co = 0; co < regions.size(); ++co) {
     if (before[co] == 0) order_.push_back(co);
   }
@@ -294,11 +314,13 @@ inline void Simulation::CoroutineGraph::find_gains() {
       const auto tuples = static_cast<double>(region.taken - region.gain_taken);
       region.cost_s = static_cast<double>(region.busy_ns - region.gain_busy_ns) * 1e-9 / tuples;
       region.selectivity = static_cast<double>(region.pushed - region.gain_pushed) / tuples;
-      region.gain_taken = region.taken, region.gain_pushed = region.pushed, region.gain_busy_ns = region.busy_ns;
+      region.gain_taken = region.taken, region.gain_pushed = region.pushed,
+      region.gain_busy_ns = region.busy_ns;
     }
     region.arrives = region.sends.empty() ? 1.0 : 0.0;
     region.takes_s = region.cost_s;
-    const double share = region.selectivity / static_cast<double>(std::max<size_t>(region.sends.size(), 1));
+    const double share =
+        region.selectivity / static_cast<double>(std::max<size_t>(region.sends.size(), 1));
     for (const Target* target : region.sends) {
       const uint32_t next = reader(target->port->index);
       region.arrives += share * (next == NO_CO ? 1.0 : regions[next].arrives);

@@ -25,7 +25,8 @@ class Simulation::Crew {
     int64_t born_ns = 0;  // of the first of them, about; for policies
   };
 
-  Crew(Simulation& simulation, CoroutineGraph& graph, Port& port) : simulation_(simulation), graph_(graph), port_(port) {}
+  Crew(Simulation& simulation, CoroutineGraph& graph, Port& port)
+      : simulation_(simulation), graph_(graph), port_(port) {}
 
   uint64_t size() const noexcept { return graph_.size(port_.index); }
   bool closed() const noexcept { return port_.open_streams == 0; }
@@ -42,14 +43,16 @@ class Simulation::Crew {
         ring.tail_seen = ring.tail;
       }
       const uint64_t place = ring.head % ring.capacity();
-      const auto count = static_cast<Count>(std::min({uint64_t{most}, ring.tail_seen - ring.head, ring.capacity() - place}));
+      const auto count = static_cast<Count>(
+          std::min({uint64_t{most}, ring.tail_seen - ring.head, ring.capacity() - place}));
       if (count == 0) return 0;
       w.mixed += simulation_.software.take_batch * simulation_.publications(count);
       ring.copy(count, batch_.data());
       if (port_.stamps != nullptr) w.born_ns = port_.stamps->at(ring.head).born_ns;
       *first = batch_.data();
       const auto is_final = [](const Tuple& tuple) { return tuple.kind == FINAL; };
-      const auto data = static_cast<size_t>(std::find_if(batch_.begin(), batch_.begin() + count, is_final) - batch_.begin());
+      const auto data = static_cast<size_t>(
+          std::find_if(batch_.begin(), batch_.begin() + count, is_final) - batch_.begin());
       if (data > 0) {
         simulation_.came_from(w, ring, static_cast<Count>(data));
         return data;
@@ -90,9 +93,11 @@ class Simulation::Crew {
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker& w = *co.fibre.worker;
     for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
-      for (end = begin + 1; first[begin].kind == DATA && end < count && first[end].kind == DATA;) ++end;
+      for (end = begin + 1; first[begin].kind == DATA && end < count && first[end].kind == DATA;)
+        ++end;
       if (first[begin].kind == DATA) {
-        simulation_.drive(w, simulation_.deliver_now(w, w.op->routes[0], first + begin, static_cast<Count>(end - begin)));
+        simulation_.drive(w, simulation_.deliver_now(w, w.op->routes[0], first + begin,
+                                                     static_cast<Count>(end - begin)));
       } else {
         simulation_.drive(w, simulation_.pass_mark_now(w, *w.op, first[begin]));
       }
@@ -103,7 +108,8 @@ class Simulation::Crew {
  private:
   Visit since(const Visit& visit) const noexcept {
     if (visit.core == Line::NOBODY) return simulation_.untouched();
-    return {visit.core, simulation_.system.caches[visit.core].used() - visit.used, simulation_.filled - visit.filled};
+    return {visit.core, simulation_.system.caches[visit.core].used() - visit.used,
+            simulation_.filled - visit.filled};
   }
 
   Simulation& simulation_;

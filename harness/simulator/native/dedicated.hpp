@@ -32,7 +32,8 @@ inline Task<> Simulation::port_body(Worker& w) {
       ring.tail_seen = ring.tail;
     }
     const uint64_t place = ring.head % ring.capacity();
-    const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+    const Count count = static_cast<Count>(
+        std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
     if (count == 0) {
       w.at = 0;
       co_await hand_over(w);
@@ -52,7 +53,8 @@ inline Task<> Simulation::port_body(Worker& w) {
     }
     ring.pop(count);
     ring.head_line.store(w.core);
-    for (Worker* producer : port.patient_producers) system.hasten(*producer, machine.load[SAME_CHIP]);
+    for (Worker* producer : port.patient_producers)
+      system.hasten(*producer, machine.load[SAME_CHIP]);
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);
     made_room(w, port);
   }
@@ -89,7 +91,9 @@ inline void Simulation::wake_producer(Worker& w, Port& port) {
 
 inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) {
   co_await pass(w);
-  if (port.ring.size() < port.ring.capacity()) {  // not full: another producer is copying its tuples in, which is soon done
+  if (port.ring.size() <
+      port.ring
+          .capacity()) {  // not full: another producer is copying its tuples in, which is soon done
     co_await wait_a_little(w, round, &port);
   } else if (w.coroutine != Worker::NO_COROUTINE) {
     wake_one(w, port.arrivals);
@@ -133,7 +137,8 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
   Port& port = *target.port;
   const uint64_t waiting = port.ring.size();
   if (port.patient != nullptr) system.hasten(*port.patient, machine.load[SAME_CHIP]);
-  if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty()) wake_one(w, *port.room);
+  if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty())
+    wake_one(w, *port.room);
   if (port.shared) another_sender(w, port);
   if (waiting >= port.wake_at || !target.lazy_wake) {
     wake_one(w, port.arrivals);

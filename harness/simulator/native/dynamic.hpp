@@ -12,7 +12,8 @@
 namespace millrace::sim {
 
 inline constexpr uint32_t NO_PORT = UINT32_MAX;
-inline constexpr uint32_t SPIN_STEP = 8;  // rounds of spinning that are one event here, where nobody tells who waits
+inline constexpr uint32_t SPIN_STEP =
+    8;  // rounds of spinning that are one event here, where nobody tells who waits
 
 // -- flags and the list -------------------------------------------------------------------------------------------------------------------
 
@@ -103,8 +104,10 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     ++w.drains;
     w.mixed += software.drain;
     touch(w, port->emptied, CONSUMER_BYTES);
-    const uint64_t done = co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
-    const bool lingering = !software.printed && lingers(port->wary, done > 0), cheap = port->batch >= CHEAP_BATCH;
+    const uint64_t done =
+        co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
+    const bool lingering = !software.printed && lingers(port->wary, done > 0),
+               cheap = port->batch >= CHEAP_BATCH;
     announce(w);
     co_await pass(w);
     w.at = 0;
@@ -133,7 +136,8 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
       ring.tail_seen = ring.tail;
     }
     const uint64_t place = ring.head % ring.capacity();
-    const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+    const Count count = static_cast<Count>(
+        std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
     if (count == 0) break;
     if (done > 0 && pool && !software.printed) wake_idle(w);
     w.slow = port.batch <= SLOW_BATCH && !software.printed;
@@ -258,7 +262,8 @@ inline Task<Port*> Simulation::walk(Worker& w) {
 
 inline Task<> Simulation::suspended(Worker& w) {
   co_await pass(w);
-  if (!software.printed) wake_idle(w);  // it may have been woken for a port that it now leaves to others
+  if (!software.printed)
+    wake_idle(w);  // it may have been woken for a port that it now leaves to others
   ++w.waits;
   co_await pass(w);
   if (!w.suspended || over) co_return;
@@ -278,12 +283,16 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   w.at = 0;
   announce(w);
   co_await pass(w);
-  if (!software.printed) look(w, port.ring.tail_line);  // as in the runtime, the flag of an empty queue is left alone
+  if (!software.printed)
+    look(w, port.ring.tail_line);  // as in the runtime, the flag of an empty queue is left alone
   if ((software.printed || port.ring.size() > 0) && try_flag(w, port.consuming)) {
     if (port.ring.size() > 0) {
       ++w.reschedules;
-      const uint64_t most = software.printed ? port.ring.capacity() / 4 + 1 : rescheduled(port.ring.capacity(), port.most);
-      co_await drain(w, port, most, software.printed);  // P17 Figure 6 asks after each tuple whether the thread is suspended
+      const uint64_t most = software.printed ? port.ring.capacity() / 4 + 1
+                                             : rescheduled(port.ring.capacity(), port.most);
+      co_await drain(
+          w, port, most,
+          software.printed);  // P17 Figure 6 asks after each tuple whether the thread is suspended
       announce(w);
       round = 0;
       co_await pass(w);
@@ -320,7 +329,8 @@ inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) 
       port->spinning.push_back(&w);
       co_await system.spin(w, began + length);
       std::erase(port->spinning, &w);
-      rounds = static_cast<uint32_t>(std::clamp<Time>((system.now - began) * rounds / length, 1, rounds));
+      rounds = static_cast<uint32_t>(
+          std::clamp<Time>((system.now - began) * rounds / length, 1, rounds));
     }
     round += rounds;
     if (round % SPINS == 0) {

@@ -24,11 +24,13 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
   for (const std::vector<uint32_t>& level : levels) {
     for (const uint32_t port : level) holds[port] = 1;
     const auto wants_more = [&] {
-      return std::any_of(level.begin(), level.end(),
-                         [&](uint32_t port) { return ports[port].ring.size() * 100 < ports[port].ring.capacity() * percent; });
+      return std::any_of(level.begin(), level.end(), [&](uint32_t port) {
+        return ports[port].ring.size() * 100 < ports[port].ring.capacity() * percent;
+      });
     };
     // ports that get nothing, or ever less than others, must not keep this going for ever
-    for (uint64_t rounds = 0; rounds < 64 * ports[level.front()].ring.capacity() && wants_more(); ++rounds) {
+    for (uint64_t rounds = 0; rounds < 64 * ports[level.front()].ring.capacity() && wants_more();
+         ++rounds) {
       for (Operator& source : operators) {
         if (source.kind != SOURCE || source.limit - source.sent < at_once) continue;
         for (Tuple& tuple : batch) {
@@ -40,7 +42,8 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
       }
     }
   }
-  for (const Port& port : ports) filled += port.ring.size() * stride;  // so long ago were they all touched
+  for (const Port& port : ports)
+    filled += port.ring.size() * stride;  // so long ago were they all touched
   std::vector<uint32_t> listed;
   for (Port& port : ports) {
     port.ring.tail_seen = port.ring.tail;
@@ -55,7 +58,8 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
   listed_ = true;
 }
 
-inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count) {
+inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first,
+                                 Count count) {
   for (size_t i = 0; i < route.targets.size(); ++i) {
     const Target& target = route.targets[i];
     const bool last = i + 1 == route.targets.size();
@@ -83,7 +87,8 @@ inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port,
   }
 }
 
-inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first, Count count) {
+inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first,
+                             Count count) {
   for (;;) {
     op->processed += count;
     if (op->kind == SINK || op->kind == CONTROL) {
@@ -104,7 +109,8 @@ inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tu
         if (op->kind == SPLIT || op->routes.size() > 1) {
           if (op->kind == SPLIT) tuple.order = op->order++;
           if (op->kind == SPLIT && op->keys > 0) {
-            route = &op->routes[way_of(key_of(tuple.sequence, op->keys), static_cast<uint32_t>(op->routes.size()))];
+            route = &op->routes[way_of(key_of(tuple.sequence, op->keys),
+                                       static_cast<uint32_t>(op->routes.size()))];
             ++route->sent;
           } else {
             route = &op->routes[op->turn];

@@ -31,8 +31,10 @@ class Footprint {
     counts_[bin(ago)] += bytes;
     if ((seen_ += bytes) >= cache_) look();
   }
-  uint64_t used() const noexcept { return used_; }      // bytes touched since the beginning
-  uint64_t window() const noexcept { return window_; }  // bytes of touches within which what was touched is still there
+  uint64_t used() const noexcept { return used_; }  // bytes touched since the beginning
+  uint64_t window() const noexcept {
+    return window_;
+  }  // bytes of touches within which what was touched is still there
 
  private:
   static constexpr unsigned LEAST = 12, BINS = 128;  // four bins an octave from 4 KiB on
@@ -41,7 +43,8 @@ class Footprint {
     if (ago == NEVER_BEFORE) return BINS - 1;
     const uint64_t wide = std::max(ago, uint64_t{1} << LEAST);
     const unsigned octave = std::bit_width(wide) - 1;
-    return std::min(4 * (octave - LEAST) + static_cast<unsigned>(wide >> (octave - 2) & 3), BINS - 2);
+    return std::min(4 * (octave - LEAST) + static_cast<unsigned>(wide >> (octave - 2) & 3),
+                    BINS - 2);
   }
   static uint64_t end(unsigned bin) noexcept { return (5 + bin % 4) << (LEAST - 2 + bin / 4); }
 
@@ -54,7 +57,8 @@ class Footprint {
     window_ = NEVER_BEFORE;
     for (unsigned i = 0; i + 1 < BINS; ++i) {
       const double wide = static_cast<double>(end(i)) - begin;
-      const double share = (static_cast<double>(further) - static_cast<double>(counts_[i]) / 2.0) / static_cast<double>(all);
+      const double share = (static_cast<double>(further) - static_cast<double>(counts_[i]) / 2.0) /
+                           static_cast<double>(all);
       if (distinct + wide * share >= static_cast<double>(cache_)) {
         window_ = static_cast<uint64_t>(begin + (static_cast<double>(cache_) - distinct) / share);
         break;

@@ -22,7 +22,8 @@ struct WaitQueue {
 
 class Futexes {
  public:
-  Futexes(const Machine& machine, uint32_t buckets) : machine_(machine), holds_(std::max(buckets, 1u)) {}
+  Futexes(const Machine& machine, uint32_t buckets)
+      : machine_(machine), holds_(std::max(buckets, 1u)) {}
 
   uint64_t buckets() const noexcept { return holds_.size(); }
   // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then. What holding it takes is part of the call
@@ -48,7 +49,8 @@ class Futexes {
   };
 
   const Machine& machine_;
-  std::vector<std::deque<Hold>> holds_;  // by hash bucket: those that have its lock or wait for it, in turn
+  std::vector<std::deque<Hold>>
+      holds_;  // by hash bucket: those that have its lock or wait for it, in turn
 };
 
 }  // namespace millrace::sim

@@ -44,7 +44,8 @@ class Line {
     if (turns.free_at > now) {
       // of those that had come when the last one did, as many are left as time is left of all of theirs
       if (now > turns.since) {
-        turns.before = static_cast<uint64_t>(turns.before) * (turns.free_at - now) / (turns.free_at - turns.since);
+        turns.before = static_cast<uint64_t>(turns.before) * (turns.free_at - now) /
+                       (turns.free_at - turns.since);
         turns.since = now;
       }
       const uint64_t contenders = 1 + (turns.before + ONE / 2) / ONE;
@@ -55,8 +56,10 @@ class Line {
       turns.before += ONE;
     } else {
       const bool own = owner_ == core || owner_ == NOBODY;
-      service = own ? (cas ? machine.cas_local : machine.rmw_local) : machine.rmw[machine.distance(core, owner_)];
-      if (own && sharer_ != NOBODY && sharer_ != core) service = std::max(service, machine.load[machine.distance(core, sharer_)]);
+      service = own ? (cas ? machine.cas_local : machine.rmw_local)
+                    : machine.rmw[machine.distance(core, owner_)];
+      if (own && sharer_ != NOBODY && sharer_ != core)
+        service = std::max(service, machine.load[machine.distance(core, sharer_)]);
       if (!early) earlier_ = turns_;
       turns = {now + service, now, now, ONE};
     }
@@ -76,7 +79,8 @@ class Line {
   Turns turns_, earlier_;
   uint32_t owner_ = NOBODY;   // the core that wrote last
   uint32_t sharer_ = NOBODY;  // the core that read last, since
-  uint64_t sharers_[2] = {};  // bits: the cores that have read since; two with the same number modulo 128 have one in common
+  uint64_t sharers_[2] =
+      {};  // bits: the cores that have read since; two with the same number modulo 128 have one in common
 };
 
 }  // namespace millrace::sim

@@ -7,10 +7,12 @@
 
 namespace millrace::sim {
 
-inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
+inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* first, Count spacing,
+                                           Count count, Tuple* scratch) {
   Port& port = *target.port;
   // a shortcut leads round the lock; what IBM Streams does holds a flag in its stead, always
-  const bool locked = port.call_lock != nullptr && (software.printed || !port.sole || port.mode != CALLED);
+  const bool locked =
+      port.call_lock != nullptr && (software.printed || !port.sole || port.mode != CALLED);
   if (locked) co_await acquire(w, *port.call_lock);
   if (port.mode == CLOSING) {
     co_await switch_off(w, port);

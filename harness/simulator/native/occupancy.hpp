@@ -15,14 +15,19 @@ class Occupancy {
   static constexpr uint32_t NONE = UINT32_MAX;
 
   explicit Occupancy(const Machine& machine)
-      : machine_(machine), cores_(machine.cores), sockets_(machine.sockets), l3s_(machine.l3_of(machine.cores - 1) + 1) {
+      : machine_(machine),
+        cores_(machine.cores),
+        sockets_(machine.sockets),
+        l3s_(machine.l3_of(machine.cores - 1) + 1) {
     const uint32_t words = (cpus_per_socket() + 63) / 64;
     for (Socket& socket : sockets_) {
       socket.idle_cpus.assign(words, 0);
       socket.idle_cores.assign(words, 0);
     }
-    for (uint32_t cpu = 0; cpu < machine.cpus(); ++cpu) mark(socket_of(cpu).idle_cpus, place_of(cpu));
-    for (uint32_t core = 0; core < machine.cores; ++core) mark(socket_of(core * machine.smt).idle_cores, place_of_core(core));
+    for (uint32_t cpu = 0; cpu < machine.cpus(); ++cpu)
+      mark(socket_of(cpu).idle_cpus, place_of(cpu));
+    for (uint32_t core = 0; core < machine.cores; ++core)
+      mark(socket_of(core * machine.smt).idle_cores, place_of_core(core));
   }
 
   // A thread has an idle CPU from now on.
@@ -69,7 +74,8 @@ class Occupancy {
   // Whether a wake-up looks for an idle CPU there: Linux, kernel/sched/fair.c, update_idle_cpu_scan.
   bool looks(uint32_t socket, Time now) const noexcept {
     const uint64_t n = cpus_per_socket(),
-                   share = sockets_[socket].used.at(now, sockets_[socket].busy_cpus) * machine_.idle_search / (100 * n);  // [2^-28]
+                   share = sockets_[socket].used.at(now, sockets_[socket].busy_cpus) *
+                           machine_.idle_search / (100 * n);  // [2^-28]
     return ((Average::ONE - std::min(Average::ONE, share * share >> 28)) * n >> 28) > 0;
   }
   // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then all by turns.
@@ -98,15 +104,26 @@ class Occupancy {
     Average used;  // busy CPUs
   };
 
-  uint32_t cpus_per_socket() const noexcept { return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt; }
-  Socket& socket_of(uint32_t cpu) noexcept { return sockets_[machine_.socket_of(machine_.core_of(cpu))]; }
+  uint32_t cpus_per_socket() const noexcept {
+    return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt;
+  }
+  Socket& socket_of(uint32_t cpu) noexcept {
+    return sockets_[machine_.socket_of(machine_.core_of(cpu))];
+  }
   uint32_t place_of(uint32_t cpu) const noexcept { return cpu % cpus_per_socket(); }
-  uint32_t place_of_core(uint32_t core) const noexcept { return core % (cpus_per_socket() / machine_.smt); }
-  static void mark(Bits& bits, uint32_t place) noexcept { bits[place / 64] |= uint64_t{1} << place % 64; }
-  static void unmark(Bits& bits, uint32_t place) noexcept { bits[place / 64] &= ~(uint64_t{1} << place % 64); }
+  uint32_t place_of_core(uint32_t core) const noexcept {
+    return core % (cpus_per_socket() / machine_.smt);
+  }
+  static void mark(Bits& bits, uint32_t place) noexcept {
+    bits[place / 64] |= uint64_t{1} << place % 64;
+  }
+  static void unmark(Bits& bits, uint32_t place) noexcept {
+    bits[place / 64] &= ~(uint64_t{1} << place % 64);
+  }
   static uint32_t lowest(const Bits& bits) noexcept {
     for (size_t word = 0; word < bits.size(); ++word) {
-      if (bits[word] != 0) return static_cast<uint32_t>(word * 64 + static_cast<size_t>(__builtin_ctzll(bits[word])));
+      if (bits[word] != 0)
+        return static_cast<uint32_t>(word * 64 + static_cast<size_t>(__builtin_ctzll(bits[word])));
     }
     return NONE;
   }

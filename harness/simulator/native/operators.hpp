@@ -9,7 +9,8 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t SINK_LINES = 3;  // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
+inline constexpr uint32_t SINK_LINES =
+    3;  // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
 inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
 
 // A core begins with a tuple before it is done with the one before, unless the work of a batch is a chain (flop.hpp), as it is not where
@@ -17,14 +18,16 @@ inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
 inline void Simulation::compute(Worker& w, const Operator& op, const Tuple* first, Count count) {
   const auto beside_others = [this](uint32_t cost) {
     const uint64_t overlapped = (machine.flop * cost << Machine::SHIFT) / software.overlap;
-    const uint64_t alone = machine.flop * (cost - std::min(cost, cost < SERIAL_FLOP ? cost : software.ahead));
+    const uint64_t alone =
+        machine.flop * (cost - std::min(cost, cost < SERIAL_FLOP ? cost : software.ahead));
     return std::max(overlapped, alone);
   };
   const bool again = count == 1 && first->sequence == w.last_alone;
   if (op.kind == BURSTS) {
     for (Count i = 0; i < count; ++i) {
       const uint64_t place = first[i].sequence % op.ends.back();
-      const size_t stretch = static_cast<size_t>(std::upper_bound(op.ends.begin(), op.ends.end(), place) - op.ends.begin());
+      const size_t stretch = static_cast<size_t>(
+          std::upper_bound(op.ends.begin(), op.ends.end(), place) - op.ends.begin());
       w.fp += again ? machine.flop * op.costs[stretch] : beside_others(op.costs[stretch]);
     }
   } else if (again || (count > 1 && op.cost >= SERIAL_FLOP)) {
@@ -41,7 +44,8 @@ inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count 
   if (op.profiled > 0) {
     w.mixed += op.profiled * count;
   } else {
-    w.mixed += software.sink_batch * publications(count) + software.sink_tuple * count + software.sink_byte * payload * count;
+    w.mixed += software.sink_batch * publications(count) + software.sink_tuple * count +
+               software.sink_byte * payload * count;
   }
   for (Count i = 0; i < count; ++i) w.mixed += first[i].born_ns != 0 ? software.clock : 0;
   w.waiting += lines * machine.line * count * w.slots.kib >> 10;
@@ -53,11 +57,13 @@ inline void Simulation::check(Operator& op, const Tuple* first, Count count, Tim
   check(op, op.next_of_path, first, count);
   if (op.latency == nullptr) return;
   for (Count i = 0; i < count; ++i) {
-    if (first[i].born_ns != 0) op.latency->record(static_cast<int64_t>(now / NANOSECOND) - first[i].born_ns);
+    if (first[i].born_ns != 0)
+      op.latency->record(static_cast<int64_t>(now / NANOSECOND) - first[i].born_ns);
   }
 }
 
-inline void Simulation::check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first, Count count) {
+inline void Simulation::check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first,
+                              Count count) {
   for (Count i = 0; i < count; ++i) {
     const Tuple& tuple = first[i];
     op.fingerprints += fingerprint(tuple.sequence);
@@ -91,7 +97,8 @@ inline Task<> Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count co
 }
 
 inline Task<> Simulation::round_robin(Worker& w, Operator& op, Tuple* first, Count count) {
-  const Count begin = op.turn, outputs = static_cast<Count>(op.routes.size()), ways = std::min(count, outputs);
+  const Count begin = op.turn, outputs = static_cast<Count>(op.routes.size()),
+              ways = std::min(count, outputs);
   op.turn = (begin + count) % outputs;
   for (Count i = 0; i < ways; ++i) {
     Route& route = op.routes[begin + i < outputs ? begin + i : begin + i - outputs];
@@ -104,7 +111,8 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
   const uint32_t at = w.at;
   const Slots slots = w.slots;
   if (op.merge != nullptr) look(w, op.merge->next_line);
-  while (op.merge != nullptr && op.order + count - op.merge->next > op.ahead && !over) {  // not further ahead than there are slots (BOUND)
+  while (op.merge != nullptr && op.order + count - op.merge->next > op.ahead &&
+         !over) {  // not further ahead than there are slots (BOUND)
     if (w.coroutine != Worker::NO_COROUTINE) {
       op.wanted = count;
       co_await wait_to_be_given(w, op);
@@ -115,7 +123,8 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
     co_await pass(w);
     look(w, op.merge->next_line);
     for (Port* port : op.between) {
-      if (!port->discipline->pooled || port->ring.size() == 0 || !try_flag(w, port->consuming)) continue;
+      if (!port->discipline->pooled || port->ring.size() == 0 || !try_flag(w, port->consuming))
+        continue;
       co_await drain(w, *port, port->most, false);
       co_await pass(w);
       release(w, *port);
@@ -128,7 +137,8 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
   for (Count i = 0; i < count; ++i) {
     first[i].order = op.order++;
     if (op.keys == 0) continue;
-    Route& route = op.routes[way_of(key_of(first[i].sequence, op.keys), static_cast<uint32_t>(op.routes.size()))];
+    Route& route = op.routes[way_of(key_of(first[i].sequence, op.keys),
+                                    static_cast<uint32_t>(op.routes.size()))];
     ++route.sent;
     w.mixed += software.key_tuple;
     co_await deliver(w, route, first + i, 1);
@@ -211,10 +221,12 @@ inline Task<> Simulation::pass_on_waiting(Worker& w, Operator& op) {
       op.waiting_marks.pop_front();
       co_await pass_mark(w, op, mark);
     }
-    const uint32_t most = op.waiting_marks.empty() ? 32 : std::min(32u, op.waiting_marks.front().order - op.next);
+    const uint32_t most =
+        op.waiting_marks.empty() ? 32 : std::min(32u, op.waiting_marks.front().order - op.next);
     const uint32_t place = op.next & mask;
     uint32_t ready = 0;
-    while (ready < most && place + ready <= mask && op.present[place + ready]) op.present[place + ready++] = 0;
+    while (ready < most && place + ready <= mask && op.present[place + ready])
+      op.present[place + ready++] = 0;
     if (ready == 0) co_return;
     op.next += ready;
     op.held -= ready;
@@ -234,7 +246,8 @@ inline Task<> Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count c
       op.discarded += count;
       co_return;
     }
-    const Count taken = static_cast<Count>(std::min<uint64_t>(count, op.room_of_input - input.held.size()));
+    const Count taken =
+        static_cast<Count>(std::min<uint64_t>(count, op.room_of_input - input.held.size()));
     if (taken > 0) {
       check(op, input.next_of_path, first, taken);
       copy(w, taken, {Line::NOBODY, 0, op.room_of_input * stride});
@@ -245,7 +258,8 @@ inline Task<> Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count c
       co_await send_complete(w, op);
     } else if (over) {
       op.processed -= count;  // as if it had not got them
-      for (Count i = 0; i < count; ++i) w.given_up_fingerprints += fingerprint(first[i].sequence) * op.copies;
+      for (Count i = 0; i < count; ++i)
+        w.given_up_fingerprints += fingerprint(first[i].sequence) * op.copies;
       op.left += count;
       co_return;
     } else {
@@ -272,7 +286,8 @@ inline Task<> Simulation::send_complete(Worker& w, Operator& op) {
     for (BarrierInput& input : op.inputs) {
       for (Count i = 0; i < count; ++i) {
         const int64_t born = input.held[i].born_ns;  // a whole is as old as its oldest part
-        if (born != 0 && (batch[i].born_ns == 0 || born < batch[i].born_ns)) batch[i].born_ns = born;
+        if (born != 0 && (batch[i].born_ns == 0 || born < batch[i].born_ns))
+          batch[i].born_ns = born;
       }
       input.held.erase(input.held.begin(), input.held.begin() + count);
     }
@@ -311,9 +326,11 @@ inline Task<> Simulation::typed(Worker& w, Operator& op, Tuple* first, Count cou
   for (size_t output = 0; output < op.routes.size(); ++output) {
     op.owed[output] += op.sends[output] * count;
     while (op.owed[output] >> Operator::ONE > 0) {
-      const auto part = static_cast<Count>(std::min<uint64_t>(op.owed[output] >> Operator::ONE, MAX_BATCH));
+      const auto part =
+          static_cast<Count>(std::min<uint64_t>(op.owed[output] >> Operator::ONE, MAX_BATCH));
       op.owed[output] -= uint64_t{part} << Operator::ONE;
-      for (Count i = 0; i < part; ++i) op.buffer[i] = Tuple{op.numbers[output]++, i == 0 ? born : 0, 0, 0, 0, DATA};
+      for (Count i = 0; i < part; ++i)
+        op.buffer[i] = Tuple{op.numbers[output]++, i == 0 ? born : 0, 0, 0, 0, DATA};
       op.routes[output].sent += part;
       op.emitted += part;
       co_await deliver(w, op.routes[output], op.buffer.data(), part);
@@ -328,7 +345,8 @@ inline Simulation::Count Simulation::typed_output(Operator& source, Count count)
   size_t most = 0;
   for (size_t output = 0; output < source.sends.size(); ++output) {
     source.owed[output] += source.sends[output] * count;
-    if (static_cast<int64_t>(source.owed[output]) > static_cast<int64_t>(source.owed[most])) most = output;
+    if (static_cast<int64_t>(source.owed[output]) > static_cast<int64_t>(source.owed[most]))
+      most = output;
   }
   source.owed[most] -= uint64_t{count} << Operator::ONE;
   return static_cast<Count>(most);
@@ -340,7 +358,8 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
   Count place = 0;
   while (place < count) {
     co_await pass(w);
-    const Count wanted = count - place, active = op.active, turn = op.turn < active ? op.turn : 0, share = (wanted + active - 1) / active;
+    const Count wanted = count - place, active = op.active, turn = op.turn < active ? op.turn : 0,
+                share = (wanted + active - 1) / active;
     uint64_t most = wanted;
     op.ways.clear();
     for (Count i = 0; i < active && op.ways.size() < wanted; ++i) {
@@ -358,7 +377,8 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
     if (op.ways.empty()) {
       if (over) {
         op.routes[0].sent += wanted;
-        co_await push(w, op.routes[0].targets[0], first + place, 1, wanted, nullptr);  // which gives them up
+        co_await push(w, op.routes[0].targets[0], first + place, 1, wanted,
+                      nullptr);  // which gives them up
         co_return;
       }
       if (w.coroutine != Worker::NO_COROUTINE) {
@@ -389,7 +409,8 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
     }
     if (waited) ++op.routes[op.ways[0]].targets[0].port->blocked;
     waited = false;
-    const Count ways = static_cast<Count>(op.ways.size()), dealt = static_cast<Count>(std::min<uint64_t>(wanted, ways * most));
+    const Count ways = static_cast<Count>(op.ways.size()),
+                dealt = static_cast<Count>(std::min<uint64_t>(wanted, ways * most));
     const Count last = op.ways[(dealt - 1) % ways];
     for (Count i = 0; i < ways; ++i) {
       const Count part = (dealt - i + ways - 1) / ways;
@@ -426,13 +447,15 @@ inline Task<> Simulation::source_body(Worker& w) {
       if (count == 0) continue;
     } else {
       for (Count i = 1; i < count; ++i) op.buffer[i].born_ns = 0;
-      op.buffer[0].born_ns = static_cast<int64_t>(system.now / NANOSECOND) + 1;  // 0 means: not sampled
+      op.buffer[0].born_ns =
+          static_cast<int64_t>(system.now / NANOSECOND) + 1;  // 0 means: not sampled
     }
     w.at = op.index + 1;
     for (Count i = 0; i < count; ++i) make(op, op.buffer[i]);
     Count output = 0;
     if (op.sends.empty()) {
-      w.mixed += software.source_batch * publications(count) + (software.source_tuple + software.source_byte * payload) * count;
+      w.mixed += software.source_batch * publications(count) +
+                 (software.source_tuple + software.source_byte * payload) * count;
     } else {
       w.mixed += op.profiled * count;
       output = typed_output(op, count);
@@ -490,7 +513,8 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
     co_await hand_over(w);
     w.at = 0;
     co_await pass(w);
-    const Time then = std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)), system.now + LONGEST_PACED_SLEEP);
+    const Time then = std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)),
+                                     system.now + LONGEST_PACED_SLEEP);
     if (w.coroutine != Worker::NO_COROUTINE) {
       co_await sleep_as_coroutine(w, then);
     } else {

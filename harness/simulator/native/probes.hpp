@@ -17,7 +17,8 @@ enum Sort : uint32_t { FP, MIXED, WAITING };  // of time that a thread spends (m
 class Bench {
  public:
   struct Probe : Thread {
-    Time began = NEVER, ended = NEVER, done = 0, longest_gap = 0;  // `done`: of its work; `longest_gap`: between two of its steps
+    Time began = NEVER, ended = NEVER, done = 0,
+         longest_gap = 0;  // `done`: of its work; `longest_gap`: between two of its steps
   };
 
   Bench(const Machine& machine, uint32_t count, uint64_t seed, uint32_t buckets)
@@ -34,11 +35,15 @@ class Bench {
     begin(thread, computing(threads[thread], work, step, sort, bytes));
   }
   // one that works, in one step, and then sleeps for a time;
-  void nap(uint32_t thread, Time work, Time length) { begin(thread, napping(threads[thread], work, length)); }
+  void nap(uint32_t thread, Time work, Time length) {
+    begin(thread, napping(threads[thread], work, length));
+  }
   // one that does the same until it is woken;
   void wait(uint32_t thread, Time work) { begin(thread, waiting(threads[thread], work)); }
   // and one that keeps its CPU until a time and then wakes as many, and owes the time of some work when it comes to each.
-  void wake(uint32_t thread, Time at, uint32_t count, Time work) { begin(thread, waking(threads[thread], at, count, work)); }
+  void wake(uint32_t thread, Time at, uint32_t count, Time work) {
+    begin(thread, waking(threads[thread], at, count, work));
+  }
 
   void run(Time until) {
     while (!system_.calendar.empty() && system_.calendar.next().time <= until) {
@@ -63,7 +68,9 @@ class Bench {
   Task<> computing(Probe& probe, Time work, Time step, Sort sort, uint64_t bytes) {
     probe.began = system_.now;
     while (probe.done < work) {
-      (sort == FP ? probe.fp : sort == MIXED ? probe.mixed : probe.waiting) += std::min(step, work - probe.done);
+      (sort == FP      ? probe.fp
+       : sort == MIXED ? probe.mixed
+                       : probe.waiting) += std::min(step, work - probe.done);
       const Time before = system_.now;
       system_.caches[probe.core].touch(bytes, Footprint::NEVER_BEFORE);
       co_await system_.pass(probe);
@@ -114,8 +121,8 @@ inline Visit last_visit(const Visits& ring, uint32_t cores, uint64_t position, u
 // Time of a copy of `bytes` that core `writer` wrote, by core `reader`, to where core `worked` has worked, as the simulation charges it without
 // waiting for the first line. `queued`, `room`: bytes touched since, by that core and by all; half of them were filled, the others read.
 struct CopyProbe {
-  static Time copy(const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room,
-                   uint32_t worked) {
+  static Time copy(const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes,
+                   uint64_t queued, uint64_t room, uint32_t worked) {
     Simulation simulation(machine, Software{}, 0, 1, 1, 1, 1);
     Worker& worker = simulation.workers[0];
     simulation.stride = bytes;

@@ -36,8 +36,12 @@ class Queueing {
   };
 
   // `gap`: mean time between two arrivals [ps], 0 for a closed network of `customers`, who are spread evenly to begin with.
-  Queueing(const std::vector<double>& services, bool exponential, double gap, uint32_t customers, uint64_t seed)
-      : calendar_(static_cast<uint32_t>(services.size()) + 1), exponential_(exponential), gap_(gap), random_(seed) {
+  Queueing(const std::vector<double>& services, bool exponential, double gap, uint32_t customers,
+           uint64_t seed)
+      : calendar_(static_cast<uint32_t>(services.size()) + 1),
+        exponential_(exponential),
+        gap_(gap),
+        random_(seed) {
     for (const double service : services) stations_.push_back(Station{.service = service});
     for (uint32_t number = 0; number < customers; ++number) arrive(number % size(), 0);
     if (gap_ > 0) calendar_.schedule(size(), draw(gap_, true));
@@ -60,7 +64,9 @@ class Queueing {
 
   const std::vector<Station>& stations() const noexcept { return stations_; }
   uint64_t events() const noexcept { return events_; }
-  uint64_t passed() const noexcept { return passed_; }  // customers that the last station has served
+  uint64_t passed() const noexcept {
+    return passed_;
+  }  // customers that the last station has served
 
  private:
   uint32_t size() const noexcept { return static_cast<uint32_t>(stations_.size()); }

@@ -38,13 +38,17 @@ class Visits {
   // No two spans of tuples that are in a ring at once share a place. A power of two: dividing by any other number takes as long as all the rest.
   void resize(uint64_t capacity) { spans_.resize(std::bit_ceil(capacity / SPAN + 2)); }
   void note(uint64_t first, uint64_t count, const Visit& visit) noexcept {
-    const Span now{visit.core, static_cast<uint32_t>(visit.used >> 10), static_cast<uint32_t>(visit.filled >> 10)};
-    for (uint64_t span = first / SPAN; span <= (first + count - 1) / SPAN; ++span) spans_[place(span)] = now;
+    const Span now{visit.core, static_cast<uint32_t>(visit.used >> 10),
+                   static_cast<uint32_t>(visit.filled >> 10)};
+    for (uint64_t span = first / SPAN; span <= (first + count - 1) / SPAN; ++span)
+      spans_[place(span)] = now;
   }
   // Bytes since then: touched by that core, put into all queues. `cores`: what each has touched until now; `filled`: likewise.
-  Visit since(uint64_t position, const std::vector<Footprint>& cores, uint64_t filled) const noexcept {
+  Visit since(uint64_t position, const std::vector<Footprint>& cores,
+              uint64_t filled) const noexcept {
     const Span& span = spans_[place(position / SPAN)];
-    return {span.core, span.core == Line::NOBODY ? 0 : since(cores[span.core].used(), span.used), since(filled, span.filled)};
+    return {span.core, span.core == Line::NOBODY ? 0 : since(cores[span.core].used(), span.used),
+            since(filled, span.filled)};
   }
 
  private:
@@ -78,7 +82,8 @@ class Ring {
   // So many tuples, of which neighbours are `spacing` apart, and whose paths are so much further on.
   void push(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) {
     while (count > 0) {
-      uint64_t pushed = size() == 0 ? 0 : runs_[last_ & mask()].extend(first, spacing, count, path_step);
+      uint64_t pushed =
+          size() == 0 ? 0 : runs_[last_ & mask()].extend(first, spacing, count, path_step);
       if (pushed == 0) {
         begin(*first, path_step);
         pushed = 1;
@@ -101,7 +106,8 @@ class Ring {
   }
   void pop(uint64_t count) noexcept {
     head += count;
-    for (taken_ += count; first_ != last_ && taken_ >= runs_[first_ & mask()].count; ++first_) taken_ -= runs_[first_ & mask()].count;
+    for (taken_ += count; first_ != last_ && taken_ >= runs_[first_ & mask()].count; ++first_)
+      taken_ -= runs_[first_ & mask()].count;
   }
 
  private:
@@ -124,7 +130,8 @@ class Ring {
       }
     }
     // How many of the tuples are the next ones, which belong to it from now on.
-    uint64_t extend(const Tuple* next, uint32_t spacing, uint64_t most, uint32_t path_step) noexcept {
+    uint64_t extend(const Tuple* next, uint32_t spacing, uint64_t most,
+                    uint32_t path_step) noexcept {
       if (first.kind != DATA) return 0;
       if (count == 1) {
         step = next->sequence - first.sequence;
@@ -133,7 +140,8 @@ class Ring {
       uint64_t sequence = first.sequence + count * step, more = 0;
       uint32_t order = first.order + static_cast<uint32_t>(count) * order_step;
       for (; more < most; ++more, next += spacing) {
-        const bool other = (next->sequence != sequence) | (next->order != order) | (next->path + path_step != first.path);
+        const bool other = (next->sequence != sequence) | (next->order != order) |
+                           (next->path + path_step != first.path);
         if (other | (next->born_ns != 0) | (next->mark != first.mark) | (next->kind != DATA)) break;
         sequence += step;
         order += order_step;
@@ -157,7 +165,8 @@ class Ring {
   }
   void grow() {
     std::vector<Run> wider(2 * runs_.size());
-    for (uint64_t run = first_; run != last_; ++run) wider[run & (wider.size() - 1)] = runs_[run & mask()];
+    for (uint64_t run = first_; run != last_; ++run)
+      wider[run & (wider.size() - 1)] = runs_[run & mask()];
     runs_.swap(wider);
   }
   uint64_t mask() const noexcept { return runs_.size() - 1; }

@@ -23,7 +23,8 @@ class RunQueue {
  public:
   Thread* running = nullptr;
   Time idle_since = 0;
-  Time counts_from = 0;     // from then on the time of who runs is CPU time: before it the CPU wakes up
+  Time counts_from =
+      0;  // from then on the time of who runs is CPU time: before it the CPU wakes up
   Time preempt_at = NEVER;  // when who runs learns that it is to give its CPU away
   Time interrupt = 0;       // what learning it takes
   Average load;             // threads that were here, of those that ran here last
@@ -47,18 +48,24 @@ class RunQueue {
     thread.vruntime += static_cast<int64_t>(now - thread.since);
     thread.since = now;
     // EEVDF: front() is any of them, which does no harm, since `least_` is looked at only where nobody is
-    least_ = std::max(least_, waiting_.empty() ? thread.vruntime : std::min(thread.vruntime, waiting_.front()->vruntime));
+    least_ =
+        std::max(least_, waiting_.empty() ? thread.vruntime
+                                          : std::min(thread.vruntime, waiting_.front()->vruntime));
   }
 
   // A thread that was asleep, or in another run queue, gets its place.
   void admit(const Machine& machine, Thread& thread, Time now) noexcept {
     if (machine.base_slice == 0) {
-      const int64_t credit = running == nullptr ? 0 : static_cast<int64_t>(machine.sched_latency / 2);
+      const int64_t credit =
+          running == nullptr ? 0 : static_cast<int64_t>(machine.sched_latency / 2);
       thread.vruntime = std::max(thread.vruntime, least_ - credit);
       return;
     }
     const auto others = static_cast<int64_t>(queued() + (running != nullptr));
-    thread.vruntime = others == 0 ? least_ : mean(now) - thread.lag * (others + 1) / others;  // so that it has that lag once it is there
+    thread.vruntime = others == 0
+                          ? least_
+                          : mean(now) - thread.lag * (others + 1) /
+                                            others;  // so that it has that lag once it is there
     thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
   }
   void enqueue(const Machine& machine, Thread& thread) {
@@ -90,7 +97,8 @@ class RunQueue {
   // The thread, which runs, goes to sleep.
   void sleep(const Machine& machine, Thread& thread, Time now) {
     if (machine.base_slice == 0) return;
-    const int64_t middle = mean(now), most = static_cast<int64_t>(std::max(2 * machine.base_slice, machine.tick));
+    const int64_t middle = mean(now),
+                  most = static_cast<int64_t>(std::max(2 * machine.base_slice, machine.tick));
     thread.lag = std::min(middle - thread.vruntime, most);
     thread.lingers = thread.lag < 0;
     if (!thread.lingers) return;
@@ -120,7 +128,8 @@ class RunQueue {
   // Whether the thread that was woken just now, and waits, is to run at once.
   bool preempts(const Machine& machine, const Thread& woken, Time now) const noexcept {
     if (machine.base_slice == 0) {
-      const int64_t lead = running->vruntime + static_cast<int64_t>(now - running->since) - woken.vruntime;
+      const int64_t lead =
+          running->vruntime + static_cast<int64_t>(now - running->since) - woken.vruntime;
       return now >= running->since && lead > static_cast<int64_t>(machine.wakeup_granularity);
     }
     if (running->vruntime_at(now) >= running->deadline) return true;
@@ -130,21 +139,27 @@ class RunQueue {
   bool gives_way(const Machine& machine, Thread& thread, Time now) {
     const bool told = now >= preempt_at;
     if (told || waiting_.empty()) preempt_at = NEVER;
-    if (machine.base_slice == 0) return !waiting_.empty() && (told || now - thread.slice_began >= slice(machine));
+    if (machine.base_slice == 0)
+      return !waiting_.empty() && (told || now - thread.slice_began >= slice(machine));
     const bool ticked = now / machine.tick != ticked_;
     ticked_ = now / machine.tick;
     if (queued() == 0 || (!told && !(ticked && thread.vruntime >= thread.deadline))) return false;
-    if (thread.vruntime >= thread.deadline) thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
+    if (thread.vruntime >= thread.deadline)
+      thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
     return pick(now, &thread) != &thread;
   }
 
   // Whether one of those that wait has a cache that counts as cold, so that another CPU may take it.
   bool has_cold(const Machine& machine, Time now) noexcept { return cold(machine, now) != NONE; }
   // Of those, who has run least.
-  Thread* take_cold(const Machine& machine, Time now) { return take(machine, cold(machine, now), now); }
+  Thread* take_cold(const Machine& machine, Time now) {
+    return take(machine, cold(machine, now), now);
+  }
   // Who has waited longest; null if nobody waits, or if the caches of all count as hot, unless that is to be no matter.
   Thread* take_oldest(const Machine& machine, Time now, bool hot_too) {
-    const auto older = [](const Thread* a, const Thread* b) { return a->ran < b->ran || (a->ran == b->ran && a->id < b->id); };
+    const auto older = [](const Thread* a, const Thread* b) {
+      return a->ran < b->ran || (a->ran == b->ran && a->id < b->id);
+    };
     const auto oldest = std::min_element(waiting_.begin(), waiting_.end(), older);
     if (oldest == waiting_.end() || (!hot_too && now < cold_at(machine, **oldest))) return nullptr;
     return take(machine, static_cast<uint32_t>(oldest - waiting_.begin()), now);
@@ -152,7 +167,8 @@ class RunQueue {
   // EEVDF: who is to run, of those that wait and the thread that runs, if there is one. Who lingers leaves once it would be its turn.
   Thread* pick(Time now, Thread* current) noexcept {
     for (;;) {
-      Thread* next = earliest(now, current != nullptr && current->vruntime <= mean(now) ? current : nullptr);
+      Thread* next =
+          earliest(now, current != nullptr && current->vruntime <= mean(now) ? current : nullptr);
       if (next == nullptr || !next->lingers) return next;
       least_ = std::max(least_, mean(now));
       load.pass(now, loaded());
@@ -180,7 +196,8 @@ class RunQueue {
   // Of the virtual run times of all that are here; of the last ones if there are none.
   int64_t mean(Time now) const noexcept {
     const auto threads = static_cast<int64_t>(queued() + (running != nullptr));
-    return threads == 0 ? least_ : (sum_ + (running != nullptr ? running->vruntime_at(now) : 0)) / threads;
+    return threads == 0 ? least_
+                        : (sum_ + (running != nullptr ? running->vruntime_at(now) : 0)) / threads;
   }
   // Of those that have had no more than their share, and `best`, who has the earliest deadline.
   Thread* earliest(Time now, Thread* best) const noexcept {
@@ -228,7 +245,8 @@ class RunQueue {
   std::vector<Thread*> lingering_;  // EEVDF
   int64_t sum_ = 0;                 // EEVDF: of the virtual run times in both
   int64_t least_ = 0;               // virtual run time that no thread here is far behind
-  Time cold_at_ = 0;                // before it no waiting thread's cache counts as cold: spares a look at all of them
+  Time cold_at_ =
+      0;  // before it no waiting thread's cache counts as cold: spares a look at all of them
   Time ticked_ = 0;
 };
 

@@ -46,19 +46,20 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 
 // What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.hpp).
 struct Discipline {
-  bool pooled;                                                           // the pool executes its ports, whose queues may be switched off
-  bool resumed;                                                          // a co-routine executes it, which the pool resumes
-  Task<> (Simulation::*body)(Worker&);                                   // of the threads that execute its ports
-  void (Simulation::*published)(Worker&, Target&);                       // what follows a publication
-  Task<> (Simulation::*wait_for_room)(Worker&, Port&, uint32_t& round);  // a round of waiting before a full queue
+  bool pooled;   // the pool executes its ports, whose queues may be switched off
+  bool resumed;  // a co-routine executes it, which the pool resumes
+  Task<> (Simulation::*body)(Worker&);              // of the threads that execute its ports
+  void (Simulation::*published)(Worker&, Target&);  // what follows a publication
+  Task<> (Simulation::*wait_for_room)(Worker&, Port&,
+                                      uint32_t& round);  // a round of waiting before a full queue
 };
 
 class Simulation {
  public:
   static const Discipline threaded, scheduled, resumed;
 
-  Simulation(const Machine& machine_, const Software& software_, uint64_t seed, uint32_t operator_count, uint32_t port_count,
-             uint32_t worker_count, uint32_t buckets)
+  Simulation(const Machine& machine_, const Software& software_, uint64_t seed,
+             uint32_t operator_count, uint32_t port_count, uint32_t worker_count, uint32_t buckets)
       : machine(machine_),
         software(software_),
         system(machine, worker_count, seed, buckets),
@@ -84,8 +85,9 @@ class Simulation {
   System system;
   std::deque<Operator> operators;
   std::deque<Port> ports;
-  millrace::Contexts* contexts = nullptr;  // its own; null: no port is fed from more than one context, whatever queues are on
-  Sizes* sizes = nullptr;                  // its own
+  millrace::Contexts* contexts =
+      nullptr;  // its own; null: no port is fed from more than one context, whatever queues are on
+  Sizes* sizes = nullptr;  // its own
   std::deque<Worker> workers;
   std::deque<Mutex> mutexes;
   std::deque<Histogram> histograms;  // of sinks
@@ -100,9 +102,10 @@ class Simulation {
   uint32_t own_threads = 0;          // of sources and threaded ports: all but the pool's
   const Policy* policy = nullptr;    // of co-routines, which the pool resumes; null: there are none
   int64_t quantum_ns = 0;            // after which one of them is preempted
-  Time patience = 0;                 // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
-  uint64_t ring_bytes = 0;           // memory of all queues and merges
-  uint64_t filled = 0;               // bytes that were ever put into one
+  Time patience =
+      0;  // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
+  uint64_t ring_bytes = 0;  // memory of all queues and merges
+  uint64_t filled = 0;      // bytes that were ever put into one
   uint32_t open_operators = 0;
   uint64_t executed = 0;         // batches, by operators
   uint64_t most_contenders = 1;  // for one cache line at once
@@ -132,7 +135,9 @@ class Simulation {
   std::string deadlock(const std::vector<std::string>& names);
   uint64_t full_time(const Port& port) const noexcept;
   // Look what every thread executes, every so often (M19 s3); counts by operator.
-  void profile(Time period) { profile_period_ = period, next_look_ = system.now + period, looks.assign(operators.size(), 0); }
+  void profile(Time period) {
+    profile_period_ = period, next_look_ = system.now + period, looks.assign(operators.size(), 0);
+  }
   std::vector<uint64_t> looks;
   uint64_t looked = 0;  // times that it looked at all threads
   // Fill the queues, in no time (filling.hpp).
@@ -154,7 +159,8 @@ class Simulation {
   Task<> send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
   Task<> call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
   Task<> push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  Count put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count, uint32_t path_step);
+  Count put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count,
+            uint32_t path_step);
   void give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count);
   Task<> take(Worker& w, Port& port, Tuple* first, Count count);
   Task<> take_with_marks(Worker& w, Port& port, Tuple* first, Count count);
@@ -238,7 +244,8 @@ class Simulation {
   // -- operators.hpp
   Task<> source_body(Worker& w);
   Task<Count> due(Worker& w, Operator& source, Count most);
-  Task<> kernel(Worker& w, Operator& op, Tuple* first, Count count);  // of those that deliver, keep or drop tuples themselves
+  Task<> kernel(Worker& w, Operator& op, Tuple* first,
+                Count count);  // of those that deliver, keep or drop tuples themselves
   Task<> round_robin(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> split(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> filter(Worker& w, Operator& op, Tuple* first, Count count);
@@ -251,15 +258,17 @@ class Simulation {
   Task<> send_complete(Worker& w, Operator& op);
   Task<> end(Worker& w, Operator& barrier);
   Task<> input_ended(Worker& w, Operator& barrier);
-  static void check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first, Count count);
+  static void check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first,
+                    Count count);
   Task<> balance(Worker& w, Operator& op, Tuple* first, Count count);
   void compute(Worker& w, const Operator& op, const Tuple* first, Count count);
   void sink(Worker& w, Operator& op, const Tuple* first, Count count);
   static void check(Operator& op, const Tuple* first, Count count, Time now);
   void make(Operator& source, Tuple& tuple);
   static bool chooses(const Operator& op) noexcept {
-    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER || op.kind == BALANCE || op.kind == TYPED ||
-           !op.all || (op.routes.size() > 1 && op.kind != SOURCE);
+    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER ||
+           op.kind == BALANCE || op.kind == TYPED || !op.all ||
+           (op.routes.size() > 1 && op.kind != SOURCE);
   }
 
   // -- filling.hpp
@@ -268,7 +277,8 @@ class Simulation {
   void pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count);
 
   // -- modes.hpp
-  Task<bool> call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  Task<bool> call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                          Tuple* scratch);
   Task<> switch_off(Worker& w, Port& port);
   void change_contexts(uint32_t queue, bool on);
 
@@ -279,7 +289,8 @@ class Simulation {
   }
   // A step of the software around an atomic operation: it takes as long as the step, or as the line is busy.
   void atomic(Worker& w, Line& line, bool cas, uint64_t step) noexcept {
-    const Time before = system.owed(w), took = line.rmw(machine, w.core, system.now + before, cas, most_contenders);
+    const Time before = system.owed(w),
+               took = line.rmw(machine, w.core, system.now + before, cas, most_contenders);
     w.mixed += step;
     w.waiting += took - std::min(took, system.owed(w) - before);
   }
@@ -309,7 +320,8 @@ class Simulation {
   List list_;
   std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
   WaitQueue idle_;                 // scheduler threads without a port
-  bool waking_ = false;            // one of them has been woken and has not looked yet: until then no other is
+  bool waking_ =
+      false;  // one of them has been woken and has not looked yet: until then no other is
   Time profile_period_ = 0, next_look_ = NEVER;
   bool listed_ = false;
 };

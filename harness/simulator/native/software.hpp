@@ -19,15 +19,19 @@ struct Software {
   bool whole_queue = false, queueful = false;
   Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
   uint32_t back_off_factor = 10;
-  uint32_t ahead = 0;       // multiplies of a tuple that begin before the one before it is done, where each is handed over alone
-  uint32_t overlap = 1024;  // multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024
-  uint64_t clock = 0, source_batch = 0, source_tuple = 0, source_byte = 0, call_batch = 0, call_tuple = 0, push_batch = 0, push_tuple = 0,
-           take_batch = 0;
-  uint64_t drain = 0, list_push = 0, list_pop = 0, flag = 0, lock = 0, way = 0, way_tuple = 0, sink_batch = 0, sink_tuple = 0,
-           sink_byte = 0;
-  uint64_t key_tuple = 0, filter_tuple = 0, filter_run = 0, filter_cut = 0, merge_tuple = 0, search = 0, wait_round = 0, mark = 0;
+  uint32_t ahead =
+      0;  // multiplies of a tuple that begin before the one before it is done, where each is handed over alone
+  uint32_t overlap =
+      1024;  // multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024
+  uint64_t clock = 0, source_batch = 0, source_tuple = 0, source_byte = 0, call_batch = 0,
+           call_tuple = 0, push_batch = 0, push_tuple = 0, take_batch = 0;
+  uint64_t drain = 0, list_push = 0, list_pop = 0, flag = 0, lock = 0, way = 0, way_tuple = 0,
+           sink_batch = 0, sink_tuple = 0, sink_byte = 0;
+  uint64_t key_tuple = 0, filter_tuple = 0, filter_run = 0, filter_cut = 0, merge_tuple = 0,
+           search = 0, wait_round = 0, mark = 0;
   // of co-routines of operators (coroutines.hpp)
-  uint64_t fence = 0, coroutine_switch = 0, coroutine_turn = 0, coroutine_wait = 0, coroutine_look = 0;
+  uint64_t fence = 0, coroutine_switch = 0, coroutine_turn = 0, coroutine_wait = 0,
+           coroutine_look = 0;
 };
 
 }  // namespace millrace::sim

@@ -46,7 +46,20 @@ struct Route {
   uint64_t sent = 0;
 };
 
-enum OperatorKind : uint32_t { SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL, TYPED };
+enum OperatorKind : uint32_t {
+  SOURCE,
+  WORK,
+  BURSTS,
+  FILTER,
+  SPLIT,
+  MERGE,
+  BARRIER,
+  BALANCE,
+  BUFFER,
+  SINK,
+  CONTROL,
+  TYPED
+};
 
 struct Pace {
   int64_t length_ps;  // 0: for ever
@@ -81,8 +94,9 @@ struct Operator {
   int64_t pace_began = 0;
   double pace_next = 0.0;
   // typed (and typed sources and sinks): what a profiled run has shown, by output port
-  static constexpr uint32_t ONE = 32;  // a tuple, as a power of two: `sends` and `owed` have fractions
-  Time profiled = 0;                   // that a tuple takes [ps], with all that the runtime does for it but queues
+  static constexpr uint32_t ONE =
+      32;             // a tuple, as a power of two: `sends` and `owed` have fractions
+  Time profiled = 0;  // that a tuple takes [ps], with all that the runtime does for it but queues
   std::vector<uint64_t> sends, owed, numbers;
   // bursts
   std::vector<uint64_t> ends;
@@ -90,7 +104,9 @@ struct Operator {
   // filter, work: passes on those whose number, mixed with `seed`, comes out below `threshold`
   uint64_t seed = 0, threshold = 0;
   bool all = true;
-  bool passes_on(uint64_t sequence) const noexcept { return all || passes(fingerprint(sequence ^ seed), threshold); }
+  bool passes_on(uint64_t sequence) const noexcept {
+    return all || passes(fingerprint(sequence ^ seed), threshold);
+  }
   uint64_t keys = 0;  // of a split, 0: round-robin; or of an operator by key, 0: stateless
   // split
   uint32_t marks = 0, ahead = 0, wanted = 0;  // `wanted`: tuples that it waits to send
@@ -140,9 +156,11 @@ struct Port {
   Line ready_line, node;  // `node`: its entry in the list of ready ports
   uint64_t pushes = 0, blocked = 0, given_up = 0, switches = 0, marks = 0, marks_taken = 0;
   uint32_t open_streams = 0;
-  Worker* patient = nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
+  Worker* patient =
+      nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
   std::vector<Worker*> patient_producers;
-  std::vector<Worker*> spinning;   // who waits for the port's flags, or for room, and has not given its CPU away yet
+  std::vector<Worker*>
+      spinning;  // who waits for the port's flags, or for room, and has not given its CPU away yet
   std::unique_ptr<Stamps> stamps;  // resumed, where the policy looks at times
   // since when a co-routine has waited for room; NEVER: nobody does, or there is some. And for how long that was so until then
   Time full_since = NEVER, full_time = 0;

@@ -6,7 +6,9 @@
 
 namespace millrace::sim {
 
-inline Tuple* slot(Tuple* first, uint32_t spacing, uint32_t index) noexcept { return first + static_cast<size_t>(spacing) * index; }
+inline Tuple* slot(Tuple* first, uint32_t spacing, uint32_t index) noexcept {
+  return first + static_cast<size_t>(spacing) * index;
+}
 inline const Tuple* slot(const Tuple* first, uint32_t spacing, uint32_t index) noexcept {
   return first + static_cast<size_t>(spacing) * index;
 }
@@ -44,7 +46,8 @@ inline void Simulation::came_from(Worker& w, Count count, const Visit& since) {
 
 // A core touches slots; what another one has touched last it has not had lately.
 inline void Simulation::touch_slots(const Worker& w, Count count, const Visit& since) noexcept {
-  system.caches[w.core].touch(static_cast<uint64_t>(count) * stride, since.core == w.core ? since.used : Footprint::NEVER_BEFORE);
+  system.caches[w.core].touch(static_cast<uint64_t>(count) * stride,
+                              since.core == w.core ? since.used : Footprint::NEVER_BEFORE);
 }
 
 // Slots that nobody has touched in this run are where each busy core's share of what the queues hold leaves them.
@@ -53,7 +56,8 @@ inline bool Simulation::is_near(const Visit& since) const noexcept {
   return since.used <= system.caches[since.core].window();
 }
 inline bool Simulation::is_nearest(const Visit& since) const noexcept {
-  return (since.core == Line::NOBODY ? since.filled / system.busy_cores() : since.used) <= machine.l1 / 2;
+  return (since.core == Line::NOBODY ? since.filled / system.busy_cores() : since.used) <=
+         machine.l1 / 2;
 }
 
 // The thread uses an operator's or a port's record of so many bytes. It is where what the core has used since has left it: who goes round
@@ -63,7 +67,10 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   used += bytes;
   if (record.core == w.core) {
     const uint64_t since = used - record.at;
-    w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3 ? L3 : DRAM_LOCAL];
+    w.waiting += since <= machine.l1 / 2 ? 0
+                                         : machine.latency[since <= machine.l2 / 2 ? OWN_L2
+                                                           : since <= machine.l3   ? L3
+                                                                                   : DRAM_LOCAL];
   }
   record = {w.core, used};
 }
@@ -92,7 +99,8 @@ inline void Simulation::copy(Worker& w, Count count, const Visit& since) {
   const bool near = is_near(since);
   const Place place = is_nearest(since) ? OWN_L1 : near ? OWN_L2 : L3;
   const uint64_t beyond = near ? 0 : part_beyond(since.filled);
-  const Distance distance = since.core == Line::NOBODY ? SAME_CORE : machine.distance(w.core, since.core);
+  const Distance distance =
+      since.core == Line::NOBODY ? SAME_CORE : machine.distance(w.core, since.core);
   uint64_t fetch = w.slots.kib, store = machine.store_kib[place], call = machine.copy_call;
   int64_t overlap = machine.overlap_kib[L3];
   if (distance != SAME_CORE && near) {
@@ -107,7 +115,8 @@ inline void Simulation::copy(Worker& w, Count count, const Visit& since) {
   if (!near && !w.slots.near) {  // as far as both are in the same place
     const auto in_cache = static_cast<int64_t>(Machine::PART - std::max(w.slots.beyond, beyond)),
                in_memory = static_cast<int64_t>(std::min(w.slots.beyond, beyond));
-    overlap = (overlap * in_cache + machine.overlap_kib[DRAM_LOCAL] * in_memory) / static_cast<int64_t>(Machine::PART);
+    overlap = (overlap * in_cache + machine.overlap_kib[DRAM_LOCAL] * in_memory) /
+              static_cast<int64_t>(Machine::PART);
     fetch -= std::min(overlap, static_cast<int64_t>(fetch));
   }
   Time time = call * count + (bytes * (fetch + store) >> 10);
@@ -130,12 +139,16 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     if (op->kind == SINK || op->kind == CONTROL) {
       sink(w, *op, first, count);
     } else {
-      w.mixed += op->kind == TYPED ? op->profiled * count : software.call_batch * publications(count) + software.call_tuple * count;
+      w.mixed += op->kind == TYPED
+                     ? op->profiled * count
+                     : software.call_batch * publications(count) + software.call_tuple * count;
       if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
-      if (profile_period_ > 0 || system.owed(w) > System::LONGEST_STEP) co_await pass(w);  // the profiler asks who spends which time
+      if (profile_period_ > 0 || system.owed(w) > System::LONGEST_STEP)
+        co_await pass(w);  // the profiler asks who spends which time
       if (chooses(*op)) {
         co_await kernel(w, *op, first, count);
-      } else if (!locked && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr) {
+      } else if (!locked && op->routes[0].targets.size() == 1 &&
+                 op->routes[0].targets[0].port == nullptr) {
         const Target& target = op->routes[0].targets[0];  // a chain of calls is walked, not climbed
         w.input = target.input;
         if (target.path_step != 0) {
@@ -157,11 +170,13 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
 
 // A replica may have to hold tuples back until its turn comes.
 inline Task<> Simulation::deliver(Worker& w, Route& route, Tuple* first, Count count) {
-  return w.replica && !is_first(w) ? hold_back(w, first, count) : deliver_now(w, route, first, count);
+  return w.replica && !is_first(w) ? hold_back(w, first, count)
+                                   : deliver_now(w, route, first, count);
 }
 
 inline Task<> Simulation::deliver_now(Worker& w, Route& route, Tuple* first, Count count) {
-  return route.targets.size() == 1 ? send(w, route.targets[0], first, 1, count, nullptr) : deliver_to_all(w, route, first, count);
+  return route.targets.size() == 1 ? send(w, route.targets[0], first, 1, count, nullptr)
+                                   : deliver_to_all(w, route, first, count);
 }
 
 inline Task<> Simulation::deliver_to_all(Worker& w, Route& route, Tuple* first, Count count) {
@@ -176,11 +191,13 @@ inline Task<> Simulation::deliver_to_all(Worker& w, Route& route, Tuple* first, 
   }
   if (called > 0) announce(w);
   for (Target& target : route.targets) {
-    if (!target.early) co_await send(w, target, first, 1, count, --called > 0 ? route.scratch.data() : nullptr);
+    if (!target.early)
+      co_await send(w, target, first, 1, count, --called > 0 ? route.scratch.data() : nullptr);
   }
 }
 
-inline Task<> Simulation::deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every) {
+inline Task<> Simulation::deliver_every(Worker& w, Route& route, Tuple* first, Count count,
+                                        Count every) {
   w.mixed += software.way * publications(count) + software.way_tuple * count;
   if (every == 1 || route.targets.size() > 1) {
     for (Count i = 0; i < count; ++i) co_await deliver(w, route, slot(first, every, i), 1);
@@ -189,11 +206,14 @@ inline Task<> Simulation::deliver_every(Worker& w, Route& route, Tuple* first, C
   }
 }
 
-inline Task<> Simulation::send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
-  return target.port == nullptr ? call(w, target, first, spacing, count, scratch) : push(w, target, first, spacing, count, scratch);
+inline Task<> Simulation::send(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                               Tuple* scratch) {
+  return target.port == nullptr ? call(w, target, first, spacing, count, scratch)
+                                : push(w, target, first, spacing, count, scratch);
 }
 
-inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
+inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                               Tuple* scratch) {
   const Count at_once = spacing == 1 ? count : 1;
   for (Count begin = 0; begin < count; begin += at_once) {
     Tuple* batch = slot(first, spacing, begin);
@@ -211,18 +231,22 @@ inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count sp
 // -- queues -----------------------------------------------------------------------------------------------------------------------------
 
 // The ring's push: returns how many fitted.
-inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count, uint32_t path_step) {
+inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* first, Count spacing,
+                                         Count count, uint32_t path_step) {
   Ring& ring = port.ring;
   touch(w, port.filled, PRODUCER_BYTES);
   if (ring.tail - ring.head_seen + count > ring.capacity()) {
     look(w, ring.head_line, publications(count));
     ring.head_seen = ring.head;
   }
-  const Count fitting = static_cast<Count>(std::min<uint64_t>(count, ring.capacity() - (ring.tail - ring.head_seen)));
+  const Count fitting =
+      static_cast<Count>(std::min<uint64_t>(count, ring.capacity() - (ring.tail - ring.head_seen)));
   if (fitting == 0) return 0;
   w.mixed += software.push_batch * publications(fitting) + software.push_tuple * fitting;
   const uint64_t begin = ring.tail;
-  copy(w, fitting, begin < ring.capacity() ? untouched() : ring.worked.since(begin - ring.capacity(), system.caches, filled));
+  copy(w, fitting,
+       begin < ring.capacity() ? untouched()
+                               : ring.worked.since(begin - ring.capacity(), system.caches, filled));
   ring.push(first, spacing, fitting, path_step);
   filled += fitting * stride;
   ring.filled.note(begin, fitting, {w.core, system.caches[w.core].used(), filled});
@@ -230,14 +254,18 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   return fitting;
 }
 
-inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
+inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                               Tuple* scratch) {
   Port& port = *target.port;
-  const bool flagged = port.shared || (software.printed && port.discipline->pooled);  // a threaded port has no flags (P17 s2.2)
+  const bool flagged =
+      port.shared ||
+      (software.printed && port.discipline->pooled);  // a threaded port has no flags (P17 s2.2)
   uint32_t round = 0;
   bool waited = false;
   for (;;) {
     co_await pass(w);
-    if (port.mode != QUEUED && co_await call_instead(w, target, first, spacing, count, scratch)) co_return;
+    if (port.mode != QUEUED && co_await call_instead(w, target, first, spacing, count, scratch))
+      co_return;
     if (!flagged || try_flag(w, port.producing)) {
       if (flagged && (port.mode & NOW_CALLED)) {
         drop_flag(w, port, port.producing);
@@ -274,7 +302,8 @@ inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count sp
   }
 }
 
-inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count) {
+inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count spacing,
+                                Count count) {
   for (Count i = 0; i < count; ++i) {
     const Tuple* tuple = slot(first, spacing, i);
     if (tuple->kind != DATA) continue;
@@ -285,7 +314,8 @@ inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count
 
 inline Task<> Simulation::take(Worker& w, Port& port, Tuple* first, Count count) {
   w.input = port.input;
-  return port.marks == port.marks_taken ? execute(w, port.op, first, count) : take_with_marks(w, port, first, count);
+  return port.marks == port.marks_taken ? execute(w, port.op, first, count)
+                                        : take_with_marks(w, port, first, count);
 }
 
 inline Task<> Simulation::take_with_marks(Worker& w, Port& port, Tuple* first, Count count) {
@@ -397,7 +427,8 @@ inline Task<> Simulation::receive_mark(Worker& w, Operator& op, Tuple mark) {
   } else if (op.kind == SINK || op.kind == CONTROL || op.kind == BARRIER) {
     goes_on = false;
     ++op.seen_windows;
-    std::vector<uint64_t>& next_of_path = op.kind == BARRIER ? op.inputs[w.input].next_of_path : op.next_of_path;
+    std::vector<uint64_t>& next_of_path =
+        op.kind == BARRIER ? op.inputs[w.input].next_of_path : op.next_of_path;
     if (!next_of_path.empty()) {
       if (mark.sequence < next_of_path[mark.path]) {
         ++op.violations;
@@ -442,7 +473,8 @@ inline Task<> Simulation::close_operator(Worker& w, Operator* op) {
   for (;;) {
     w.mixed += software.mark;
     Target* next = nullptr;
-    if (op->routes.size() == 1 && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr && !op->over) {
+    if (op->routes.size() == 1 && op->routes[0].targets.size() == 1 &&
+        op->routes[0].targets[0].port == nullptr && !op->over) {
       next = &op->routes[0].targets[0];
     } else if (!op->over) {
       co_await send_final(w, *op);

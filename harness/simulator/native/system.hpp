@@ -55,7 +55,7 @@ class System {
   }
 
   Calendar calendar;
-  const uint32_t balancer;        // a process of our own: idle CPUs look again for threads that wait
+  const uint32_t balancer;  // a process of our own: idle CPUs look again for threads that wait
   std::vector<Footprint> caches;  // by core: the slots that it has touched
   Time now = 0;
 
@@ -63,7 +63,8 @@ class System {
 
   // What the thread has spent, as time on its core as busy as that is now.
   Time owed(const Thread& thread) const noexcept {
-    const uint64_t clock = Machine::at(machine_.slow_clock, occupancy_.busy_cores(socket_of(thread)));
+    const uint64_t clock =
+        Machine::at(machine_.slow_clock, occupancy_.busy_cores(socket_of(thread)));
     const uint32_t busy = occupancy_.busy_cpus(thread.core);
     const uint64_t fp = thread.fp * Machine::at(machine_.slow_fp, busy) >> Machine::SHIFT;
     const uint64_t mixed = thread.mixed * Machine::at(machine_.slow_mixed, busy) >> Machine::SHIFT;
@@ -104,7 +105,9 @@ class System {
     }
     void await_resume() const noexcept {}
   };
-  Sleep sleep(Thread& thread, Time until = NEVER) noexcept { return {*this, thread, until, machine_.sleep}; }
+  Sleep sleep(Thread& thread, Time until = NEVER) noexcept {
+    return {*this, thread, until, machine_.sleep};
+  }
   // The same in a queue, where wake_one() finds it from now on. Who wakes because it is time takes itself out.
   Sleep sleep_in(Thread& thread, WaitQueue& queue, Time until = NEVER) {
     queue.sleepers.push_back(&thread);
@@ -152,7 +155,8 @@ class System {
   Spin spin(Thread& thread, Time until) noexcept { return {*this, thread, until}; }
   void hasten(Thread& thread, Time latency) {
     const Time then = now + latency;
-    if (thread.spinning && thread.state == Thread::RUNNING && then < calendar.when(thread.id)) calendar.schedule(thread.id, then);
+    if (thread.spinning && thread.state == Thread::RUNNING && then < calendar.when(thread.id))
+      calendar.schedule(thread.id, then);
   }
 
   // The last act of a program.
@@ -174,10 +178,14 @@ class System {
     Thread* sleeper = queue.sleepers.front();
     queue.sleepers.pop_front();
     const bool told = wake(*sleeper, caller.cpu, owed(caller));
-    caller.mixed += told ? machine_.wake_caller : sleeper->cpu == caller.cpu ? machine_.wake_queued : machine_.wake_elsewhere;
+    caller.mixed += told                         ? machine_.wake_caller
+                    : sleeper->cpu == caller.cpu ? machine_.wake_queued
+                                                 : machine_.wake_elsewhere;
     return true;
   }
-  void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % futexes_.buckets()); }
+  void make_queue(WaitQueue& queue) noexcept {
+    queue.bucket = static_cast<uint32_t>(random() % futexes_.buckets());
+  }
 
   // Wakes a sleeper; `from`: the waker's CPU; `later`: when it comes to that. Where the sleeper has to wait for a CPU it does so from now on.
   // Returns whether another CPU had to be told.
@@ -193,14 +201,19 @@ class System {
     }
     const uint32_t target = choose(thread, from);
     RunQueue& cpu = cpus_[target];
-    if (cpus_[thread.cpu].running != nullptr) thread.before = thread.cpu;  // as Linux does: recent_used_cpu
+    if (cpus_[thread.cpu].running != nullptr)
+      thread.before = thread.cpu;  // as Linux does: recent_used_cpu
     move(thread, target);
     change_runnable(thread, cpu, 1);
     cpu.admit(machine_, thread, now);
     if (cpu.running == nullptr) {
       const Time idle = now + later - std::min(now + later, cpu.idle_since);
-      const Time awake = later + jitter(machine_.wake) + machine_.idle_exit(idle), call = calling(cpu);
-      occupy(cpu, thread, target, call == 0 ? awake : std::max(awake, call + machine_.switch_time + refill(thread, target)), awake);
+      const Time awake = later + jitter(machine_.wake) + machine_.idle_exit(idle),
+                 call = calling(cpu);
+      occupy(
+          cpu, thread, target,
+          call == 0 ? awake : std::max(awake, call + machine_.switch_time + refill(thread, target)),
+          awake);
       return true;
     }
     enqueue(cpu, thread);
@@ -244,7 +257,8 @@ class System {
     }
     awaitable.await_resume();
   }
-  std::exception_ptr failure;  // what a program on a stack of its own has thrown, which cannot leave that
+  std::exception_ptr
+      failure;  // what a program on a stack of its own has thrown, which cannot leave that
 
   // The thread `from`, which runs, goes on as `to`.
   void become(Scheduled& from, Thread& to) noexcept {
@@ -268,7 +282,9 @@ class System {
   }
 
   uint32_t busy_cores() const noexcept { return std::max(occupancy_.busy_cores(), 1u); }
-  uint64_t busy_l3() const noexcept { return machine_.l3 * std::max(occupancy_.busy_l3s(), 1u); }  // bytes, of those with a busy core
+  uint64_t busy_l3() const noexcept {
+    return machine_.l3 * std::max(occupancy_.busy_l3s(), 1u);
+  }  // bytes, of those with a busy core
   uint64_t switches() const noexcept { return switches_; }
   // CPU time of all threads, and time integral of threads that could have run [ps]
   uint64_t cpu_time() noexcept {
@@ -284,7 +300,9 @@ class System {
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
     return mixed ^ (mixed >> 31);
   }
-  uint32_t socket_of(const Thread& thread) const noexcept { return machine_.socket_of(thread.core); }
+  uint32_t socket_of(const Thread& thread) const noexcept {
+    return machine_.socket_of(thread.core);
+  }
   // From `when` on: the time until the memory of the thread's socket has delivered `bytes`, behind those who asked before.
   Time memory(const Thread& thread, uint64_t bytes, Time when) noexcept {
     Time& free_at = memory_free_at_[socket_of(thread)];
@@ -302,7 +320,8 @@ class System {
     if (occupancy_.busy_cpus() < cpus_.size()) look_again();
   }
   void look_again() {
-    if (!calendar.pending(balancer)) calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
+    if (!calendar.pending(balancer))
+      calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
   }
 
   // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns whether another CPU had to be told.
@@ -310,7 +329,9 @@ class System {
     if (cpu.preempt_at != NEVER || !cpu.preempts(machine_, thread, now)) return false;
     const bool told = from != thread.cpu && machine_.preempt > 0;
     cpu.preempt_at = now + later;
-    if (told) cpu.preempt_at += jitter(machine_.preempt - std::min(machine_.preempt, machine_.interrupt + machine_.switch_time));
+    if (told)
+      cpu.preempt_at += jitter(
+          machine_.preempt - std::min(machine_.preempt, machine_.interrupt + machine_.switch_time));
     cpu.interrupt = told ? machine_.interrupt : 0;
     return told;
   }
@@ -330,7 +351,8 @@ class System {
   // shared cache where it has touched more than its own ones hold.
   Time refill(const Thread& thread, uint32_t cpu) const noexcept {
     const uint32_t core = machine_.core_of(cpu);
-    const uint64_t since = thread.left.core == core ? caches[core].used() - thread.left.at : Footprint::NEVER_BEFORE;
+    const uint64_t since =
+        thread.left.core == core ? caches[core].used() - thread.left.at : Footprint::NEVER_BEFORE;
     if (since > caches[core].window()) return machine_.refill;
     return since <= machine_.l1 / 2 ? 0 : machine_.near_refill;
   }
@@ -409,7 +431,9 @@ class System {
     thread.vruntime += to.least() - from.least();
     if (machine_.base_slice != 0) {
       const uint64_t share = thread.load.at(now, thread.state != Thread::ASLEEP);
-      from.load.pass(now, from.loaded() + (thread.state == Thread::RUNNABLE));  // who waited there has left the queue just now
+      from.load.pass(
+          now, from.loaded() + (thread.state ==
+                                Thread::RUNNABLE));  // who waited there has left the queue just now
       from.load.part(share);
       to.load.pass(now, to.loaded());
       to.load.join(share);
@@ -421,9 +445,13 @@ class System {
     record_wake(thread, from);
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
     const uint32_t home = machine_.socket_of(thread.core);
-    if (cpus_[thread.before].running == nullptr && machine_.socket_of(machine_.core_of(thread.before)) == home) return thread.before;
-    const uint32_t target = follows(thread, from) ? from : thread.cpu, socket = machine_.socket_of(machine_.core_of(target));
-    const uint32_t found = occupancy_.looks(socket, now) ? occupancy_.idle_in(socket) : Occupancy::NONE;
+    if (cpus_[thread.before].running == nullptr &&
+        machine_.socket_of(machine_.core_of(thread.before)) == home)
+      return thread.before;
+    const uint32_t target = follows(thread, from) ? from : thread.cpu,
+                   socket = machine_.socket_of(machine_.core_of(target));
+    const uint32_t found =
+        occupancy_.looks(socket, now) ? occupancy_.idle_in(socket) : Occupancy::NONE;
     return found != Occupancy::NONE ? found : target;
   }
   // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but not if threads there wake each other by
@@ -435,7 +463,8 @@ class System {
       const uint32_t near = machine_.cores_per_chip * machine_.smt;
       if (slave >= near && master >= slave * near) return false;
     }
-    const uint64_t share = thread.load.at(now, 0), here = cpus_[from].load.at(now, cpus_[from].loaded()),
+    const uint64_t share = thread.load.at(now, 0),
+                   here = cpus_[from].load.at(now, cpus_[from].loaded()),
                    there = cpus_[thread.cpu].load.at(now, cpus_[thread.cpu].loaded());
     return 100 * (here + share) < AFFINE_PCT * (there - std::min(there, share));
   }
@@ -459,7 +488,9 @@ class System {
       RunQueue* best = nullptr;
       for (uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) {
         const bool same = machine_.socket_of(machine_.core_of(cpu)) == home;
-        if (same == near && (best == nullptr || cpus_[cpu].size() > best->size()) && cpus_[cpu].has_cold(machine_, now)) best = &cpus_[cpu];
+        if (same == near && (best == nullptr || cpus_[cpu].size() > best->size()) &&
+            cpus_[cpu].has_cold(machine_, now))
+          best = &cpus_[cpu];
       }
       if (best == nullptr) continue;
       Thread* thread = best->take_cold(machine_, now);
@@ -486,7 +517,8 @@ class System {
   // Linux: sched_balance_rq. To take a thread that makes the other CPU the one with more to do, as the third of two CPUs does, is put off once
   // (in kernels with CFS it is not), and for one with a hot cache once more.
   void pull(RunQueue& cpu, uint32_t number, uint32_t cpus, uint32_t& failed) {
-    const uint32_t first = number - number % cpus, end = std::min<uint32_t>(first + cpus, static_cast<uint32_t>(cpus_.size()));
+    const uint32_t first = number - number % cpus,
+                   end = std::min<uint32_t>(first + cpus, static_cast<uint32_t>(cpus_.size()));
     const uint64_t mine = load(cpu);
     uint64_t most = mine * (machine_.base_slice == 0 ? CFS_IMBALANCE_PCT : IMBALANCE_PCT) / 100;
     RunQueue* busiest = nullptr;
@@ -500,7 +532,9 @@ class System {
       return;
     }
     const uint64_t excess = machine_.base_slice == 0 ? most - mine : (most - mine) / 2;
-    Thread* thread = ONE >> std::min(failed, 28u) <= excess ? busiest->take_oldest(machine_, now, failed > 1) : nullptr;
+    Thread* thread = ONE >> std::min(failed, 28u) <= excess
+                         ? busiest->take_oldest(machine_, now, failed > 1)
+                         : nullptr;
     if (thread == nullptr) {
       ++failed;
       return;
@@ -515,17 +549,23 @@ class System {
   uint64_t load(const RunQueue& cpu) const noexcept {
     return machine_.base_slice == 0 ? cpu.loaded() * ONE : cpu.load.at(now, cpu.loaded());
   }
-  Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
+  Time jitter(Time time) noexcept {
+    return time * 3 / 4 + time * (random() >> 54) / 2048;
+  }  // from 3/4 to 5/4: wake-ups vary
   void integrate() noexcept {
     cpu_time_ += (now - integrated_) * occupancy_.busy_cpus();
     load_time_ += (now - integrated_) * runnable_;
     integrated_ = now;
   }
-  void count_runnable(int change) noexcept { integrate(), runnable_ += static_cast<uint64_t>(change); }
+  void count_runnable(int change) noexcept {
+    integrate(), runnable_ += static_cast<uint64_t>(change);
+  }
 
   static constexpr uint64_t ONE = Average::ONE;
-  static constexpr uint64_t IMBALANCE_PCT = 117, CFS_IMBALANCE_PCT = 125;  // Linux: imbalance_pct of CPUs that share a cache
-  static constexpr uint64_t AFFINE_PCT = 108;                              // half of what is above 100 counts there
+  static constexpr uint64_t IMBALANCE_PCT = 117,
+                            CFS_IMBALANCE_PCT =
+                                125;           // Linux: imbalance_pct of CPUs that share a cache
+  static constexpr uint64_t AFFINE_PCT = 108;  // half of what is above 100 counts there
   const Machine& machine_;
   millrace::Fibre simulating_;  // who simulates
   std::vector<RunQueue> cpus_;

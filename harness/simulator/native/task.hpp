@@ -50,7 +50,8 @@ class Arena {
 
   void next_chunk(size_t size) {
     const size_t next = chunks_.empty() ? 0 : chunk_ + 1;
-    if (next < chunks_.size() && chunks_[next].size < size) chunks_.resize(next);  // nothing lives behind the last block
+    if (next < chunks_.size() && chunks_[next].size < size)
+      chunks_.resize(next);  // nothing lives behind the last block
     if (next == chunks_.size()) {
       const size_t grown = chunks_.empty() ? FIRST_CHUNK : 2 * chunks_.back().size;
       const size_t bytes = grown > size ? grown : size;
@@ -86,7 +87,9 @@ class [[nodiscard]] Task {
       return thread.arena.take(size);
     }
     static void operator delete(void* frame) noexcept { Arena::give_back(frame); }
-    Task get_return_object() noexcept { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    Task get_return_object() noexcept {
+      return Task(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
     std::suspend_always initial_suspend() noexcept { return {}; }
     auto final_suspend() noexcept {
       struct Return {

@@ -24,7 +24,8 @@ class Average {
     const uint64_t passed = std::min<uint64_t>((now - since_) / NANOSECOND, 8 * MEMORY_NS),
                    memory = std::min<uint64_t>(since_ / NANOSECOND, MEMORY_NS);
     if (passed + memory == 0) return 0;
-    const Wide weighed = Wide{value_} * memory + Wide{level} * ONE * passed;  // beyond 64 bits from a level of 166 on
+    const Wide weighed = Wide{value_} * memory +
+                         Wide{level} * ONE * passed;  // beyond 64 bits from a level of 166 on
     return static_cast<uint64_t>(weighed / (memory + passed));
   }
   // The level was `level` until now.
@@ -47,26 +48,33 @@ class Average {
 struct Scheduled {
   enum State : uint8_t { NEW, RUNNING, RUNNABLE, ASLEEP, ENDED };
 
-  uint32_t id = 0;      // its process in the calendar
-  uint32_t cpu = 0;     // where it runs, or ran last
-  uint32_t before = 0;  // where it had run last when it was woken and that CPU was busy, the last time
+  uint32_t id = 0;   // its process in the calendar
+  uint32_t cpu = 0;  // where it runs, or ran last
+  uint32_t before =
+      0;  // where it had run last when it was woken and that CPU was busy, the last time
   uint32_t core = 0;
   State state = NEW;
-  bool spinning = false;                     // looks at something all the time, until its event or until it is told (hasten)
-  bool lingers = false;                      // asleep, and still in its CPU's run queue (EEVDF)
-  bool woken_afar = false;                   // from another CPU than the one that it waits for
-  uint64_t fp = 0, mixed = 0, waiting = 0;   // time that it has spent and that has not passed yet, by sort (machine.hpp)
-  int64_t vruntime = 0;                      // relative to its CPU's
-  int64_t deadline = 0, lag = 0;             // EEVDF: of its request; what it was owed when it left a run queue
+  bool spinning =
+      false;  // looks at something all the time, until its event or until it is told (hasten)
+  bool lingers = false;     // asleep, and still in its CPU's run queue (EEVDF)
+  bool woken_afar = false;  // from another CPU than the one that it waits for
+  uint64_t fp = 0, mixed = 0,
+           waiting =
+               0;  // time that it has spent and that has not passed yet, by sort (machine.hpp)
+  int64_t vruntime = 0;  // relative to its CPU's
+  int64_t deadline = 0,
+          lag = 0;  // EEVDF: of its request; what it was owed when it left a run queue
   Time since = 0, slice_began = 0, ran = 0;  // `ran`: when it last gave its CPU away
   Touch left;                                // then, by the slots that its core had touched
   Average load;                              // how much of the time it was in a run queue
   uint32_t woke = UINT32_MAX;                // whom it woke last
-  uint32_t flips = 0;                        // how often that was another thread than before, in the last seconds
+  uint32_t flips = 0;  // how often that was another thread than before, in the last seconds
   Time flips_halved = 0;
 
   bool owes() const noexcept { return (fp | mixed | waiting) != 0; }
-  int64_t vruntime_at(Time now) const noexcept { return vruntime + (now > since ? static_cast<int64_t>(now - since) : 0); }
+  int64_t vruntime_at(Time now) const noexcept {
+    return vruntime + (now > since ? static_cast<int64_t>(now - since) : 0);
+  }
 };
 
 struct Thread : Scheduled {

@@ -68,11 +68,13 @@ struct VirtualPlatform {
     Word(T value) noexcept : value_(value) {}  // NOLINT: as std::atomic
     T load(std::memory_order) const noexcept {
       const Acting& acting = *current();
-      if (acting.worker != nullptr) acting.worker->waiting += line_.load(acting.machine, acting.worker->core);
+      if (acting.worker != nullptr)
+        acting.worker->waiting += line_.load(acting.machine, acting.worker->core);
       return value_;
     }
     void store(T value, std::memory_order) noexcept {
-      if (const Acting& acting = *current(); acting.worker != nullptr) line_.store(acting.worker->core);
+      if (const Acting& acting = *current(); acting.worker != nullptr)
+        line_.store(acting.worker->core);
       value_ = value;
     }
     T fetch_or(T value, std::memory_order) noexcept {
@@ -81,7 +83,8 @@ struct VirtualPlatform {
       value_ |= value;
       return before;
     }
-    bool compare_exchange_strong(T& expected, T desired, std::memory_order, std::memory_order) noexcept {
+    bool compare_exchange_strong(T& expected, T desired, std::memory_order,
+                                 std::memory_order) noexcept {
       modify(true);
       if (value_ != expected) {
         expected = value_;
@@ -95,7 +98,8 @@ struct VirtualPlatform {
     void modify(bool cas) noexcept {
       Acting& acting = *current();
       if (Worker* w = acting.worker; w != nullptr)
-        w->waiting += line_.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w), cas, acting.most_contenders);
+        w->waiting += line_.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w),
+                                cas, acting.most_contenders);
     }
 
     T value_{};
@@ -142,7 +146,9 @@ struct VirtualPlatform {
    private:
     void take_line(Worker& w) noexcept {
       Acting& acting = *current();
-      w.waiting += queue_.line.rmw(acting.machine, w.core, acting.system.now + acting.system.owed(w), true, acting.most_contenders);
+      w.waiting +=
+          queue_.line.rmw(acting.machine, w.core, acting.system.now + acting.system.owed(w), true,
+                          acting.most_contenders);
     }
 
     bool held_ = false;
@@ -154,12 +160,16 @@ struct VirtualPlatform {
    public:
     Signal() { current()->system.make_queue(queue_); }
     void wait(Lock& lock) { wait_until(lock, NEVER); }
-    void wait_until(Lock& lock, int64_t time_ns) { wait_until(lock, static_cast<Time>(time_ns) * NANOSECOND); }
+    void wait_until(Lock& lock, int64_t time_ns) {
+      wait_until(lock, static_cast<Time>(time_ns) * NANOSECOND);
+    }
     void wake_one() {
       Acting& acting = *current();
       ++wakes_;
       if (Worker* w = acting.worker; w != nullptr) {
-        w->waiting += queue_.line.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w), true, acting.most_contenders);
+        w->waiting +=
+            queue_.line.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w),
+                            true, acting.most_contenders);
         acting.system.wake_one(*w, queue_);
       } else if (!queue_.sleepers.empty()) {
         Thread& sleeper = *queue_.sleepers.front();
@@ -213,12 +223,14 @@ struct VirtualPlatform {
   };
 
   void fence() noexcept {
-    if (const Acting& acting = *current(); acting.worker != nullptr) acting.worker->mixed += acting.software.fence;
+    if (const Acting& acting = *current(); acting.worker != nullptr)
+      acting.worker->mixed += acting.software.fence;
   }
   int64_t now() const noexcept {
     const Acting& acting = *current();
     acting.worker->mixed += acting.software.clock;
-    return static_cast<int64_t>((acting.system.now + acting.system.owed(*acting.worker)) / NANOSECOND);
+    return static_cast<int64_t>((acting.system.now + acting.system.owed(*acting.worker)) /
+                                NANOSECOND);
   }
 };
 
@@ -231,7 +243,8 @@ class VirtualPlatform::Word<uint32_t> {
   uint32_t load(std::memory_order) const noexcept { return value_; }
   void store(uint32_t value, std::memory_order) noexcept { value_ = value; }
   void fetch_add(uint32_t value, std::memory_order) noexcept {
-    if (const Acting& acting = *current(); acting.worker != nullptr) acting.worker->waiting += acting.machine.rmw_local;
+    if (const Acting& acting = *current(); acting.worker != nullptr)
+      acting.worker->waiting += acting.machine.rmw_local;
     value_ += value;
   }
   void fetch_sub(uint32_t value, std::memory_order order) noexcept { fetch_add(0 - value, order); }

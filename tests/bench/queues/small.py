@@ -50,7 +50,12 @@ def surface(graph: Graph, world: World = LARGE, seed: int = 1, **options) -> Sur
 
 
 def scenario(operators: int = 8, costs: str = "balanced-1000", **options) -> Scenario:
-    given = {"shape": Shape("pipeline", (("operators", operators),)), "payload": 128, "world": LARGE, "periods": 40}
+    given = {
+        "shape": Shape("pipeline", (("operators", operators),)),
+        "payload": 128,
+        "world": LARGE,
+        "periods": 40,
+    }
     return Scenario("small", costs=costs, **(given | options))
 
 

@@ -23,7 +23,14 @@ def quietly(done, of):
 def test_a_row_says_what_was_run_and_what_came_of_it():
     row = row_of("dynamic", SOME[1])
     trace = trace_of("dynamic", SOME[1])
-    assert (row.law, row.scenario, row.kind, row.operators, row.places, row.maximum) == ("dynamic", "s4", "pipeline", 6, 5, 16)
+    assert (row.law, row.scenario, row.kind, row.operators, row.places, row.maximum) == (
+        "dynamic",
+        "s4",
+        "pipeline",
+        6,
+        5,
+        16,
+    )
     assert row.levels == tuple(trace.levels) and row.counts == (5,) * 40
     assert all(getattr(row, name) == value for name, value in vars(score(SOME[1], trace)).items())
 
@@ -31,7 +38,9 @@ def test_a_row_says_what_was_run_and_what_came_of_it():
 def test_rows_come_scenario_by_scenario():
     told = []
     rows = run_bench(LAWS, SOME, lambda done, of: told.append((done, of)), jobs=1)
-    assert [(row.scenario, row.law) for row in rows] == [(each.name, law) for each in SOME for law in LAWS]
+    assert [(row.scenario, row.law) for row in rows] == [
+        (each.name, law) for each in SOME for law in LAWS
+    ]
     assert told == [(3, 9), (6, 9), (9, 9)]
 
 

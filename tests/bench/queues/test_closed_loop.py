@@ -54,7 +54,9 @@ def test_noise_is_of_its_size_and_the_same_whatever_the_law_does():
     assert sum(each**2 for each in off) / len(off) == pytest.approx(0.05**2, rel=0.2)
     again = toy(noisy)
     run(again, noisy)
-    assert [each.throughput for each in again.readings] == [each.throughput for each in law.readings]
+    assert [each.throughput for each in again.readings] == [
+        each.throughput for each in law.readings
+    ]
 
 
 def test_the_profiler_sees_a_sample_of_the_true_costs():
@@ -63,8 +65,14 @@ def test_the_profiler_sees_a_sample_of_the_true_costs():
     true = PLAIN.surface(0).shares()
     first, later = law.readings[0].costs, law.readings[10].costs
     assert sum(first) == pytest.approx(1.0) and len(first) == PLAIN.layout.operators
-    assert all(share * LOOKS * PERIOD_S == pytest.approx(round(share * LOOKS * PERIOD_S)) for share in first)
-    assert all(share * LOOKS * PERIOD_S * 5 == pytest.approx(round(share * LOOKS * PERIOD_S * 5)) for share in later)
+    assert all(
+        share * LOOKS * PERIOD_S == pytest.approx(round(share * LOOKS * PERIOD_S))
+        for share in first
+    )
+    assert all(
+        share * LOOKS * PERIOD_S * 5 == pytest.approx(round(share * LOOKS * PERIOD_S * 5))
+        for share in later
+    )
     assert max(abs(seen - share) for seen, share in zip(later, true, strict=True)) < 0.05
     assert first != law.readings[1].costs
 
@@ -88,7 +96,9 @@ def test_others_on_the_cpus_are_shown():
 def test_a_decision_that_says_nothing_of_queues_leaves_them():
     class Silent(Toy):
         def decide(self, reading):
-            return Decision(2, "silent", "silent", frozenset((1,)) if reading.time_s == PERIOD_S else None)
+            return Decision(
+                2, "silent", "silent", frozenset((1,)) if reading.time_s == PERIOD_S else None
+            )
 
     trace = run(Silent(Bounds(1, 16, 1), layout=PLAIN.layout), PLAIN)
     assert set(queues(trace)[1:]) == {frozenset((1,))}

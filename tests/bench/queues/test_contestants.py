@@ -34,7 +34,9 @@ def test_dynamic_has_them_all_and_moves_threads():
 def test_hand_placed_is_the_best_of_the_first_phase():
     trace = trace_of("hand-placed", PLAIN)
     best = PLAIN.best(0)
-    assert {each.queued for each in trace.configurations} == {best.queued} and set(trace.levels) == {best.threads}
+    assert {each.queued for each in trace.configurations} == {best.queued} and set(
+        trace.levels
+    ) == {best.threads}
 
 
 def test_a_law_that_places_queues_is_made_by_its_name(monkeypatch):
@@ -50,7 +52,10 @@ def test_laws_of_ibm_streams_begin_with_two_threads_where_there_are_cpus_for_the
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(UserError, match="law 'magic' is not on the bench of placements; there are: manual, dedicated"):
+    with pytest.raises(
+        UserError,
+        match="law 'magic' is not on the bench of placements; there are: manual, dedicated",
+    ):
         check_name("magic", "queues")
 
 

@@ -18,8 +18,15 @@ PART = PAGE.partition("## The bench of laws that place queues")[2].partition("\n
 def test_the_example_of_surfaces_has_every_key_and_can_be_read():
     (text,) = re.findall(r"^```yaml\n(.*?)^```$", PART, re.DOTALL | re.MULTILINE)
     document = yaml.safe_load(text)
-    assert {key for entry in document for key in entry} == set(KEYS) - {"graph", "smt", "periods", "seed"}
-    assert {key for entry in document for phase in entry.get("phases", []) for key in phase} == set(PHASE_KEYS)
+    assert {key for entry in document for key in entry} == set(KEYS) - {
+        "graph",
+        "smt",
+        "periods",
+        "seed",
+    }
+    assert {key for entry in document for phase in entry.get("phases", []) for key in phase} == set(
+        PHASE_KEYS
+    )
     assert len(parse_surfaces(document)) == len(document)
     assert all(f"`{word}`" in PART for word in {*KEYS, *PHASE_KEYS} - {"name"})
 

@@ -41,12 +41,25 @@ def test_other_code_is_another_question(monkeypatch):
 
 def test_answers_depend_on_graphs_and_profiles_that_scenarios_name_and_on_no_law():
     read = {file.relative_to(known.ROOT).as_posix() for file in known.of_answers()}
-    assert {"topologies/pipeline.py", "harness/applications/login_failures.py", "harness/graph/builder.py"} <= read
+    assert {
+        "topologies/pipeline.py",
+        "harness/applications/login_failures.py",
+        "harness/graph/builder.py",
+    } <= read
     assert {"config/machines/xeon.yaml", "config/software/streams-4.2.yaml"} <= read
-    assert not {"topologies/chain.py", "config/machines/power8.yaml", "harness/elasticity/queues/millrace.py"} & read
+    assert (
+        not {
+            "topologies/chain.py",
+            "config/machines/power8.yaml",
+            "harness/elasticity/queues/millrace.py",
+        }
+        & read
+    )
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"throughput": "x", "threads": 1, "queued": []}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"throughput": "x", "threads": 1, "queued": []}']
+)
 def test_a_file_that_is_no_answer_is_written_anew(folder, text):
     best_known("question", lambda: ANSWER)
     (file,) = folder.iterdir()

@@ -28,7 +28,9 @@ WORLDS = (World("local", cpus=2), World("xeon", "streams-4.2", 4), World("xeon",
 def drawn(seed):
     draw = random.Random(seed)
     world = draw.choice(WORLDS)
-    graph = graph_of(draw.choice(SHAPES), draw.choice(list(COSTS)), draw.choice((1, 128, 1024, 16384)), seed)
+    graph = graph_of(
+        draw.choice(SHAPES), draw.choice(list(COSTS)), draw.choice((1, 128, 1024, 16384)), seed
+    )
     return Surface(seen(graph, world.cpus), world, seed), Bounds(1, world.cpus, 1)
 
 
@@ -50,14 +52,20 @@ def test_trying_everything_is_at_least_as_good_as_anything():
     draw = np.random.default_rng(1)
     for _ in range(50):
         placement = np.flatnonzero(draw.integers(0, 2, plain.places)).tolist()
-        assert plain.throughput(placement, int(draw.integers(1, bounds.maximum + 1))) <= best.throughput / (1 - oracle.EQUAL)
+        assert plain.throughput(
+            placement, int(draw.integers(1, bounds.maximum + 1))
+        ) <= best.throughput / (1 - oracle.EQUAL)
 
 
 def test_a_large_graph_is_searched_better_than_by_simple_rules():
     plain = surface(pipeline([1000] * 40, 4096), STREAMS)
     best = best_of(plain, Bounds(1, 16, 1))
     everywhere = range(plain.places)
-    simple = [plain.throughput(range(0, plain.places, step), level) for step in range(1, 12) for level in range(1, 17)]
+    simple = [
+        plain.throughput(range(0, plain.places, step), level)
+        for step in range(1, 12)
+        for level in range(1, 17)
+    ]
     assert best.throughput >= max(simple)
     assert best.throughput == plain.throughput(best.queued, best.threads)
     assert best.queued < set(everywhere)

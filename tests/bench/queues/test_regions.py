@@ -15,14 +15,29 @@ from tests.bench.queues.small import parallel, pipeline, seen
 ALL, BUSIEST, LOCKED, SQUARES = range(4)
 
 
-def measured(layout, queued, work=None, push=0.0, take=0.0, lock=0.0, call=0.0, batch=32.0, slow=0.0, besides=(0.0, 0.0, 0.0)):
+def measured(
+    layout,
+    queued,
+    work=None,
+    push=0.0,
+    take=0.0,
+    lock=0.0,
+    call=0.0,
+    batch=32.0,
+    slow=0.0,
+    besides=(0.0, 0.0, 0.0),
+):
     """One row, with the same price for all; `besides`: of a push, of a way that is dealt to, and of a tuple there."""
     regions = Regions(layout)
     placement = np.zeros((1, regions.places), dtype=np.uint8)
     placement[0, list(queued)] = 1
     work = np.ones(layout.operators) if work is None else np.asarray(work, dtype=float)
     even = np.ones(regions.heads), np.ones(layout.operators)
-    prices = np.array([float(push)]), np.array([float(take)]), np.array([[0.0, 0.0, *(lock * n for n in range(2, 20))]])
+    prices = (
+        np.array([float(push)]),
+        np.array([float(take)]),
+        np.array([[0.0, 0.0, *(lock * n for n in range(2, 20))]]),
+    )
     of_all = np.full(layout.operators, float(slow)), np.full(layout.operators, float(call))
     return regions.measure(placement, work, *of_all, *even, *prices, besides, batch)[0]
 
@@ -45,16 +60,26 @@ def test_a_push_is_the_senders_and_a_take_the_receivers():
 def test_who_shares_an_operator_locks_it_and_pays_by_the_number_of_contenders():
     layout = seen(parallel([1, 1, 1]))
     free = measured(layout, [], lock=10)
-    one_queue = measured(layout, [0], lock=10, batch=1.0)  # work1 by a thread of its own, the others by the source
+    one_queue = measured(
+        layout, [0], lock=10, batch=1.0
+    )  # work1 by a thread of its own, the others by the source
     assert free[LOCKED] == 0
-    assert one_queue[LOCKED] == pytest.approx(1 + 2 * 10)  # a tuple of the sources is one at the sink
+    assert one_queue[LOCKED] == pytest.approx(
+        1 + 2 * 10
+    )  # a tuple of the sources is one at the sink
     assert list(Regions(layout).shared(np.array([1, 1, 1, 0], dtype=np.uint8)))[-1] == 3
     assert list(Regions(layout).shared(np.array([1, 1, 1, 1], dtype=np.uint8)))[-1] == 1
 
 
 def test_what_is_called_behind_a_locked_operator_is_locked_with_it():
     hall = Graph("hall")
-    source, split, join, last, sink = hall.source("s"), hall.split("p", 2), hall.work("j"), hall.work("l"), hall.sink("k")
+    source, split, join, last, sink = (
+        hall.source("s"),
+        hall.split("p", 2),
+        hall.work("j"),
+        hall.work("l"),
+        hall.sink("k"),
+    )
     hall.connect(source, split)
     for way in range(2):
         work = hall.work(f"w{way}")
@@ -75,7 +100,9 @@ def test_a_split_calls_with_a_tuple_at_a_time_and_a_queue_makes_batches_of_them_
     cut = measured(layout, [], work=work, call=32.0)
     whole = measured(layout, [4], work=work, call=32.0)  # the sink's queue
     branches = measured(layout, [0, 1, 2, 3], work=work, call=32.0)
-    assert cut[ALL] == pytest.approx(1 + 1 + 32 + 32)  # source, split, the works' tuples and the sink's, one by one
+    assert cut[ALL] == pytest.approx(
+        1 + 1 + 32 + 32
+    )  # source, split, the works' tuples and the sink's, one by one
     assert whole[ALL] == pytest.approx(1 + 1 + 32 + 1)
     assert branches[ALL] == pytest.approx(1 + 1 + 1 + 1)
 
@@ -90,8 +117,12 @@ def test_a_push_is_paid_for_by_the_piece_and_dealing_by_way_and_tuple():
     layout = seen(parallel([1] * 4))
     work = np.zeros(layout.operators)
     queues = [0, 1, 2, 3]
-    assert measured(layout, queues, work=work, besides=(32.0, 0.0, 0.0))[ALL] == pytest.approx(4)  # 8 tuples a push
-    assert measured(layout, queues, work=work, besides=(0.0, 32.0, 0.0))[ALL] == pytest.approx(4)  # 4 ways a batch
+    assert measured(layout, queues, work=work, besides=(32.0, 0.0, 0.0))[ALL] == pytest.approx(
+        4
+    )  # 8 tuples a push
+    assert measured(layout, queues, work=work, besides=(0.0, 32.0, 0.0))[ALL] == pytest.approx(
+        4
+    )  # 4 ways a batch
     assert measured(layout, queues, work=work, besides=(0.0, 0.0, 5.0))[ALL] == pytest.approx(5)
     assert measured(layout, [], work=work, besides=(32.0, 0.0, 0.0))[ALL] == 0
 
@@ -109,7 +140,9 @@ def test_work_on_a_tuple_that_comes_alone_from_who_had_it_alone_waits_for_what_w
         1
     )  # the sink; a work before it has the next tuple at hand
     assert measured(layout, [4], work=work, slow=1.0)[ALL] == 0
-    assert measured(layout, [], work=work, slow=1.0, batch=1.0)[ALL] == pytest.approx(3)  # all but the source
+    assert measured(layout, [], work=work, slow=1.0, batch=1.0)[ALL] == pytest.approx(
+        3
+    )  # all but the source
 
 
 def test_a_filter_leaves_runs_of_neighbours():
@@ -143,7 +176,9 @@ def test_work_is_neither_lost_nor_done_twice_wherever_queues_stand(seed, operato
 
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 30))
-def test_with_a_queue_before_every_port_only_operators_with_several_ports_are_locked(seed, operators):
+def test_with_a_queue_before_every_port_only_operators_with_several_ports_are_locked(
+    seed, operators
+):
     layout = seen(random_graph(operators, 128, seed))
     ports = [layout.at.count(index) for index in range(layout.operators)]
     contenders = Regions(layout).shared(np.ones(len(layout.ports), dtype=np.uint8))

@@ -46,7 +46,9 @@ PLAIN = Row(
 def like(row, *phases, **changes):
     """The row with other accuracies and threads, a pair a phase."""
     accuracies, threads = zip(*phases, strict=True)
-    return replace(row, accuracy=fmean(accuracies), settled_threads=threads[-1], phases=phases, **changes)
+    return replace(
+        row, accuracy=fmean(accuracies), settled_threads=threads[-1], phases=phases, **changes
+    )
 
 
 OTHERS = [
@@ -93,7 +95,12 @@ def test_a_goal_has_to_be_met_in_each_phase(bad, missed, first):
 
 def test_settling_is_compared_scenario_by_scenario():
     quick, slow = replace(PLAIN, settling=20.0), replace(PLAIN, scenario="s2", settling=30.0)
-    rows = [quick, replace(OTHERS[2], settling=40.0), slow, replace(OTHERS[2], scenario="s2", settling=100.0)]
+    rows = [
+        quick,
+        replace(OTHERS[2], settling=40.0),
+        slow,
+        replace(OTHERS[2], scenario="s2", settling=100.0),
+    ]
     assert [each.found for each in goals(rows) if "settling" in each.text] == ["0.40 ×"]
 
 
@@ -119,7 +126,9 @@ def test_manual_and_the_oracle_may_have_fewer_threads_as_they_are_no_laws():
         ((1.1, 2.0), (0.96, 4.0), [True, False]),  # far better than ours, with less
     ],
 )
-def test_threads_are_compared_with_the_best_law_and_with_any_that_brings_as_much(dynamic, streams, thrifty):
+def test_threads_are_compared_with_the_best_law_and_with_any_that_brings_as_much(
+    dynamic, streams, thrifty
+):
     rows = [like(row, of_law) for row, of_law in zip(OTHERS[1:], (dynamic, streams), strict=True)]
     assert met([PLAIN, *rows])[-2:] == thrifty
 
@@ -138,7 +147,9 @@ def test_strong_noise_is_no_part_of_the_goals():
     ],
 )
 def test_a_goal_names_those_that_took_part(took_part, named):
-    texts = [each.text for each in goals([PLAIN, *(replace(OTHERS[0], law=law) for law in took_part)])]
+    texts = [
+        each.text for each in goals([PLAIN, *(replace(OTHERS[0], law=law) for law in took_part)])
+    ]
     assert f"at most 5% below {named}" in texts
 
 
@@ -157,7 +168,14 @@ def test_the_tables_are_by_noise_with_our_law_as_the_last_line():
     text = summary([*FAIR, *(replace(row, noise=0.10, scenario="s2") for row in FAIR)])
     assert "**no noise** (1 scenario)" in text and "**noise above 5 %** (1 scenario)" in text
     table = text.split("\n\n")[1].splitlines()
-    assert [line.split("|")[1].strip() for line in table] == ["law", "-" * 10, "manual", "dynamic", "streams", "millrace"]
+    assert [line.split("|")[1].strip() for line in table] == [
+        "law",
+        "-" * 10,
+        "manual",
+        "dynamic",
+        "streams",
+        "millrace",
+    ]
     assert [cell.strip() for cell in table[-1].split("|")[2:5]] == ["100.0%", "99.0%", "99.0%"]
     assert "within 5% of the oracle" in text
 
@@ -165,4 +183,6 @@ def test_the_tables_are_by_noise_with_our_law_as_the_last_line():
 def test_rows_can_be_had_as_json_and_as_a_table():
     assert as_document(FAIR)["results"][0]["levels"] == (1, 4)
     frame = as_frame(FAIR)
-    assert list(frame["law"]) == ["millrace", "manual", "dynamic", "streams"] and "levels" not in frame
+    assert (
+        list(frame["law"]) == ["millrace", "manual", "dynamic", "streams"] and "levels" not in frame
+    )

@@ -15,17 +15,32 @@ HELD_OUT = [each for each in EVERY if each.held_out]
 
 
 def test_names_and_seeds_are_there_once():
-    assert len({each.name for each in EVERY}) == len({each.seed for each in EVERY}) == len(EVERY) > 800
+    assert (
+        len({each.name for each in EVERY}) == len({each.seed for each in EVERY}) == len(EVERY) > 800
+    )
 
 
 def test_it_has_all_shapes_costs_payloads_worlds_noises_and_changes():
-    assert {each.shape.topology for each in LIBRARY} == {"pipeline", "data-parallel", "mix", "bushy", "random"}
+    assert {each.shape.topology for each in LIBRARY} == {
+        "pipeline",
+        "data-parallel",
+        "mix",
+        "bushy",
+        "random",
+    }
     assert {each.costs for each in LIBRARY} == set(COSTS)
     assert {each.payload for each in LIBRARY} == {1, 128, 1024, 16384}
     assert {each.world.cpus for each in LIBRARY} == {2, 4, 8, 16, 88}
     assert {each.world.software for each in LIBRARY} == {"millrace", "streams-4.2"}
     assert {each.noise for each in LIBRARY} == {0.0, 0.02, 0.05, 0.10}
-    assert {each.event for each in LIBRARY} == {"", "costs", "load up", "load down", "CPUs taken", "costs and back"}
+    assert {each.event for each in LIBRARY} == {
+        "",
+        "costs",
+        "load up",
+        "load down",
+        "CPUs taken",
+        "costs and back",
+    }
 
 
 def test_the_library_is_the_same_each_time():
@@ -55,7 +70,11 @@ def test_phases_cut_a_scenario():
     assert changing.surface(0) is not changing.surface(20)
 
 
-@pytest.mark.parametrize("each", [each for each in LIBRARY if each.event and each.noise == 0.0], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "each",
+    [each for each in LIBRARY if each.event and each.noise == 0.0],
+    ids=lambda each: each.name,
+)
 def test_phases_are_long_enough_to_settle_in(each):
     assert all(end - begin == PERIODS for begin, end in each.segments())
 
@@ -84,7 +103,9 @@ def test_graphs_that_only_score_are_of_other_kinds_in_all_worlds_and_some_change
     kinds = {each.kind for each in HELD_OUT}
     assert kinds == {"unbalanced", "fan-in", "diamonds", "hot", "application"}
     assert not kinds & {each.kind for each in LIBRARY}
-    assert {(each.kind, each.world.cpus) for each in HELD_OUT} == {(kind, cpus) for kind in kinds for cpus in (2, 4, 8, 16, 88)}
+    assert {(each.kind, each.world.cpus) for each in HELD_OUT} == {
+        (kind, cpus) for kind in kinds for cpus in (2, 4, 8, 16, 88)
+    }
     assert {each.noise for each in HELD_OUT} == {0.0, 0.02, 0.05}
     assert 0.2 < sum(bool(each.event) for each in HELD_OUT) / len(HELD_OUT) < 0.5
 
@@ -102,5 +123,9 @@ def test_graphs_that_only_score_can_run(each):
 
 def test_sources_of_a_fan_in_meet_in_one_operator():
     graph = graph_of(Shape("fan-in", (("number", 4),)), "skewed", 128, 3)
-    meets = [name for name in graph.operators if sum(stream.target.operator == name for stream in graph.streams) == 4]
+    meets = [
+        name
+        for name in graph.operators
+        if sum(stream.target.operator == name for stream in graph.streams) == 4
+    ]
     assert len(meets) == 1 and sum(operator.is_source for operator in graph.operators.values()) == 4

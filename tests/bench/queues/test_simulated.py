@@ -50,15 +50,24 @@ def test_as_many_scenarios_as_asked_for_none_too_large():
     chosen = simulable(scenarios(), 5)
     assert len({each.name for each in chosen}) == 5
     assert all(each.noise == 0.0 and not each.event for each in chosen)
-    assert all(each.layout.operators <= MAX_OPERATORS and each.world.cpus <= MAX_CPUS for each in chosen)
+    assert all(
+        each.layout.operators <= MAX_OPERATORS and each.world.cpus <= MAX_CPUS for each in chosen
+    )
 
 
 def test_more_than_there_are_is_each_of_them_once():
-    every = [SMALL, replace(SMALL, name="a"), replace(SMALL, name="noisy", noise=0.05), replace(SMALL, name="b")]
+    every = [
+        SMALL,
+        replace(SMALL, name="a"),
+        replace(SMALL, name="noisy", noise=0.05),
+        replace(SMALL, name="b"),
+    ]
     assert [each.name for each in simulable(every, 100)] == [SMALL.name, "a", "b"]
 
 
-@pytest.mark.parametrize("world", [World("local", cpus=2), World("local", cpus=4), World("xeon", cpus=16, smt=2)])
+@pytest.mark.parametrize(
+    "world", [World("local", cpus=2), World("local", cpus=4), World("xeon", cpus=16, smt=2)]
+)
 def test_the_machine_has_the_cpus_of_the_world(world):
     assert machine_of(world).cpus == world.cpus
 
@@ -69,7 +78,10 @@ def test_the_surface_and_the_simulator_agree_on_what_placing_queues_brings():
     gained = rows["hand-placed"].accuracy / rows["manual"].accuracy
     surface, best = SMALL.surface(0), SMALL.best(0)
     assert gained == pytest.approx(best.throughput / surface.throughput((), 1), rel=0.3)
-    assert (rows["hand-placed"].settled_threads, rows["hand-placed"].settled_parts) == (best.threads, len(best.queued))
+    assert (rows["hand-placed"].settled_threads, rows["hand-placed"].settled_parts) == (
+        best.threads,
+        len(best.queued),
+    )
 
 
 STREAMS = replace(SMALL, world=World("local", "streams-4.2", 4))
@@ -121,9 +133,9 @@ def test_a_law_is_in_the_loop(monkeypatch):
     monkeypatch.setattr(elasticity, "law_class", lambda name, decides: Toy)
     done = run("millrace", SMALL, periods=12)
     assert done.levels[:3] == [1, 1, 1] and done.levels[-1] == 4
-    assert [each.parts for each in done.configurations][:3] == [0, 0, 0] and [each.parts for each in done.configurations][
-        -1
-    ] == 4
+    assert [each.parts for each in done.configurations][:3] == [0, 0, 0] and [
+        each.parts for each in done.configurations
+    ][-1] == 4
     assert done.throughputs[-1] > 1.5 * done.throughputs[1]
 
 

@@ -23,13 +23,17 @@ def test_without_queues_the_level_is_of_no_consequence():
 def test_manual_throughput_is_that_of_the_operators_alone():
     plain = surface(pipeline([10_000] * 10))
     per_tuple = 10 * 10_000 * plain.prices.flop
-    assert plain.throughput((), 1) / plain.submitted == pytest.approx(1e9 / per_tuple, rel=0.2)  # costs are jittered
+    assert plain.throughput((), 1) / plain.submitted == pytest.approx(
+        1e9 / per_tuple, rel=0.2
+    )  # costs are jittered
 
 
 def test_one_thread_that_executes_everything_waits_for_nobody():
     plain = surface(pipeline([10_000] * 10))
     work_ns = float(np.dot(plain.work, plain.layout.tuples))
-    assert plain.throughput((), 1) == pytest.approx(plain.submitted * 1e9 / work_ns, rel=0.02)  # levels are jittered
+    assert plain.throughput((), 1) == pytest.approx(
+        plain.submitted * 1e9 / work_ns, rel=0.02
+    )  # levels are jittered
 
 
 def test_a_queue_in_the_middle_nearly_doubles_a_balanced_pipeline():
@@ -62,7 +66,9 @@ def test_few_queues_beat_all_queues_and_none_where_tuples_are_large():
     plain = surface(pipeline([1000] * 40, 16384), STREAMS)
     some = max(plain.throughput(range(0, plain.places, step), 8) for step in (4, 6, 8))
     assert some > 1.2 * plain.throughput((), 1)
-    assert some > 1.2 * max(plain.throughput(range(plain.places), threads) for threads in range(1, 17))
+    assert some > 1.2 * max(
+        plain.throughput(range(plain.places), threads) for threads in range(1, 17)
+    )
 
 
 def test_a_shared_sink_collapses_where_operators_are_cheap_and_tuples_come_one_by_one():
@@ -72,7 +78,9 @@ def test_a_shared_sink_collapses_where_operators_are_cheap_and_tuples_come_one_b
 
 
 @pytest.mark.parametrize(("depth", "flop"), [(1, 1), (10, 24)])
-def test_behind_a_split_calls_are_paid_for_tuple_by_tuple_and_work_on_the_same_one_waits(depth, flop):
+def test_behind_a_split_calls_are_paid_for_tuple_by_tuple_and_work_on_the_same_one_waits(
+    depth, flop
+):
     graph = Graph("ways", 128)
     source, split, sink = graph.source("source"), graph.split("split", 4), graph.sink("sink")
     graph.connect(source, split)
@@ -85,7 +93,9 @@ def test_behind_a_split_calls_are_paid_for_tuple_by_tuple_and_work_on_the_same_o
         graph.connect(last, sink)
     plain = surface(graph)
     price, cost = plain.prices, plain.prices.cost
-    calls = (2 / 32 + depth) * cost["call_batch"] + cost["sink_batch"]  # source and split get batches
+    calls = (2 / 32 + depth) * cost["call_batch"] + cost[
+        "sink_batch"
+    ]  # source and split get batches
     waits = (depth - 1) * price.flop * flop * (1 - 1 / price.overlap)
     ways = cost["way_tuple"] + 4 / 32 * cost["way"]
     expected = plain.work @ plain.layout.tuples + calls + waits + ways
@@ -93,7 +103,10 @@ def test_behind_a_split_calls_are_paid_for_tuple_by_tuple_and_work_on_the_same_o
 
 
 def test_a_dedicated_thread_for_each_port_is_good_where_there_are_cpus_for_all():
-    few, many = surface(pipeline([10_000] * 8)), surface(pipeline([10_000] * 200), World("local", "millrace", 2))
+    few, many = (
+        surface(pipeline([10_000] * 8)),
+        surface(pipeline([10_000] * 200), World("local", "millrace", 2)),
+    )
     assert few.dedicated() > 0.8 * best_of(few, Bounds(1, 16, 1)).throughput
     assert many.dedicated() < 0.6 * best_of(many, Bounds(1, 2, 1)).throughput
 
@@ -108,7 +121,9 @@ def test_others_on_the_cpus_take_their_share():
 
 def test_dearer_operators_are_slower():
     graph = pipeline([100] * 8)
-    assert surface(graph, flop=[1000.0] * 10).throughput((), 1) < 0.3 * surface(graph).throughput((), 1)
+    assert surface(graph, flop=[1000.0] * 10).throughput((), 1) < 0.3 * surface(graph).throughput(
+        (), 1
+    )
 
 
 def test_each_seed_is_another_truth_and_the_same_seed_the_same():
@@ -124,7 +139,8 @@ def test_the_declared_work_is_not_the_true_work():
 
 
 @pytest.mark.parametrize(
-    "world", [World("local", cpus=2), LARGE, World("xeon", "streams-4.2", 16, 2), World("power8", cpus=88)]
+    "world",
+    [World("local", cpus=2), LARGE, World("xeon", "streams-4.2", 16, 2), World("power8", cpus=88)],
 )
 def test_a_world_has_the_cpus_asked_for(world):
     prices = Prices(world)
@@ -137,19 +153,29 @@ def test_a_world_has_the_cpus_asked_for(world):
 
 def test_queues_hold_as_many_tuples_as_those_of_the_software_do():
     """Ours fewer of 4 KiB, with a header of 64 bytes; IBM Streams 1,000 of any size."""
-    ours, theirs = (Prices(World("xeon", cpus=16, software=software)) for software in ("millrace", "streams-4.2"))
+    ours, theirs = (
+        Prices(World("xeon", cpus=16, software=software))
+        for software in ("millrace", "streams-4.2")
+    )
     assert (ours.capacity(10, 4160, cheap=False), ours.threaded_capacity(4160)) == (128, 252)
     assert (theirs.capacity(10, 4160, cheap=False), theirs.threaded_capacity(4160)) == (1000, 1000)
 
 
 def test_copies_are_as_fast_as_the_cache_in_which_the_queues_of_a_thread_fit():
     prices = Prices(LARGE)
-    own_l1, own_l2, l3, dram = (prices.machine[f"copy.bandwidth.{name}"] for name in ("own_l1", "own_l2", "l3", "dram_local"))
+    own_l1, own_l2, l3, dram = (
+        prices.machine[f"copy.bandwidth.{name}"]
+        for name in ("own_l1", "own_l2", "l3", "dram_local")
+    )
     first, second, third = (prices.machine[f"cache.{name}"] for name in ("l1d", "l2", "l3"))
     own = np.array([first / 2, first, second, 2.0 * second])
     for threads in (1.0, 2.0):
-        assert prices.bandwidth(own * threads, np.full(4, threads)) == pytest.approx([own_l1, own_l1, own_l2, l3])
-    assert prices.bandwidth(np.array([3.0 * third, 9.0 * third]), np.ones(2)) == pytest.approx([dram, dram])
+        assert prices.bandwidth(own * threads, np.full(4, threads)) == pytest.approx(
+            [own_l1, own_l1, own_l2, l3]
+        )
+    assert prices.bandwidth(np.array([3.0 * third, 9.0 * third]), np.ones(2)) == pytest.approx(
+        [dram, dram]
+    )
 
 
 def test_hardware_threads_of_a_core_bring_less_than_cores():
@@ -165,7 +191,12 @@ def test_many_at_once_are_as_one_by_one_and_always_some_throughput(seed, operato
     placements = draw.integers(0, 2, (5, plain.places)).astype(np.uint8)
     levels = np.array(data.draw(st.lists(st.integers(1, 16), min_size=5, max_size=5)))
     together = plain.rates(placements, levels)
-    alone = [plain.throughput(np.flatnonzero(row).tolist(), int(level)) for row, level in zip(placements, levels, strict=True)]
+    alone = [
+        plain.throughput(np.flatnonzero(row).tolist(), int(level))
+        for row, level in zip(placements, levels, strict=True)
+    ]
     assert together == pytest.approx(alone)
     assert (together > 0).all() and np.isfinite(together).all()
-    assert 0.0 <= plain.busy(frozenset(np.flatnonzero(placements[0]).tolist()), int(levels[0])) <= 1.0
+    assert (
+        0.0 <= plain.busy(frozenset(np.flatnonzero(placements[0]).tolist()), int(levels[0])) <= 1.0
+    )

@@ -41,8 +41,23 @@ def refusal(document):
 
 
 def test_a_topology_in_a_world():
-    own = one(name="mine", machine="xeon", software="streams-4.2", cpus=8, smt=2, noise=0.03, periods=70, seed=4)
-    assert (own.name, own.noise, own.periods, own.seed, own.bounds.maximum) == ("mine", 0.03, 70, 4, 8)
+    own = one(
+        name="mine",
+        machine="xeon",
+        software="streams-4.2",
+        cpus=8,
+        smt=2,
+        noise=0.03,
+        periods=70,
+        seed=4,
+    )
+    assert (own.name, own.noise, own.periods, own.seed, own.bounds.maximum) == (
+        "mine",
+        0.03,
+        70,
+        4,
+        8,
+    )
     assert len(own.layout.ports) == 10
     assert own.surface(0).throughput({5}, 2) > 1.5 * own.surface(0).throughput((), 1)
     assert own.best(0).throughput > own.surface(0).throughput((), 1)
@@ -114,7 +129,10 @@ def test_the_same_entry_is_the_same_truth_and_another_is_not():
         ({"topology": None}, "[0] must have either topology or graph"),
         ({"graph": "x.yaml"}, "[0] must have either topology or graph"),
         ({"topology": "pipline"}, "[0]: topology 'pipline' is unknown (did you mean pipeline?)"),
-        ({"parameters": {"operators": 0}}, "[0]: parameter operators of topology pipeline must be a whole number from 1"),
+        (
+            {"parameters": {"operators": 0}},
+            "[0]: parameter operators of topology pipeline must be a whole number from 1",
+        ),
         ({"parameters": [1]}, "[0].parameters must be a mapping of names, not [1]"),
         ({"machine": "cray"}, "[0]: machine 'cray' is unknown"),
         ({"machine": 7}, "[0].machine must be a name or file, not 7"),
@@ -129,15 +147,33 @@ def test_the_same_entry_is_the_same_truth_and_another_is_not():
         ({"phases": [{"at": 0}]}, "[0].phases[0].at must be a whole number from 1 to 149, not 0"),
         ({"phases": [{"at": 9}, {"at": 9}]}, "[0].phases[1].at must be behind period 9"),
         ({"phases": [{"at": 9, "costs": "skewed"}]}, "[0].phases[0] has no key 'costs'"),
-        ({"phases": [{"at": 9, "others": 1}]}, "[0].phases[0].others must be a number from 0 to 0.95 of the CPUs, not 1"),
-        ({"throughput": "import os"}, "[0].throughput must be an expression of n, k and q, not 'import os'"),
+        (
+            {"phases": [{"at": 9, "others": 1}]},
+            "[0].phases[0].others must be a number from 0 to 0.95 of the CPUs, not 1",
+        ),
+        (
+            {"throughput": "import os"},
+            "[0].throughput must be an expression of n, k and q, not 'import os'",
+        ),
         ({"throughput": "m + 1"}, "[0].throughput may hold n, k, q, numbers"),
         ({"throughput": "1 / k"}, "has no value at n=1, k=0, q=0"),
         ({"throughput": "0 * n"}, "[0].throughput must be more than 0 somewhere, not '0 * n'"),
-        ({"throughput": [[1, 2]]}, "[0].queues must be a number of queues for each of 1 rows, not None"),
-        ({"throughput": [[1], [2]], "queues": [5, 0]}, "[0].queues must grow from row to row, not [5, 0]"),
-        ({"throughput": [[1], [2, 3]], "queues": [0, 5]}, "[0].throughput must be rows of the same length"),
-        ({"throughput": [[1], [-1]], "queues": [0, 5]}, "[0].throughput[1][0] must be a number from 1e-09"),
+        (
+            {"throughput": [[1, 2]]},
+            "[0].queues must be a number of queues for each of 1 rows, not None",
+        ),
+        (
+            {"throughput": [[1], [2]], "queues": [5, 0]},
+            "[0].queues must grow from row to row, not [5, 0]",
+        ),
+        (
+            {"throughput": [[1], [2, 3]], "queues": [0, 5]},
+            "[0].throughput must be rows of the same length",
+        ),
+        (
+            {"throughput": [[1], [-1]], "queues": [0, 5]},
+            "[0].throughput[1][0] must be a number from 1e-09",
+        ),
         ({"queues": [0]}, "[0].queues goes with a table of throughputs only, not [0]"),
         ({"name": "a\nb"}, "[0].name must be text on one line"),
         ({"speed": 1}, f"[0] has no key 'speed'; its keys are: {', '.join(KEYS[:3])}"),
@@ -147,6 +183,8 @@ def test_mistakes_are_told(change, told):
     assert told in refusal([CHAIN | change])
 
 
-@pytest.mark.parametrize("document", [None, {}, [], "x", [3], [CHAIN, CHAIN | {"name": "surface-1"}]])
+@pytest.mark.parametrize(
+    "document", [None, {}, [], "x", [3], [CHAIN, CHAIN | {"name": "surface-1"}]]
+)
 def test_what_is_no_list_of_scenarios_is_refused(document):
     refusal(document)

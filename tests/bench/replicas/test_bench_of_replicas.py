@@ -12,7 +12,15 @@ import pytest
 from harness.bench import side_by_side
 from harness.bench.bench import check_name, row_of, run_bench
 from harness.bench.closed_loop import run, trace_of
-from harness.bench.replicas.scenario import CHANGE_AT, CHOSEN_ON, HELD_OUT, LOADS, Scenario, drawn, scenarios
+from harness.bench.replicas.scenario import (
+    CHANGE_AT,
+    CHOSEN_ON,
+    HELD_OUT,
+    LOADS,
+    Scenario,
+    drawn,
+    scenarios,
+)
 from harness.bench.report import as_frame, summary
 from harness.bench.scenario import Configuration
 from harness.bench.score import score
@@ -54,11 +62,15 @@ def scenario(*phases, **options) -> Scenario:
 def test_a_law_gets_what_it_asks_for_and_reads_what_that_brings():
     law = Toy(Bounds(1, 12, 1))
     trace = run(law, scenario(), BEGIN)
-    assert trace.levels[:4] == [1, 1, 1, 5] and [each.replicas for each in trace.configurations[2:4]] == [(1, 1, 1), (1, 4, 1)]
+    assert trace.levels[:4] == [1, 1, 1, 5] and [
+        each.replicas for each in trace.configurations[2:4]
+    ] == [(1, 1, 1), (1, 4, 1)]
     before, after = law.seen[0], law.seen[10]
     assert before.tuples[1] / before.useful_s[1] == pytest.approx(25_000, rel=1e-6), "a true rate"
     assert after.replicas == (1, 4, 1) and after.target == 100_000.0
-    assert after.tuples[0] == pytest.approx(10.0 * BUSY.rate(5, np.array((1.0, 4.0, 1.0))), rel=1e-6)
+    assert after.tuples[0] == pytest.approx(
+        10.0 * BUSY.rate(5, np.array((1.0, 4.0, 1.0))), rel=1e-6
+    )
 
 
 def test_noise_is_the_same_whatever_the_law_does():
@@ -97,7 +109,9 @@ def test_a_scenario_is_scored_in_each_of_its_worlds():
 
 def test_the_library_has_all_kinds_and_loads_and_is_the_same_each_time():
     library = list(scenarios())
-    assert {each.kind for each in library} == {*CHOSEN_ON, *HELD_OUT} and not set(CHOSEN_ON) & set(HELD_OUT)
+    assert {each.kind for each in library} == {*CHOSEN_ON, *HELD_OUT} and not set(CHOSEN_ON) & set(
+        HELD_OUT
+    )
     assert {each.event for each in library} == set(LOADS)
     assert len({each.name for each in library}) == len(library)
     assert drawn("tree", 7) == drawn("tree", 7)
@@ -106,9 +120,13 @@ def test_the_library_has_all_kinds_and_loads_and_is_the_same_each_time():
         for scenario in library
         for _, world in scenario.phases
     ]
-    assert not any(hinders), "only operators that may have replicas have some that hinder each other"
+    assert not any(hinders), (
+        "only operators that may have replicas have some that hinder each other"
+    )
     assert any(any(world.serial) for scenario in library for _, world in scenario.phases)
-    assert all(len(each.phases) == (1 if each.event in ("full", "paced") else 2) for each in library)
+    assert all(
+        len(each.phases) == (1 if each.event in ("full", "paced") else 2) for each in library
+    )
     assert all(begin in (0, CHANGE_AT) for each in library for begin, _ in each.phases)
 
 
@@ -117,11 +135,16 @@ def test_rows_are_the_same_however_many_processes_there_are(monkeypatch):
     alone = run_bench(["cstream", "millrace"], some, lambda done, of: None, jobs=1)
     monkeypatch.setattr(side_by_side, "CHUNK", 2)
     assert run_bench(["cstream", "millrace"], some, lambda done, of: None, jobs=2) == alone
-    assert [(row.law, row.scenario) for row in alone] == [(law, each.name) for each in some for law in ("cstream", "millrace")]
+    assert [(row.law, row.scenario) for row in alone] == [
+        (law, each.name) for each in some for law in ("cstream", "millrace")
+    ]
 
 
 def test_a_law_of_another_kind_is_refused():
-    with pytest.raises(UserError, match="law 'pldi17' does not choose replicas; laws that do are: millrace, cstream"):
+    with pytest.raises(
+        UserError,
+        match="law 'pldi17' does not choose replicas; laws that do are: millrace, cstream",
+    ):
         check_name("pldi17", "replicas")
 
 
@@ -131,13 +154,23 @@ def test_our_law_needs_at_most_half_the_periods_and_brings_as_much_on_a_sample_o
     ours, theirs = ([row_of(law, each) for each in some] for law in ("millrace", "cstream"))
     assert median(row.settling for row in ours) <= 0.5 * median(row.settling for row in theirs)
     assert sum(row.accuracy >= 0.97 for row in ours) >= 13
-    assert sum(row.threads <= 1.05 for row in ours) >= 12 and sum(row.parts <= 1.05 for row in ours) >= 12
+    assert (
+        sum(row.threads <= 1.05 for row in ours) >= 12
+        and sum(row.parts <= 1.05 for row in ours) >= 12
+    )
 
 
 def test_the_table_has_kinds_that_only_score_apart():
-    rows = [row_of(law, drawn(kind, 1)) for law in ("cstream", "millrace") for kind in ("chain", "mixed")]
+    rows = [
+        row_of(law, drawn(kind, 1))
+        for law in ("cstream", "millrace")
+        for kind in ("chain", "mixed")
+    ]
     text = summary(rows)
-    held_out, chosen_on = text.index("graphs that only score"), text.index("numbers were chosen on**")
+    held_out, chosen_on = (
+        text.index("graphs that only score"),
+        text.index("numbers were chosen on**"),
+    )
     assert held_out < chosen_on
     assert text.count("| cstream ") == text.count("| millrace ") == 2
     assert "millrace over cstream" in text
@@ -146,7 +179,9 @@ def test_the_table_has_kinds_that_only_score_apart():
 
 
 def test_the_command_runs_it(capsys):
-    assert main(["laws", "bench", "--replicas", "--every", "150", "--jobs", "1", "--json", "-"]) == 0
+    assert (
+        main(["laws", "bench", "--replicas", "--every", "150", "--jobs", "1", "--json", "-"]) == 0
+    )
     rows = json.loads(capsys.readouterr().out)["results"]
     assert {row["law"] for row in rows} == set(LAWS[Decides.REPLICAS])
 

@@ -18,7 +18,11 @@ from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.files.file import dump_graph
 
-CHAIN = {"topology": "chain", "parameters": {"operators": 2}, "costs": {"source": 1, "busy1": 40, "busy2": 20, "sink": 1}}
+CHAIN = {
+    "topology": "chain",
+    "parameters": {"operators": 2},
+    "costs": {"source": 1, "busy1": 40, "busy2": 20, "sink": 1},
+}
 PAGE = (Path(__file__).resolve().parents[3] / "docs/laws-bench.md").read_text(encoding="utf-8")
 PART = PAGE.partition("### Replicas of your own graphs")[2].partition("\n## ")[0]
 
@@ -41,7 +45,14 @@ def refusal(document):
 
 def test_costs_say_what_threads_and_replicas_bring():
     own = one(max=8, name="mine", noise=0.02, drift=0.01, periods=50, seed=4)
-    assert (own.name, own.kind, own.noise, own.drift, own.periods, own.seed) == ("mine", "own", 0.02, 0.01, 50, 4)
+    assert (own.name, own.kind, own.noise, own.drift, own.periods, own.seed) == (
+        "mine",
+        "own",
+        0.02,
+        0.01,
+        50,
+        4,
+    )
     assert (own.bounds.maximum, own.world(0).cores, own.held_out) == (8, 8, False)
     assert rate(own, 1, 1, 1, 1, 1) == pytest.approx(1e6 / 62, rel=0.1), "62 µs of work a tuple"
     assert rate(own, 8, 1, 1, 1, 1) == pytest.approx(1e6 / 40, rel=0.1), "the heaviest operator"
@@ -60,10 +71,16 @@ def test_work_that_replicas_can_only_do_one_after_the_other_and_cores_that_are_f
 
 
 def test_phases_change_target_and_costs_and_keep_the_rest():
-    own = one(target=1000, phases=[{"at": 20, "target": 5000}, {"at": 40, "costs": {"busy2": 90}}], periods=60)
+    own = one(
+        target=1000,
+        phases=[{"at": 20, "target": 5000}, {"at": 40, "costs": {"busy2": 90}}],
+        periods=60,
+    )
     assert own.segments() == [(0, 20), (20, 40), (40, 60)] and own.event == "phases"
     assert [own.world(period).target for period in (0, 20, 40)] == [1000.0, 5000.0, 5000.0]
-    assert own.world(40).costs == pytest.approx((1e-6, 40e-6, 90e-6, 1e-6)) and own.world(39).costs[2] == pytest.approx(20e-6)
+    assert own.world(40).costs == pytest.approx((1e-6, 40e-6, 90e-6, 1e-6)) and own.world(39).costs[
+        2
+    ] == pytest.approx(20e-6)
 
 
 def test_a_graph_file_says_which_operators_may_have_replicas(tmp_path):
@@ -76,7 +93,16 @@ def test_a_graph_file_says_which_operators_may_have_replicas(tmp_path):
 
 
 def test_an_oracle_has_no_more_replicas_than_laws_may_ask_for():
-    wide = parse_graphs([{"topology": "chain", "parameters": {"operators": 200}, "max": 24, "costs": {"busy7": 2000}}])[0]
+    wide = parse_graphs(
+        [
+            {
+                "topology": "chain",
+                "parameters": {"operators": 200},
+                "max": 24,
+                "costs": {"busy7": 2000},
+            }
+        ]
+    )[0]
     assert wide.layout.most_replicas == 3
     assert wide.best(0).throughput == pytest.approx(3 / 2000e-6, rel=0.05)
 
@@ -91,15 +117,30 @@ def test_laws_run_on_them_in_another_process_too():
     ("change", "told"),
     [
         ({"topology": None}, "[0] must have either topology or graph"),
-        ({"parameters": {"operators": 0}}, "[0]: parameter operators of topology chain must be a whole number from 1"),
-        ({"parameters": {"operators": 2000}}, "[0]: the graph must have at most 1000 operators, not 2002"),
+        (
+            {"parameters": {"operators": 0}},
+            "[0]: parameter operators of topology chain must be a whole number from 1",
+        ),
+        (
+            {"parameters": {"operators": 2000}},
+            "[0]: the graph must have at most 1000 operators, not 2002",
+        ),
         ({"costs": 7}, "[0].costs must be a mapping of operators to numbers, not 7"),
-        ({"costs": {"busy9": 7}}, "[0].costs has no operator 'busy9'; operators are: source, busy1, busy2, sink"),
+        (
+            {"costs": {"busy9": 7}},
+            "[0].costs has no operator 'busy9'; operators are: source, busy1, busy2, sink",
+        ),
         ({"costs": {5: 7}}, "[0].costs has no operator 5; operators are: source"),
         ({"costs": {"busy1": 0}}, "[0].costs.busy1 must be a number from 0.001 to 1e+09 µs, not 0"),
-        ({"serial": {"busy1": 2}}, "[0].serial.busy1 must be a number from 0 to 1 of the work, not 2"),
+        (
+            {"serial": {"busy1": 2}},
+            "[0].serial.busy1 must be a number from 0 to 1 of the work, not 2",
+        ),
         ({"target": 0}, "[0].target must be a number from 0.001 to 1e+12 tuples/s, not 0"),
-        ({"target": [1, 2]}, "[0].target must be a number from 0.001 to 1e+12 tuples/s, not [1, 2]"),
+        (
+            {"target": [1, 2]},
+            "[0].target must be a number from 0.001 to 1e+12 tuples/s, not [1, 2]",
+        ),
         ({"max": 0}, "[0].max must be a whole number from 1 to 1024, not 0"),
         ({"cores": "many"}, "[0].cores must be a whole number from 1 to 1024, not 'many'"),
         ({"noise": 2}, "[0].noise must be a number from 0 to 1 of throughput, not 2"),
@@ -107,9 +148,15 @@ def test_laws_run_on_them_in_another_process_too():
         ({"periods": 0}, "[0].periods must be a whole number from 1 to 100000, not 0"),
         ({"phases": {}}, "[0].phases must be a list, not {}"),
         ({"phases": [{"at": 80}]}, "[0].phases[0].at must be a whole number from 1 to 79, not 80"),
-        ({"phases": [{"at": 9}, {"at": 5}]}, "[0].phases[1].at must be behind period 9, where the phase before begins, not 5"),
+        (
+            {"phases": [{"at": 9}, {"at": 5}]},
+            "[0].phases[1].at must be behind period 9, where the phase before begins, not 5",
+        ),
         ({"phases": [{"at": 9, "costs": {"x": 1}}]}, "[0].phases[0].costs has no operator 'x'"),
-        ({"phases": [{"at": 9, "cores": 1}]}, "[0].phases[0] has no key 'cores'; its keys are: at, target, costs"),
+        (
+            {"phases": [{"at": 9, "cores": 1}]},
+            "[0].phases[0] has no key 'cores'; its keys are: at, target, costs",
+        ),
         ({"name": ""}, "[0].name must be text on one line, not ''"),
         ({"speed": 1}, f"[0] has no key 'speed'; its keys are: {', '.join(KEYS[:3])}"),
     ],
@@ -132,11 +179,17 @@ def test_the_example_of_the_page_runs_and_has_every_key(tmp_path, monkeypatch, c
     (text,) = re.findall(r"^```yaml\n(.*?)^```$", PART, re.DOTALL | re.MULTILINE)
     document = yaml.safe_load(text)
     assert {key for entry in document for key in entry} == set(KEYS) - {"graph"}
-    assert {key for entry in document for phase in entry.get("phases", []) for key in phase} == set(PHASE_KEYS)
+    assert {key for entry in document for phase in entry.get("phases", []) for key in phase} == set(
+        PHASE_KEYS
+    )
     assert all(f"`{word}`" in PART for word in {*KEYS, *PHASE_KEYS} - {"name"})
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (command,) = re.findall(r"^millrace (laws bench .*)$", PART, re.MULTILINE)
     assert main([*command.split(), "--jobs", "1"]) == 0
     out = capsys.readouterr().out
-    assert "**your graphs** (2 scenarios)\n" in out and "\n| cstream " in out and "\n| millrace " in out
+    assert (
+        "**your graphs** (2 scenarios)\n" in out
+        and "\n| cstream " in out
+        and "\n| millrace " in out
+    )

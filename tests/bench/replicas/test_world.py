@@ -21,7 +21,9 @@ def counts(*given: int) -> np.ndarray:
 def test_one_thread_does_all_the_work():
     state = world((7.0, 1.0), scheduling=0.0).state(1, counts(1, 1, 1, 1))
     assert state.rate == pytest.approx(1e5, rel=1e-6), "10 µs for each tuple"
-    assert state.useful.sum() == pytest.approx(1.0, rel=1e-6) and state.utilisation == pytest.approx(1.0, rel=1e-6)
+    assert state.useful.sum() == pytest.approx(
+        1.0, rel=1e-6
+    ) and state.utilisation == pytest.approx(1.0, rel=1e-6)
 
 
 def test_an_operator_is_as_fast_as_its_replicas_and_no_faster_than_all_threads():
@@ -56,7 +58,9 @@ def test_replicas_behind_one_lock_bring_nothing():
 
 def test_threads_beyond_the_cores_bring_nothing():
     busy = world((40.0, 40.0), cores=2, scheduling=0.0)
-    assert busy.rate(8, counts(1, 8, 8, 1)) == pytest.approx(busy.rate(2, counts(1, 8, 8, 1)), rel=1e-2)
+    assert busy.rate(8, counts(1, 8, 8, 1)) == pytest.approx(
+        busy.rate(2, counts(1, 8, 8, 1)), rel=1e-2
+    )
 
 
 def test_splits_deal_out_and_selectivity_thins_out():
@@ -67,14 +71,24 @@ def test_splits_deal_out_and_selectivity_thins_out():
     assert sorted(link.port for link in flow.links) == list(range(10))
 
 
-@pytest.mark.parametrize("shape", [chain(3), tree(3, 2), tree(2, 3), reverse_tree(3, 2), replicated(5)], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "shape",
+    [chain(3), tree(3, 2), tree(2, 3), reverse_tree(3, 2), replicated(5)],
+    ids=lambda s: s.name,
+)
 def test_streams_lead_from_sources_to_sinks_in_the_order_of_operators(shape):
     assert all(source < target for source, target in shape.streams)
     assert list(shape.streams) == sorted(shape.streams)
     kinds = dict(enumerate(shape.kinds))
-    assert {each for each, kind in kinds.items() if kind == "source"} == set(kinds) - {target for _, target in shape.streams}
-    assert {each for each, kind in kinds.items() if kind == "sink"} == set(kinds) - {source for source, _ in shape.streams}
-    assert all(sum(target == each for _, target in shape.streams) == 1 for each in shape.busy), "they may be replicated"
+    assert {each for each, kind in kinds.items() if kind == "source"} == set(kinds) - {
+        target for _, target in shape.streams
+    }
+    assert {each for each, kind in kinds.items() if kind == "sink"} == set(kinds) - {
+        source for source, _ in shape.streams
+    }
+    assert all(sum(target == each for _, target in shape.streams) == 1 for each in shape.busy), (
+        "they may be replicated"
+    )
     assert all(sum(source == each for source, _ in shape.streams) == 1 for each in shape.busy)
 
 
@@ -104,10 +118,17 @@ def test_the_oracle_is_as_good_as_trying_everything(busy: World):
 def test_what_is_needed_is_the_least_of_all_that_bring_it():
     busy = world((30.0, 10.0), contention=0.01)
     need = least_for(busy, 6, 60_000.0)
-    able = [(n, a + b + 2) for n, a, b in product(range(1, 7), repeat=3) if busy.capacity(n, counts(1, a, b, 1)) >= 60_000.0]
+    able = [
+        (n, a + b + 2)
+        for n, a, b in product(range(1, 7), repeat=3)
+        if busy.capacity(n, counts(1, a, b, 1)) >= 60_000.0
+    ]
     assert (need.threads, need.parts) == (min(n for n, _ in able), min(r for _, r in able))
 
 
 def test_what_is_needed_knows_no_target():
     busy = world((30.0,), target=1_000.0)
-    assert least_for(busy, 8, 100_000.0).parts == least_for(replace(busy, target=None), 8, 100_000.0).parts
+    assert (
+        least_for(busy, 8, 100_000.0).parts
+        == least_for(replace(busy, target=None), 8, 100_000.0).parts
+    )

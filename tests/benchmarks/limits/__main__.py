@@ -16,7 +16,17 @@ from harness.errors import RunFailed
 from harness.measurement.lock import measuring_lock
 from tests.benchmarks.fresh import Missing
 
-LIMITS = ("memory", "planning", "latency", "suspended", "kernel", "profiler", "user_operators", "simulator", "hops")
+LIMITS = (
+    "memory",
+    "planning",
+    "latency",
+    "suspended",
+    "kernel",
+    "profiler",
+    "user_operators",
+    "simulator",
+    "hops",
+)
 """Modules of this package. Each has a TITLE, HEADINGS, and rows() that measures."""
 
 
@@ -33,8 +43,12 @@ def show(name: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("only", nargs="*", metavar="LIMIT", help=f"of: {', '.join(LIMITS)} (default: all)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "only", nargs="*", metavar="LIMIT", help=f"of: {', '.join(LIMITS)} (default: all)"
+    )
     chosen = parser.parse_args().only or LIMITS
     for name in chosen:
         if name not in LIMITS:

@@ -26,7 +26,15 @@ from tests.benchmarks.steady import Span, steady_rate
 from topologies import build
 
 TITLE = "Hops: how much their time differs from place to place (standard deviation of its logarithm), one queue, one CPU"
-HEADINGS = ("graph", "payload", "places", "ns a hop", "between runs", "between places", "at most (97.5 %)")
+HEADINGS = (
+    "graph",
+    "payload",
+    "places",
+    "ns a hop",
+    "between runs",
+    "between places",
+    "at most (97.5 %)",
+)
 ROUNDS = 6
 SPAN = Span(window_s=0.15, warm_up_s=0.3)
 COUNT = 20  # operators in a row, or side by side
@@ -47,7 +55,9 @@ def rows() -> Iterator[tuple[str, ...]]:
                 yield row("neighbours", payload, both - alone[:-1] - 0.5 * alone[1:])
 
 
-def rounds(topology: str, payload: int, placements: Sequence[Sequence[str]], draw: random.Random) -> np.ndarray:
+def rounds(
+    topology: str, payload: int, placements: Sequence[Sequence[str]], draw: random.Random
+) -> np.ndarray:
     """Time of the queues [ns a tuple that passes them], round x placement: that of a tuple less that under manual."""
     share = 1.0 if topology == "pipeline" else 1.0 / COUNT  # of the tuples, at one of the places
     found = np.empty((ROUNDS, len(placements)))
@@ -85,7 +95,10 @@ def tuple_ns(topology: str, payload: int, queued: Sequence[str]) -> float:
 
 def row(title: str, payload: int, times: np.ndarray) -> tuple[str, ...]:
     within, between, most = spread(times)
-    said = [f"{median(times.ravel()):.1f}", *(f"{100 * each:.1f} %" for each in (within, between, most))]
+    said = [
+        f"{median(times.ravel()):.1f}",
+        *(f"{100 * each:.1f} %" for each in (within, between, most)),
+    ]
     return title, f"{payload} B", str(times.shape[1]), *said
 
 
@@ -94,7 +107,9 @@ def spread(times: np.ndarray) -> tuple[float, float, float]:
     from scipy.stats import f
 
     if (times <= 0.0).any():
-        raise RunFailed("a queue made a graph faster: the runs differ too much to tell what a hop takes")
+        raise RunFailed(
+            "a queue made a graph faster: the runs differ too much to tell what a hop takes"
+        )
     logs = np.log(times)
     count, places = logs.shape
     logs = logs - logs.mean(axis=1, keepdims=True)
@@ -103,4 +118,8 @@ def spread(times: np.ndarray) -> tuple[float, float, float]:
     within = float(((logs - of_place) ** 2).sum()) / freedom
     among = count * float(of_place @ of_place) / (places - 1)
     ratio = among / within / f.ppf(0.025, places - 1, freedom)
-    return math.sqrt(within), math.sqrt(max(0.0, among - within) / count), math.sqrt(max(0.0, ratio - 1.0) * within / count)
+    return (
+        math.sqrt(within),
+        math.sqrt(max(0.0, among - within) / count),
+        math.sqrt(max(0.0, ratio - 1.0) * within / count),
+    )

@@ -21,7 +21,13 @@ def rows() -> Iterator[tuple[str, ...]]:
     for cost in COSTS:
         tuple_ns, multiply_ns = call(kernel, cost)
         alone = cost * multiply_ns
-        yield f"{cost} FLOP", f"{tuple_ns:.1f}", f"{tuple_ns / cost:.3f}", f"{alone:.1f} ns", f"{tuple_ns / alone:.3f}"
+        yield (
+            f"{cost} FLOP",
+            f"{tuple_ns:.1f}",
+            f"{tuple_ns / cost:.3f}",
+            f"{alone:.1f} ns",
+            f"{tuple_ns / alone:.3f}",
+        )
 
 
 def kernel(cost: int) -> tuple[float, float]:

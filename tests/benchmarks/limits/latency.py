@@ -15,7 +15,12 @@ TITLE = "Latency of a pipeline of 10 operators at 1,000 tuples/s"
 HEADINGS = ("model", "tuples timed", "p50", "p90", "p99", "longest bucket", "CPU use")
 WARM_UP_S, WINDOW_S = 0.5, 3.0
 
-MODELS = [("manual", {}), ("dedicated", {}), ("dynamic", {"threads": 1}), ("dynamic", {"threads": 2})]
+MODELS = [
+    ("manual", {}),
+    ("dedicated", {}),
+    ("dynamic", {"threads": 1}),
+    ("dynamic", {"threads": 2}),
+]
 
 
 def rows() -> Iterator[tuple[str, ...]]:

@@ -11,13 +11,25 @@ from tests.benchmarks.arms import PAYLOAD
 from tests.benchmarks.fresh import call
 
 TITLE = "Memory: resident size of a process, beside ports x capacity x slot + 60 MiB; it should stay below 1.2 times that"
-HEADINGS = ("pipeline", "model", "queues filled", "resident", "ports x capacity x slot + 60 MiB", "ratio")
+HEADINGS = (
+    "pipeline",
+    "model",
+    "queues filled",
+    "resident",
+    "ports x capacity x slot + 60 MiB",
+    "ratio",
+)
 SLOT = 128  # bytes of a tuple with that payload: whole cache lines
 BASE = 60 * 2**20  # bytes for the interpreter, the modules and the plan
 SLOW = 1_000_000  # FLOP of the last operator: the queues before it fill up
 WINDOWS, WINDOW_S = 16, 0.25  # long enough for all the queues to have been full
 
-CELLS = [("dynamic", 10, 1000), ("dynamic", 100, 20_000), ("dynamic", 1000, 1000), ("dedicated", 100, 1000)]
+CELLS = [
+    ("dynamic", 10, 1000),
+    ("dynamic", 100, 20_000),
+    ("dynamic", 1000, 1000),
+    ("dedicated", 100, 1000),
+]
 
 
 def rows() -> Iterator[tuple[str, ...]]:
@@ -25,7 +37,14 @@ def rows() -> Iterator[tuple[str, ...]]:
         filled, resident = call(resident_bytes, model, operators, capacity)
         bound = (operators + 1) * capacity * SLOT + BASE  # the sink has a queue, too
         size = f"{operators} operators, queues of {capacity} tuples"
-        yield size, model, f"{filled:.0%}", mebibytes(resident), mebibytes(bound), f"{resident / bound:.2f}"
+        yield (
+            size,
+            model,
+            f"{filled:.0%}",
+            mebibytes(resident),
+            mebibytes(bound),
+            f"{resident / bound:.2f}",
+        )
 
 
 def resident_bytes(model: str, operators: int, capacity: int) -> tuple[float, int]:

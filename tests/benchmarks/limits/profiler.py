@@ -28,7 +28,10 @@ def rows() -> Iterator[tuple[str, ...]]:
         for model, options in MODELS:
             ratios = []
             for _ in range(ROUNDS):
-                rates = {profile: call(rate, cell, model, options, profile) for profile in draw.sample([True, False], 2)}
+                rates = {
+                    profile: call(rate, cell, model, options, profile)
+                    for profile in draw.sample([True, False], 2)
+                }
                 ratios.append(rates[True] / rates[False])
             median, low, high = median_interval(ratios)
             yield str(cell), model, f"{median:.3f}", f"{low:.3f} – {high:.3f}"
@@ -37,4 +40,6 @@ def rows() -> Iterator[tuple[str, ...]]:
 def rate(cell: tuple[str, int, int], model: str, options: dict[str, int], profile: bool) -> float:
     if "profile" not in inspect.signature(open_engine).parameters:
         raise Missing("open_engine(..., profile=True)")
-    return steady_rate(Cell(*cell).graph(), make_model(model, **options), SPAN, profile=profile).tuples_per_s
+    return steady_rate(
+        Cell(*cell).graph(), make_model(model, **options), SPAN, profile=profile
+    ).tuples_per_s

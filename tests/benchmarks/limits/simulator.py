@@ -31,26 +31,46 @@ def rows() -> Iterator[tuple[str, ...]]:
             name = model if threads is None else f"{model}, {threads} threads"
             yield row(f"pipeline of 1,000, cost 1, {name}", software, 1000, model, threads, EVENTS)
     for ports in GROWS_WITH_THREADS:
-        yield row(f"pipeline of {ports:,}, cost 1, dedicated", "millrace", ports - 1, "dedicated", None, EVENTS // 4)
+        yield row(
+            f"pipeline of {ports:,}, cost 1, dedicated",
+            "millrace",
+            ports - 1,
+            "dedicated",
+            None,
+            EVENTS // 4,
+        )
     for operators in GROWS_WITH_OPERATORS:
         name = f"pipeline of {operators:,}, cost 1, dynamic, 176 threads"
         yield row(name, "millrace", operators, "dynamic", 176, EVENTS // 4)
 
 
-def row(name: str, software: str, operators: int, model: str, threads: int | None, events: int) -> tuple[str, ...]:
+def row(
+    name: str, software: str, operators: int, model: str, threads: int | None, events: int
+) -> tuple[str, ...]:
     """A line of the table."""
     found = [call(simulate, software, operators, model, threads, events) for _ in range(ROUNDS)]
-    executions, wall_s, taken, resident = (statistics.median(values) for values in zip(*found, strict=True))
+    executions, wall_s, taken, resident = (
+        statistics.median(values) for values in zip(*found, strict=True)
+    )
     rates = f"{executions / wall_s / 1e6:.1f} M", f"{1e6 * wall_s / taken:.2f}"
     return name, software, f"{taken:,.0f}", *rates, mebibytes(int(resident))
 
 
-def simulate(software: str, operators: int, model: str, threads: int | None, events: int) -> tuple[float, float, float, float]:
+def simulate(
+    software: str, operators: int, model: str, threads: int | None, events: int
+) -> tuple[float, float, float, float]:
     """Executions, seconds in which they were simulated, events, and greatest resident size [bytes]."""
     graph, _ = build("pipeline", {"operators": operators, "cost": 1, "payload": 128}, 0)
-    engine = open_engine(graph, make_model(model, threads=threads), "xeon", simulated=True, software=software)
+    engine = open_engine(
+        graph, make_model(model, threads=threads), "xeon", simulated=True, software=software
+    )
     engine.start()
     sample = engine.sample_events(events)
     simulation = engine.simulation
     kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(sum(sample.processed)), simulation["wall_s"], float(simulation["events"]), 1024.0 * kibibytes
+    return (
+        float(sum(sample.processed)),
+        simulation["wall_s"],
+        float(simulation["events"]),
+        1024.0 * kibibytes,
+    )

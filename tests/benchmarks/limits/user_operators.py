@@ -61,12 +61,22 @@ def compiled() -> object:
     BINARIES.mkdir(parents=True, exist_ok=True)
     library, source = BINARIES / "keep.so", Path(__file__).with_name("keep.cpp")
     done = subprocess.run(
-        ["g++", "-O3", "-shared", "-fPIC", "-o", str(library), str(source)], capture_output=True, text=True, timeout=60
+        ["g++", "-O3", "-shared", "-fPIC", "-o", str(library), str(source)],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     if done.returncode != 0:
         raise RunFailed(f"keep.cpp does not compile: {done.stderr}")
     function = ctypes.CDLL(str(library)).keep
     pointer = ctypes.POINTER(ctypes.c_double)
-    function.argtypes = [ctypes.c_uint64, pointer, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_double, ctypes.c_void_p]
+    function.argtypes = [
+        ctypes.c_uint64,
+        pointer,
+        ctypes.c_char_p,
+        ctypes.c_uint64,
+        ctypes.c_double,
+        ctypes.c_void_p,
+    ]
     function.restype = ctypes.c_int32
     return function

@@ -30,15 +30,18 @@ struct BatchWork : BatchOperator {
 int main(int argc, char** argv) {
   const Options options(argc, argv);
   std::vector<std::unique_ptr<BatchOperator>> chain;
-  for (long i = 0; i < options.operators; ++i) chain.push_back(std::make_unique<BatchWork>(options));
+  for (long i = 0; i < options.operators; ++i)
+    chain.push_back(std::make_unique<BatchWork>(options));
   Sink sink(options);
   struct alignas(64) Batch {
     Tuple tuples[BATCH] = {};
   };
-  std::vector<Batch> batches(static_cast<size_t>(options.operators) + 1);  // what each operator gets, and the sink
+  std::vector<Batch> batches(static_cast<size_t>(options.operators) +
+                             1);  // what each operator gets, and the sink
   for (long first = 0; first < options.total(); first += BATCH) {
     for (long i = 0; i < BATCH; ++i) fill(batches[0].tuples[i], first + i);
-    for (size_t i = 0; i < chain.size(); ++i) chain[i]->process(batches[i].tuples, batches[i + 1].tuples);
+    for (size_t i = 0; i < chain.size(); ++i)
+      chain[i]->process(batches[i].tuples, batches[i + 1].tuples);
     for (long i = 0; i < BATCH; ++i) sink.process(batches.back().tuples[i]);
   }
   return sink.report();

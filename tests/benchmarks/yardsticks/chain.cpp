@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
   const Options options(argc, argv);
   const bool copy = std::strcmp(options.mode, "copy") == 0;
   Sink sink(options);
-  const Chain chain = copy ? chain_of<CopyingWork>(options.operators, options, sink) : chain_of<Work>(options.operators, options, sink);
+  const Chain chain = copy ? chain_of<CopyingWork>(options.operators, options, sink)
+                           : chain_of<Work>(options.operators, options, sink);
   Tuple tuple{};
   for (long i = 0; i < options.total(); ++i) {
     fill(tuple, i);

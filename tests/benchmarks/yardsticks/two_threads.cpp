@@ -18,7 +18,8 @@
 #include "yardstick.hpp"
 
 inline constexpr uint64_t SLOTS = 1024;
-inline constexpr int SPINS = 1000;  // looks before a waiting side lets others have its CPU: some microseconds, a guess
+inline constexpr int SPINS =
+    1000;  // looks before a waiting side lets others have its CPU: some microseconds, a guess
 
 struct Ring {
   alignas(128) std::atomic<uint64_t> tail{0};  // the first thread's

@@ -21,7 +21,8 @@ struct Tuple {
   double value;
   char payload[112];
 };
-static_assert(sizeof(Tuple) == 128, "two cache lines, as a tuple of the runtime with a payload of 96 bytes");
+static_assert(sizeof(Tuple) == 128,
+              "two cache lines, as a tuple of the runtime with a payload of 96 bytes");
 
 inline void fill(Tuple& tuple, long sequence) {
   tuple.sequence = static_cast<uint64_t>(sequence);
@@ -37,7 +38,8 @@ inline double multiply(double value, double factor, long cost) {
 // OPERATORS COST TUPLES, and whatever a yardstick takes besides.
 struct Options {
   Options(int argc, char** argv) {
-    if (argc < 4 || (operators = std::atol(argv[1])) < 1 || (cost = std::atol(argv[2])) < 0 || (tuples = std::atol(argv[3])) < 1) {
+    if (argc < 4 || (operators = std::atol(argv[1])) < 1 || (cost = std::atol(argv[2])) < 0 ||
+        (tuples = std::atol(argv[3])) < 1) {
       std::fprintf(stderr, "usage: %s OPERATORS COST TUPLES\n", argv[0]);
       std::exit(2);
     }
@@ -98,7 +100,8 @@ struct Sink : Operator {
       return 1;
     }
     const std::chrono::duration<double, std::nano> took = end - begin;
-    std::printf("%.4f\n", took.count() / (static_cast<double>(options.tuples) * static_cast<double>(options.operators)));
+    std::printf("%.4f\n", took.count() / (static_cast<double>(options.tuples) *
+                                          static_cast<double>(options.operators)));
     return 0;
   }
   const Options& options;

@@ -19,7 +19,11 @@ PERIOD_S = 10.0
 
 
 def make_law(
-    name: str, bounds: Bounds, layout: Layout, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None
+    name: str,
+    bounds: Bounds,
+    layout: Layout,
+    cpu: CpuLimit | None = None,
+    settings: Mapping[str, object] | None = None,
 ) -> Law:
     """A law that places queues."""
     return elasticity.make_law(name, bounds, cpu, settings, layout, Decides.QUEUES)
@@ -80,7 +84,9 @@ def drive(
     system_cpu: float = 0.0,
 ) -> list[Decision]:
     """What a law decides when each period passes with its threads and queues; `after`: what it has decided before."""
-    threads, queued = (after[-1].threads, after[-1].queued) if after else (law.bounds.start, frozenset())
+    threads, queued = (
+        (after[-1].threads, after[-1].queued) if after else (law.bounds.start, frozenset())
+    )
     decisions = []
     for period in range(len(after) + 1, len(after) + 1 + periods):
         reading = Reading(
@@ -98,13 +104,21 @@ def drive(
     return decisions
 
 
-def feed(law: Law, throughputs: Sequence[float], costs: Sequence[float] = (), first: int = 1) -> list[Decision]:
+def feed(
+    law: Law, throughputs: Sequence[float], costs: Sequence[float] = (), first: int = 1
+) -> list[Decision]:
     """What a law decides on given throughputs, its queues being as it wants them."""
     given = iter(throughputs)
     threads, queued = law.bounds.start, frozenset()
     decisions = []
     for period in range(first, first + len(throughputs)):
-        decisions.append(law.step(Reading(PERIOD_S * period, PERIOD_S, threads, next(given), costs=costs, queued=queued)))
+        decisions.append(
+            law.step(
+                Reading(
+                    PERIOD_S * period, PERIOD_S, threads, next(given), costs=costs, queued=queued
+                )
+            )
+        )
         threads, queued = decisions[-1].threads, decisions[-1].queued
     return decisions
 
@@ -117,4 +131,11 @@ def counts(decisions: Sequence[Decision]) -> list[int]:
 def settled_after(decisions: Sequence[Decision]) -> int:
     """Periods until nothing changes any more."""
     last = (decisions[-1].threads, decisions[-1].queued)
-    return next(i for i in range(len(decisions), 0, -1) if (decisions[i - 1].threads, decisions[i - 1].queued) != last) + 1
+    return (
+        next(
+            i
+            for i in range(len(decisions), 0, -1)
+            if (decisions[i - 1].threads, decisions[i - 1].queued) != last
+        )
+        + 1
+    )

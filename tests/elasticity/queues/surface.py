@@ -98,7 +98,9 @@ def drive(
         rate = now.throughput(queued, threads) * float(np.exp(noise * generator.standard_normal()))
         shares = now.shares()
         costs = tuple(generator.multinomial(looks, shares) / looks) if looks else shares
-        decision = law.step(Reading(float(period + 1), 1.0, threads, rate, costs=costs, queued=queued, **reading))
+        decision = law.step(
+            Reading(float(period + 1), 1.0, threads, rate, costs=costs, queued=queued, **reading)
+        )
         steps.append(Step(queued, threads, rate, decision))
         queued = queued if decision.queued is None else decision.queued
         threads = decision.threads

@@ -44,11 +44,21 @@ def driven(name, bounds, layout, answers, trace, switched):
         for setting in law_class(name, Decides.QUEUES).SETTINGS
         if isinstance(setting.default, bool)
     }
-    law = make_law(name, bounds, layout, None if answers is None else Answers(answers), given if switched else None)
+    law = make_law(
+        name,
+        bounds,
+        layout,
+        None if answers is None else Answers(answers),
+        given if switched else None,
+    )
     threads, queued, before, decisions = bounds.start, frozenset(), frozenset(), []
     for period, (throughput, costs, busy, late) in enumerate(trace, start=1):
         seen = before if late else queued  # queues may not have gone yet
-        decisions.append(law.step(Reading(float(period), 1.0, threads, throughput, busy, costs=costs, queued=seen)))
+        decisions.append(
+            law.step(
+                Reading(float(period), 1.0, threads, throughput, busy, costs=costs, queued=seen)
+            )
+        )
         before, queued, threads = queued, decisions[-1].queued or frozenset(), decisions[-1].threads
     return decisions
 
@@ -62,7 +72,9 @@ def driven(name, bounds, layout, answers, trace, switched):
     trace=st.lists(periods(), max_size=60),
     switched=st.booleans(),
 )
-def test_decisions_stay_within_bounds_and_places_and_repeat(name, bounds, layout, answers, trace, switched):
+def test_decisions_stay_within_bounds_and_places_and_repeat(
+    name, bounds, layout, answers, trace, switched
+):
     decisions = driven(name, bounds, layout, answers, trace, switched)
     everywhere = frozenset(range(len(layout.ports)))
     for decision in decisions:
@@ -92,7 +104,9 @@ def test_a_pipeline_of_heavy_operators_is_left_faster_than_by_a_single_thread(na
     decisions = drive(law, surface.throughput, 150, surface.shares if costs_known else ())
     found = surface.throughput(decisions[-1].threads, decisions[-1].queued)
     assert found > 3.0 * surface.throughput(1, frozenset())
-    assert len({(decision.threads, decision.queued) for decision in decisions[-20:]}) == 1, "it settles"
+    assert len({(decision.threads, decision.queued) for decision in decisions[-20:]}) == 1, (
+        "it settles"
+    )
 
 
 @pytest.mark.parametrize("name", LAWS[Decides.QUEUES])
@@ -108,7 +122,9 @@ def test_an_idle_hour_raises_nothing_and_work_that_comes_back_neither(name):
 @pytest.mark.parametrize("name", LAWS[Decides.QUEUES])
 def test_nothing_is_switched_where_there_is_no_place(name):
     law = make_law(name, Bounds(2, 8, 2), pipeline(0))
-    assert {decision.queued or frozenset() for decision in drive(law, lambda n, on: 100.0 * n, 20)} == {frozenset()}
+    assert {
+        decision.queued or frozenset() for decision in drive(law, lambda n, on: 100.0 * n, 20)
+    } == {frozenset()}
 
 
 @pytest.mark.parametrize("name", LAWS[Decides.QUEUES])
@@ -119,7 +135,8 @@ def test_costs_that_are_no_numbers_are_none(name):
 
 def test_unknown_laws_and_settings_are_refused_with_what_there_is():
     with pytest.raises(
-        UserError, match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams"
+        UserError,
+        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams",
     ):
         make_law("pldi17", Bounds(1, 8, 1), pipeline(2))
     with pytest.raises(UserError, match="law streams has no setting 'speed'; it has none"):

@@ -48,7 +48,9 @@ def test_where_nothing_is_known_of_the_sinks_nothing_is_said(arrived):
         (0.05, -0.09, False),  # as much apart as they always are
     ],
 )
-def test_a_look_is_undecided_while_the_two_throughputs_are_on_either_side_of_the_best(value, off, open_):
+def test_a_look_is_undecided_while_the_two_throughputs_are_on_either_side_of_the_best(
+    value, off, open_
+):
     assert undecided(value, off, 0.0) is open_
 
 
@@ -57,13 +59,26 @@ def test_the_truth_is_taken_to_lie_between_the_two_throughputs_and_to_be_the_les
     for off in (-0.4, 0.4):
         taken, doubt = believed(1.0, off)
         assert min(1.0, 1.0 + off) < taken < max(1.0, 1.0 + off)
-        assert believed(1.0, 2.0 * off) == (pytest.approx(1.0 + 2.0 * (taken - 1.0)), pytest.approx(2.0 * doubt))
+        assert believed(1.0, 2.0 * off) == (
+            pytest.approx(1.0 + 2.0 * (taken - 1.0)),
+            pytest.approx(2.0 * doubt),
+        )
 
 
 def after_a_switch(law, surface, queued, threads, rate, arrived, begin, periods):
     """What it decides while nothing else changes but the clock."""
     return [
-        law.step(Reading(begin + second, 1.0, threads, rate, costs=surface.shares(), queued=queued, arrived=arrived))
+        law.step(
+            Reading(
+                begin + second,
+                1.0,
+                threads,
+                rate,
+                costs=surface.shares(),
+                queued=queued,
+                arrived=arrived,
+            )
+        )
         for second in range(periods)
     ]
 
@@ -72,13 +87,21 @@ def test_a_look_that_is_open_goes_on_for_two_periods_and_back_where_it_has_been_
     surface = surface_of(build("pipeline", {"operators": 40, "cost": 1000}, 1)[0], 2)
     law = make_law("millrace", Bounds(1, 2, 1), surface.layout)
     first = law.step(Reading(1.0, 1.0, 1, 100.0, costs=surface.shares(), arrived=0.1))
-    look = after_a_switch(law, surface, first.queued, first.threads, 120.0, 0.05, 2.0, LOOK_WAIT_PERIODS + 1)
+    look = after_a_switch(
+        law, surface, first.queued, first.threads, 120.0, 0.05, 2.0, LOOK_WAIT_PERIODS + 1
+    )
     assert [decision.state == "idle" for decision in look] == [True] * LOOK_WAIT_PERIODS + [False]
-    assert all(decision.reason.startswith("queues fill (-50% at the sinks)") for decision in look[:-1])
-    assert {(decision.queued, decision.threads) for decision in look[:-1]} == {(first.queued, first.threads)}
+    assert all(
+        decision.reason.startswith("queues fill (-50% at the sinks)") for decision in look[:-1]
+    )
+    assert {(decision.queued, decision.threads) for decision in look[:-1]} == {
+        (first.queued, first.threads)
+    }
     back = after_a_switch(law, surface, frozenset(), 1, 20.0, 0.12, 10.0, DRAIN_WAIT_PERIODS + 1)
     assert [decision.state == "idle" for decision in back] == [True] * DRAIN_WAIT_PERIODS + [False]
-    assert back[0].reason.startswith("queues drain (+20% at the sinks)"), "although it is worse by both"
+    assert back[0].reason.startswith("queues drain (+20% at the sinks)"), (
+        "although it is worse by both"
+    )
 
 
 @pytest.mark.parametrize(("rate", "arrived"), [(300.0, 0.08), (90.0, 0.05)])

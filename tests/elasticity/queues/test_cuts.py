@@ -85,25 +85,39 @@ def test_neighbours_drop_add_and_move_queues():
 
 def test_the_next_turn_has_other_neighbours_until_a_queue_was_added_everywhere():
     tree, queued = chain(20), frozenset({9})
-    every = set().union(*(other - queued for turn in range(10) for other in neighbours(tree, [1 / 22] * 22, queued, 4, turn)))
+    every = set().union(
+        *(
+            other - queued
+            for turn in range(10)
+            for other in neighbours(tree, [1 / 22] * 22, queued, 4, turn)
+        )
+    )
     assert every == set(range(21)) - queued
 
 
 def test_the_first_queue_to_be_added_halves_the_region_with_the_most_work():
     tree = chain(20)
-    shares = [0.01] * 12 + [0.88 / 10] * 10  # source, 20 operators, sink: nearly all of the work is at the end
-    added = next(other for other in neighbours(tree, shares, frozenset({9}), 1, 0) if len(other) == 2)
+    shares = [0.01] * 12 + [
+        0.88 / 10
+    ] * 10  # source, 20 operators, sink: nearly all of the work is at the end
+    added = next(
+        other for other in neighbours(tree, shares, frozenset({9}), 1, 0) if len(other) == 2
+    )
     assert added - {9} == {middle_place(shares, 10)}
 
 
 def middle_place(shares, begin):
     """Of the places from `begin` on, the one with half of the work from there on before it."""
     half = 0.5 * sum(shares[begin:])
-    return min(range(begin, len(shares) - 1), key=lambda place: abs(sum(shares[begin : place + 1]) - half))
+    return min(
+        range(begin, len(shares) - 1), key=lambda place: abs(sum(shares[begin : place + 1]) - half)
+    )
 
 
 @settings(max_examples=40)
-@given(seed=st.integers(0, 10**6), count=st.integers(1, 40), hop=st.floats(0.0, 3.0), data=st.data())
+@given(
+    seed=st.integers(0, 10**6), count=st.integers(1, 40), hop=st.floats(0.0, 3.0), data=st.data()
+)
 def test_any_graph_has_placements_within_its_places(seed, count, hop, data):
     tree = tree_of(random_graph(count, 128, seed))
     size = len(tree.order)

@@ -29,7 +29,11 @@ def test_the_page_tells_of_every_key_of_a_trace():
 
 def test_the_page_tells_of_every_setting_with_its_default():
     for setting in law_class("middleware19", Decides.QUEUES).SETTINGS:
-        default = str(setting.default).lower() if isinstance(setting.default, bool) else f"{setting.default:g}"
+        default = (
+            str(setting.default).lower()
+            if isinstance(setting.default, bool)
+            else f"{setting.default:g}"
+        )
         assert f"| `{setting.name}` ({default}) |" in PART
 
 

@@ -38,9 +38,13 @@ def test_a_period_after_a_switch_is_believed_less_where_queues_take_long_to_fill
 
 
 def test_a_period_is_believed_the_less_the_more_doubtful_it_is_known_to_be() -> None:
-    even, odd, very_odd = (expected_there(Unrest(came=0.01, held=1.0, doubt=doubt)) for doubt in (0.0, 0.2, 0.5))
+    even, odd, very_odd = (
+        expected_there(Unrest(came=0.01, held=1.0, doubt=doubt)) for doubt in (0.0, 0.2, 0.5)
+    )
     assert even < 1.5 * odd < 2.25 * very_odd < 0.0
-    assert even == pytest.approx(expected_there(Unrest(came=0.01)), rel=0.01), "where nothing fills its length is no matter"
+    assert even == pytest.approx(expected_there(Unrest(came=0.01)), rel=0.01), (
+        "where nothing fills its length is no matter"
+    )
 
 
 def test_no_surge_is_looked_for_in_periods_that_are_known_to_be_in_balance() -> None:
@@ -93,11 +97,15 @@ def test_the_odds_are_those_of_the_whole_covariance_whatever_the_height_is():
             scale = np.linalg.slogdet(covariance)[1] + np.log(level.sum())
             errors = np.einsum("ph,pq,qh->h", apart, precision, apart)
             likelihood += noise_odds * misfit_odds * np.exp(-0.5 * TRUST * (errors + scale))
-    assert evidence.weigh(formula, alike).odds == pytest.approx(likelihood / likelihood.sum(), rel=1e-6)
+    assert evidence.weigh(formula, alike).odds == pytest.approx(
+        likelihood / likelihood.sum(), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(("batch", "single"), [(32, {0.0}), (1, {1.0}), (0, {0.0, 1.0})])
-def test_who_knows_how_many_tuples_a_runtime_moves_at_once_has_no_hypotheses_of_others(batch, single) -> None:
+def test_who_knows_how_many_tuples_a_runtime_moves_at_once_has_no_hypotheses_of_others(
+    batch, single
+) -> None:
     drawn = draw(np.random.default_rng(7), 256, 2, 128, 1e-3, batch)
     assert set(drawn[:, COLUMNS.index("single")].tolist()) == single
 
@@ -113,9 +121,16 @@ def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> Non
     limits = Limits(graph.flow, shares / shares.sum())
     numbers = np.array([limits.add(queued) for queued in placements])
     machine = draw(np.random.default_rng(7), 256, 2, 128, 1e-3)
-    for name, value in {"hop": 0.0, "entry": 0.0, "knee": 2.0, "tail": np.abs(machine[:, COLUMNS.index("tail")])}.items():
+    for name, value in {
+        "hop": 0.0,
+        "entry": 0.0,
+        "knee": 2.0,
+        "tail": np.abs(machine[:, COLUMNS.index("tail")]),
+    }.items():
         machine[:, COLUMNS.index(name)] = value
     none, halves, quarters, all_ = limits.log_throughput(numbers, np.array([1, 1, 1, 2]), machine)
-    assert np.allclose(halves - none, np.log(2.0 / (1.0 + machine[:, COLUMNS.index("serial")])), atol=0.02)
+    assert np.allclose(
+        halves - none, np.log(2.0 / (1.0 + machine[:, COLUMNS.index("serial")])), atol=0.02
+    )
     assert (quarters <= halves + 0.02).all()
     assert (all_ <= halves + 0.02).all()

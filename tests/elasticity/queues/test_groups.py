@@ -26,7 +26,10 @@ def numbers(grouping, costs):
     """The group of each operator."""
     groups = grouping(range(len(costs)), costs)
     assert len(groups) == GROUPS
-    return [next(number for number, group in enumerate(groups) if operator in group) for operator in range(len(costs))]
+    return [
+        next(number for number, group in enumerate(groups) if operator in group)
+        for operator in range(len(costs))
+    ]
 
 
 def test_halves_of_the_heaviest_make_logarithmic_groups():
@@ -52,7 +55,11 @@ def test_without_costs_all_are_in_the_first_group_in_ascending_order(grouping):
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-@given(costs=st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 5e-324, math.nan, math.inf, -1.0]), max_size=30))
+@given(
+    costs=st.lists(
+        st.floats(0.0, 1.0) | st.sampled_from([0.0, 5e-324, math.nan, math.inf, -1.0]), max_size=30
+    )
+)
 def test_each_operator_is_in_one_group_whatever_the_costs(grouping, costs):
     groups = grouping(range(len(costs)), costs)
     assert sorted(operator for group in groups for operator in group) == list(range(len(costs)))
@@ -63,11 +70,24 @@ def test_each_operator_is_in_one_group_whatever_the_costs(grouping, costs):
 @given(costs=st.lists(st.floats(1e-6, 1.0), min_size=2, max_size=30))
 def test_a_dearer_operator_is_never_in_a_lighter_group(grouping, costs):
     found = numbers(grouping, costs)
-    assert all(a <= b or x > y for a, x in zip(found, costs, strict=True) for b, y in zip(found, costs, strict=True))
+    assert all(
+        a <= b or x > y
+        for a, x in zip(found, costs, strict=True)
+        for b, y in zip(found, costs, strict=True)
+    )
 
 
 def test_an_operator_with_two_places_has_both_switched():
-    layout = Layout([PortId("b", 0), PortId("a", 0), PortId("b", 1)], [2, 1, 2], [0], [], [1.0] * 3, [0.0] * 3, 0, 1)
+    layout = Layout(
+        [PortId("b", 0), PortId("a", 0), PortId("b", 1)],
+        [2, 1, 2],
+        [0],
+        [],
+        [1.0] * 3,
+        [0.0] * 3,
+        0,
+        1,
+    )
     found = places_of_operators(layout)
     assert found == {1: (1,), 2: (0, 2)}
     assert places(found, [2]) == {0, 2}

@@ -14,7 +14,14 @@ from harness.elasticity.queues.drain import MOST_PERIODS, Drain
 from harness.elasticity.queues.middleware19 import Middleware19
 from harness.elasticity.queues.middleware19_search import Search
 from tests.elasticity.drive import Cpu, levels, states
-from tests.elasticity.queues.pipelines import PERIOD_S, Pipeline, counts, drive, pipeline, settled_after
+from tests.elasticity.queues.pipelines import (
+    PERIOD_S,
+    Pipeline,
+    counts,
+    drive,
+    pipeline,
+    settled_after,
+)
 
 
 def searched(size, curve, baseline=100.0, costs=(), up=True):
@@ -28,8 +35,18 @@ def searched(size, curve, baseline=100.0, costs=(), up=True):
 
 
 RULES = {
-    "all of the group bring more: kept, and no operator is left": (8, lambda n: 100.0 + 10.0 * n, [8], 8),
-    "R4: worse, and nothing fewer measured: half, half again": (16, lambda n: 100.0 - n, [16, 8, 4, 2, 1], 0),
+    "all of the group bring more: kept, and no operator is left": (
+        8,
+        lambda n: 100.0 + 10.0 * n,
+        [8],
+        8,
+    ),
+    "R4: worse, and nothing fewer measured: half, half again": (
+        16,
+        lambda n: 100.0 - n,
+        [16, 8, 4, 2, 1],
+        0,
+    ),
     "R4: the same: fewer": (16, lambda n: 100.0, [16, 8, 4, 2, 1], 0),
     "R2: more measured is better, R3: fewer measured is better": (
         32,
@@ -43,7 +60,12 @@ RULES = {
         [32, 16, 8, 12, 14],
         14,
     ),
-    "R5: better than fewer and no worse than more": (8, {8: 104.0, 4: 150.0, 2: 120.0, 3: 150.0}.get, [8, 4, 2, 3], 3),
+    "R5: better than fewer and no worse than more": (
+        8,
+        {8: 104.0, 4: 150.0, 2: 120.0, 3: 150.0}.get,
+        [8, 4, 2, 3],
+        3,
+    ),
     "one operator that brings nothing": (1, lambda n: 100.0, [1], 0),
     "exactly five percent is nothing": (1, lambda n: 105.0, [1], 0),
 }
@@ -110,11 +132,18 @@ def threads_alone(law, gain, periods, costs=(0.0, 0.25, 0.25, 0.25, 0.25)):
 
 def searches(decisions):
     """The level of each period that was followed by a step of a search."""
-    return sorted({decision.threads for decision in decisions if decision.state in ("placing", "removing")})
+    return sorted(
+        {decision.threads for decision in decisions if decision.state in ("placing", "removing")}
+    )
 
 
 def test_queues_come_first_at_the_lowest_level_then_threads():
-    decisions = drive(law(maximum=4), lambda n, on: 100.0 * (1 + min(n, len(on))), 6, (0.0, 0.25, 0.25, 0.25, 0.25))
+    decisions = drive(
+        law(maximum=4),
+        lambda n, on: 100.0 * (1 + min(n, len(on))),
+        6,
+        (0.0, 0.25, 0.25, 0.25, 0.25),
+    )
     assert [(d.threads, len(d.queued), d.state) for d in decisions] == [
         (2, 4, "placing"),
         (2, 4, "placed"),
@@ -137,7 +166,12 @@ def test_how_much_is_enough_is_a_setting():
 
 @pytest.mark.parametrize("history", [True, False])
 def test_the_satisfaction_factor_can_be_switched_off(history):
-    assert searches(threads_alone(law(maximum=16, satisfied=False, history=history), 1.99, 40)) == [2, 4, 8, 16]
+    assert searches(threads_alone(law(maximum=16, satisfied=False, history=history), 1.99, 40)) == [
+        2,
+        4,
+        8,
+        16,
+    ]
 
 
 def peak(n, on):
@@ -149,14 +183,20 @@ def test_levels_between_two_with_the_same_queues_are_not_searched():
     with_history, without = (drive(law(8, history=history), peak, 120) for history in (True, False))
     assert [decision.threads for decision in (with_history[-1], without[-1])] == [16, 16]
     assert counts(with_history)[-1] == counts(without)[-1] == 8
-    assert not {17, 18, 20, 24} & set(searches(with_history)), "between 16 and 32 nothing is searched"
+    assert not {17, 18, 20, 24} & set(searches(with_history)), (
+        "between 16 and 32 nothing is searched"
+    )
     assert {17, 18, 20, 24} < set(searches(without))
     assert settled_after(with_history) < settled_after(without)
 
 
 def test_thread_levels_double_to_the_maximum_and_come_back_by_bisection():
     decisions = drive(law(minimum=2, maximum=96), lambda n, on: 100.0 * min(n, 64), 40)
-    visited = [level for level, before in zip(levels(decisions), [2, *levels(decisions)], strict=False) if level != before]
+    visited = [
+        level
+        for level, before in zip(levels(decisions), [2, *levels(decisions)], strict=False)
+        if level != before
+    ]
     assert visited[:7] == [4, 8, 16, 32, 64, 96, 80], "as in Figure 6"
     assert levels(decisions)[-1] == 64
 
@@ -164,14 +204,18 @@ def test_thread_levels_double_to_the_maximum_and_come_back_by_bisection():
 def test_below_the_range_of_its_queues_it_tries_fewer():
     gain = {4: -0.05, 5: -0.05, 6: -0.05, 8: 0.02}  # of a queue, by level
     load = {4: 100.0, 5: 80.0, 6: 80.0, 8: 80.0}
-    decisions = drive(law(8, minimum=4, maximum=8), lambda n, on: load[n] * (1.0 + gain[n] * len(on)), 30)
+    decisions = drive(
+        law(8, minimum=4, maximum=8), lambda n, on: load[n] * (1.0 + gain[n] * len(on)), 30
+    )
     assert "load changed" not in states(decisions)
     down = states(decisions).index("removing")
     assert decisions[down - 1].queued == frozenset(range(8)), "at 8 threads queues bring something"
     assert decisions[down].threads == 6
     assert decisions[down].reason.startswith("less than 8 threads: all 8 of the lightest group")
     assert decisions[down + 1].queued == frozenset()
-    assert decisions[down + 1].reason == "all 8 bring more; no operator is left → queues for 6 threads"
+    assert (
+        decisions[down + 1].reason == "all 8 bring more; no operator is left → queues for 6 threads"
+    )
 
 
 def test_a_change_in_load_takes_all_queues_away_and_begins_a_search_at_the_present_level():
@@ -196,21 +240,43 @@ def test_after_a_change_in_load_no_costs_are_read_until_queues_have_drained_and_
     subject = law(maximum=8)
     surface = Pipeline([5.0, 5.0, 0.1, 0.1]).throughput
     decisions = drive(subject, surface, 40, (0.0, 0.49, 0.49, 0.01, 0.01))
-    decisions += drive(subject, lambda n, on: 0.5 * surface(n, on), 6, (0.0, 0.49, 0.49, 0.01, 0.01), after=decisions)
+    decisions += drive(
+        subject,
+        lambda n, on: 0.5 * surface(n, on),
+        6,
+        (0.0, 0.49, 0.49, 0.01, 0.01),
+        after=decisions,
+    )
     before, dropped = decisions[-2:]
     assert (dropped.state, dropped.queued) == ("load changed", frozenset())
-    ahead = sum(3 - place for place in before.queued)  # submissions of a tuple of each queue until it is at the sinks
-    submitted = 260.0 * PERIOD_S * dropped.threads / (dropped.threads + 1)  # a period, but for what the source does itself
+    ahead = sum(
+        3 - place for place in before.queued
+    )  # submissions of a tuple of each queue until it is at the sinks
+    submitted = (
+        260.0 * PERIOD_S * dropped.threads / (dropped.threads + 1)
+    )  # a period, but for what the source does itself
     drains = math.ceil(subject.layout.queue_capacity * ahead / submitted)
     assert 1 < drains < MOST_PERIODS
-    stale = drive(subject, lambda n, on: 260.0, drains + PROFILE_PERIODS, (0.0, 0.97, 0.01, 0.01, 0.01), decisions)
-    assert set(states(stale)) == {"waiting"} and {decision.queued for decision in stale} == {frozenset()}
-    (first,) = drive(subject, lambda n, on: 260.0, 1, (0.0, 0.01, 0.33, 0.33, 0.33), [*decisions, *stale])
+    stale = drive(
+        subject,
+        lambda n, on: 260.0,
+        drains + PROFILE_PERIODS,
+        (0.0, 0.97, 0.01, 0.01, 0.01),
+        decisions,
+    )
+    assert set(states(stale)) == {"waiting"} and {decision.queued for decision in stale} == {
+        frozenset()
+    }
+    (first,) = drive(
+        subject, lambda n, on: 260.0, 1, (0.0, 0.01, 0.33, 0.33, 0.33), [*decisions, *stale]
+    )
     assert (first.state, first.queued) == ("placing", frozenset({1, 2, 3}))
 
 
 def test_a_drain_waits_for_what_full_queues_hold_and_then_for_the_window_of_costs():
-    drain = Drain(pipeline(4))  # queues of 1,000 tuples; one before the last operator but one has one submission ahead
+    drain = Drain(
+        pipeline(4)
+    )  # queues of 1,000 tuples; one before the last operator but one has one submission ahead
 
     def periods(throughput: float) -> int:
         reading = Reading(1.0, 1.0, 1, throughput)
@@ -256,7 +322,9 @@ def test_a_graph_without_places_has_its_threads_chosen():
     assert counts(decisions) == [0] * 6
 
 
-@pytest.mark.parametrize(("operators", "cpus", "queue"), [(20, 8, 0.1), (20, 8, 2.0), (100, 16, 2.0), (100, 64, 0.5)])
+@pytest.mark.parametrize(
+    ("operators", "cpus", "queue"), [(20, 8, 0.1), (20, 8, 2.0), (100, 16, 2.0), (100, 64, 0.5)]
+)
 def test_it_settles_and_beats_a_single_thread_many_times(operators, cpus, queue):
     surface = Pipeline([1.0] * operators, queue=queue, cpus=cpus)
     decisions = drive(law(operators, maximum=cpus), surface.throughput, 200, surface.shares)

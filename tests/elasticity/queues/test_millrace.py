@@ -22,17 +22,25 @@ from topologies import build
 
 
 def pipeline(operators=40, cost: int | str = 1000, cpus=2, payload=128, **constants) -> Surface:
-    return surface_of(build("pipeline", {"operators": operators, "cost": cost, "payload": payload}, 1)[0], cpus, **constants)
+    return surface_of(
+        build("pipeline", {"operators": operators, "cost": cost, "payload": payload}, 1)[0],
+        cpus,
+        **constants,
+    )
 
 
 def law_of(surface, maximum=None, start=1, cpu=None, **given_):
-    return make_law("millrace", Bounds(1, maximum or surface.cpus, start), surface.layout, cpu, given_)
+    return make_law(
+        "millrace", Bounds(1, maximum or surface.cpus, start), surface.layout, cpu, given_
+    )
 
 
 def settled(surface, periods=40, noise=0.0, **law):
     """The last step; placement and level must have been the same for ten periods."""
     steps = drive(law_of(surface, **law), surface, periods, noise=noise, looks=300 if noise else 0)
-    assert len({(step.queued, step.threads) for step in steps[-10:]}) == 1, [step.decision.reason for step in steps[-10:]]
+    assert len({(step.queued, step.threads) for step in steps[-10:]}) == 1, [
+        step.decision.reason for step in steps[-10:]
+    ]
     return steps[-1]
 
 
@@ -47,7 +55,9 @@ def true(surface, step):
 def test_two_cpus_share_a_balanced_pipeline_with_few_queues(noise):
     surface = pipeline()
     step = settled(surface, noise=noise)
-    assert true(surface, step) >= 0.94 * max(surface.throughput(frozenset({place}), 1) for place in range(41))
+    assert true(surface, step) >= 0.94 * max(
+        surface.throughput(frozenset({place}), 1) for place in range(41)
+    )
     assert step.threads <= 2
     assert 1 <= len(step.queued) <= 12, "of 41"
 
@@ -121,7 +131,9 @@ def test_there_it_prefers_few_queues_even_if_it_looks_around(monkeypatch):
 
 
 @pytest.mark.parametrize(("a_thread_brings", "most_looks"), [(0.7, 40), (0.05, 2)])
-def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_cpus_are_idle(a_thread_brings, most_looks):
+def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_cpus_are_idle(
+    a_thread_brings, most_looks
+):
     surface = surface_of(build("data-parallel", {"width": 40, "cost": 100}, 1)[0], 16)
     law, queued, threads = law_of(surface), frozenset(), 1
     every = frozenset(range(len(surface.layout.ports)))
@@ -135,7 +147,9 @@ def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_c
     for second in range(1, 40):
         rate = rate_at(queued, threads)
         looks += queued == every
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads
     assert 1 <= looks <= most_looks
     assert rate_at(queued, threads) >= 0.95 * max(1e6, rate_at(every, 6))
@@ -149,7 +163,9 @@ def test_queues_everywhere_are_looked_at_once_though_few_keep_all_cpus_busy():
     for second in range(1, 40):
         rate = 1.5e6 if queued == every else 1e6 if len(queued) == 1 else 0.9e6
         looks += queued == every
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads
     assert queued == every and looks > 1
 
@@ -161,7 +177,9 @@ def test_queues_everywhere_that_hurt_are_looked_at_once_in_a_search():
     for second in range(1, 25):
         rate = 0.3e6 if queued == every else surface.throughput(queued, threads)
         seen.append(queued)
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads
     assert seen.count(every) == 1
 
@@ -182,7 +200,9 @@ def test_queues_everywhere_are_looked_at_where_sources_keep_all_cpus_busy_with_w
     every = frozenset(range(len(surface.layout.ports)))
     for second in range(1, 30):
         rate = 1.3e6 if queued == every else 0.9e6 if queued else 1e6
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads
     assert queued == every
 
@@ -193,7 +213,9 @@ def test_threads_that_bring_two_percent_are_given_back():
     law, queued, threads = law_of(surface), frozenset(), 1
     for second in range(1, 40):
         rate = surface.throughput(queued, min(threads, 4)) * (1.0 + 0.005 * max(0, threads - 4))
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads
     assert 4 <= threads <= 6
 
@@ -206,7 +228,9 @@ def test_queues_that_fill_and_drain_do_not_pass_for_better_and_worse_ones(seed):
     for second in range(1, 30):
         surge = 1.0 + 0.16 * (len(queued) - len(before)) / len(surface.layout.ports)
         rate = 1000.0 * (0.93 if queued else 1.0) * surge * draw.gauss(1.0, 0.03)
-        decision = law.step(Reading(float(second), 1.0, 1, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, 1, rate, costs=surface.shares(), queued=queued)
+        )
         before, queued = queued, decision.queued
     assert queued == frozenset()
 
@@ -217,13 +241,19 @@ def test_queues_that_bring_nothing_are_taken_out():
     law, queued, threads = law_of(surface), frozenset(range(41)), 1
     for second in range(1, 40):
         rate = surface.throughput(queued, threads)
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads
     assert 1 <= len(queued) <= 10
 
 
 def test_a_change_that_hurts_is_taken_back_within_two_periods():
-    for surface in (pipeline(cost=1, payload=16384, hop_s=2e-6), pipeline(cost="skewed", cpus=8), pipeline(cpus=4)):
+    for surface in (
+        pipeline(cost=1, payload=16384, hop_s=2e-6),
+        pipeline(cost="skewed", cpus=8),
+        pipeline(cpus=4),
+    ):
         steps = drive(law_of(surface), surface, 40)
         best, hurt = 0.0, 0
         for step in steps:
@@ -236,7 +266,9 @@ def test_ports_that_are_annotated_manual_never_get_queues():
     graph = build("pipeline", {"operators": 10, "cost": 10_000}, 1)[0]
     for name in ("work4", "work5", "work6"):
         operator = graph.operators[name]
-        graph.operators[name] = type(operator)(**{**_fields(operator), "threading": Threading("manual")})
+        graph.operators[name] = type(operator)(
+            **{**_fields(operator), "threading": Threading("manual")}
+        )
     surface = surface_of(graph, 4)
     names = {port.operator for port in surface.layout.ports}
     assert not names & {"work4", "work5", "work6"}
@@ -269,7 +301,10 @@ def test_its_reasons_name_the_queues_and_what_they_may_bring():
     steps = drive(law_of(surface), surface, 30)
     assert any("before work" in step.decision.reason for step in steps)
     assert any("% over " in step.decision.reason for step in steps)
-    assert [state for state, _ in groupby(step.decision.state for step in steps)][-2:] == ["learning", "settled"]
+    assert [state for state, _ in groupby(step.decision.state for step in steps)][-2:] == [
+        "learning",
+        "settled",
+    ]
     assert steps[-1].decision.reason == "as expected → stay"
 
 
@@ -301,7 +336,9 @@ def test_a_higher_tolerance_looks_less():
     def looks(tolerance):
         surface = pipeline(cost="skewed", cpus=8)
         steps = drive(law_of(surface, tolerance=tolerance), surface, 30)
-        return sum((one.queued, one.threads) != (two.queued, two.threads) for one, two in pairwise(steps))
+        return sum(
+            (one.queued, one.threads) != (two.queued, two.threads) for one, two in pairwise(steps)
+        )
 
     assert looks(0.3) < looks(0.002)
 
@@ -311,7 +348,11 @@ def test_a_higher_tolerance_looks_less():
     [
         ("tolerance", 0, "tolerance must be from 0.0001 to 0.5 of throughput, not 0"),
         ("change", "nan", "change must be from 0.01 to 10 of throughput, not 'nan'"),
-        ("price", 1, "law millrace has no setting 'price'; its settings are: tolerance, change, cpu_limit"),
+        (
+            "price",
+            1,
+            "law millrace has no setting 'price'; its settings are: tolerance, change, cpu_limit",
+        ),
     ],
 )
 def test_settings_out_of_range_are_refused(name, value, said):
@@ -330,11 +371,17 @@ def test_two_laws_fed_alike_decide_alike():
 PERIODS = st.tuples(
     st.floats(0.0, 1.7e308) | st.floats(50.0, 200.0) | st.just(5e-324),
     st.none() | st.integers(1, 1024),  # threads that ran; None: those that were asked for
-    st.none() | st.sets(st.integers(0, 30)),  # places that had their queues; None: those that were asked for
-    st.lists(st.floats(0.0, 1.0), min_size=12, max_size=12) | st.just([]) | st.just([math.nan] * 12) | st.just([0.5]),
+    st.none()
+    | st.sets(st.integers(0, 30)),  # places that had their queues; None: those that were asked for
+    st.lists(st.floats(0.0, 1.0), min_size=12, max_size=12)
+    | st.just([])
+    | st.just([math.nan] * 12)
+    | st.just([0.5]),
     st.none() | st.floats(0.0, 1.0),
     st.none() | st.floats(0.0, 1.0),
-    st.none() | st.floats(0.0, 2.0) | st.sampled_from([5e-324, 1.7e308]),  # what arrives at the sinks of what is submitted
+    st.none()
+    | st.floats(0.0, 2.0)
+    | st.sampled_from([5e-324, 1.7e308]),  # what arrives at the sinks of what is submitted
 )
 
 
@@ -344,11 +391,15 @@ PERIODS = st.tuples(
     ends=st.lists(st.integers(1, 20) | st.just(1024), min_size=3, max_size=3).map(sorted),
     trace=st.lists(PERIODS, max_size=14),
 )
-def test_whatever_it_reads_it_stays_within_its_bounds_and_places_and_raises_nothing(seed, ends, trace):
+def test_whatever_it_reads_it_stays_within_its_bounds_and_places_and_raises_nothing(
+    seed, ends, trace
+):
     layout = layout_of(random_graph(8, 128, seed), Dynamic(threads=1), 4)
     low, start, high = ends
     law, level, queued = make_law("millrace", Bounds(low, high, start), layout), start, frozenset()
-    for second, (rate, threads, places, costs, system, others, arrived) in enumerate(trace, start=1):
+    for second, (rate, threads, places, costs, system, others, arrived) in enumerate(
+        trace, start=1
+    ):
         decision = law.step(
             Reading(
                 float(second), 1.0, level if threads is None else threads, rate, system, others,
@@ -367,5 +418,7 @@ def test_throughputs_of_any_size_raise_nothing(unit):
     law, queued, threads = law_of(surface), frozenset(), 1
     for second in range(1, 20):
         rate = unit * surface.throughput(queued, threads)
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads

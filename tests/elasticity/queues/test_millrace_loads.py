@@ -20,19 +20,33 @@ PERIODS = 30  # enough to settle
 
 def slower(surface, factor):
     """The same graph when its work takes `factor` times as long."""
-    return replace(surface, flop_s=factor * surface.flop_s, call_s=factor * surface.call_s, hop_s=factor * surface.hop_s)
+    return replace(
+        surface,
+        flop_s=factor * surface.flop_s,
+        call_s=factor * surface.call_s,
+        hop_s=factor * surface.hop_s,
+    )
 
 
 def elsewhere(surface):
     """The same graph when the last quarter of the operators has nearly all of the work."""
     count = len(surface.layout.flop)
     total = sum(surface.layout.flop)
-    return replace(surface, flop=[0.1 * total / count if i < 0.75 * count else 3.6 * total / count for i in range(count)])
+    return replace(
+        surface,
+        flop=[
+            0.1 * total / count if i < 0.75 * count else 3.6 * total / count for i in range(count)
+        ],
+    )
 
 
 @pytest.mark.parametrize(
     "odd",
-    [{"throughput": 0.0}, {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9}, {"throughput": 9e9, "others_cpu": 1.0}],
+    [
+        {"throughput": 0.0},
+        {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9},
+        {"throughput": 9e9, "others_cpu": 1.0},
+    ],
     ids=["idle", "crowded", "only others known"],
 )
 def test_idle_and_crowded_periods_change_nothing(odd):
@@ -41,7 +55,9 @@ def test_idle_and_crowded_periods_change_nothing(odd):
     steps = drive(law, surface, PERIODS)
     before = steps[-1].decision
     for second in range(PERIODS + 1, PERIODS + 6):
-        decision = law.step(Reading(float(second), 1.0, before.threads, queued=before.queued, **odd))
+        decision = law.step(
+            Reading(float(second), 1.0, before.threads, queued=before.queued, **odd)
+        )
         assert (decision.threads, decision.queued) == (before.threads, before.queued)
         assert decision.state in ("idle", "crowded")
 
@@ -72,10 +88,17 @@ def test_others_that_come_in_the_midst_of_a_look_do_not_keep_it_there(periods):
     steps = drive(law, surface, periods)
     look = steps[-1].decision
     assert (look.queued, look.threads) not in [(step.queued, step.threads) for step in steps]
-    best = max((step for step in steps if step.threads <= look.threads), key=lambda step: step.throughput)
+    best = max(
+        (step for step in steps if step.threads <= look.threads), key=lambda step: step.throughput
+    )
     crowd = drive(law, surface, 10, steps, system_cpu=1.0, others_cpu=0.9)
-    assert {(step.decision.queued, step.decision.threads) for step in crowd} == {(best.queued, best.threads)}
-    assert crowd[0].decision.reason.endswith("is the best so far → there") and crowd[0].decision.state == "crowded"
+    assert {(step.decision.queued, step.decision.threads) for step in crowd} == {
+        (best.queued, best.threads)
+    }
+    assert (
+        crowd[0].decision.reason.endswith("is the best so far → there")
+        and crowd[0].decision.state == "crowded"
+    )
     after = drive(law, surface, PERIODS, [*steps, *crowd])[-1]
     assert after.throughput >= 0.97 * drive(law_of(surface), surface, PERIODS)[-1].throughput
 
@@ -83,7 +106,11 @@ def test_others_that_come_in_the_midst_of_a_look_do_not_keep_it_there(periods):
 @pytest.mark.parametrize("factor", [0.4, 2.0])
 def test_a_burst_of_one_period_moves_nothing(factor):
     surface = pipeline()
-    steps = drive(law_of(surface), lambda period: slower(surface, factor) if period == PERIODS else surface, PERIODS + 10)
+    steps = drive(
+        law_of(surface),
+        lambda period: slower(surface, factor) if period == PERIODS else surface,
+        PERIODS + 10,
+    )
     assert len({(step.queued, step.threads) for step in steps[PERIODS - 5 :]}) == 1
     assert "a burst, or another load?" in steps[PERIODS].decision.reason
     assert steps[PERIODS].decision.state == "noise"
@@ -96,8 +123,12 @@ def test_where_bursts_pass_it_comes_to_rest(seed):
     law, queued, threads, places = law_of(surface), frozenset(), 1, []
     for second in range(1, 161):
         slow = slow - 1 if slow else draw.choice((0, 0, 0, draw.randrange(1, 3)))
-        rate = surface.throughput(queued, threads) * (draw.uniform(0.5, 0.7) if slow else draw.uniform(0.9, 1.0))
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        rate = surface.throughput(queued, threads) * (
+            draw.uniform(0.5, 0.7) if slow else draw.uniform(0.9, 1.0)
+        )
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued)
+        )
         queued, threads = decision.queued, decision.threads
         places.append((queued, threads))
     assert sum(one != other for one, other in pairwise(places[80:])) <= 4
@@ -106,7 +137,9 @@ def test_where_bursts_pass_it_comes_to_rest(seed):
 def test_another_load_is_noticed_in_two_periods_and_searched_from_there():
     surface = pipeline(cpus=4)
     law = law_of(surface)
-    steps = drive(law, lambda period: slower(surface, 0.3) if period >= PERIODS else surface, 2 * PERIODS)
+    steps = drive(
+        law, lambda period: slower(surface, 0.3) if period >= PERIODS else surface, 2 * PERIODS
+    )
     assert steps[PERIODS + 1].decision.reason.startswith("another load: ")
     end = steps[-1]
     assert end.throughput >= 0.93 * max(step.throughput for step in steps)
@@ -116,13 +149,19 @@ def test_another_load_is_noticed_in_two_periods_and_searched_from_there():
 def test_work_that_moves_within_the_graph_is_followed():
     surface = pipeline(cpus=4)
     other = elsewhere(surface)
-    steps = drive(law_of(surface), lambda period: other if period >= PERIODS else surface, 2 * PERIODS)
+    steps = drive(
+        law_of(surface), lambda period: other if period >= PERIODS else surface, 2 * PERIODS
+    )
     stuck = other.throughput(steps[PERIODS - 1].queued, steps[PERIODS - 1].threads)
     assert steps[-1].throughput > 1.3 * stuck
-    assert any("the work has moved" in step.decision.reason for step in steps[PERIODS : PERIODS + 4])
+    assert any(
+        "the work has moved" in step.decision.reason for step in steps[PERIODS : PERIODS + 4]
+    )
 
 
-def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_profiler_looks_back(monkeypatch):
+def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_profiler_looks_back(
+    monkeypatch,
+):
     """Where queues stand decides what operators cost, so the first profiles after a switch are of no placement alone."""
     surface = pipeline()
     law = law_of(surface)
@@ -146,7 +185,9 @@ def test_work_that_costs_more_behind_a_queue_has_not_moved():
         dear[[surface.layout.at[place] for place in queued]] *= 4.0
         now = replace(surface, flop=list(dear))
         rate = now.throughput(queued, threads)
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=now.shares(), queued=queued))
+        decision = law.step(
+            Reading(float(second), 1.0, threads, rate, costs=now.shares(), queued=queued)
+        )
         steps.append(decision)
         queued, threads = decision.queued, decision.threads
     assert not any("the work has moved" in step.reason for step in steps)

@@ -44,7 +44,9 @@ def test_without_queues_the_source_does_it_all():
 
 
 def test_a_queue_divides_a_chain_and_each_side_pays_for_the_hop():
-    loads = loads_of(chain(), [0.1, 0.1, 0.2, 0.2, 0.3, 0.1], frozenset({2}))  # before the third work operator
+    loads = loads_of(
+        chain(), [0.1, 0.1, 0.2, 0.2, 0.3, 0.1], frozenset({2})
+    )  # before the third work operator
     assert sorted(loads.work) == pytest.approx([0.4, 0.6])
     assert sorted(loads.pushes) == sorted(loads.pops) == [0.0, 1.0]
     assert loads.pushes[loads.work.argmin()] == 1.0, "the side of the source"
@@ -60,7 +62,9 @@ def test_what_two_regions_call_is_locked_with_all_that_is_called_behind_it():
     loads = loads_of(fan_in(), SHARES, frozenset({0, 1}))
     regions, lock = loads.work[loads.contenders == 1], loads.work[loads.contenders > 1]
     assert lock == pytest.approx([0.4]), "join and sink"
-    assert sorted(regions) == pytest.approx([0.2, 0.4, 0.4]), "each branch with its half of what it calls"
+    assert sorted(regions) == pytest.approx([0.2, 0.4, 0.4]), (
+        "each branch with its half of what it calls"
+    )
     assert loads.contenders.max() == 2
 
 
@@ -90,7 +94,9 @@ def test_a_split_calls_with_a_tuple_at_a_time_and_a_queue_makes_batches_of_them_
 
 
 def test_a_join_gets_pieces_as_they_come_and_not_as_its_largest_ones():
-    half = loads_of(fan_in(), SHARES, frozenset({0}))  # a has batches, b single tuples; the join is locked
+    half = loads_of(
+        fan_in(), SHARES, frozenset({0})
+    )  # a has batches, b single tuples; the join is locked
     pieces = 0.5 / BATCH + 0.5
     assert half.all_entries == pytest.approx(CALL * (1 / BATCH + pieces + pieces) + pieces)
 
@@ -101,7 +107,9 @@ def test_a_filter_leaves_runs_of_neighbours():
     graph.connect(source, some)
     graph.connect(some, sink)
     loads = loads_of(flow_of(graph), [0.5, 0.25, 0.25], frozenset())
-    runs = 0.75 + 0.25 / BATCH  # for a tuple that passes: a run ends where the next one does not pass, or the batch does
+    runs = (
+        0.75 + 0.25 / BATCH
+    )  # for a tuple that passes: a run ends where the next one does not pass, or the batch does
     assert loads.all_entries == pytest.approx(CALL * (1 / BATCH + 0.25 * runs))
 
 
@@ -116,7 +124,12 @@ def test_the_work_of_all_regions_is_all_the_work():
 
 def test_two_sources_are_two_regions_and_two_threads():
     graph = Graph("two", 128)
-    one, two, work, sink = graph.source("one"), graph.source("two"), graph.work("work"), graph.sink("sink")
+    one, two, work, sink = (
+        graph.source("one"),
+        graph.source("two"),
+        graph.work("work"),
+        graph.sink("sink"),
+    )
     for source in (one, two):
         graph.connect(source, work)
     graph.connect(work, sink)

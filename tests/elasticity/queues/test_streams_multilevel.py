@@ -7,14 +7,24 @@ import pytest
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.queues.streams import AdjustmentRecord, StreamsOfPortsAndThreads
 from tests.elasticity.drive import Cpu, levels, states
-from tests.elasticity.queues.pipelines import PERIOD_S, Pipeline, counts, drive, feed, pipeline, settled_after
+from tests.elasticity.queues.pipelines import (
+    PERIOD_S,
+    Pipeline,
+    counts,
+    drive,
+    feed,
+    pipeline,
+    settled_after,
+)
 
 TWO_AND_TWO = (0.0, 0.45, 0.45, 0.05, 0.05)  # of the source and four operators: two groups of two
 THREE_PAIRS = (0.0, 0.4, 0.4, 0.08, 0.08, 0.02, 0.02)
 
 
 def law(operators=4, minimum=2, maximum=64, start=None, cpu=None):
-    return StreamsOfPortsAndThreads(Bounds(minimum, maximum, start or minimum), cpu or Cpu(), layout=pipeline(operators))
+    return StreamsOfPortsAndThreads(
+        Bounds(minimum, maximum, start or minimum), cpu or Cpu(), layout=pipeline(operators)
+    )
 
 
 def told(decisions):
@@ -52,13 +62,22 @@ def test_fault_where_all_operators_brought_more_it_is_stuck_at_its_start():
 
 def test_a_round_that_ends_without_a_change_costs_a_period_more_too():
     decisions = feed(law(), [100.0] * 5, (0.0, 0.25, 0.25, 0.25, 0.25))
-    assert told(decisions)[:4] == [(2, 4, "placing"), (2, 0, "placing"), (2, 0, "waiting"), (4, 0, "climbing")]
+    assert told(decisions)[:4] == [
+        (2, 4, "placing"),
+        (2, 0, "placing"),
+        (2, 0, "waiting"),
+        (4, 0, "climbing"),
+    ]
 
 
 def test_threads_that_bring_enough_alone_make_a_round_unnecessary():
     for throughput, state in ((241.0, "satisfied"), (239.0, "placing")):  # 0.6 · 4 / 2 = 1.2
         decisions = feed(law(), [*FOUND, 200.0, 200.0, throughput], TWO_AND_TWO)
-        assert told(decisions)[4:] == [(4, 2, "climbing"), (4, 2, "waiting"), (4, 4 if state == "placing" else 2, state)]
+        assert told(decisions)[4:] == [
+            (4, 2, "climbing"),
+            (4, 2, "waiting"),
+            (4, 4 if state == "placing" else 2, state),
+        ]
 
 
 def test_a_round_that_is_spared_raises_what_the_next_one_must_beat():
@@ -99,7 +118,12 @@ def second_round(third, fourth, fifth):
 
 def test_a_round_that_ends_no_better_than_the_record_is_undone():
     decisions = second_round(150.0, 170.0, 170.0)
-    assert told(decisions)[6:] == [(4, 4, "placing"), (4, 6, "placing"), (4, 2, "placing"), (4, 2, "waiting")]
+    assert told(decisions)[6:] == [
+        (4, 4, "placing"),
+        (4, 6, "placing"),
+        (4, 2, "placing"),
+        (4, 2, "waiting"),
+    ]
     assert decisions[8].reason.endswith("no better than with 2 threads → undone")
     equal = second_round(150.0, 200.0, 200.0)
     assert counts(equal)[8] == 2, "as much is not better"
@@ -107,7 +131,12 @@ def test_a_round_that_ends_no_better_than_the_record_is_undone():
 
 def test_a_better_round_is_kept():
     decisions = second_round(190.0, 210.0, 210.0)
-    assert told(decisions)[6:] == [(4, 4, "placing"), (4, 6, "placing"), (4, 4, "placing"), (4, 4, "waiting")]
+    assert told(decisions)[6:] == [
+        (4, 4, "placing"),
+        (4, 6, "placing"),
+        (4, 4, "placing"),
+        (4, 4, "waiting"),
+    ]
 
 
 def test_without_a_change_the_record_is_raised_to_the_best_and_must_be_beaten():
@@ -128,7 +157,9 @@ def test_explored_levels_spare_rounds():
     record = AdjustmentRecord(8, 100.0, changed=True)
     assert record.allows(16) and record.allows(4)
     record.explored = {16}
-    assert record.allows(32) and not record.allows(16) and not record.allows(12), "16 is as high as 16, and higher than 12"
+    assert record.allows(32) and not record.allows(16) and not record.allows(12), (
+        "16 is as high as 16, and higher than 12"
+    )
     assert record.allows(4), "no explored level is as low"
     record.explored = {4}
     assert not record.allows(6) and record.allows(3)
@@ -150,7 +181,10 @@ def test_when_the_load_changes_all_queues_go_and_a_round_begins_at_the_present_l
     assert told(before)[-1][2] == "settled"
     level = before[-1].threads
     after = drive(subject, lambda n, on: 0.5 * surface(n, on), 9, TWO_AND_TWO, after=before)
-    assert told(after)[:6] == [*[(level, len(before[-1].queued), "noise")] * 5, (level, 0, "load changed")]
+    assert told(after)[:6] == [
+        *[(level, len(before[-1].queued), "noise")] * 5,
+        (level, 0, "load changed"),
+    ]
     assert told(after)[6:8] == [(level, 0, "waiting"), (level, 2, "placing")]
 
 
@@ -158,10 +192,16 @@ def test_while_ports_drain_nothing_happens():
     subject = law()
     feed(subject, [100.0, 200.0, 200.0], TWO_AND_TWO)
     all_on = frozenset(range(4))
-    seen = [subject.step(Reading(10.0 * period, 10.0, 2, 200.0, costs=TWO_AND_TWO, queued=all_on)) for period in (4, 5, 6)]
+    seen = [
+        subject.step(Reading(10.0 * period, 10.0, 2, 200.0, costs=TWO_AND_TWO, queued=all_on))
+        for period in (4, 5, 6)
+    ]
     assert [decision.reason for decision in seen] == ["ports are draining → wait"] * 3
     drained = frozenset({0, 1})
-    seen = [subject.step(Reading(10.0 * period, 10.0, 2, 200.0, costs=TWO_AND_TWO, queued=drained)) for period in (7, 8)]
+    seen = [
+        subject.step(Reading(10.0 * period, 10.0, 2, 200.0, costs=TWO_AND_TWO, queued=drained))
+        for period in (7, 8)
+    ]
     assert states(seen) == ["waiting", "climbing"]
 
 
@@ -180,7 +220,9 @@ def test_a_graph_without_places_has_its_threads_chosen():
     assert levels(decisions)[:4] == [2, 2, 4, 4]
 
 
-@pytest.mark.parametrize(("operators", "cpus", "published_s"), [(20, 8, 290.0), (100, 16, 730.0), (100, 64, 1000.0)])
+@pytest.mark.parametrize(
+    ("operators", "cpus", "published_s"), [(20, 8, 290.0), (100, 16, 730.0), (100, 64, 1000.0)]
+)
 def test_it_settles_in_minutes_as_the_published_implementation_did(operators, cpus, published_s):
     """On what surface that did, without noise, is not told; on this one it takes about as long."""
     surface = Pipeline([1.0] * operators, queue=2.0, contention=0.0, cpus=cpus)

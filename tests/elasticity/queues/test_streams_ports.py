@@ -20,8 +20,18 @@ CASES = {
     "a list of five is never split": (5, lambda n: 10.0 - n, [5], 5),
     "one of six is, once": (6, lambda n: 10.0 - n, [6, 3], 3),
     "from the whole to its half whatever the whole brought": (6, lambda n: 10.0 * n, [6, 3], 6),
-    "more as long as the upper neighbour beats it": (64, lambda n: 100.0 * n, [64, 32, 48, 56, 60], 64),
-    "fewer as long as nothing fewer was measured": (64, lambda n: 1000.0 - 10.0 * n, [64, 32, 16, 8, 4], 4),
+    "more as long as the upper neighbour beats it": (
+        64,
+        lambda n: 100.0 * n,
+        [64, 32, 48, 56, 60],
+        64,
+    ),
+    "fewer as long as nothing fewer was measured": (
+        64,
+        lambda n: 1000.0 - 10.0 * n,
+        [64, 32, 16, 8, 4],
+        4,
+    ),
     "flat: fewer, and the fewest is the best": (64, lambda n: 100.0, [64, 32, 16, 8, 4], 4),
     "the old upper neighbour stays the bound: from 8 to 20": (
         64,
@@ -47,7 +57,9 @@ def test_a_list_is_split_as_the_table_says(case):
 
 def test_a_peak_between_measured_counts_ends_the_search():
     counts, best = tried(32, {32: 100.0, 16: 200.0, 8: 100.0, 20: 210.0}.get)
-    assert (counts, best) == ([32, 16, 8, 20], 16), "20 beats 16 by 5 %, not by more, but 12 would be too near to nothing: 8"
+    assert (counts, best) == ([32, 16, 8, 20], 16), (
+        "20 beats 16 by 5 %, not by more, but 12 would be too near to nothing: 8"
+    )
 
 
 def test_a_small_list_is_not_split():
@@ -77,7 +89,12 @@ def run(search, curve, costs, periods=50):
 
 
 def test_the_heaviest_group_comes_first_and_what_is_left_is_grouped_anew():
-    costs = (0.5, 0.04, 0.4, 0.02)  # 0 and 2 are one group; alone, 1 and 3 would be in one of the lightest
+    costs = (
+        0.5,
+        0.04,
+        0.4,
+        0.02,
+    )  # 0 and 2 are one group; alone, 1 and 3 would be in one of the lightest
     search = PortSearch(range(4))
     queued, finish = run(search, lambda on: 100.0 * (1 + len(on)) if len(on) < 4 else 0.0, costs)
     assert queued == [[0, 2], [0, 1, 2], [0, 1, 2, 3], [0, 1, 2]]
@@ -126,7 +143,9 @@ def test_a_list_that_has_grown_above_a_tenth_is_split():
     costs = (1.0, *[0.3] * 18, 0.0)
     search = PortSearch(range(20))
     sizes = [len(queued) for queued in run(search, lambda on: 100.0, costs)[0]]
-    assert sizes == [1, 19, 9, 4, 0], "one, with the 18 of the next group, half of them, half again; nothing"
+    assert sizes == [1, 19, 9, 4, 0], (
+        "one, with the 18 of the next group, half of them, half again; nothing"
+    )
 
 
 def test_a_large_group_that_brings_nothing_ends_the_round():
@@ -172,7 +191,11 @@ def test_what_a_round_has_done_can_be_undone():
 def test_only_a_step_that_takes_queues_away_says_so():
     search = PortSearch(range(8))
     removed = []
-    for throughput in (100.0, 100.0, 300.0):  # all on; half of them; those are kept, and the rest tried
+    for throughput in (
+        100.0,
+        100.0,
+        300.0,
+    ):  # all on; half of them; those are kept, and the rest tried
         search.step(throughput, EQUAL)
         removed.append(search.removed)
     assert removed == [False, True, False]
@@ -186,7 +209,9 @@ def test_queues_that_go_and_come_back_in_one_step_count_as_removed():
     for throughput in (100.0, 100.0, 200.0, 100.0):
         search.step(throughput, ())
     assert (len(search.queued), search.removed) == (20, False)
-    search.step(205.0, ())  # 16 are kept, four go; then the rest are tried, and the four are among them
+    search.step(
+        205.0, ()
+    )  # 16 are kept, four go; then the rest are tried, and the four are among them
     assert (len(search.confirmed), len(search.queued), search.removed) == (16, 32, True)
 
 

@@ -14,10 +14,14 @@ PERIOD_S = 10.0
 PLAIN = {"contention": 0.0, "ordering_s": 0.0, "scheduling": 0.01, "idling": 0.0}
 
 
-def world(busy_us: tuple[float, ...], cores: int = 12, stateful: tuple[int, ...] = (), **options) -> World:
+def world(
+    busy_us: tuple[float, ...], cores: int = 12, stateful: tuple[int, ...] = (), **options
+) -> World:
     """A source and a sink of 1 µs, and between them an operator for each cost; `stateful`: those that may have no replicas."""
     shape = chain(len(busy_us))
-    kinds = tuple("stateful" if index in stateful else kind for index, kind in enumerate(shape.kinds))
+    kinds = tuple(
+        "stateful" if index in stateful else kind for index, kind in enumerate(shape.kinds)
+    )
     costs = (1e-6, *(cost * 1e-6 for cost in busy_us), 1e-6)
     serial = options.pop("serial", (0.0,) * len(costs))
     flow = layout(Shape(shape.name, kinds, shape.streams), [1.0] * len(costs), cores)
@@ -48,16 +52,27 @@ def seen(of: World, threads: int, replicas: tuple[int, ...], time_s: float, **ch
 class Drive:
     """A law in a world that may change; `decisions` has them all."""
 
-    def __init__(self, name: str, of: World, maximum: int = 12, settings: dict | None = None, law: Law | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        of: World,
+        maximum: int = 12,
+        settings: dict | None = None,
+        law: Law | None = None,
+    ) -> None:
         bounds = Bounds(1, maximum, 1)
-        self.law = law or make_law(name, bounds, settings=settings, layout=of.layout, decides=Decides.REPLICAS)
+        self.law = law or make_law(
+            name, bounds, settings=settings, layout=of.layout, decides=Decides.REPLICAS
+        )
         self.threads, self.replicas = 1, (1,) * of.layout.operators
         self.decisions: list[Decision] = []
 
     def run(self, of: World, periods: int, **changes) -> Drive:
         """So many periods."""
         for _ in range(periods):
-            reading = seen(of, self.threads, self.replicas, PERIOD_S * (len(self.decisions) + 1), **changes)
+            reading = seen(
+                of, self.threads, self.replicas, PERIOD_S * (len(self.decisions) + 1), **changes
+            )
             self.decisions.append(self.law.step(reading))
             self.threads = self.decisions[-1].threads
             self.replicas = tuple(self.decisions[-1].replicas or self.replicas)
@@ -66,7 +81,10 @@ class Drive:
     @property
     def settled_after(self) -> int:
         """Periods until nothing has changed any more."""
-        places = [(1, (1,) * len(self.replicas)), *((each.threads, tuple(each.replicas)) for each in self.decisions)]
+        places = [
+            (1, (1,) * len(self.replicas)),
+            *((each.threads, tuple(each.replicas)) for each in self.decisions),
+        ]
         return max((i for i in range(1, len(places)) if places[i] != places[i - 1]), default=0)
 
 

@@ -12,7 +12,9 @@ from tests.elasticity.replicas.small import Drive, seen, world
 from tests.elasticity.test_docs_laws import PAGE, in_general
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-OWN = (DOCS / "laws-millrace.md").read_text(encoding="utf-8").partition("## Threads and replicas")[2]
+OWN = (
+    (DOCS / "laws-millrace.md").read_text(encoding="utf-8").partition("## Threads and replicas")[2]
+)
 
 
 def test_the_page_tells_of_every_setting_with_its_default():
@@ -27,7 +29,9 @@ def test_the_page_tells_of_every_reason_and_state():
     drive.run(replace(busy, costs=(1e-6, 90e-6, 20e-6, 20e-6, 20e-6, 1e-6)), 10)
     blocked = world((50.0,) * 6, scheduling=0.08, target=15_000.0)
     drive.decisions += Drive("millrace", blocked).run(blocked, 10).decisions
-    idle = make_law("millrace", Bounds(1, 8, 1), Answers([False]), layout=busy.layout, decides=Decides.REPLICAS)
+    idle = make_law(
+        "millrace", Bounds(1, 8, 1), Answers([False]), layout=busy.layout, decides=Decides.REPLICAS
+    )
     plain = seen(busy, 1, (1,) * 6, 1.0)
     drive.decisions += [
         idle.step(plain),
@@ -36,5 +40,7 @@ def test_the_page_tells_of_every_reason_and_state():
     ]
     reasons = {in_general(decision.reason) for decision in drive.decisions}
     assert len(reasons) >= 7, reasons
-    assert all(any(reason.partition(", but the CPU")[0] in each for each in told) for reason in reasons), reasons - set(told)
+    assert all(
+        any(reason.partition(", but the CPU")[0] in each for each in told) for reason in reasons
+    ), reasons - set(told)
     assert all(f"`{decision.state}`" in PAGE for decision in drive.decisions)

@@ -29,7 +29,9 @@ def test_sources_that_are_not_paced_get_what_the_threads_can_do():
     busy = world((40.0, 20.0))
     drive = Drive("millrace", busy, maximum=8).run(busy, 12)
     assert drive.threads == 8
-    assert drive.replicas[1] in (5, 6) and drive.replicas[2] in (3, 4), "8 threads: 129,000 tuples/s"
+    assert drive.replicas[1] in (5, 6) and drive.replicas[2] in (3, 4), (
+        "8 threads: 129,000 tuples/s"
+    )
     assert busy.rate(drive.threads, np.array(drive.replicas, dtype=float)) > 0.97 * 8 * 0.99 / 62e-6
 
 
@@ -70,7 +72,11 @@ def test_replicas_that_only_wait_for_each_other_are_taken_back():
 def test_threads_beyond_the_cores_are_taken_back():
     busy = world((20.0, 20.0, 20.0, 20.0), cores=4)
     drive = Drive("millrace", busy, maximum=12).run(busy, 30)
-    best = max(busy.rate(n, np.array((1, r, r, r, r, 1), dtype=float)) for n in range(1, 13) for r in range(1, 5))
+    best = max(
+        busy.rate(n, np.array((1, r, r, r, r, 1), dtype=float))
+        for n in range(1, 13)
+        for r in range(1, 5)
+    )
     assert drive.threads <= 5
     assert busy.rate(drive.threads, np.array(drive.replicas, dtype=float)) >= 0.95 * best
 
@@ -97,7 +103,9 @@ def waiting(*busy_us, target):
 def test_threads_that_useful_time_does_not_ask_for_are_tried_and_kept_where_they_bring_something():
     busy = world((40.0, 20.0), target=100_000.0, scheduling=0.2)
     drive = Drive("millrace", busy, maximum=16).run(busy, 10)
-    assert [decision.threads for decision in drive.decisions[:3]] == [7, 8, 8], "of 7 threads 5.6 execute tuples"
+    assert [decision.threads for decision in drive.decisions[:3]] == [7, 8, 8], (
+        "of 7 threads 5.6 execute tuples"
+    )
     assert drive.decisions[1].state == "searching" and drive.decisions[-1].state == "settled"
     assert drive.replicas == (1, 5, 3, 1)
 
@@ -105,7 +113,11 @@ def test_threads_that_useful_time_does_not_ask_for_are_tried_and_kept_where_they
 def test_a_replica_that_useful_time_does_not_ask_for_is_tried_and_kept_where_it_brings_something():
     busy = waiting(40.0, target=95_000.0)
     drive = Drive("millrace", busy, maximum=16).run(busy, 10)
-    assert [decision.replicas for decision in drive.decisions[:3]] == [(1, 4, 1), (1, 5, 1), (1, 5, 1)]
+    assert [decision.replicas for decision in drive.decisions[:3]] == [
+        (1, 4, 1),
+        (1, 5, 1),
+        (1, 5, 1),
+    ]
     assert (drive.threads, drive.decisions[-1].state) == (5, "settled")
 
 
@@ -132,7 +144,9 @@ def test_what_is_tried_and_brings_nothing_goes_again_and_is_not_tried_twice():
         busy = world(busy_us, target=75_000.0)
         target = 95_000.0 if len(busy_us) == 1 else 100_000.0
         drive = Drive("millrace", busy, maximum=16).run(busy, 10, target=target)
-        planned, searched, back, *later = [(decision.threads, decision.replicas) for decision in drive.decisions]
+        planned, searched, back, *later = [
+            (decision.threads, decision.replicas) for decision in drive.decisions
+        ]
         assert searched == tried and back == planned != tried
         assert set(later) == {planned} and drive.decisions[-1].state == "settled"
 
@@ -141,7 +155,9 @@ def test_what_was_tried_in_vain_is_tried_again_only_for_another_target():
     busy = world((40.0,), target=75_000.0)
     drive = Drive("millrace", busy, maximum=16).run(busy, 6, target=95_000.0)
     drive.run(busy, 6, target=95_500.0)
-    assert {decision.state for decision in drive.decisions[6:]} == {"settled"}, "half a percent is the same one"
+    assert {decision.state for decision in drive.decisions[6:]} == {"settled"}, (
+        "half a percent is the same one"
+    )
     drive.run(busy, 6, target=140_000.0)
     assert "searching" in [decision.state for decision in drive.decisions[12:]]
 
@@ -155,12 +171,16 @@ def test_an_operator_without_replicas_that_has_all_the_time_there_is_ends_the_se
 
 def test_a_period_without_tuples_says_nothing():
     law = make_law("millrace", Bounds(1, 8, 3), layout=bare(), decides=Decides.REPLICAS)
-    decision = law.step(Reading(1.0, 1.0, 3, 0.0, useful_s=(0.0,) * 5, tuples=(0.0,) * 5, replicas=(1, 2, 1, 1, 1)))
+    decision = law.step(
+        Reading(1.0, 1.0, 3, 0.0, useful_s=(0.0,) * 5, tuples=(0.0,) * 5, replicas=(1, 2, 1, 1, 1))
+    )
     assert (decision.threads, decision.replicas, decision.state) == (3, (1, 2, 1, 1, 1), "idle")
 
 
 def test_where_nobody_measures_useful_time_it_stays():
-    decision = make_law("millrace", Bounds(1, 8, 3), layout=bare(), decides=Decides.REPLICAS).step(Reading(1.0, 1.0, 3, 9.0))
+    decision = make_law("millrace", Bounds(1, 8, 3), layout=bare(), decides=Decides.REPLICAS).step(
+        Reading(1.0, 1.0, 3, 9.0)
+    )
     assert (decision.threads, decision.state) == (3, "idle")
 
 
@@ -173,7 +193,13 @@ def test_others_on_the_cpus_make_a_period_worthless():
 
 def test_it_climbs_only_as_the_cpu_limit_says():
     busy = world((40.0,))
-    law = make_law("millrace", Bounds(1, 8, 1), Answers([False, True]), layout=busy.layout, decides=Decides.REPLICAS)
+    law = make_law(
+        "millrace",
+        Bounds(1, 8, 1),
+        Answers([False, True]),
+        layout=busy.layout,
+        decides=Decides.REPLICAS,
+    )
     first = law.step(seen(busy, 1, (1, 1, 1), 1.0))
     assert (first.threads, first.replicas, first.state) == (1, (1, 1, 1), "refused")
     assert law.step(seen(busy, 1, (1, 1, 1), 2.0)).threads == 8
@@ -181,7 +207,9 @@ def test_it_climbs_only_as_the_cpu_limit_says():
 
 def test_the_cpu_limit_grants_threads_and_has_no_say_in_replicas():
     busy = world((1.0, 40.0, 20.0), target=100_000.0)
-    law = make_law("millrace", Bounds(1, 16, 7), Answers([False]), layout=busy.layout, decides=Decides.REPLICAS)
+    law = make_law(
+        "millrace", Bounds(1, 16, 7), Answers([False]), layout=busy.layout, decides=Decides.REPLICAS
+    )
     decision = law.step(seen(busy, 7, (1, 1, 1, 1, 1), 1.0))
     assert (decision.threads, decision.replicas, decision.state) == (7, (1, 1, 5, 3, 1), "climbing")
 
@@ -221,5 +249,7 @@ def test_whatever_is_read_decisions_stay_within_bounds_and_repeat(data, operator
     for reading, decision in zip(trace, decided[0], strict=True):
         assert 1 <= decision.threads <= 8
         assert len(decision.replicas) == size and min(decision.replicas) >= 1
-        assert decision.replicas[0] == (reading.replicas or (1,))[0], "a source has no replicas to give or take"
+        assert decision.replicas[0] == (reading.replicas or (1,))[0], (
+            "a source has no replicas to give or take"
+        )
         assert not math.isnan(decision.threads)

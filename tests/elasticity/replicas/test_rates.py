@@ -30,7 +30,9 @@ def test_nothing_is_known_until_every_operator_has_had_a_tuple():
 def test_an_operator_that_never_gets_a_tuple_keeps_nobody_waiting():
     flow = Flow(LAYOUT)
     held = LAYOUT.queue_capacity * (LAYOUT.inputs + 1)
-    assert flow.see(period(1.0, (held, held, held, 0.0))) is None, "what it is to get may be on its way"
+    assert flow.see(period(1.0, (held, held, held, 0.0))) is None, (
+        "what it is to get may be on its way"
+    )
     rates = flow.see(period(2.0, (1000.0, 1000.0, 1000.0, 0.0)))
     assert rates is not None
     assert rates.work == pytest.approx(COSTS * (1, 1, 1, 0))
@@ -48,7 +50,9 @@ def test_operators_that_take_turns_longer_than_a_period_tell_the_same_work(turns
     for turn in turns:
         for operator in turn:
             time_s += 1.0
-            rates = flow.see(period(time_s, tuple(1000.0 if place == operator else 0.0 for place in range(4))))
+            rates = flow.see(
+                period(time_s, tuple(1000.0 if place == operator else 0.0 for place in range(4)))
+            )
     assert rates is not None
     assert rates.work == pytest.approx(COSTS)
 
@@ -61,4 +65,6 @@ def test_the_rate_is_what_the_useful_time_of_a_period_was_enough_for():
     assert half is not None and half.rate == pytest.approx(500.0)
     uneven = flow.see(period(3.0, (500.0, 1500.0, 500.0, 500.0)))
     assert uneven is not None
-    assert uneven.rate * uneven.work.sum() == pytest.approx(float((COSTS * (500.0, 1500.0, 500.0, 500.0)).sum()))
+    assert uneven.rate * uneven.work.sum() == pytest.approx(
+        float((COSTS * (500.0, 1500.0, 500.0, 500.0)).sum())
+    )

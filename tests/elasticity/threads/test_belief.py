@@ -96,10 +96,14 @@ def test_one_level_that_no_curve_explains_does_not_bend_the_others():
     without, odd = believed(knee(64), at, focus=12), with_an_odd_one(1)
     for level in (1, 2, 4, 16, 32, 48, 64):
         assert odd.expected(level) == pytest.approx(without.expected(level), abs=0.01)
-    assert with_an_odd_one(3).expected(8) == pytest.approx(math.log(0.4 * 800.0), abs=0.02), "seen often, it counts there"
+    assert with_an_odd_one(3).expected(8) == pytest.approx(math.log(0.4 * 800.0), abs=0.02), (
+        "seen often, it counts there"
+    )
 
 
-@pytest.mark.parametrize("truth", [knee(13), lambda n: 500.0 + 60.0 * (n % 3), lambda n: 100.0 * math.sqrt(n)])
+@pytest.mark.parametrize(
+    "truth", [knee(13), lambda n: 500.0 + 60.0 * (n % 3), lambda n: 100.0 * math.sqrt(n)]
+)
 def test_where_a_level_was_measured_often_the_belief_is_what_was_measured(truth):
     at = [1, 5, 12, 21, 34]
     belief = believed(truth, at, times=20)

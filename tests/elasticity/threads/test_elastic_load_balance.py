@@ -18,14 +18,26 @@ def law(ports=16, start=1, **settings) -> ElasticLoadBalance:
 CASES = {
     "rising to all ports": (up_to(99), {"ports": 4}, [2, 3, 4, 4, 4]),
     "fault: on a plateau it stays one past the knee": (up_to(4), {}, [2, 3, 4, 5, 5, 5, 5]),
-    "fault: past a peak it walks for ever": (peak_at(4, fall=40.0), {}, [2, 3, 4, 5, 5, 4, 3, 4, 5, 5, 4, 3, 4, 5]),
+    "fault: past a peak it walks for ever": (
+        peak_at(4, fall=40.0),
+        {},
+        [2, 3, 4, 5, 5, 4, 3, 4, 5, 5, 4, 3, 4, 5],
+    ),
     "flat": (up_to(1), {}, [2, 2, 2]),
     "no throughput at all": (lambda level: 0.0, {}, [2, 2, 2]),
     "from above, it looks below first": (up_to(4), {"start": 3}, [2, 3, 4, 5, 5]),
     "one port": (up_to(9), {"ports": 1}, [1, 1]),
     "rapid": (up_to(99), {"rapid_scaling": True, "ports": 16}, [2, 3, 4, 6, 8, 11, 16, 16]),
-    "fault: rapid never uses the ports beyond a size": (up_to(99), {"rapid_scaling": True, "ports": 10}, [2, 3, 4, 6, 8, 8, 8]),
-    "rapid, from between sizes": (up_to(99), {"rapid_scaling": True, "ports": 10, "start": 5}, [4, 5, 6, 8, 8, 8]),
+    "fault: rapid never uses the ports beyond a size": (
+        up_to(99),
+        {"rapid_scaling": True, "ports": 10},
+        [2, 3, 4, 6, 8, 8, 8],
+    ),
+    "rapid, from between sizes": (
+        up_to(99),
+        {"rapid_scaling": True, "ports": 10, "start": 5},
+        [4, 5, 6, 8, 8, 8],
+    ),
 }
 
 
@@ -36,7 +48,13 @@ def test_levels_follow_the_curve(case):
 
 
 def test_without_congestion_it_steps_down_whatever_the_throughput():
-    assert levels(closed_loop(law(start=4), up_to(9), 5, congested=lambda level: False)) == [3, 2, 1, 1, 1]
+    assert levels(closed_loop(law(start=4), up_to(9), 5, congested=lambda level: False)) == [
+        3,
+        2,
+        1,
+        1,
+        1,
+    ]
 
 
 def test_fault_it_oscillates_where_congestion_ends_between_two_levels():
@@ -67,7 +85,10 @@ def test_after_a_change_in_load_the_other_levels_are_looked_at_again():
     assert levels(before) == [2, 3, 4, 4, 4]
     decisions = closed_loop(subject, up_to(6, each=200.0), 9, after=before)
     assert levels(decisions) == [4, 3, 4, 5, 6, 7, 7, 7, 7]
-    assert decisions[1].reason == "throughput changed, other levels untrusted; congested, below untrusted → down"
+    assert (
+        decisions[1].reason
+        == "throughput changed, other levels untrusted; congested, below untrusted → down"
+    )
 
 
 def test_a_change_in_congestion_is_never_noise():
@@ -93,13 +114,16 @@ def test_fault_with_rapid_scaling_the_way_back_leads_over_levels_without_ports()
     subject = law(ports=5, start=4, rapid_scaling=True)
     before = closed_loop(subject, lambda level: 100.0 * level, 4)
     assert levels(before) == [3, 4, 4, 4]
-    decisions = closed_loop(subject, lambda level: 100.0 * level, 3, congested=lambda level: False, after=before)
+    decisions = closed_loop(
+        subject, lambda level: 100.0 * level, 3, congested=lambda level: False, after=before
+    )
     assert levels(decisions) == [4, 3, 2]
     assert decisions[0].reason.endswith("not congested → down, but from a level without ports")
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("congestion_tolerance", -0.2), ("throughput_tolerance", 1.2), ("rapid_scaling", "fast")]
+    ("name", "value"),
+    [("congestion_tolerance", -0.2), ("throughput_tolerance", 1.2), ("rapid_scaling", "fast")],
 )
 def test_settings_out_of_range_are_refused_by_name(name, value):
     with pytest.raises(UserError, match=f"^{name} must be .* not {value!r}$"):

@@ -15,7 +15,18 @@ from harness.bench.threads.scenario import Scenario
 from harness.elasticity import DEFAULT_LAW, Bounds, Reading, make_law
 from harness.elasticity.threads.millrace import FEW, LEARNING_PERIODS
 from harness.errors import UserError
-from tests.elasticity.drive import Cpu, closed_loop, levels, millrace, open_loop, peak_at, reading, scaled, states, up_to
+from tests.elasticity.drive import (
+    Cpu,
+    closed_loop,
+    levels,
+    millrace,
+    open_loop,
+    peak_at,
+    reading,
+    scaled,
+    states,
+    up_to,
+)
 
 ODD_PEAKS = (3, 5, 6, 7, 11, 13, 23, 29, 37, 45, 51, 59, 63)
 
@@ -38,7 +49,15 @@ def test_it_finds_the_best_level_also_between_powers_of_two(shape, k):
 
 @pytest.mark.parametrize(
     "curve",
-    [lambda n: n, lambda n: n**0.7, usl(0.02, 0.0005), usl(0.1, 0.0002), smt(32, 2, 0.3), humps(8, 12, 1.3), lambda n: 1 / n],
+    [
+        lambda n: n,
+        lambda n: n**0.7,
+        usl(0.02, 0.0005),
+        usl(0.1, 0.0002),
+        smt(32, 2, 0.3),
+        humps(8, 12, 1.3),
+        lambda n: 1 / n,
+    ],
     ids=["rising", "slower", "usl", "contended", "smt", "humps", "falling"],
 )
 def test_it_finds_nearly_the_best_of_curves_of_many_shapes(curve):
@@ -59,14 +78,18 @@ def test_it_climbs_past_a_second_thread_that_brings_little_or_nothing(share, max
 
 def test_neither_caution_nor_noise_keeps_it_low_where_threads_bring_much():
     for seed in range(8):
-        curve = tuple(1.0 if n == 1 else 0.35 * (n + 1) for n in range(1, 177))  # the source's thread executes operators too
+        curve = tuple(
+            1.0 if n == 1 else 0.35 * (n + 1) for n in range(1, 177)
+        )  # the source's thread executes operators too
         scenario = Scenario("sharing", curve, Bounds(1, 176, 1), noise=0.02, seed=seed)
         run = closed_loop_run(make_law(DEFAULT_LAW, scenario.bounds), scenario)
         assert curve[run.levels[-1] - 1] >= 0.95 * curve[-1], run.levels
 
 
 @pytest.mark.parametrize(
-    "curve", [peak_at(13), up_to(20), lambda n: 5.0, lambda n: float(n)], ids=["peak", "knee", "flat", "rising"]
+    "curve",
+    [peak_at(13), up_to(20), lambda n: 5.0, lambda n: float(n)],
+    ids=["peak", "knee", "flat", "rising"],
 )
 def test_without_noise_it_never_moves_again_once_it_has_stayed(curve):
     chosen = levels(closed_loop(millrace(), curve, 150))
@@ -101,9 +124,14 @@ def test_looking_for_the_best_it_never_uses_many_times_as_many_threads(best):
 
 
 @pytest.mark.parametrize(
-    "bounds", [(1, 1), (1, 2), (7, 9), (65, 65), (67, 67), (69, 100), (70, 71), (1000, 1024), (1023, 1024)]
+    "bounds",
+    [(1, 1), (1, 2), (7, 9), (65, 65), (67, 67), (69, 100), (70, 71), (1000, 1024), (1023, 1024)],
 )
-@pytest.mark.parametrize("curve", [lambda n: float(n), lambda n: 1.0, lambda n: 1.0 / n], ids=["rising", "flat", "falling"])
+@pytest.mark.parametrize(
+    "curve",
+    [lambda n: float(n), lambda n: 1.0, lambda n: 1.0 / n],
+    ids=["rising", "flat", "falling"],
+)
 def test_it_stays_within_any_bounds_and_settles(bounds, curve):
     for start in bounds:
         chosen = levels(closed_loop(millrace(bounds[1], bounds[0], start), curve, 20))
@@ -165,14 +193,17 @@ class Counted(Cpu):
 
 @settings(max_examples=40)
 @given(
-    answers=st.lists(st.booleans(), min_size=60, max_size=60), factors=st.lists(st.sampled_from([1, 1, 1, 0.3, 2]), max_size=6)
+    answers=st.lists(st.booleans(), min_size=60, max_size=60),
+    factors=st.lists(st.sampled_from([1, 1, 1, 0.3, 2]), max_size=6),
 )
 def test_every_climb_was_granted_and_a_period_asks_once_at_most(answers, factors):
     cpu = Counted(iter(answers))
     law = millrace(16, cpu=cpu)
     decisions = []
     for factor in factors:
-        decisions += closed_loop(law, scaled(peak_at(3 if factor < 1 else 11), factor), 9, after=decisions)
+        decisions += closed_loop(
+            law, scaled(peak_at(3 if factor < 1 else 11), factor), 9, after=decisions
+        )
     given_ = iter(answers)
     before = 1
     for asked, decision in zip(cpu.asked[1:], decisions, strict=True):
@@ -184,7 +215,9 @@ def test_every_climb_was_granted_and_a_period_asks_once_at_most(answers, factors
 
 def test_it_leaves_the_cpus_to_others_by_its_own_limit():
     law = make_law("millrace", Bounds(1, 8, 1))
-    crowded = [law.step(reading(second, 1, 100.0, system_cpu=1.0, others_cpu=0.9)) for second in range(5)]
+    crowded = [
+        law.step(reading(second, 1, 100.0, system_cpu=1.0, others_cpu=0.9)) for second in range(5)
+    ]
     assert {(decision.threads, decision.state) for decision in crowded} == {(1, "crowded")}
     unknown = law.step(reading(5, 1, 100.0, system_cpu=1.0))
     assert (unknown.threads, unknown.state) == (1, "refused"), "who uses them is not known"
@@ -197,7 +230,9 @@ def test_others_that_leave_cpus_free_are_no_crowd(limit):
     law = make_law("millrace", Bounds(1, 8, 1), settings={"cpu_limit": limit})
     level = 1
     for second in range(20):
-        level = law.step(reading(second, level, 100.0 * level, system_cpu=0.7, others_cpu=0.3)).threads
+        level = law.step(
+            reading(second, level, 100.0 * level, system_cpu=0.7, others_cpu=0.3)
+        ).threads
     assert level == 8
 
 
@@ -258,7 +293,11 @@ def test_cpu_limit_says_how_much_others_must_leave():
         ("tolerance", 0, "tolerance must be from 0.0001 to 0.5 of throughput, not 0"),
         ("change", "nan", "change must be from 0.01 to 10 of throughput, not 'nan'"),
         ("cpu_limit", 1.1, "cpu_limit must be from 0 to 1 of the CPUs, not 1.1"),
-        ("price", 1, "law millrace has no setting 'price'; its settings are: tolerance, change, cpu_limit"),
+        (
+            "price",
+            1,
+            "law millrace has no setting 'price'; its settings are: tolerance, change, cpu_limit",
+        ),
     ],
 )
 def test_settings_out_of_range_are_refused(name, value, said):
@@ -295,14 +334,18 @@ PERIODS = st.tuples(
 
 @settings(max_examples=60)
 @given(
-    ends=st.lists(st.integers(1, 90) | st.sampled_from([177, 1024]), min_size=3, max_size=3).map(sorted),
+    ends=st.lists(st.integers(1, 90) | st.sampled_from([177, 1024]), min_size=3, max_size=3).map(
+        sorted
+    ),
     trace=st.lists(PERIODS, max_size=3 * LEARNING_PERIODS),
 )
 def test_whatever_it_reads_it_stays_within_its_bounds_and_raises_nothing(ends, trace):
     low, start, high = ends
     law, level = make_law("millrace", Bounds(low, high, start)), start
     for second, (throughput, threads, system, others) in enumerate(trace):
-        decision = law.step(Reading(float(second), 1.0, threads or level, throughput, system, others))
+        decision = law.step(
+            Reading(float(second), 1.0, threads or level, throughput, system, others)
+        )
         level = decision.threads
         assert low <= level <= high
         assert decision.reason and decision.state

@@ -7,7 +7,17 @@ from itertools import pairwise
 import pytest
 
 from harness.elasticity.threads.millrace import RECALLS
-from tests.elasticity.drive import Cpu, closed_loop, levels, millrace, peak_at, reading, scaled, states, up_to
+from tests.elasticity.drive import (
+    Cpu,
+    closed_loop,
+    levels,
+    millrace,
+    peak_at,
+    reading,
+    scaled,
+    states,
+    up_to,
+)
 
 # -- what teaches nothing ----------------------------------------------------------------------------------------------------
 
@@ -19,7 +29,13 @@ OTHERS_ALONE = {"throughput": 9e9, "others_cpu": 1.0}
 
 @pytest.mark.parametrize(
     ("odd", "at"),
-    [*((IDLE, at) for at in (0, 2, 7, 40)), (CROWDED, 0), (CROWDED, 40), (OTHERS_ALONE, 0), (OTHERS_ALONE, 40)],
+    [
+        *((IDLE, at) for at in (0, 2, 7, 40)),
+        (CROWDED, 0),
+        (CROWDED, 40),
+        (OTHERS_ALONE, 0),
+        (OTHERS_ALONE, 40),
+    ],
 )
 def test_idle_and_crowded_periods_teach_nothing(odd, at):
     """As if they had not been: the level stays meanwhile, and then all goes on as without them."""

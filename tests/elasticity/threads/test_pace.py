@@ -26,7 +26,14 @@ class Paced:
         latency_s = self.work_s / max(1.0 - used, 1e-3) + self.waiting / able
         self.second += 1
         return Reading(
-            float(self.second), 1.0, self.level, 3.0 * done, utilisation=used, target=target, done=done, latency_s=latency_s
+            float(self.second),
+            1.0,
+            self.level,
+            3.0 * done,
+            utilisation=used,
+            target=target,
+            done=done,
+            latency_s=latency_s,
         )
 
     def run(self, target, periods) -> list[Decision]:
@@ -47,9 +54,15 @@ def test_it_keeps_up_with_the_target_with_about_as_few_threads_as_can(target):
 
 def test_the_tighter_the_bound_the_more_threads_and_never_more_than_it_takes():
     chosen = {}
-    for bound in (0.01, 0.005, 0.002):  # of tuples that take 0.001 s, and more the busier the threads are
+    for bound in (
+        0.01,
+        0.005,
+        0.002,
+    ):  # of tuples that take 0.001 s, and more the busier the threads are
         chosen[bound] = Paced(millrace(bound=bound), up_to(60)).run(1000.0, 60)[-1].threads
-    assert chosen == {0.01: 12, 0.005: 13, 0.002: 20}, "0.001 / (1 - used) is within the bound, and one thread fewer is late"
+    assert chosen == {0.01: 12, 0.005: 13, 0.002: 20}, (
+        "0.001 / (1 - used) is within the bound, and one thread fewer is late"
+    )
 
 
 def test_another_target_needs_no_search_where_the_curve_is_known():
@@ -94,8 +107,12 @@ def test_where_nothing_is_enough_it_takes_what_brings_the_most():
 
 def test_before_it_is_content_with_less_than_the_target_it_looks_into_wide_gaps():
     """Nothing is gained from 6 threads to 23, and much with 24, as where 24 equal operators are dealt out to threads."""
-    decisions = Paced(millrace(), lambda level: 100.0 * (min(level, 6) if level < 24 else 24)).run(2000.0, 80)
-    assert any("is untried, and no level is known to be enough" in each.reason for each in decisions)
+    decisions = Paced(millrace(), lambda level: 100.0 * (min(level, 6) if level < 24 else 24)).run(
+        2000.0, 80
+    )
+    assert any(
+        "is untried, and no level is known to be enough" in each.reason for each in decisions
+    )
     assert decisions[-1].threads >= 24
 
 
@@ -110,7 +127,9 @@ def test_silence_and_periods_without_a_pace_are_as_they_were():
     assert levels(closed_loop(millrace(bound=0.01), up_to(13), 30)) == plain
     loop = Paced(millrace(), up_to(48))
     before = loop.run(1000.0, 30)[-1].threads
-    silent = replace(loop.read(1000.0), throughput=0.0, target=0.0, done=0.0, latency_s=None, utilisation=0.0)
+    silent = replace(
+        loop.read(1000.0), throughput=0.0, target=0.0, done=0.0, latency_s=None, utilisation=0.0
+    )
     assert loop.law.step(silent).threads == before
     level, chosen = before, []
     for second in range(100, 140):
@@ -122,10 +141,14 @@ def test_silence_and_periods_without_a_pace_are_as_they_were():
 def test_who_may_not_climb_stays():
     from tests.elasticity.drive import Cpu
 
-    decisions = Paced(make_law("millrace", Bounds(1, 64, 1), Cpu(granted=False)), up_to(48)).run(2000.0, 10)
+    decisions = Paced(make_law("millrace", Bounds(1, 64, 1), Cpu(granted=False)), up_to(48)).run(
+        2000.0, 10
+    )
     assert {each.threads for each in decisions} == {1} and decisions[-1].state == "refused"
 
 
 def test_levels_stay_while_noise_is_small():
-    decisions = Paced(millrace(bound=0.01), lambda level: 100.0 * level * (1.0 + 0.01 * (level % 3 - 1))).run(1500.0, 60)
+    decisions = Paced(
+        millrace(bound=0.01), lambda level: 100.0 * level * (1.0 + 0.01 * (level % 3 - 1))
+    ).run(1500.0, 60)
     assert sum(one != other for one, other in pairwise(levels(decisions[20:]))) == 0

@@ -12,7 +12,17 @@ from harness.elasticity import Bounds, Layout, Link, Reading, make_law
 from harness.elasticity.threads.hill_climbing import component
 from harness.errors import UserError
 
-CHAIN = Layout((), (), (0,), (Link(0, 1, 1.0, None), Link(1, 2, 0.5, None)), (1.0, 1.0, 0.5), (0.0,) * 3, 0, 8, inputs=2)
+CHAIN = Layout(
+    (),
+    (),
+    (0,),
+    (Link(0, 1, 1.0, None), Link(1, 2, 0.5, None)),
+    (1.0, 1.0, 0.5),
+    (0.0,) * 3,
+    0,
+    8,
+    inputs=2,
+)
 """A source, an operator that lets half of its tuples through, a sink."""
 
 
@@ -100,7 +110,9 @@ def test_plain_search_doubles_and_then_takes_golden_sections():
 
 @pytest.mark.parametrize("start", [1, 23, 64])
 @pytest.mark.parametrize("peak", range(1, 65))
-def test_plain_search_finds_every_peak_of_a_curve_that_has_one_and_tries_no_level_twice(peak, start):
+def test_plain_search_finds_every_peak_of_a_curve_that_has_one_and_tries_no_level_twice(
+    peak, start
+):
     levels = searched(peak_at(peak), 40, start=start)
     assert levels[-1] == peak
     tried = [start, *levels[: next(at for at in range(40) if set(levels[at:]) == {peak})]]
@@ -114,7 +126,9 @@ def test_plain_search_goes_down_from_a_start_that_is_too_high():
 def test_plain_search_begins_anew_when_the_load_changes():
     subject, level = law("plain_search"), 1
     for period in range(1, 80):
-        level = subject.step(at(period, level, peak_at(8)(level) if period < 40 else 5.0 * peak_at(20)(level))).threads
+        level = subject.step(
+            at(period, level, peak_at(8)(level) if period < 40 else 5.0 * peak_at(20)(level))
+        ).threads
     assert level == 20
 
 
@@ -135,7 +149,14 @@ def test_plain_search_takes_two_odd_periods_in_a_row_for_another_load():
 
 @pytest.mark.parametrize(
     ("level", "latency_s", "busy", "expected"),
-    [(10, 0.1, 1.0, 11), (10, 5.1, 1.0, 9), (20, 5.1, 1.0, 18), (1, 5.1, 1.0, 1), (10, 0.1, 0.49, 10), (10, None, None, 11)],
+    [
+        (10, 0.1, 1.0, 11),
+        (10, 5.1, 1.0, 9),
+        (20, 5.1, 1.0, 18),
+        (1, 5.1, 1.0, 1),
+        (10, 0.1, 0.49, 10),
+        (10, None, None, 11),
+    ],
     ids=["well", "late", "a tenth", "the least", "half is idle", "unknown"],
 )
 def test_aimd(level, latency_s, busy, expected):
@@ -187,7 +208,15 @@ def test_gradient2_does_not_grow_what_is_not_used():
 
 def paced(period, threads, sent, target, useful=(0.0, 0.5, 0.1), busy=None):
     """A second in which the source sent so many tuples, half of which reached the sink."""
-    return at(period, threads, 1.5 * sent, tuples=(sent, sent, sent / 2), useful_s=useful, target=target, utilisation=busy)
+    return at(
+        period,
+        threads,
+        1.5 * sent,
+        tuples=(sent, sent, sent / 2),
+        useful_s=useful,
+        target=target,
+        utilisation=busy,
+    )
 
 
 def test_ds2_adds_up_what_operators_need():
@@ -208,7 +237,11 @@ def test_ds2_lets_periods_pass_after_a_change():
 
 def test_ds2_moves_only_if_it_is_asked_for_in_a_row():
     subject = law("ds2", activation=3)
-    assert [subject.step(paced(period, 1, 1000.0, 10_000.0)).threads for period in range(1, 4)] == [1, 1, 6]
+    assert [subject.step(paced(period, 1, 1000.0, 10_000.0)).threads for period in range(1, 4)] == [
+        1,
+        1,
+        6,
+    ]
 
 
 def test_ds2_corrects_itself_where_useful_time_has_promised_too_much():
@@ -223,13 +256,26 @@ ENTRY = st.sampled_from([0.0, 5e-324, 1e9]) | st.floats(0.0, 1e9)
 @settings(max_examples=60)
 @given(
     trace=st.lists(
-        st.tuples(st.floats(1e-3, 1e3), ENTRY, ENTRY, ENTRY, st.none() | ENTRY, st.none() | st.floats(0.0, 1.0)), max_size=20
+        st.tuples(
+            st.floats(1e-3, 1e3),
+            ENTRY,
+            ENTRY,
+            ENTRY,
+            st.none() | ENTRY,
+            st.none() | st.floats(0.0, 1.0),
+        ),
+        max_size=20,
     )
 )
 def test_counts_of_any_size_move_them_within_the_bounds(name, trace):
     subject, level = law(name, maximum=9, start=2), 2
     for period, (elapsed_s, sent, useful, sink, target, busy) in enumerate(trace, start=1):
-        seen = {"tuples": (sent, sent, sink), "useful_s": (0.0, useful, useful), "target": target, "utilisation": busy}
+        seen = {
+            "tuples": (sent, sent, sink),
+            "useful_s": (0.0, useful, useful),
+            "target": target,
+            "utilisation": busy,
+        }
         level = subject.step(Reading(2e3 * period, elapsed_s, level, sent, **seen)).threads
         assert 1 <= level <= 9
 
@@ -248,7 +294,9 @@ def test_flink_scales_to_its_utilisation():
 
 def test_flink_stays_within_its_boundaries():
     assert law("flink").step(paced(1, 4, 1000.0, 1_000.0, busy=0.45)).threads == 4
-    assert law("flink").step(paced(1, 4, 1000.0, 1_000.0, busy=0.2)).threads == 2, "4 x 1,429 / 5,000, and no less than 40 %"
+    assert law("flink").step(paced(1, 4, 1000.0, 1_000.0, busy=0.2)).threads == 2, (
+        "4 x 1,429 / 5,000, and no less than 40 %"
+    )
 
 
 def test_flink_does_not_climb_again_where_a_climb_brought_little():
@@ -265,7 +313,9 @@ def test_flink_wants_what_a_change_loses_to_be_caught_up_too():
 
 def test_flink_waits_for_three_periods_after_a_change():
     subject = law("flink")
-    states = [subject.step(paced(period, 2, 1000.0, 3_500.0, busy=0.5)).state for period in range(1, 6)]
+    states = [
+        subject.step(paced(period, 2, 1000.0, 3_500.0, busy=0.5)).state for period in range(1, 6)
+    ]
     assert states == ["climbing", "waiting", "waiting", "waiting", "settled"]
 
 
@@ -280,5 +330,7 @@ def test_flink_may_aim_at_either_boundary(aim):
 
 
 def test_flink_refuses_utilisations_at_odds():
-    with pytest.raises(UserError, match=r"utilisation must be from low, 0\.4, to high, 1, not 0\.3"):
+    with pytest.raises(
+        UserError, match=r"utilisation must be from low, 0\.4, to high, 1, not 0\.3"
+    ):
         law("flink", utilisation=0.3)

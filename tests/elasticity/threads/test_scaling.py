@@ -16,7 +16,10 @@ def test_the_grid_goes_from_1_to_the_maximum_and_leaves_out_large_levels_only(ma
     assert levels == sorted(set(levels))
     assert levels[: min(maximum, DENSE)] == list(range(1, min(maximum, DENSE) + 1))
     assert levels[-1] == maximum
-    assert all(after <= 1.04 * before + 0.5 for before, after in zip(levels[DENSE - 1 :], levels[DENSE:], strict=False))
+    assert all(
+        after <= 1.04 * before + 0.5
+        for before, after in zip(levels[DENSE - 1 :], levels[DENSE:], strict=False)
+    )
 
 
 @pytest.mark.parametrize("maximum", SIZES)
@@ -48,7 +51,16 @@ def close(curve, maximum=64):
         lambda n: min(n, 20) * max(1.0, n / 20) ** 0.35,
         lambda n: n / (1.0 + 0.1 * (n - 1) + 0.9 / 24**2 * n * (n - 1)),
     ],
-    ids=["linear", "offset", "power", "Amdahl", "plateau", "falling", "second threads", "scalability law"],
+    ids=[
+        "linear",
+        "offset",
+        "power",
+        "Amdahl",
+        "plateau",
+        "falling",
+        "second threads",
+        "scalability law",
+    ],
 )
 def test_the_family_has_the_curves_that_it_names(curve):
     assert close(curve) < 1e-9

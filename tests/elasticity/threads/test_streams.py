@@ -6,7 +6,16 @@ import pytest
 
 from harness.elasticity import Bounds
 from harness.elasticity.threads.streams import Streams
-from tests.elasticity.drive import Cpu, closed_loop, levels, open_loop, peak_at, reading, states, up_to
+from tests.elasticity.drive import (
+    Cpu,
+    closed_loop,
+    levels,
+    open_loop,
+    peak_at,
+    reading,
+    states,
+    up_to,
+)
 
 
 def law(minimum=1, maximum=64, start=1, granted=True, untrusted=False) -> Streams:
@@ -18,19 +27,47 @@ def law(minimum=1, maximum=64, start=1, granted=True, untrusted=False) -> Stream
 
 # A curve, the law's arguments, and the levels that follow.
 CASES = {
-    "up by doubling, and it stays at the maximum": (up_to(99), {"maximum": 16}, [2, 4, 8, 16, 16, 16]),
+    "up by doubling, and it stays at the maximum": (
+        up_to(99),
+        {"maximum": 16},
+        [2, 4, 8, 16, 16, 16],
+    ),
     "the last step up is cut at the maximum": (up_to(99), {"maximum": 12}, [2, 4, 8, 12, 12]),
     "three is cut from the double of two": (up_to(99), {"maximum": 3}, [2, 3, 3]),
     "a peak at a power of two": (peak_at(8), {}, [2, 4, 8, 16, 12, 10, 9, 8, 8]),
     "bisection from 32": (up_to(16), {}, [2, 4, 8, 16, 32, 24, 20, 18, 17, 16, 16]),
-    "flat: down to one, by bisection and then by one": (up_to(1), {"start": 8}, [6, 5, 4, 3, 2, 1, 1]),
-    "peak at 5, found": (peak_at(5, fall=90.0), {"maximum": 8, "untrusted": True}, [2, 4, 8, 6, 5, 5]),
+    "flat: down to one, by bisection and then by one": (
+        up_to(1),
+        {"start": 8},
+        [6, 5, 4, 3, 2, 1, 1],
+    ),
+    "peak at 5, found": (
+        peak_at(5, fall=90.0),
+        {"maximum": 8, "untrusted": True},
+        [2, 4, 8, 6, 5, 5],
+    ),
     "no throughput at all": (lambda level: 0.0, {}, [2, 1, 1, 1]),
-    "fault: the maximum itself is trusted to bring nothing, so it stays at the start": (up_to(99), {"maximum": 2}, [1, 1, 1]),
+    "fault: the maximum itself is trusted to bring nothing, so it stays at the start": (
+        up_to(99),
+        {"maximum": 2},
+        [1, 1, 1],
+    ),
     "the same, from two of four": (up_to(99), {"maximum": 4, "start": 2}, [1, 2, 2, 2]),
-    "it climbs when levels above are untrusted": (up_to(99), {"maximum": 2, "untrusted": True}, [2, 2, 2]),
-    "the same of two of four": (up_to(99), {"maximum": 4, "start": 2, "untrusted": True}, [1, 2, 4, 4]),
-    "fault: a minimum of 5 is not reached again": (up_to(1), {"minimum": 5, "start": 5}, [8, 6, 6, 6]),
+    "it climbs when levels above are untrusted": (
+        up_to(99),
+        {"maximum": 2, "untrusted": True},
+        [2, 2, 2],
+    ),
+    "the same of two of four": (
+        up_to(99),
+        {"maximum": 4, "start": 2, "untrusted": True},
+        [1, 2, 4, 4],
+    ),
+    "fault: a minimum of 5 is not reached again": (
+        up_to(1),
+        {"minimum": 5, "start": 5},
+        [8, 6, 6, 6],
+    ),
     "a minimum of 4 is": (up_to(1), {"minimum": 4, "start": 4}, [8, 6, 5, 4, 4]),
     "fault: a peak at 6 is passed": (peak_at(6), {}, [2, 4, 8, 16, 12, 10, 9, 8, 8]),
     "one level only": (up_to(9), {"minimum": 3, "maximum": 3, "start": 3}, [3, 3]),
@@ -82,12 +119,16 @@ def test_after_a_change_in_load_the_search_begins_at_the_present_level():
     assert levels(before) == [2, 4, 8, 6, 5, 4, 4]
     decisions = closed_loop(subject, up_to(99, each=300.0), 14, after=before)
     assert states(decisions)[:6] == [*["noise"] * 5, "load changed"]
-    assert levels(decisions)[5:] == [4, 3, 4, 8, 16, 32, 64, 64, 64], "it looks below first: that is untrusted, too"
+    assert levels(decisions)[5:] == [4, 3, 4, 8, 16, 32, 64, 64, 64], (
+        "it looks below first: that is untrusted, too"
+    )
 
 
 def test_a_refused_climb_stays_and_does_not_go_on_to_stepping_down():
     decisions = closed_loop(law(start=3, granted=False), up_to(9), 3)
-    assert levels(decisions) == [2, 2, 2], "above beats 2; below is untrusted, but that is not looked at"
+    assert levels(decisions) == [2, 2, 2], (
+        "above beats 2; below is untrusted, but that is not looked at"
+    )
     assert decisions[1].reason == "trend above, climb refused by the CPU limit → stay"
 
 
@@ -105,7 +146,10 @@ def test_the_cpu_is_asked_for_a_climb_only_also_at_the_maximum():
 def test_its_own_cpu_limit_refuses_the_first_request_and_then_goes_by_the_mean_since_the_last():
     subject = Streams(Bounds(1, 8, 1))
     busy = [0.0, 0.9, 0.7]
-    seen = [subject.step(reading(i + 1, 1, 100.0, system_cpu=share)).state for i, share in enumerate(busy)]
+    seen = [
+        subject.step(reading(i + 1, 1, 100.0, system_cpu=share)).state
+        for i, share in enumerate(busy)
+    ]
     assert seen == ["refused", "refused", "climbing"], "0.7 alone: 0.9 was asked about before"
 
 

@@ -30,17 +30,26 @@ def test_one_thread_more_above_the_high_threshold_one_less_below_the_low_one(bus
 
 
 def test_what_is_not_known_is_said():
-    assert Utilisation(Bounds(1, 8, 3)).step(reading(1, 3, 100.0)).reason == "utilisation not known → stay"
+    assert (
+        Utilisation(Bounds(1, 8, 3)).step(reading(1, 3, 100.0)).reason
+        == "utilisation not known → stay"
+    )
 
 
 def test_thresholds_are_settings():
     law = Utilisation(Bounds(1, 8, 3), None, {"low": "0.2", "high": "0.5"})
-    assert [law.step(reading(i, 3, 0.0, utilisation=busy)).threads for i, busy in enumerate((0.6, 0.3, 0.1))] == [4, 3, 2]
+    assert [
+        law.step(reading(i, 3, 0.0, utilisation=busy)).threads
+        for i, busy in enumerate((0.6, 0.3, 0.1))
+    ] == [4, 3, 2]
 
 
 def test_thresholds_may_be_the_same():
     law = Utilisation(Bounds(1, 8, 3), None, {"low": 0.9, "high": 0.9})
-    assert [law.step(reading(i, 3, 0.0, utilisation=busy)).threads for i, busy in enumerate((0.91, 0.9, 0.89))] == [4, 3, 2]
+    assert [
+        law.step(reading(i, 3, 0.0, utilisation=busy)).threads
+        for i, busy in enumerate((0.91, 0.9, 0.89))
+    ] == [4, 3, 2]
 
 
 def test_low_must_not_be_above_high():

@@ -27,15 +27,29 @@ time_budget_s: 60
 
 def environment(**variables: str) -> dict[str, str]:
     """What a CI's job has, without what tests of ours run in."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "GITHUB_", "GATE_", "MILLRACE"))}
-    names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    return {**mine, **names, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", **variables}
+    mine = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GIT_", "GITHUB_", "GATE_", "MILLRACE"))
+    }
+    names = {
+        f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    return {
+        **mine,
+        **names,
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_SYSTEM": "/dev/null",
+        **variables,
+    }
 
 
 def git(repository: Path, *words: str) -> str:
     """What git prints."""
     command = ["git", "-C", str(repository), *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment(), timeout=30).stdout.strip()
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, env=environment(), timeout=30
+    ).stdout.strip()
 
 
 def commit(repository: Path, number: float = 100, correct: bool = True) -> str:
@@ -44,18 +58,24 @@ def commit(repository: Path, number: float = 100, correct: bool = True) -> str:
     (repository / "program.py").write_text(program, encoding="utf-8")
     (repository / "suite.yaml").write_text(SUITE, encoding="utf-8")
     git(repository, "add", "--all")
-    git(repository, "commit", "--quiet", "--allow-empty", "-m", f"commit {next(COUNT)}: {number} ns")
+    git(
+        repository, "commit", "--quiet", "--allow-empty", "-m", f"commit {next(COUNT)}: {number} ns"
+    )
     return git(repository, "rev-parse", "HEAD")
 
 
-def origin_with(folder: Path, ahead: int = 0, number: float = 100, behind: int = 0, correct: bool = True) -> tuple[Path, str]:
+def origin_with(
+    folder: Path, ahead: int = 0, number: float = 100, behind: int = 0, correct: bool = True
+) -> tuple[Path, str]:
     """A repository where the branch `change` left `main`: the commit where, then `ahead` more on main, and on `change` `behind`
     that change nothing and a last one with `number`. `change` is checked out.
     """
     path = folder / "origin"
     path.mkdir()
     git(path, "init", "--quiet", "--initial-branch", "main")
-    git(path, "config", "uploadpack.allowAnySHA1InWant", "true")  # as the large hosts of repositories have it
+    git(
+        path, "config", "uploadpack.allowAnySHA1InWant", "true"
+    )  # as the large hosts of repositories have it
     commit(path)
     fork = commit(path)
     git(path, "checkout", "--quiet", "-b", "change")
@@ -72,6 +92,16 @@ def origin_with(folder: Path, ahead: int = 0, number: float = 100, behind: int =
 def clone(origin: Path, *options: str, branch: str = "change") -> Path:
     """A clone of one branch, as a CI makes it; through the protocol, so that it can be shallow."""
     path = origin.parent / "clone"
-    words = ("clone", "--quiet", "--single-branch", "--no-tags", "--branch", branch, *options, f"file://{origin}", str(path))
+    words = (
+        "clone",
+        "--quiet",
+        "--single-branch",
+        "--no-tags",
+        "--branch",
+        branch,
+        *options,
+        f"file://{origin}",
+        str(path),
+    )
     git(origin, *words)
     return path

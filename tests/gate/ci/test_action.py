@@ -21,19 +21,35 @@ EXPRESSION = re.compile(r"\$\{\{\s*(\w+)\.([\w-]+)\s*\}\}")
 def run(where: Path, inputs: dict[str, str], **variables: str) -> tuple[int, dict[str, str], str]:
     """Do the steps in a clone. Exit code of the last one, the step's outputs, what it printed."""
     folder = where.parent
-    values = {name: str(entry.get("default", "")) for name, entry in ACTION["inputs"].items()} | inputs
+    values = {
+        name: str(entry.get("default", "")) for name, entry in ACTION["inputs"].items()
+    } | inputs
     code, printed = 0, ""
     for step in ACTION["runs"]["steps"]:
         script, output = folder / "step.sh", folder / "output"
         script.write_text(step["run"], encoding="utf-8")
         output.touch()
-        given = {name: EXPRESSION.sub(lambda found: values[found[2]], text) for name, text in step["env"].items()}
+        given = {
+            name: EXPRESSION.sub(lambda found: values[found[2]], text)
+            for name, text in step["env"].items()
+        }
         files = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
         job = environment(**files, GITHUB_ACTION_PATH=str(EXAMPLES), **given, **variables)
-        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]  # as `shell: bash` is defined
-        done = subprocess.run(command, cwd=where, env=job, capture_output=True, text=True, timeout=100, check=False)
+        command = [
+            "bash",
+            "--noprofile",
+            "--norc",
+            "-eo",
+            "pipefail",
+            str(script),
+        ]  # as `shell: bash` is defined
+        done = subprocess.run(
+            command, cwd=where, env=job, capture_output=True, text=True, timeout=100, check=False
+        )
         code, printed = done.returncode, printed + done.stdout + done.stderr
-    outputs = dict(line.split("=", 1) for line in (folder / "output").read_text(encoding="utf-8").splitlines())
+    outputs = dict(
+        line.split("=", 1) for line in (folder / "output").read_text(encoding="utf-8").splitlines()
+    )
     return code, outputs, printed
 
 
@@ -41,7 +57,10 @@ def run(where: Path, inputs: dict[str, str], **variables: str) -> tuple[int, dic
 def stand_in(tmp_path):
     """A millrace that keeps its arguments, one a line, and ends with $CODE."""
     path = tmp_path / "millrace"
-    path.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/arguments\nexit "${{CODE:-0}}"\n', encoding="utf-8")
+    path.write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/arguments\nexit "${{CODE:-0}}"\n',
+        encoding="utf-8",
+    )
     path.chmod(0o755)
     return str(path)
 
@@ -52,8 +71,18 @@ def arguments(folder: Path) -> list[str]:
 
 def test_it_is_a_composite_action_whose_inputs_and_outputs_are_described():
     assert ACTION["runs"]["using"] == "composite"
-    assert set(ACTION["inputs"]) >= {"base", "head", "suite", "factor", "alpha", "time-budget", "inconclusive"}
-    assert all(entry["description"] for entry in (*ACTION["inputs"].values(), *ACTION["outputs"].values()))
+    assert set(ACTION["inputs"]) >= {
+        "base",
+        "head",
+        "suite",
+        "factor",
+        "alpha",
+        "time-budget",
+        "inconclusive",
+    }
+    assert all(
+        entry["description"] for entry in (*ACTION["inputs"].values(), *ACTION["outputs"].values())
+    )
     assert all(step["shell"] == "bash" for step in ACTION["runs"]["steps"])
 
 
@@ -67,12 +96,19 @@ def test_it_uses_nothing_of_others_and_its_example_nothing_at_a_version_that_can
 def test_no_input_becomes_part_of_a_script():
     assert not any("${{" in step["run"] for step in ACTION["runs"]["steps"])
     known = set(ACTION["inputs"])
-    used = {found[1] for step in ACTION["runs"]["steps"] for text in step["env"].values() for found in EXPRESSION.findall(text)}
+    used = {
+        found[1]
+        for step in ACTION["runs"]["steps"]
+        for text in step["env"].values()
+        for found in EXPRESSION.findall(text)
+    }
     assert used == known
 
 
 def test_its_example_calls_it_with_inputs_that_it_has():
-    commented = "\n".join(line.removeprefix("#")[2:] for line in TEXT.splitlines() if line.startswith("#   "))
+    commented = "\n".join(
+        line.removeprefix("#")[2:] for line in TEXT.splitlines() if line.startswith("#   ")
+    )
     workflow = yaml.safe_load(commented)
     (job,) = workflow["jobs"].values()
     (call,) = [step for step in job["steps"] if step.get("uses", "").startswith("./")]
@@ -128,13 +164,23 @@ def test_the_step_ends_with_the_gates_exit_code_and_tells_it(stand_in, tmp_path,
 def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path, number, code, verdict):
     origin, _ = origin_with(tmp_path, ahead=1, number=number)
     path = clone(origin, "--depth", "1")
-    inputs = {"suite": "suite.yaml", "time-budget": "60", "millrace": f"{sys.executable} -m harness"}
+    inputs = {
+        "suite": "suite.yaml",
+        "time-budget": "60",
+        "millrace": f"{sys.executable} -m harness",
+    }
     done, outputs, printed = run(
-        path, inputs, PYTHONPATH=str(EXAMPLES.parents[1]), TMPDIR=str(tmp_path), MILLRACE_LOCK=str(tmp_path / "millrace.lock")
+        path,
+        inputs,
+        PYTHONPATH=str(EXAMPLES.parents[1]),
+        TMPDIR=str(tmp_path),
+        MILLRACE_LOCK=str(tmp_path / "millrace.lock"),
     )
     assert done == code, printed
     assert outputs == {"exit-code": str(code)}
-    (cell,) = json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))["gate"]["cells"]
+    (cell,) = json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))[
+        "gate"
+    ]["cells"]
     assert cell["verdict"] == verdict
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "chain" in summary  # a row of the table that the gate itself has written

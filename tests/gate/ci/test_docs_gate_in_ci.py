@@ -24,7 +24,10 @@ def test_its_table_has_every_exit_code_with_the_word_of_the_script():
         assert re.search(rf'^ +{code}\) say "{word}[:" ]', SCRIPT, re.MULTILINE), code
 
 
-@pytest.mark.parametrize("line", re.findall(r"^ *millrace gate history (.*)$", PAGE + gate_history.DESCRIPTION, re.MULTILINE))
+@pytest.mark.parametrize(
+    "line",
+    re.findall(r"^ *millrace gate history (.*)$", PAGE + gate_history.DESCRIPTION, re.MULTILINE),
+)
 def test_its_commands_of_the_history_are_commands(line):
     parser = OneLineParser(prog="millrace gate history")
     gate_history.add_arguments(parser)

@@ -33,12 +33,16 @@ class Job:
         self.stand_in.chmod(0o755)
         self.kept = folder / "arguments"
 
-    def __call__(self, where: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    def __call__(
+        self, where: Path, *options: str, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         """Call the script in a clone."""
         path = f"{self.stand_in.parent}:{environment()['PATH']}"
         job = environment(PATH=path, ARGUMENTS=str(self.kept), **variables)
         command = [str(EXAMPLES / "gate.sh"), *options]
-        return subprocess.run(command, cwd=where, env=job, capture_output=True, text=True, timeout=50, check=False)
+        return subprocess.run(
+            command, cwd=where, env=job, capture_output=True, text=True, timeout=50, check=False
+        )
 
     @property
     def arguments(self) -> list[str]:
@@ -135,7 +139,11 @@ def test_reports_are_kept_also_if_the_gate_says_no(job, tmp_path, code):
     origin, _ = origin_with(tmp_path)
     path = clone(origin)
     assert job(path, GATE_OUT="out/here", CODE=str(code)).returncode == code
-    assert sorted(file.name for file in (path / "out" / "here").iterdir()) == ["verdict.json", "verdict.md", "verdict.xml"]
+    assert sorted(file.name for file in (path / "out" / "here").iterdir()) == [
+        "verdict.json",
+        "verdict.md",
+        "verdict.xml",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +212,9 @@ def real(job, tmp_path):
 
 
 def cell(path: Path) -> dict:
-    (only,) = json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))["gate"]["cells"]
+    (only,) = json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))[
+        "gate"
+    ]["cells"]
     return only
 
 
@@ -219,13 +229,20 @@ def cell(path: Path) -> dict:
         (100, False, 7, "wrong results"),
     ],
 )
-def test_a_change_is_judged_by_what_its_programs_answer(real, tmp_path, number, correct, code, verdict):
+def test_a_change_is_judged_by_what_its_programs_answer(
+    real, tmp_path, number, correct, code, verdict
+):
     origin, fork = origin_with(tmp_path, ahead=1, number=number, correct=correct)
     path = clone(origin, "--depth", "1")
     done = real(path)
     assert done.returncode == code, done.stdout + done.stderr
     assert cell(path)["verdict"] == verdict
-    assert json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))["gate"]["base"]["commit"] == fork
+    assert (
+        json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))["gate"][
+            "base"
+        ]["commit"]
+        == fork
+    )
     assert "chain" in (path / "gate-results" / "verdict.md").read_text(encoding="utf-8")
     assert "<testsuite" in (path / "gate-results" / "verdict.xml").read_text(encoding="utf-8")
 

@@ -26,7 +26,9 @@ def project(tmp_path):
     shutil.copy(ROOT / ".ci" / "run", path / ".ci" / "run")
     for name in (tmp_path / "bin" / "make", path / ".venv" / "bin" / "millrace"):
         name.parent.mkdir(parents=True)
-        name.write_text(f'#!/bin/sh\necho "{name.name} $@" >> {tmp_path}/called\nexit "${{CODE_{name.name}:-0}}"\n')
+        name.write_text(
+            f'#!/bin/sh\necho "{name.name} $@" >> {tmp_path}/called\nexit "${{CODE_{name.name}:-0}}"\n'
+        )
         name.chmod(0o755)
     return path
 
@@ -37,9 +39,18 @@ def run(project, **codes):
     path = f"{project.parent}/bin:{environment()['PATH']}"
     command = [str(project / ".ci" / "run")]
     done = subprocess.run(
-        command, env=environment(PATH=path, **variables), capture_output=True, text=True, timeout=30, check=False
+        command,
+        env=environment(PATH=path, **variables),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
-    return done.returncode, done.stdout, (project.parent / "called").read_text(encoding="utf-8").splitlines()
+    return (
+        done.returncode,
+        done.stdout,
+        (project.parent / "called").read_text(encoding="utf-8").splitlines(),
+    )
 
 
 def test_without_a_tag_there_is_no_gate_and_that_is_said(project):
@@ -55,7 +66,9 @@ def test_the_last_tag_is_the_base(project):
     commit(project)
     code, _, called = run(project)
     assert code == 0
-    assert called[len(BEFORE) :] == ["millrace gate --base v2 --suite config/gate/short.yaml --inconclusive pass"]
+    assert called[len(BEFORE) :] == [
+        "millrace gate --base v2 --suite config/gate/short.yaml --inconclusive pass"
+    ]
 
 
 @pytest.mark.parametrize("gate", [0, 1, 2, 4, 5, 6, 7, 70])
@@ -63,9 +76,9 @@ def test_whatever_the_gate_does_not_pass_ends_it_and_an_unstable_host_is_asked_t
     git(project, "tag", "v1")
     code, said, called = run(project, millrace=gate)
     assert code == gate
-    assert called[len(BEFORE) :] == ["millrace gate --base v1 --suite config/gate/short.yaml --inconclusive pass"] * (
-        2 if gate == 6 else 1
-    )
+    assert called[len(BEFORE) :] == [
+        "millrace gate --base v1 --suite config/gate/short.yaml --inconclusive pass"
+    ] * (2 if gate == 6 else 1)
     assert ("once more" in said) == (gate == 6)
 
 

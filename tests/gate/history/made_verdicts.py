@@ -11,7 +11,12 @@ from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
 NS = Metric()
 RATE = Metric("throughput", "tuples/s", lower_is_better=False)
-HOST = {"cpu_model": "AMD EPYC 7763", "cpus_allowed": 2, "kernel": "Linux 6.8.0-45", "python": "cpython 3.11.7"}
+HOST = {
+    "cpu_model": "AMD EPYC 7763",
+    "cpus_allowed": 2,
+    "kernel": "Linux 6.8.0-45",
+    "python": "cpython 3.11.7",
+}
 BIG_HOST = {**HOST, "cpus_allowed": 4}
 FIRST_NIGHT = datetime(2026, 10, 1, 3, tzinfo=UTC)
 
@@ -21,10 +26,14 @@ def result(name="chain", value=10.0, *, metric=NS, verdict=Verdict.OK, samples=2
     draw = np.random.default_rng(seed)
     head = tuple(float(each) for each in value * np.exp(0.01 * draw.standard_normal(samples)))
     base = tuple(float(each) for each in 10 * np.exp(0.01 * draw.standard_normal(samples)))
-    return CellResult(Cell(name, metric), Decision(verdict, 1.01, 0.99, 1.03, samples // 2), base, head)
+    return CellResult(
+        Cell(name, metric), Decision(verdict, 1.01, 0.99, 1.03, samples // 2), base, head
+    )
 
 
-def verdict(*cells, night=0, commit=None, host=HOST, dirty=False, control_failed=False, suite="nightly"):
+def verdict(
+    *cells, night=0, commit=None, host=HOST, dirty=False, control_failed=False, suite="nightly"
+):
     """A call of the gate `night` days after the first."""
     return Comparison(
         suite=suite,

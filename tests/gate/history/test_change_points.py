@@ -29,7 +29,9 @@ def test_a_flat_series_has_no_change_however_it_scatters(noise, count):
     assert false <= 5
 
 
-@pytest.mark.parametrize(("count", "place", "size"), [(30, 20, 1.10), (60, 30, 0.90), (60, 54, 1.15), (20, 10, 1.12)])
+@pytest.mark.parametrize(
+    ("count", "place", "size"), [(30, 20, 1.10), (60, 30, 0.90), (60, 54, 1.15), (20, 10, 1.12)]
+)
 def test_a_step_is_found_where_it_is_and_nothing_else(count, place, size):
     found = []
     for seed in SEEDS:
@@ -86,7 +88,9 @@ def test_every_reported_change_is_significant_among_all_places():
 def test_only_ratios_matter_not_units():
     values = quiet(np.random.default_rng(6), 40)
     values[25:] *= 0.9
-    assert [change.index for change in change_points(values * 1e9)] == [change.index for change in change_points(values)]
+    assert [change.index for change in change_points(values * 1e9)] == [
+        change.index for change in change_points(values)
+    ]
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0] * 9, [2.0] * 50])

@@ -106,9 +106,18 @@ def test_the_figure_is_drawn_into_every_file_asked_for(files, history, tmp_path)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("show", "--cell", "chian"), "--cell 'chian' is not in the history; did you mean 'chain'?; it has: chain"),
-        (("show", "--host", "Xeon"), "--host 'Xeon' is not in the history; it has: AMD EPYC 7763, 2 CPUs, "),
-        (("plot", "-o", "trend.gif"), "-o must name a file ending in .png, .svg, .pdf, not 'trend.gif'"),
+        (
+            ("show", "--cell", "chian"),
+            "--cell 'chian' is not in the history; did you mean 'chain'?; it has: chain",
+        ),
+        (
+            ("show", "--host", "Xeon"),
+            "--host 'Xeon' is not in the history; it has: AMD EPYC 7763, 2 CPUs, ",
+        ),
+        (
+            ("plot", "-o", "trend.gif"),
+            "-o must name a file ending in .png, .svg, .pdf, not 'trend.gif'",
+        ),
         (("add", "missing.json"), "missing.json: cannot be read"),
     ],
 )

@@ -60,18 +60,34 @@ def test_a_row_a_cell_says_what_was_measured_of_it_and_on_what(tmp_path):
     assert {name: chain[name] for name in expected} == expected
     assert chain["started_at"].isoformat() == "2026-10-04T03:00:00+00:00"
     assert set(chain) == set(SCHEMA.names)
-    assert (rate["cell"], rate["unit"], rate["lower_is_better"], rate["verdict"]) == ("rate", "tuples/s", False, "regressed")
+    assert (rate["cell"], rate["unit"], rate["lower_is_better"], rate["verdict"]) == (
+        "rate",
+        "tuples/s",
+        False,
+        "regressed",
+    )
     assert rate["verdict_id"] == chain["verdict_id"]
 
 
 def test_a_cell_without_numbers_is_a_row_with_nulls(tmp_path):
     failed = dataclasses.replace(
-        result(), head=(), base=(), decision=Decision(Verdict.UNMEASURED, math.nan, 0.0, math.inf, 0), reason="hung"
+        result(),
+        head=(),
+        base=(),
+        decision=Decision(Verdict.UNMEASURED, math.nan, 0.0, math.inf, 0),
+        reason="hung",
     )
     store.add(verdict(failed), tmp_path)
     (row,) = pq.read_table(next(tmp_path.glob("*.parquet"))).to_pylist()
-    assert [row[name] for name in ("ratio", "head_median", "head_low", "head_high", "base_median")] == [None] * 5
-    assert (row["low"], row["high"], row["verdict"], row["reason"]) == (0.0, math.inf, "not measured", "hung")
+    assert [
+        row[name] for name in ("ratio", "head_median", "head_low", "head_high", "base_median")
+    ] == [None] * 5
+    assert (row["low"], row["high"], row["verdict"], row["reason"]) == (
+        0.0,
+        math.inf,
+        "not measured",
+        "hung",
+    )
 
 
 def test_adding_a_verdict_twice_is_adding_it_once(tmp_path):
@@ -84,7 +100,14 @@ def test_adding_a_verdict_twice_is_adding_it_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "other", [verdict(night=1), verdict(commit="c" * 40), verdict(host=BIG_HOST), verdict(result(seed=9)), verdict(dirty=True)]
+    "other",
+    [
+        verdict(night=1),
+        verdict(commit="c" * 40),
+        verdict(host=BIG_HOST),
+        verdict(result(seed=9)),
+        verdict(dirty=True),
+    ],
 )
 def test_verdicts_that_differ_anywhere_are_two(tmp_path, other):
     store.add(verdict(), tmp_path)
@@ -136,7 +159,9 @@ def test_another_schema_version_is_named(tmp_path):
     path = store.add(verdict(), tmp_path)
     table = pq.read_table(path)
     place = table.column_names.index("schema_version")
-    pq.write_table(table.set_column(place, SCHEMA.field("schema_version"), pa.array([7], pa.int32())), path)
+    pq.write_table(
+        table.set_column(place, SCHEMA.field("schema_version"), pa.array([7], pa.int32())), path
+    )
     with pytest.raises(UserError, match=r"schema version 7, this program reads 1"):
         store.read(tmp_path)
 
@@ -145,7 +170,9 @@ def test_a_parquet_file_of_something_else_is_named(tmp_path):
     pq.write_table(pa.table({"rate": [1.0]}), tmp_path / "other.parquet")
     with pytest.raises(UserError, match=r"other.parquet is of schema version unknown"):
         store.read(tmp_path)
-    pq.write_table(pa.table({"schema_version": pa.array([1], pa.int32())}), tmp_path / "other.parquet")
+    pq.write_table(
+        pa.table({"schema_version": pa.array([1], pa.int32())}), tmp_path / "other.parquet"
+    )
     with pytest.raises(UserError, match=r"other.parquet is not a file of a history"):
         store.read(tmp_path)
 
@@ -155,7 +182,9 @@ def test_a_file_that_cannot_be_used_is_left_out_with_a_note(tmp_path, bad):
     for each in nights(3):
         store.add(each, tmp_path)
     if bad is None:
-        pq.write_table(pa.table({"schema_version": pa.array([7], pa.int32())}), tmp_path / "bad.parquet")
+        pq.write_table(
+            pa.table({"schema_version": pa.array([7], pa.int32())}), tmp_path / "bad.parquet"
+        )
     else:
         (tmp_path / "bad.parquet").write_bytes(bad)
     notes = []

@@ -95,11 +95,14 @@ def test_joining_one_host_is_no_joining(tmp_path):
     assert one.host == host_key(HOST)
 
 
-@pytest.mark.parametrize("bad", [{"control_failed": True}, {"kind": Verdict.WRONG}, {"kind": Verdict.FAILED}])
+@pytest.mark.parametrize(
+    "bad", [{"control_failed": True}, {"kind": Verdict.WRONG}, {"kind": Verdict.FAILED}]
+)
 def test_results_that_cannot_be_trusted_are_kept_and_do_not_count(tmp_path, bad):
     failed, kind = bad.get("control_failed", False), bad.get("kind", Verdict.OK)
     untrusted = [
-        verdict(result(value=20.0, verdict=kind, seed=night), night=night, control_failed=failed) for night in range(10, 20)
+        verdict(result(value=20.0, verdict=kind, seed=night), night=night, control_failed=failed)
+        for night in range(10, 20)
     ]
     (one,) = series(tmp_path, *nights(10), *untrusted)
     assert len(one.rows) == 20
@@ -109,8 +112,14 @@ def test_results_that_cannot_be_trusted_are_kept_and_do_not_count(tmp_path, bad)
 
 
 def test_suites_and_metrics_of_one_name_are_not_joined(tmp_path):
-    found = series(tmp_path, verdict(suite="a"), verdict(suite="b"), verdict(result(metric=RATE), suite="a"))
-    assert [(one.suite, one.metric) for one in found] == [("a", "ns_per_hop"), ("a", "throughput"), ("b", "ns_per_hop")]
+    found = series(
+        tmp_path, verdict(suite="a"), verdict(suite="b"), verdict(result(metric=RATE), suite="a")
+    )
+    assert [(one.suite, one.metric) for one in found] == [
+        ("a", "ns_per_hop"),
+        ("a", "throughput"),
+        ("b", "ns_per_hop"),
+    ]
     assert "b: chain" in text.table(found)
 
 
@@ -123,13 +132,27 @@ def test_a_drift_within_a_level_is_told_as_a_slope():
 
 
 def test_flat_noise_rarely_has_a_trend():
-    flat = [trend(np.exp(0.02 * np.random.default_rng(seed).standard_normal(30))) for seed in range(200)]
+    flat = [
+        trend(np.exp(0.02 * np.random.default_rng(seed).standard_normal(30))) for seed in range(200)
+    ]
     assert sum(each != 1.0 for each in flat) <= 8
 
 
 def test_the_table_has_a_line_a_series_and_a_line_a_change(tmp_path):
     lines = text.table(series(tmp_path, *nights(25, step))).splitlines()
-    assert lines[0].split() == ["cell", "host", "latest", "on", "commit", "verdict", "level", "(results)", "trend", "per", "10"]
+    assert lines[0].split() == [
+        "cell",
+        "host",
+        "latest",
+        "on",
+        "commit",
+        "verdict",
+        "level",
+        "(results)",
+        "trend",
+        "per",
+        "10",
+    ]
     assert lines[1].startswith(f"chain  {host_key(HOST)}  ")
     assert "2026-10-25  1818181818  ok" in lines[1]
     assert lines[1].endswith("flat")
@@ -141,7 +164,9 @@ def test_the_table_has_a_line_a_series_and_a_line_a_change(tmp_path):
 def test_a_latest_result_without_number_or_commit_is_told(tmp_path):
     nothing = dataclasses.replace(result(verdict=Verdict.FAILED), head=())
     plain = verdict(nothing)
-    (one,) = series(tmp_path, dataclasses.replace(plain, head=dataclasses.replace(plain.head, commit=None)))
+    (one,) = series(
+        tmp_path, dataclasses.replace(plain, head=dataclasses.replace(plain.head, commit=None))
+    )
     row = text.table([one]).splitlines()[1]
     for word in ("  none  ", "no commit", "failed", "too few"):
         assert word in row
@@ -156,7 +181,16 @@ def test_the_document_says_the_same_in_json(tmp_path):
     found = series(tmp_path, *nights(25, step))
     document = json.loads(json.dumps(text.document(found), allow_nan=False))
     (one,) = document["series"]
-    assert (one["cell"], one["hosts"], one["joined"], one["results"]) == ("chain", [host_key(HOST)], False, 25)
+    assert (one["cell"], one["hosts"], one["joined"], one["results"]) == (
+        "chain",
+        [host_key(HOST)],
+        False,
+        25,
+    )
     assert one["latest"]["commit"] == f"{24:02x}" * 20
     (change,) = one["changes"]
-    assert (change["after_commit"], change["up_to_commit"], change["worse"]) == (f"{14:02x}" * 20, f"{15:02x}" * 20, True)
+    assert (change["after_commit"], change["up_to_commit"], change["worse"]) == (
+        f"{14:02x}" * 20,
+        f"{15:02x}" * 20,
+        True,
+    )

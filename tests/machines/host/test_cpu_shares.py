@@ -23,7 +23,9 @@ def host(tmp_path, monkeypatch) -> Callable[..., Path]:
     monkeypatch.setattr(cpu, "allowed_cpu_numbers", lambda: {1})
 
     def lay(busy: int = 0, idle: int = 0, **files: str) -> Path:
-        files["proc|stat"] = f"cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 99 0 0 0 0 0 0 0 0 0\ncpu1 {busy} 0 0 {idle} 0 0 0 0 0 0\n"
+        files["proc|stat"] = (
+            f"cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 99 0 0 0 0 0 0 0 0 0\ncpu1 {busy} 0 0 {idle} 0 0 0 0 0 0\n"
+        )
         for name, text in files.items():
             path = tmp_path / name.replace("|", "/")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +35,13 @@ def host(tmp_path, monkeypatch) -> Callable[..., Path]:
     return lay
 
 
-def at(clock_s: float, own_s: float = 0.0, busy_s: float | None = 0.0, idle_s: float | None = 0.0, **more) -> Reading:
+def at(
+    clock_s: float,
+    own_s: float = 0.0,
+    busy_s: float | None = 0.0,
+    idle_s: float | None = 0.0,
+    **more,
+) -> Reading:
     return Reading(clock_s, own_s, busy_s, more.pop("stolen_s", 0.0), None, idle_s, **more)
 
 
@@ -62,7 +70,9 @@ def test_a_quota_that_appears_between_two_readings_says_nothing():
     assert system_share(at(0.0), at(1.0, 0.0, 1.0, 1.0, quotas=[(0.1, 5.0)])) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("last", [at(0.0), at(1.0), at(1.0, busy_s=None), at(1.0, idle_s=None)], ids=str)
+@pytest.mark.parametrize(
+    "last", [at(0.0), at(1.0), at(1.0, busy_s=None), at(1.0, idle_s=None)], ids=str
+)
 def test_where_nothing_is_known_the_share_is_none(last):
     assert (system_share(at(0.0), last), others_share(at(0.0), last)) == (0.0, 0.0)
 
@@ -71,7 +81,13 @@ SECONDS = st.floats(-5, 100)
 
 
 @example(5e-324, 0.0, 0.0, 0.0, [(0.5, 0.0)])  # half of the shortest time is none
-@given(SECONDS, SECONDS, SECONDS, SECONDS, st.lists(st.tuples(st.floats(0.01, 64), SECONDS), max_size=3))
+@given(
+    SECONDS,
+    SECONDS,
+    SECONDS,
+    SECONDS,
+    st.lists(st.tuples(st.floats(0.01, 64), SECONDS), max_size=3),
+)
 def test_whatever_the_counters_say_a_share_is_a_share(elapsed_s, own_s, busy_s, idle_s, quotas):
     first = at(0.0, quotas=[(cpus, 0.0) for cpus, _ in quotas])
     last = at(elapsed_s, own_s, busy_s, idle_s, quotas=quotas)
@@ -112,7 +128,9 @@ def test_a_quota_whose_use_is_not_told_is_left_out(host):
     assert quota_use(host(**VERSION_2 | {"sys|fs|cgroup|box|cpu.stat": "what is this\n"})) == []
 
 
-@pytest.mark.parametrize(("quota", "cpus"), [("max", 4), ("50000", 1), ("100000", 1), ("210000", 3), ("900000", 4)])
+@pytest.mark.parametrize(
+    ("quota", "cpus"), [("max", 4), ("50000", 1), ("100000", 1), ("210000", 3), ("900000", 4)]
+)
 def test_the_cpus_that_can_be_kept_busy_are_those_of_mask_and_quota(host, monkeypatch, quota, cpus):
     monkeypatch.setattr(cpu, "allowed_cpu_numbers", lambda: {0, 1, 5, 7})
     root = host(**{"proc|self|cgroup": "0::/\n", "sys|fs|cgroup|cpu.max": f"{quota} 100000"})

@@ -23,7 +23,9 @@ NO_LIMIT = str(2**63 - 4096)  # v1's
 @pytest.fixture
 def host(tmp_path, monkeypatch) -> Callable[..., Path]:
     """`host(files)`: a root with these files, on a host that has 1,000 MiB available; `|` in names stands for `/`."""
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"available": 1000 * MIB})())
+    monkeypatch.setattr(
+        psutil, "virtual_memory", lambda: type("Memory", (), {"available": 1000 * MIB})()
+    )
 
     def lay(files: dict[str, str]) -> Path:
         for name, text in files.items():
@@ -42,15 +44,29 @@ def v2(level: str, limit: object, used: int, stat: str = "") -> dict[str, str]:
 
 def v1(level: str, limit: object, used: int, stat: str = "") -> dict[str, str]:
     at = f"sys|fs|cgroup|memory{level}|memory"
-    return {f"{at}.limit_in_bytes": f"{limit}\n", f"{at}.usage_in_bytes": f"{used}\n", f"{at}.stat": stat}
+    return {
+        f"{at}.limit_in_bytes": f"{limit}\n",
+        f"{at}.usage_in_bytes": f"{used}\n",
+        f"{at}.stat": stat,
+    }
 
 
 @pytest.mark.parametrize(
     ("files", "left", "reason"),
     [
         pytest.param({}, 1000, "at most 1,000 MiB of memory are available", id="no cgroup"),
-        pytest.param(V2 | v2("|box|inner", "max", 9 * MIB), 1000, "at most 1,000 MiB of memory are available", id="max"),
-        pytest.param(V1 | v1("", NO_LIMIT, 9 * MIB), 1000, "at most 1,000 MiB of memory are available", id="v1 without one"),
+        pytest.param(
+            V2 | v2("|box|inner", "max", 9 * MIB),
+            1000,
+            "at most 1,000 MiB of memory are available",
+            id="max",
+        ),
+        pytest.param(
+            V1 | v1("", NO_LIMIT, 9 * MIB),
+            1000,
+            "at most 1,000 MiB of memory are available",
+            id="v1 without one",
+        ),
         pytest.param(
             V2 | v2("|box|inner", 300 * MIB, 100 * MIB),
             200,
@@ -64,7 +80,10 @@ def v1(level: str, limit: object, used: int, stat: str = "") -> dict[str, str]:
             id="v1",
         ),
         pytest.param(
-            V2 | v2("|box|inner", "max", 10 * MIB) | v2("|box", 500 * MIB, 450 * MIB) | v2("", 900 * MIB, 500 * MIB),
+            V2
+            | v2("|box|inner", "max", 10 * MIB)
+            | v2("|box", 500 * MIB, 450 * MIB)
+            | v2("", 900 * MIB, 500 * MIB),
             50,
             "memory.max of its cgroup is 500 MiB, of which 50 MiB are left",
             id="of an ancestor",
@@ -76,23 +95,38 @@ def v1(level: str, limit: object, used: int, stat: str = "") -> dict[str, str]:
             id="more is used",
         ),
         pytest.param(
-            V2 | v2("|box|inner", 300 * MIB, 290 * MIB, f"anon 1\ninactive_file {150 * MIB}\nactive_file {40 * MIB}\n"),
+            V2
+            | v2(
+                "|box|inner",
+                300 * MIB,
+                290 * MIB,
+                f"anon 1\ninactive_file {150 * MIB}\nactive_file {40 * MIB}\n",
+            ),
             200,
             "memory.max of its cgroup is 300 MiB, of which 200 MiB are left",
             id="files make room",
         ),
         pytest.param(
-            V1 | v1("|box", 300 * MIB, 290 * MIB, f"inactive_file 7\ntotal_inactive_file {190 * MIB}\n"),
+            V1
+            | v1(
+                "|box", 300 * MIB, 290 * MIB, f"inactive_file 7\ntotal_inactive_file {190 * MIB}\n"
+            ),
             200,
             "memory.limit_in_bytes of its cgroup is 300 MiB, of which 200 MiB are left",
             id="v1 counts files of those below too",
         ),
         pytest.param(
-            V2 | v2("|box|inner", 3000 * MIB, 10 * MIB), 1000, "at most 1,000 MiB of memory are available", id="a wide limit"
+            V2 | v2("|box|inner", 3000 * MIB, 10 * MIB),
+            1000,
+            "at most 1,000 MiB of memory are available",
+            id="a wide limit",
         ),
         pytest.param(
             {"proc|self|cgroup": "1:name=systemd:/x\n0::/box\n"}
-            | {name.replace("cgroup|box", "cgroup|unified|box"): text for name, text in v2("|box", 80 * MIB, 0).items()},
+            | {
+                name.replace("cgroup|box", "cgroup|unified|box"): text
+                for name, text in v2("|box", 80 * MIB, 0).items()
+            },
             80,
             "memory.max of its cgroup is 80 MiB, of which 80 MiB are left",
             id="both hierarchies",

@@ -22,15 +22,22 @@ time.sleep(50)
 
 @pytest.mark.heavy
 def test_a_program_that_cannot_run_ends_with_the_process_that_started_it():
-    starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
     assert starter.stdout.readline() == "started\n"
     starter.kill()
-    assert starter.communicate(timeout=30) == ("", None)  # returns when the program has closed its end of the pipe
+    assert starter.communicate(timeout=30) == (
+        "",
+        None,
+    )  # returns when the program has closed its end of the pipe
 
 
 def test_a_program_gets_its_words_and_environment_and_its_exit_code_comes_back():
     words = ending_with_us(["sh", "-c", 'echo "$0 $1 $A"; exit 3', "a b", "c"])
-    done = subprocess.run(words, capture_output=True, text=True, env={"PATH": os.environ["PATH"], "A": "d"})
+    done = subprocess.run(
+        words, capture_output=True, text=True, env={"PATH": os.environ["PATH"], "A": "d"}
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, "a b c d\n", "")
 
 

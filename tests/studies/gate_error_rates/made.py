@@ -26,22 +26,42 @@ ABOUT = {"suite": "made", "disturb": "none"}
 class Processes:
     """`take`: values that scatter by `noise`, slower by a billionth for each unit of FLOP; every `fail`th process fails."""
 
-    def __init__(self, noise: float = 0.001, fail: Callable[[int], bool] = lambda number: False, seconds: float = 0.5) -> None:
+    def __init__(
+        self,
+        noise: float = 0.001,
+        fail: Callable[[int], bool] = lambda number: False,
+        seconds: float = 0.5,
+    ) -> None:
         self.asked: list[tuple[str, Mapping[str, str], int]] = []
         self._draw = random.Random(1)
         self._noise, self._fail, self._seconds = noise, fail, seconds
 
-    def __call__(self, tree: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
+    def __call__(
+        self, tree: Tree, program: Program, settings: Mapping[str, str], pair: int
+    ) -> Sample:
         self.asked.append((program.name, settings, pair))
         if self._fail(len(self.asked)):
             return Sample({}, error="exit code 3\n(Traceback)", seconds=0.1)
         slower = 1 + int(settings["MILLRACE_EXTRA_FLOP"]) / 1e9
         value = 100 * slower * self._draw.lognormvariate(0, self._noise)
-        host = {"hostname_hash": "abc", "load_of_others": 0.5, "steal_share": None, "throttled_us": 0, "kernel": "left out"}
-        return Sample({program.cells[0].name: value}, host=host, seconds=self._seconds, started_at="2026-01-01T00:00:00+00:00")
+        host = {
+            "hostname_hash": "abc",
+            "load_of_others": 0.5,
+            "steal_share": None,
+            "throttled_us": 0,
+            "kernel": "left out",
+        }
+        return Sample(
+            {program.cells[0].name: value},
+            host=host,
+            seconds=self._seconds,
+            started_at="2026-01-01T00:00:00+00:00",
+        )
 
 
-def rows(number: int, program: str, arm: str, base: float = 100.0, head: float = 100.0, seed: int = 0) -> list[dict[str, Any]]:
+def rows(
+    number: int, program: str, arm: str, base: float = 100.0, head: float = 100.0, seed: int = 0
+) -> list[dict[str, Any]]:
     """The lines of one block."""
     sides = block_order(random.Random(f"{seed} {number} {program} {arm}"))
     return [
@@ -75,9 +95,17 @@ def write_recording(path: Path, rounds: int, head: float = 105.0, noise: float =
     draw = random.Random(2)
     lines: list[dict[str, Any]] = [FIRST, ARM]
     for number in range(rounds):
-        for program, arm in (("one", "base"), ("other", "base"), ("one", "control"), ("other", "flop 1.05")):
+        for program, arm in (
+            ("one", "base"),
+            ("other", "base"),
+            ("one", "control"),
+            ("other", "flop 1.05"),
+        ):
             block = rows(number, program, arm, head=head if arm.startswith("flop") else 100.0)
             for row in block:
-                row["values"] = {name: value * draw.lognormvariate(0, noise) for name, value in row["values"].items()}
+                row["values"] = {
+                    name: value * draw.lognormvariate(0, noise)
+                    for name, value in row["values"].items()
+                }
             lines += block
     path.write_text(text(lines), encoding="utf-8")

@@ -36,10 +36,15 @@ with busy.one_cpu_half_of_the_time() as process:
 
 
 def test_it_ends_when_who_started_it_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, cwd=busy.PROJECT) as starter:
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER], stdout=subprocess.PIPE, cwd=busy.PROJECT
+    ) as starter:
         process = psutil.Process(int(starter.stdout.readline()))
         starter.kill()
-        assert starter.communicate(timeout=30) == (b"", None)  # returns when the process has closed its end of the pipe
+        assert starter.communicate(timeout=30) == (
+            b"",
+            None,
+        )  # returns when the process has closed its end of the pipe
     with suppress(psutil.NoSuchProcess):
         process.wait(timeout=30)
 

@@ -16,7 +16,9 @@ WANTED = [1.02, 1.05, 1.1]
 
 
 @given(per_unit=st.floats(1e-10, 1e-6), wrong_by=st.floats(0.02, 50), bend=st.floats(0.6, 1.4))
-def test_amounts_are_found_from_a_start_that_is_far_off(per_unit: float, wrong_by: float, bend: float) -> None:
+def test_amounts_are_found_from_a_start_that_is_far_off(
+    per_unit: float, wrong_by: float, bend: float
+) -> None:
     """The excess is (units * cost) ** bend: a power law, as it is taken for."""
 
     def measure(amount: int, close: float = 0.0) -> float:
@@ -43,14 +45,18 @@ def test_work_that_the_core_does_beside_other_work_is_found_too() -> None:
     draw = random.Random(4)
 
     def measure(amount: int, close: float) -> float:
-        return 1 + max(0.0, amount / 1e6 - 0.03) + draw.gauss(0, close / 1.28)  # of a normal one 80 % are within `close`
+        return (
+            1 + max(0.0, amount / 1e6 - 0.03) + draw.gauss(0, close / 1.28)
+        )  # of a normal one 80 % are within `close`
 
     found = [amounts(measure, [1.05], 5000.0)[0] for _ in range(200)]
     assert sum(65_000 < amount < 95_000 for amount in found) >= 160, "80,000 would be right"
 
 
 def test_a_program_that_does_not_heed_the_amount_is_told() -> None:
-    with pytest.raises(RunFailed, match=r"no slowdown of 1\.4 was found: .*work operators of this project\?"):
+    with pytest.raises(
+        RunFailed, match=r"no slowdown of 1\.4 was found: .*work operators of this project\?"
+    ):
         amounts(lambda amount, close: 1.0, WANTED, 1000.0)
 
 

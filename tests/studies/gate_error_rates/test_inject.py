@@ -52,9 +52,17 @@ void work(millrace::Tuple* first, size_t stride, uint32_t count, double factor, 
 
 
 def git(repository: Path, *words: str) -> str:
-    settings = {f"GIT_{who}_{what}": f"t@{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    settings = {
+        f"GIT_{who}_{what}": f"t@{what}"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
     done = subprocess.run(
-        ["git", "-C", str(repository), *words], capture_output=True, text=True, check=True, env=os.environ | settings
+        ["git", "-C", str(repository), *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | settings,
     )
     return done.stdout.strip()
 
@@ -74,25 +82,43 @@ def repository(tmp_path: Path) -> Path:
 def patched(directory: Path) -> Path:
     """The native headers with the patch applied."""
     shutil.copytree(NATIVE, directory / "harness" / "runtime" / "native")
-    subprocess.run(["git", "apply", "--unsafe-paths", f"--directory={directory}", str(inject.PATCH)], check=True, cwd="/")
+    subprocess.run(
+        ["git", "apply", "--unsafe-paths", f"--directory={directory}", str(inject.PATCH)],
+        check=True,
+        cwd="/",
+    )
     shutil.copy(inject.HEADER, directory / inject.HEADER_IN_TREE)
     return directory / "harness" / "runtime" / "native"
 
 
 def test_the_patch_still_fits_the_runtime() -> None:
-    done = subprocess.run(["git", "-C", str(ROOT), "apply", "--check", str(inject.PATCH)], capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "apply", "--check", str(inject.PATCH)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_the_patch_changes_the_lines_through_which_all_work_goes() -> None:
-    body = (NATIVE / "flop.hpp").read_text(encoding="utf-8").split("inline void multiply_batch(", 1)[1]
+    body = (
+        (NATIVE / "flop.hpp").read_text(encoding="utf-8").split("inline void multiply_batch(", 1)[1]
+    )
     assert "double before = factor;" in body
-    assert sum(line.startswith("+") and "Injected::before_work" in line for line in inject.PATCH.read_text().splitlines()) == 1
+    assert (
+        sum(
+            line.startswith("+") and "Injected::before_work" in line
+            for line in inject.PATCH.read_text().splitlines()
+        )
+        == 1
+    )
 
 
 def test_the_runtime_itself_has_none_of_it() -> None:
     assert not (ROOT / inject.HEADER_IN_TREE).exists()
-    assert not any("injected" in path.read_text(encoding="utf-8").lower() for path in NATIVE.glob("*.hpp"))
+    assert not any(
+        "injected" in path.read_text(encoding="utf-8").lower() for path in NATIVE.glob("*.hpp")
+    )
 
 
 @pytest.mark.heavy
@@ -119,8 +145,12 @@ def test_what_is_injected_is_exactly_what_the_amounts_say(tmp_path: Path) -> Non
     )
 
     def counted(**amounts: int) -> list[int]:
-        settings = inject.environment() | {inject.VARIABLES[kind]: str(amount) for kind, amount in amounts.items()}
-        done = subprocess.run([str(program)], capture_output=True, text=True, check=True, env=os.environ | settings)
+        settings = inject.environment() | {
+            inject.VARIABLES[kind]: str(amount) for kind, amount in amounts.items()
+        }
+        done = subprocess.run(
+            [str(program)], capture_output=True, text=True, check=True, env=os.environ | settings
+        )
         return [int(word) for word in done.stdout.split()]
 
     assert counted() == [0, 0, 0]
@@ -134,12 +164,26 @@ def test_what_is_injected_is_exactly_what_the_amounts_say(tmp_path: Path) -> Non
 
 @pytest.mark.heavy
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads the assembly of x86-64")
-def test_base_multiplies_by_the_same_instructions_as_the_program_that_is_not_patched(tmp_path: Path) -> None:
+def test_base_multiplies_by_the_same_instructions_as_the_program_that_is_not_patched(
+    tmp_path: Path,
+) -> None:
     """Work that is inlined beside the multiplies can drive their operands out of the registers."""
 
     def multiplies(include: Path) -> list[str]:
-        command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O3", "-S", "-xc++", "-", "-o", "-", f"-I{include}"]
-        text = subprocess.run(command, input=WORK, capture_output=True, text=True, check=True).stdout
+        command = [
+            os.environ.get("CXX", "g++"),
+            "-std=c++20",
+            "-O3",
+            "-S",
+            "-xc++",
+            "-",
+            "-o",
+            "-",
+            f"-I{include}",
+        ]
+        text = subprocess.run(
+            command, input=WORK, capture_output=True, text=True, check=True
+        ).stdout
         body = text.split("_Z4work", 2)[2].split(".cfi_endproc")[0]
         found = [line.split() for line in body.splitlines() if "mulsd" in line]
         return sorted(re.sub(r"%xmm\d+", "xmm", " ".join(words)) for words in found)
@@ -152,18 +196,29 @@ def test_base_multiplies_by_the_same_instructions_as_the_program_that_is_not_pat
     assert len(plain) == len(base)
 
 
-def test_the_commit_holds_the_patched_header_and_nothing_of_the_checkout_changes(repository: Path) -> None:
+def test_the_commit_holds_the_patched_header_and_nothing_of_the_checkout_changes(
+    repository: Path,
+) -> None:
     (repository / "untracked").write_text("mine")
     (repository / "harness/runtime/native/flop.hpp").write_text("changed, not committed")
-    before = git(repository, "status", "--porcelain"), git(repository, "for-each-ref"), git(repository, "rev-parse", "HEAD")
+    before = (
+        git(repository, "status", "--porcelain"),
+        git(repository, "for-each-ref"),
+        git(repository, "rev-parse", "HEAD"),
+    )
     commit = inject.injected_commit(repository)
     assert (
         git(repository, "status", "--porcelain"),
         git(repository, "for-each-ref"),
         git(repository, "rev-parse", "HEAD"),
     ) == before
-    assert "Injected::before_work" in git(repository, "show", f"{commit}:harness/runtime/native/flop.hpp")
-    assert git(repository, "show", f"{commit}:{inject.HEADER_IN_TREE}") == inject.HEADER.read_text(encoding="utf-8").strip()
+    assert "Injected::before_work" in git(
+        repository, "show", f"{commit}:harness/runtime/native/flop.hpp"
+    )
+    assert (
+        git(repository, "show", f"{commit}:{inject.HEADER_IN_TREE}")
+        == inject.HEADER.read_text(encoding="utf-8").strip()
+    )
     assert git(repository, "rev-parse", f"{commit}^") == before[2]
     assert inject.is_dirty(repository)
 
@@ -175,7 +230,9 @@ def test_the_same_sources_make_the_same_commit(repository: Path) -> None:
 def test_sources_that_the_patch_does_not_fit_are_told(repository: Path) -> None:
     (repository / "harness/runtime/native/flop.hpp").write_text("// another runtime\n")
     git(repository, "commit", "--quiet", "-am", "two")
-    with pytest.raises(RunFailed, match=r"injected\.patch does not fit the sources of [0-9a-f]{12}") as told:
+    with pytest.raises(
+        RunFailed, match=r"injected\.patch does not fit the sources of [0-9a-f]{12}"
+    ) as told:
         inject.injected_commit(repository)
     assert "\n" not in str(told.value)
 

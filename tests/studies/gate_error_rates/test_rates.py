@@ -18,12 +18,16 @@ from tests.studies.gate_error_rates.made import OTHER
 SLOWER = {"mean:5%": False, "Mann-Whitney 0.05": True, "Welch 0.05": False}
 
 
-def call(code: Exit, verdict: Verdict = Verdict.OK, disjoint: bool = True, one: Verdict = Verdict.OK) -> Call:
+def call(
+    code: Exit, verdict: Verdict = Verdict.OK, disjoint: bool = True, one: Verdict = Verdict.OK
+) -> Call:
     return Call(disjoint, code, {"one": one, "other": verdict}, 60.0, SLOWER)
 
 
 @given(trials=st.integers(1, 60), data=st.data(), chance=st.floats(0.01, 0.99))
-def test_the_interval_misses_any_chance_at_most_one_time_in_twenty(trials: int, data: st.DataObject, chance: float) -> None:
+def test_the_interval_misses_any_chance_at_most_one_time_in_twenty(
+    trials: int, data: st.DataObject, chance: float
+) -> None:
     covered = 0.0
     for count in range(trials + 1):
         low, high = clopper_pearson(count, trials)
@@ -68,7 +72,9 @@ def test_a_cell_that_was_not_measured_is_no_answer() -> None:
 
 
 def test_a_row_tells_other_cells_that_were_called_regressed() -> None:
-    made = [call(Exit.REGRESSED, Verdict.REGRESSED)] * 3 + [call(Exit.REGRESSED, Verdict.REGRESSED, one=Verdict.REGRESSED)]
+    made = [call(Exit.REGRESSED, Verdict.REGRESSED)] * 3 + [
+        call(Exit.REGRESSED, Verdict.REGRESSED, one=Verdict.REGRESSED)
+    ]
     found = row("flop 1.05", made, OTHER.cells[0], program_cells=OTHER.cells)
     assert found.verdicts["regressed"].count == 4
     assert found.others_regressed.count == 1
@@ -78,7 +84,10 @@ def test_a_row_tells_other_cells_that_were_called_regressed() -> None:
 
 
 def test_false_alarms_are_calls_that_end_as_regressed() -> None:
-    made = [call(Exit.OK)] * 7 + [call(Exit.HOST_UNSTABLE, Verdict.REGRESSED), call(Exit.REGRESSED, one=Verdict.REGRESSED)]
+    made = [call(Exit.OK)] * 7 + [
+        call(Exit.HOST_UNSTABLE, Verdict.REGRESSED),
+        call(Exit.REGRESSED, one=Verdict.REGRESSED),
+    ]
     found = row("same", made)
     assert found.false_alarms.count == 1
     assert found.exits[Exit.HOST_UNSTABLE].count == 1
@@ -95,7 +104,11 @@ def test_a_row_of_no_calls_says_nothing() -> None:
 def test_the_effect_is_the_one_measured() -> None:
     sides = ("base", "head", "head", "base")
     blocks = [
-        Block(sides, tuple({"other": value} for value in (100.0, 100 + 6 + k / 10, 100 + 6 - k / 10, 100.0)), (1.0,) * 4)
+        Block(
+            sides,
+            tuple({"other": value} for value in (100.0, 100 + 6 + k / 10, 100 + 6 - k / 10, 100.0)),
+            (1.0,) * 4,
+        )
         for k in range(10)
     ]
     found = effect_of(OTHER.cells[0], blocks)

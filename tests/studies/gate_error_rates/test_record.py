@@ -42,17 +42,23 @@ def recorded(
     return writer
 
 
-def test_a_round_is_a_block_of_each_program_one_of_the_control_and_one_of_each_arm(tmp_path: Path) -> None:
+def test_a_round_is_a_block_of_each_program_one_of_the_control_and_one_of_each_arm(
+    tmp_path: Path,
+) -> None:
     recorded(tmp_path / "s.jsonl", Processes(seconds=5.0))
     found = read(tmp_path / "s.jsonl")
     whole = {("one", "base"), ("other", "base"), ("one", "control"), ("other", "flop 1.05")}
     assert all(set(blocks) == whole for blocks in found.rounds)
-    assert len({tuple(blocks) for blocks in found.rounds}) > 1 or len(found.rounds) < 3, "the order is drawn anew"
+    assert len({tuple(blocks) for blocks in found.rounds}) > 1 or len(found.rounds) < 3, (
+        "the order is drawn anew"
+    )
 
 
 def test_each_block_says_where_the_recording_is(tmp_path: Path) -> None:
     told: list[str] = []
-    recorded(tmp_path / "s.jsonl", Processes(seconds=5.0), time_budget_s=180.0, progress=told.append)
+    recorded(
+        tmp_path / "s.jsonl", Processes(seconds=5.0), time_budget_s=180.0, progress=told.append
+    )
     assert [line.partition(" min left: ")[0] for line in told[:5]] == [
         *(f"round 1, block {block} of 4, 3" for block in (1, 2, 3, 4)),
         "round 2, block 1 of 4, 3",
@@ -87,7 +93,10 @@ def test_recording_ends_when_there_is_enough_for_the_calls(tmp_path: Path) -> No
 
 def test_without_arms_all_of_the_time_goes_to_base_against_itself(tmp_path: Path) -> None:
     recorded(tmp_path / "s.jsonl", Processes(seconds=5.0), arms=())
-    assert all({arm for _, arm in blocks} == {"base", "control"} for blocks in read(tmp_path / "s.jsonl").rounds)
+    assert all(
+        {arm for _, arm in blocks} == {"base", "control"}
+        for blocks in read(tmp_path / "s.jsonl").rounds
+    )
 
 
 def test_a_second_recording_adds_rounds(tmp_path: Path) -> None:
@@ -96,7 +105,10 @@ def test_a_second_recording_adds_rounds(tmp_path: Path) -> None:
     recorded(tmp_path / "s.jsonl", Processes(seconds=2.0), calls=3)
     after = read(tmp_path / "s.jsonl").rounds
     a_round_s = 3 * 4 * 2.0  # as above
-    assert (len(before), len(after)) == (-(-2 * SUITE.time_budget_s // a_round_s), -(-4 * SUITE.time_budget_s // a_round_s))
+    assert (len(before), len(after)) == (
+        -(-2 * SUITE.time_budget_s // a_round_s),
+        -(-4 * SUITE.time_budget_s // a_round_s),
+    )
     assert after[: len(before)] == before
 
 
@@ -109,7 +121,9 @@ def test_a_process_that_fails_costs_its_block_only(tmp_path: Path) -> None:
 
 
 def test_processes_that_keep_failing_end_it_with_the_reason(tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match=r"3 processes in a row failed, the last of them .*: exit code 3") as told:
+    with pytest.raises(
+        RunFailed, match=r"3 processes in a row failed, the last of them .*: exit code 3"
+    ) as told:
         recorded(tmp_path / "s.jsonl", Processes(fail=lambda number: number > 8))
     assert "\n" not in str(told.value)
 
@@ -120,7 +134,9 @@ def test_amounts_are_found_once_and_kept(tmp_path: Path) -> None:
 
     def found() -> list[Arm]:
         writer = Writer(path, ABOUT, identity.check)
-        return find_amounts(take, TREE, writer, OTHER, OTHER.cells[0], wanted, random.Random(5), lambda text: None)
+        return find_amounts(
+            take, TREE, writer, OTHER, OTHER.cells[0], wanted, random.Random(5), lambda text: None
+        )
 
     first = found()
     assert [arm.wanted for arm in first] == [1.02, 1.1]
@@ -132,6 +148,13 @@ def test_amounts_are_found_once_and_kept(tmp_path: Path) -> None:
 
 
 def test_the_made_up_processes_are_slower_by_what_is_injected() -> None:
-    rows = [row for _ in range(20) for row in block_rows(Processes(), TREE, OTHER, random.Random(3), FLOP)]
-    medians = [statistics.median(row["values"]["other"] for row in rows if row["side"] == side) for side in ("base", "head")]
+    rows = [
+        row
+        for _ in range(20)
+        for row in block_rows(Processes(), TREE, OTHER, random.Random(3), FLOP)
+    ]
+    medians = [
+        statistics.median(row["values"]["other"] for row in rows if row["side"] == side)
+        for side in ("base", "head")
+    ]
     assert medians[1] / medians[0] == pytest.approx(1.05, abs=0.002)

@@ -32,13 +32,20 @@ def test_what_is_appended_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", [1, 30, 400])
-def test_a_block_that_was_cut_short_is_dropped_and_the_next_one_takes_its_place(tmp_path: Path, lost: int) -> None:
-    path = write(tmp_path / "s.jsonl", FIRST, ARM, *rows(0, "one", "base"), *rows(0, "other", "base"))
+def test_a_block_that_was_cut_short_is_dropped_and_the_next_one_takes_its_place(
+    tmp_path: Path, lost: int
+) -> None:
+    path = write(
+        tmp_path / "s.jsonl", FIRST, ARM, *rows(0, "one", "base"), *rows(0, "other", "base")
+    )
     path.write_bytes(path.read_bytes()[:-lost])
     assert list(read(path).rounds[0]) == [("one", "base")]
     writer = Writer(path, ABOUT, identity.check)
     writer.append(rows(1, "other", "base"))
-    assert [list(blocks) for blocks in read(path).rounds] == [[("one", "base")], [("other", "base")]]
+    assert [list(blocks) for blocks in read(path).rounds] == [
+        [("one", "base")],
+        [("other", "base")],
+    ]
 
 
 def test_a_recording_of_something_else_is_not_gone_on_with(tmp_path: Path) -> None:
@@ -52,7 +59,10 @@ def test_a_recording_of_something_else_is_not_gone_on_with(tmp_path: Path) -> No
 def test_when_it_was_started_is_no_difference(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     Writer(path, ABOUT | {"started_at": "1"}, identity.check)
-    assert Writer(path, ABOUT | {"started_at": "2"}, identity.check).recording.about["started_at"] == "1"
+    assert (
+        Writer(path, ABOUT | {"started_at": "2"}, identity.check).recording.about["started_at"]
+        == "1"
+    )
 
 
 def broken(what: str) -> list[str]:
@@ -121,5 +131,9 @@ def test_an_empty_file_is_no_recording(tmp_path: Path) -> None:
 
 
 def test_values_go_by_what_a_process_was_not_by_when_it_ran() -> None:
-    block = Block(("head", "base", "base", "head"), ({"c": 1.0}, {"c": 2.0}, {"c": 3.0}, {"c": 4.0}), (1.0,) * 4)
+    block = Block(
+        ("head", "base", "base", "head"),
+        ({"c": 1.0}, {"c": 2.0}, {"c": 3.0}, {"c": 4.0}),
+        (1.0,) * 4,
+    )
     assert (block.of("c", "base"), block.of("c", "head")) == ([2.0, 3.0], [1.0, 4.0])

@@ -11,7 +11,15 @@ import pytest
 from harness.gate.cell import Cell, Metric, Program
 from harness.gate.verdict import Exit, Verdict
 from studies.gate_error_rates.recording import Block, read
-from studies.gate_error_rates.replay import BASE_TREE, HEAD_TREE, Call, Injection, Taken, call_of, calls
+from studies.gate_error_rates.replay import (
+    BASE_TREE,
+    HEAD_TREE,
+    Call,
+    Injection,
+    Taken,
+    call_of,
+    calls,
+)
 from tests.gate.made_comparisons import comparison, result
 from tests.studies.gate_error_rates.made import OTHER, SUITE, write_recording
 
@@ -19,7 +27,9 @@ ARM = Injection("flop 1.05", OTHER, OTHER.cells[0])
 A_ROUND_S = 3 * 4 * 0.5
 
 
-def replayed(path: Path, rounds: int, injection: Injection | None = None, wanted: int = 5, **recording: float) -> list[Call]:
+def replayed(
+    path: Path, rounds: int, injection: Injection | None = None, wanted: int = 5, **recording: float
+) -> list[Call]:
     write_recording(path / "s.jsonl", rounds, **recording)
     return list(calls(read(path / "s.jsonl").rounds, SUITE, injection, wanted, random.Random(1)))
 
@@ -37,8 +47,12 @@ def test_an_arm_regresses_in_its_cell_and_nowhere_else(tmp_path: Path) -> None:
         assert set(call.slower.values()) >= {True}
 
 
-def test_other_tools_see_a_rate_that_falls_as_slower_and_only_in_the_cell_with_injected_work() -> None:
-    rate = result("rate", Verdict.IMPROVED, metric=Metric("tuples_per_s", "tuples/s", lower_is_better=False))  # by 10 %
+def test_other_tools_see_a_rate_that_falls_as_slower_and_only_in_the_cell_with_injected_work() -> (
+    None
+):
+    rate = result(
+        "rate", Verdict.IMPROVED, metric=Metric("tuples_per_s", "tuples/s", lower_is_better=False)
+    )  # by 10 %
     time = result("time", Verdict.REGRESSED)
     short = replace(result("short", Verdict.REGRESSED), base=(1.0,), head=(9.0,))
     of_time = replace(ARM, cell=time.cell)
@@ -77,7 +91,9 @@ def test_the_time_budget_ends_a_call_that_is_not_decided(tmp_path: Path) -> None
 
 
 def test_calls_are_disjoint_until_the_recording_is_used_up(tmp_path: Path) -> None:
-    made = replayed(tmp_path, 35, wanted=8)  # ten rounds a call: the fourth would begin again with the first rounds
+    made = replayed(
+        tmp_path, 35, wanted=8
+    )  # ten rounds a call: the fourth would begin again with the first rounds
     assert [call.disjoint for call in made] == [True] * 3 + [False] * 5
 
 
@@ -99,7 +115,9 @@ def test_rounds_that_are_not_whole_are_left_out(tmp_path: Path) -> None:
 def test_the_same_seed_makes_the_same_calls_and_another_one_others(tmp_path: Path) -> None:
     write_recording(tmp_path / "s.jsonl", 40, noise=0.03)
     rounds = read(tmp_path / "s.jsonl").rounds
-    one, again, other = (list(calls(rounds, SUITE, None, 20, random.Random(seed))) for seed in (1, 1, 2))
+    one, again, other = (
+        list(calls(rounds, SUITE, None, 20, random.Random(seed))) for seed in (1, 1, 2)
+    )
     assert one == again
     assert one != other
 
@@ -119,20 +137,31 @@ def test_coins_and_not_the_recording_say_which_process_is_base(tmp_path: Path) -
 
 
 def test_a_block_gives_its_processes_by_place_or_where_injected_by_side() -> None:
-    block = Block(("head", "base", "base", "head"), tuple({"other": float(n)} for n in range(4)), (1.0, 2.0, 3.0, 4.0))
+    block = Block(
+        ("head", "base", "base", "head"),
+        tuple({"other": float(n)} for n in range(4)),
+        (1.0, 2.0, 3.0, 4.0),
+    )
     order = (BASE_TREE, HEAD_TREE, HEAD_TREE, BASE_TREE)
     for injected, expected in ((None, [0.0, 1.0, 2.0, 3.0]), ("other", [1.0, 0.0, 3.0, 2.0])):
         taken = Taken([{"other": (block,)}], injected)
-        assert [taken(tree, OTHER, {}, at // 2).values["other"] for at, tree in enumerate(order)] == expected
+        assert [
+            taken(tree, OTHER, {}, at // 2).values["other"] for at, tree in enumerate(order)
+        ] == expected
         assert taken.clock() == 10.0
 
 
 def test_the_control_has_blocks_of_its_own(tmp_path: Path) -> None:
     one = Program("one", (), (Cell("one", Metric()),))
-    first, second = (Block(("base", "head", "head", "base"), ({"one": value},) * 4, (1.0,) * 4) for value in (1.0, 2.0))
+    first, second = (
+        Block(("base", "head", "head", "base"), ({"one": value},) * 4, (1.0,) * 4)
+        for value in (1.0, 2.0)
+    )
     taken = Taken([{"one": (first, second)}], None)
     trees = [BASE_TREE] * 4 + [BASE_TREE, HEAD_TREE, HEAD_TREE, BASE_TREE]
-    assert [taken(tree, one, {}, at % 4 // 2).values["one"] for at, tree in enumerate(trees)] == [1.0] * 4 + [2.0] * 4
+    assert [taken(tree, one, {}, at % 4 // 2).values["one"] for at, tree in enumerate(trees)] == [
+        1.0
+    ] * 4 + [2.0] * 4
 
 
 def test_noise_alone_is_no_regression_and_no_unstable_host(tmp_path: Path) -> None:

@@ -19,10 +19,16 @@ SLOWER = {"mean:5%": True, "Mann-Whitney 0.05": True, "Welch 0.05": False}
 
 def study(calls: int = 4, about: str = "Made by hand.") -> Study:
     same = [Call(True, Exit.OK, {"one": Verdict.OK, "other": Verdict.OK}, 61.0, SLOWER)] * calls
-    slow = [Call(True, Exit.REGRESSED, {"one": Verdict.OK, "other": Verdict.REGRESSED}, 62.0, SLOWER)] * calls
+    slow = [
+        Call(True, Exit.REGRESSED, {"one": Verdict.OK, "other": Verdict.REGRESSED}, 62.0, SLOWER)
+    ] * calls
     effect = Effect(1.0512, 1.05, 1.0525, 40)
-    arm = row("flop 1.05", slow, OTHER.cells[0], program_cells=OTHER.cells, effect=effect, wanted=1.05)
-    return Study("short none", "Suite short", about, (row("base against itself", same), arm), ("a note",))
+    arm = row(
+        "flop 1.05", slow, OTHER.cells[0], program_cells=OTHER.cells, effect=effect, wanted=1.05
+    )
+    return Study(
+        "short none", "Suite short", about, (row("base against itself", same), arm), ("a note",)
+    )
 
 
 def table(text: str, condition: str) -> dict[str, str]:
@@ -30,7 +36,9 @@ def table(text: str, condition: str) -> dict[str, str]:
     lines = text.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith(f"| {condition} |"))
     head = max(number for number in range(at) if lines[number].startswith("| condition"))
-    names, cells = ([cell.strip() for cell in lines[number].strip("|").split("|")] for number in (head, at))
+    names, cells = (
+        [cell.strip() for cell in lines[number].strip("|").split("|")] for number in (head, at)
+    )
     return dict(zip(names, cells, strict=True))
 
 
@@ -39,7 +47,12 @@ def test_base_against_itself_and_slowdowns_are_two_tables() -> None:
     same, slow = table(text, "base against itself"), table(text, "flop 1.05")
     assert same["regressed (exit 1)"] == "0.0 % [0.0, 60.2]"
     assert same["ok (0)"] == "100.0 % [39.8, 100.0]"
-    assert (same["calls"], same["disjoint"], same["median s"], same["mean:5%"]) == ("4", "4", "61", "100.0 % [39.8, 100.0]")
+    assert (same["calls"], same["disjoint"], same["median s"], same["mean:5%"]) == (
+        "4",
+        "4",
+        "61",
+        "100.0 % [39.8, 100.0]",
+    )
     assert slow["measured effect"] == "1.0512 [1.0500, 1.0525]"
     assert slow["regressed"] == "100.0 % [39.8, 100.0]"
     assert slow["ok"] == slow["others regressed"] == "0.0 % [0.0, 60.2]"

@@ -107,7 +107,9 @@ def test_a_sitting_without_time_records_nothing_and_calls_only_base_against_itse
     assert processes.asked == []
     made = sit(SUITE, PLACE, ARMS, replace(asked, true_calls=1))
     assert list(made) == [SAME]
-    assert {settings[name] for _, settings, _ in processes.asked for name in inject.VARIABLES.values()} == {"0"}
+    assert {
+        settings[name] for _, settings, _ in processes.asked for name in inject.VARIABLES.values()
+    } == {"0"}
 
 
 @pytest.mark.parametrize("disturb", ["none", "half"])
@@ -137,10 +139,18 @@ def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) 
     (block, *_) = found.blocks("other", "flop 1.1")
     assert max(block.of("other", "base")) < min(block.of("other", "head"))
     same, slower = ([call.exit_code for call in made[arm]] for arm in (SAME, "flop 1.1"))
-    assert Exit.OK in same and set(same) <= {Exit.OK, Exit.HOST_UNSTABLE}  # one call in a hundred may find base and base apart
+    assert Exit.OK in same and set(same) <= {
+        Exit.OK,
+        Exit.HOST_UNSTABLE,
+    }  # one call in a hundred may find base and base apart
     assert Exit.REGRESSED in slower and set(slower) <= {Exit.REGRESSED, Exit.HOST_UNSTABLE}
     assert all(call.verdicts["other"] is Verdict.REGRESSED for call in made["flop 1.1"])
-    status = subprocess.run(["git", "-C", str(repository), "status", "--porcelain"], capture_output=True, text=True, check=True)
+    status = subprocess.run(
+        ["git", "-C", str(repository), "status", "--porcelain"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert status.stdout == ""
 
 
@@ -168,7 +178,10 @@ def test_a_second_sitting_adds_to_the_recording_what_it_and_another_one_measured
     assert len(after.rounds) > len(before.rounds) + 1
 
     who = ["-c", "user.name=t", "-c", "user.email=t@t"]
-    subprocess.run(["git", "-C", str(repository), *who, "commit", "--quiet", "--allow-empty", "-m", "two"], check=True)
+    subprocess.run(
+        ["git", "-C", str(repository), *who, "commit", "--quiet", "--allow-empty", "-m", "two"],
+        check=True,
+    )
     with pytest.raises(UserError, match="has injected_commit"):
         sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
 

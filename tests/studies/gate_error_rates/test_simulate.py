@@ -23,20 +23,26 @@ def test_false_alarms_are_as_rare_as_promised(noise: str) -> None:
 
 
 def test_five_percent_is_found_where_it_is_quiet() -> None:
-    words = [said(call, INJECTED.cell.name) for call in simulated_calls("quiet", 1.05, CALLS, seed=1)]
+    words = [
+        said(call, INJECTED.cell.name) for call in simulated_calls("quiet", 1.05, CALLS, seed=1)
+    ]
     assert words.count("regressed") >= 0.95 * CALLS
     assert words.count("ok") == 0
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_five_percent_is_never_called_ok(noise: str) -> None:
-    words = [said(call, INJECTED.cell.name) for call in simulated_calls(noise, 1.05, CALLS // 2, seed=2)]
+    words = [
+        said(call, INJECTED.cell.name) for call in simulated_calls(noise, 1.05, CALLS // 2, seed=2)
+    ]
     assert words.count("ok") == 0
 
 
 def test_a_slowdown_is_found_in_its_cell_only() -> None:
     for call in simulated_calls("quiet", 1.1, 20, seed=1):
-        assert [name for name, verdict in call.verdicts.items() if verdict == "regressed"] == [INJECTED.cell.name]
+        assert [name for name, verdict in call.verdicts.items() if verdict == "regressed"] == [
+            INJECTED.cell.name
+        ]
 
 
 def test_calls_are_disjoint_and_keep_to_the_time_budget() -> None:

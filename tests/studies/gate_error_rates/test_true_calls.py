@@ -23,7 +23,9 @@ from tests.studies.gate_error_rates.made import PLACE, SUITE, TREE, Processes, w
 TERMS = Terms(SUITE.factor, SUITE.alpha, SUITE.time_budget_s)
 
 
-def made(directory: Path, wanted: int, arm: Arm | None = None, processes: Processes | None = None) -> list[Call]:
+def made(
+    directory: Path, wanted: int, arm: Arm | None = None, processes: Processes | None = None
+) -> list[Call]:
     def compared(base: Tree, head: Tree, take: Take, seed: int) -> Comparison:
         return compare(
             base,
