@@ -29,7 +29,6 @@ from harness.bench.side_by_side import each_of
 from harness.cli import call
 from harness.cli.arguments import check_writable, whole
 from harness.elasticity import DEFAULT_LAW
-from harness.elasticity.threads.scaling import family
 from harness.errors import UserError
 from harness.files.whole import write_whole
 from harness.terminal.countdown import Countdown
@@ -57,6 +56,10 @@ def _no_placements(*_: object, **__: object) -> list[object]:
     return []
 
 
+def _no_gain(*_: object, **__: object) -> tuple[float, int]:
+    return 0.0, 0
+
+
 def _numbers(room: str, *rules: tuple[str, object]) -> list[Rule]:
     return [Rule(name.rsplit(".", 1)[-1], ((f"{room}.{name}", value),)) for name, value in rules]
 
@@ -65,21 +68,18 @@ RULES: dict[str, list[Rule]] = {
     "threads": [
         *_numbers(
             "threads.millrace",
-            ("LEVEL_PRICE", 0.0),
-            ("HORIZON", ALWAYS),
-            ("FEW", 1),
-            ("STRIDE", NEVER),
-            ("BOLD", ALWAYS),
-            ("GAP", ALWAYS),
-            ("LOOKS_UNTIL_THRESHOLD_DOUBLES", ALWAYS),
-            ("SETTLED_FACTOR", 1.0),
-            ("LEARNING_PERIODS", 0),
-            ("SAME_SHAPE", 0.0),
-            ("RECALLS", 1),
+            ("PRICE", 0.0),
+            ("FALL", ALWAYS),
+            ("CLIFF", ALWAYS),
+            ("FAR", 1.001),
+            ("EARLY", 0),
+            ("ROUNDS", 0),
+            ("ERROR", ALWAYS),
+            ("FIRST_PAUSE", NEVER),
+            ("LONGEST_LOOK", 1),
         ),
-        Rule("looks above the highest level", (("threads.millrace.Millrace._above", _nothing),)),
-        *_numbers("threads.belief", ("MISFIT_AWAY", 0.0), ("FREEDOM", 1e6)),
-        *_numbers("threads.scaling", ("LAW_OF_SCALABILITY", 0.0)),
+        Rule("looks above the best level", (("threads.millrace.Millrace._above", _no_gain),)),
+        Rule("looks below the best level", (("threads.millrace.Millrace._below", _no_gain),)),
     ],
     "queues": [
         *_numbers(
@@ -125,7 +125,6 @@ RULES: dict[str, list[Rule]] = {
 
 RULES["paced"] = [
     *_numbers("threads.pace", ("SLACK", 0.0), ("CATCH_UP", ALWAYS), ("PERIODS", 1), ("MORE", 1.0)),
-    *_numbers("threads.millrace", ("WIDE", ALWAYS)),
     *RULES["threads"],
 ]
 
@@ -158,12 +157,10 @@ def without(rule: Rule) -> Iterator[None]:
             owner, name = _owner(path)
             before.append((owner, name, getattr(owner, name)))
             setattr(owner, name, value)
-        family.cache_clear()  # its values follow from such numbers
         yield
     finally:
         for owner, name, value in reversed(before):
             setattr(owner, name, value)
-        family.cache_clear()
 
 
 def _owner(path: str) -> tuple[object, str]:

@@ -86,6 +86,7 @@ def in_general(reason: str) -> str:
 
 def test_the_page_tells_of_every_reason_and_state_of_our_law():
     told = [in_general(reason) for reason in re.findall(r"`([^`\n]* → [^`\n]*)`", OWN)]
+    told += [each.removeprefix("# ") for each in told]
     cpu = Cpu()
     law = make_law("millrace", Bounds(1, 16, 1), cpu)
     decisions = []
