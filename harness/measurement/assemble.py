@@ -16,7 +16,7 @@ from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
 from harness.measurement.spec import PeerModel, Run, arm_name, cell_slug
-from harness.models import Coroutine
+from harness.models.schemas import COLUMNS
 
 SCHEMA_VERSION = 1
 
@@ -35,7 +35,6 @@ def blank_record(
     `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without, or if they may change.
     """
     model = run.model
-    resumes = isinstance(model, Coroutine)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
@@ -47,9 +46,7 @@ def blank_record(
         "parameters": dict(parameters),
         "model": model.name,
         "peer": model.label if isinstance(model, PeerModel) else None,
-        "policy": model.policy if resumes else None,
-        "quantum_ms": model.quantum_ms if resumes else None,
-        "replicas": model.replicas if resumes else None,
+        **{name: getattr(model, name, None) for name in COLUMNS},
         "threads": threads,
         "threads_total": 0,
         "queue_capacity": getattr(model, "queue_capacity", None) or 0,

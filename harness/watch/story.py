@@ -208,10 +208,7 @@ def model_of(record: Mapping[str, Any]) -> Model:
     if not all have queues.
     """
     if record["model"] != Dynamic.name:
-        # a policy does not change what is drawn
-        return make_model(
-            record["model"], quantum_ms=record.get("quantum_ms"), replicas=record.get("replicas")
-        )
+        return make_model(record["model"])
     chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
     try:
         return make_model(Dynamic.name, threads=record["threads"], queued=chosen or None)
