@@ -16,7 +16,6 @@ from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS
 from harness.errors import RunFailed, UserError
-from harness.graph import Graph
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
@@ -33,7 +32,8 @@ from harness.measurement.spec import (
     run_of,
 )
 from harness.measurement.subject import build_subject, find_subject
-from harness.models import MODELS, Dynamic, Model, least_threads, pool_of, why_raised, with_level
+from harness.models import MODELS, Dynamic, least_threads, why_raised, with_level
+from harness.models.layout import Layout
 from harness.terminal.output import say, tell
 from harness.terminal.progress_line import ProgressLine
 from topologies import TOPOLOGIES
@@ -250,16 +250,17 @@ def run_asked(args: argparse.Namespace) -> Run:
                 run.model, maximum=max(run.model.maximum, least_threads(graph, run.model))
             ),
         )
-    check_run(run, graph)
+    layout = check_run(run, graph)
     if subject.graph is not None:  # the graph of a file may raise the level
-        run = replace(run, model=with_level(graph, run.model))
+        run = replace(run, model=with_level(run.model, layout.pool))
     run = replace(run, arm=arm_name(run.model))
     if args.threads is not None or args.minimum is not None:
-        _tell_raised(graph, run, args)
+        _tell_raised(layout, args)
     if args.period is not None:
-        _check_period(graph, run.model, args.period)
-    if args.duration is not None and args.tuples is None and run.duration_s < run.elastic_window_s:
-        _tell_window(graph, run)
+        _check_period(layout, args.period)
+    window_s = run.elastic_window_s
+    if args.duration is not None and args.tuples is None and run.duration_s < window_s:
+        _tell_window(layout, run)
     return run
 
 
@@ -275,22 +276,22 @@ def _check_once(run: Run, repeats: int) -> None:
             )
 
 
-def _tell_raised(graph: Graph, run: Run, args: argparse.Namespace) -> None:
+def _tell_raised(layout: Layout, args: argparse.Namespace) -> None:
     """Say that a pool has more threads than were asked for, and why."""
-    model = run.model
-    pool = pool_of(graph, model)
+    pool = layout.pool
     levels = (
         ("--threads", args.threads, pool.threads),
         ("--min-threads", args.minimum, pool.minimum),
     )
     for option, asked, level in levels:
         if asked is not None and asked < level:
-            tell(f"millrace: {option} {asked} becomes {level}: {why_raised(graph, model, level)}")
+            why = why_raised(layout.graph, layout.model, level)
+            tell(f"millrace: {option} {asked} becomes {level}: {why}")
 
 
-def _tell_window(graph: Graph, run: Run) -> None:
+def _tell_window(layout: Layout, run: Run) -> None:
     """Say that a run will be measured for longer than was asked for, if a law is at work."""
-    if pool_of(graph, run.model).elastic:
+    if layout.pool.elastic:
         tell(
             f"millrace: a run with a control law is measured for {WINDOW_PERIODS} periods at least, so for "
             f"{run.elastic_window_s:g} s and not for --duration {run.duration_s:g}; a shorter --period makes it shorter"
@@ -305,17 +306,17 @@ def _run_of_peer(args: argparse.Namespace) -> Run:
     return run_of_peer(args, unset.parse_args([args.topology]))
 
 
-def _check_period(graph: Graph, model: Model, period_s: float) -> None:
+def _check_period(layout: Layout, period_s: float) -> None:
     """Raise UserError for a period of laws where there are none. The law of a load balance has its own, but how long all may
     take to settle is counted in this one.
     """
     balances = any(
         operator.kind is ELASTIC_LOAD_BALANCE and operator.elastic
-        for operator in graph.operators.values()
+        for operator in layout.graph.operators.values()
     )
-    if not balances and not pool_of(graph, model).elastic:
+    if not balances and not layout.pool.elastic:
         raise UserError(
-            f"period applies where a law is at work only; nothing is elastic here under {model.name}: {period_s:g}"
+            f"period applies where a law is at work only; nothing is elastic here under {layout.model.name}: {period_s:g}"
         )
 
 

@@ -18,7 +18,7 @@ from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
 from harness.measurement.control import check_law
 from harness.measurement.spec import PERIOD_S, PeerModel, arm_name, level_of
-from harness.models import MODELS, OPTIONS, model_on, with_level
+from harness.models import MODELS, OPTIONS, model_on, pool_of, with_level
 from harness.models.option import options_of
 from harness.models.schemas import MACHINE, arm_entry
 
@@ -213,7 +213,7 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
     """Raise UserError for an arm of a fixed level that would run with more threads: records and figures go by its level."""
     ours = {arm.name: arm.model for arm in block.arms if not isinstance(arm.model, PeerModel)}
     for arm, model in ours.items():
-        least = level_of(with_level(graph, model))
+        least = level_of(with_level(model, pool_of(graph, model)))
         if least != level_of(model):
             rule = f"threads of arm {arm} must be at least {least} for graph {graph.name!r}"
             why = "its annotations ask for as many, or operators that may block, or barriers, need them"

@@ -4,6 +4,7 @@ the graph allows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.errors import UserError
@@ -13,7 +14,7 @@ from harness.graph.values import MAX_THREADS
 from harness.machines.host import cpu
 from harness.models.models import Coroutine, Dynamic, Model, Multilevel
 from harness.models.port_queues import port_queues
-from harness.models.queue import Queue
+from harness.models.queue import PortQueue, Queue
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class Pool:
     maximum: int = 0
 
 
-def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
+def pool_of(
+    graph: Graph, model: Model, cpus: int | None = None, queues: Sequence[PortQueue] | None = None
+) -> Pool:
     """Return the scheduler threads for a graph: the highest number that its annotations and the
     model ask for, and `least_threads` at least.
 
@@ -36,11 +39,12 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     asks for a fixed number. The levels are then those of the model, but none below `least_threads`,
     and the pool begins at the highest number asked for that is a level, or at the minimum. If
     neither asks for a number it is that of the CPUs: `cpus`, of the machine it runs on, or None for
-    those of this process. Raises UserError for a maximum that is too low for the graph.
+    those of this process. `queues`: those of the graph under the model, if they are known. Raises
+    UserError for a maximum that is too low for the graph.
     """
-    if not any(
-        queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)
-    ) and not isinstance(model, Coroutine):
+    queues = port_queues(graph, model) if queues is None else queues
+    scheduled = any(queue.kind is Queue.SCHEDULED for queue in queues)
+    if not scheduled and not isinstance(model, Coroutine):
         return Pool(0, False)
     wishes: set[Threading] = {
         operator.threading
@@ -134,14 +138,11 @@ def _ports_before_barriers(graph: Graph) -> int:
     )
 
 
-def with_level(graph: Graph, model: Model) -> Model:
-    """Return a model with a fixed number of threads as the graph gets it: the number is never lower
-    than the model's own.
+def with_level(model: Model, pool: Pool) -> Model:
+    """Return a model with a fixed number of threads as its pool gets it, which is never lower than
+    the model's own; any other model as it is.
     """
-    if (
-        not isinstance(model, (Dynamic, Coroutine))
-        or getattr(model, "elastic", False)
-        or model.threads is None
-    ):
+    fixed = isinstance(model, (Dynamic, Coroutine)) and not model.elastic
+    if not fixed or model.threads is None:
         return model
-    return replace(model, threads=max(model.threads, pool_of(graph, model).threads))
+    return replace(model, threads=max(model.threads, pool.threads))

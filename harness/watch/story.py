@@ -217,11 +217,12 @@ def model_of(record: Mapping[str, Any]) -> Model:
 
 
 def _story(graph: Graph, model: Model, heading: Heading) -> Story:
-    kinds = [queue.kind for queue in port_queues(graph, model)]
+    queues = port_queues(graph, model)
+    kinds = [queue.kind for queue in queues]
     ports = {str(port): kind for port, kind in zip(graph.input_ports(), kinds, strict=True)}
     always = {port for port, kind in ports.items() if kind in (Queue.THREADED, Queue.RESUMED)}
     try:
-        begins = begins_queued(graph, model)
+        begins = begins_queued(graph, model, queues)
     except UserError:  # the names of ports, as an arm's name has them
         begins = frozenset()
     return Story(graph, heading, ports, frozenset(always.union(map(str, begins))))

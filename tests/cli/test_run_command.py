@@ -14,7 +14,7 @@ from harness.errors import RunFailed
 from harness.measurement import block, host
 from harness.measurement.assemble import blank_record
 from harness.measurement.records import read_records, validate_record
-from harness.measurement.spec import Run, level_of, virtual_period_s
+from harness.measurement.spec import Run, virtual_period_s
 from harness.models import Coroutine, Dynamic, Manual
 
 
@@ -44,7 +44,7 @@ class Runs:
         }
         changes = self.changes[len(self.specs)] if len(self.specs) < len(self.changes) else {}
         self.specs.append(spec)
-        return blank_record(spec, spec.parameters, level_of(spec.model), self.host) | good | changes
+        return blank_record(spec, spec.parameters, spec.model, self.host) | good | changes
 
 
 @pytest.fixture

@@ -115,9 +115,11 @@ def test_an_option_is_in_the_record(name):
 
 def test_a_record_has_the_values_of_its_model_and_null_for_what_the_model_lacks():
     given = {"policy": "random", "quantum_ms": 5.0, "replicas": 2}
-    record = blank_record(run_of("chain", {}, "coroutine", **given), {}, None, {})
+    asked = run_of("chain", {}, "coroutine", **given)
+    record = blank_record(asked, {}, asked.model, {})
     assert {name: record[name] for name in COLUMNS} == given
-    record = blank_record(run_of("chain", {}, "manual"), {}, None, {})
+    asked = run_of("chain", {}, "manual")
+    record = blank_record(asked, {}, asked.model, {})
     assert [record[name] for name in COLUMNS] == [None] * len(COLUMNS)
 
 
