@@ -10,7 +10,7 @@ from harness.engine.engine import Engine
 from harness.engine.sample import PROFILE_WINDOW_S
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
+from harness.graph.values import MAX_THREADS, MAX_TUPLES
 from harness.machines.machine import LOCAL
 from harness.machines.software import DEFAULT_SOFTWARE
 from harness.models import MODELS, Model
@@ -88,7 +88,8 @@ def lay_out(graph: Graph, model: Model, on: Described | None = None) -> Layout:
         return layout_of(graph, model)
     machine, software = on
     capacity = software.get("how.queue_capacity")
-    layout = layout_of(graph, model, machine.cpus, int(capacity) if capacity else None)
+    cpus = min(machine.cpus, MAX_THREADS)
+    layout = layout_of(graph, model, cpus, int(capacity) if capacity else None)
     most = max(machine.cpus, layout.minimum_threads)
     for option in ("threads", "maximum"):
         levels = getattr(model, option, None)

@@ -77,20 +77,12 @@ class Controller:
     """The laws of one run. `sample_s`: how long its samples should be, so that each period is made of whole ones."""
 
     def __init__(
-        self,
-        engine: Engine,
-        layout: RunLayout,
-        period_s: float,
-        shortest_s: float = SHORTEST_S,
-        cpus: int | None = None,
+        self, engine: Engine, layout: RunLayout, period_s: float, shortest_s: float = SHORTEST_S
     ) -> None:
-        """`layout` is the engine's; `cpus` for threads, None: those of this process.
-
-        Raises UserError for a law, setting or level that cannot be.
-        """
+        """Raise UserError for a law, setting or level that cannot be. `layout` is the engine's."""
         self._engine = engine
         self._graph = graph = layout.graph
-        law = pool_law(layout, cpus, engine.batch)
+        law = pool_law(layout, engine.batch)
         self.period_s = period_s
         self.pool = (
             None
@@ -480,11 +472,11 @@ def rounded(shares: Sequence[float]) -> list[float]:
     return [round(share, 6) for share in shares]
 
 
-def pool_law(layout: RunLayout, cpus: int | None = None, batch: int = 0) -> Law | None:
+def pool_law(layout: RunLayout, batch: int = 0) -> Law | None:
     """Return the law of a run's pool; None if it is not elastic. Raises UserError for one that
     cannot be.
 
-    `cpus`: for threads, None: those of this process. `batch`: as in `elasticity.Layout`.
+    `batch`: as in `elasticity.Layout`.
     """
     pool, model = layout.pool, layout.model
     if not pool.elastic:
@@ -493,7 +485,7 @@ def pool_law(layout: RunLayout, cpus: int | None = None, batch: int = 0) -> Law 
     name = getattr(model, "law", DEFAULT_LAW)
     seen = None
     if decides is not Decides.THREADS or "layout" in elasticity.law_class(name, decides).NEEDS:
-        seen = seen_by_laws(layout, cpus or usable_cpus(), batch)
+        seen = seen_by_laws(layout, layout.cpus or usable_cpus(), batch)
     return _law(model, _bounds(pool), seen)
 
 

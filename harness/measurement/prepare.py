@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.engine.open import Described, describe, lay_out
+from harness.engine.open import lay_out
 from harness.engine.thread_room import check_threads
 from harness.graph import Graph
 from harness.measurement.control import check_law, pool_law
@@ -10,12 +10,6 @@ from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
 from harness.models import Chosen
 from harness.models.layout import Layout
-
-
-def described_for(run: Run) -> Described | None:
-    """Return what a run is simulated on, with the constants that it replaces; None: real threads."""
-    place = run.place
-    return describe(place.machine, place.software, run.constants) if run.simulated else None
 
 
 def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True) -> Layout | None:
@@ -34,8 +28,8 @@ def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True)
         graph, _ = build_subject(run)
     if graph is None:
         return None
-    layout = lay_out(graph, model, described_for(run))
-    pool_law(layout, run.place.cpus if run.simulated else None)
+    layout = lay_out(graph, model, run.described)
+    pool_law(layout)
     if counts_threads:
         check_threads(layout, run.allow_threads)
     layout.first_replicas()

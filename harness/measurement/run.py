@@ -16,7 +16,6 @@ from harness.measurement.assemble import blank_record, enter_simulation, fill_re
 from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
-from harness.measurement.prepare import described_for
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
@@ -46,7 +45,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
 
         return measure_peer(run, announce)
     graph, parameters = build_subject(run)
-    described = described_for(run)
+    described = run.described
     layout = lay_out(graph, run.model_of_repeat, described)
     record = blank_record(run, parameters, with_level(run.model, layout.pool), {})
     engine = None
@@ -54,8 +53,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
         engine = engine_of(
             layout, described, tuples=run.tuples, **_of_law(run), **_of_place(run, graph)
         )
-        cpus = run.place.cpus if run.simulated else None  # None: those usable
-        controller = Controller(engine, layout, run.period_s, run.shortest_s, cpus)
+        controller = Controller(engine, layout, run.period_s, run.shortest_s)
         watched = Told(engine, controller, list(graph.operators), announce) if run.live else None
         seen = observe(
             watched or engine,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any
 
+from harness.engine.open import Described, describe
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.machine import LOCAL
 from harness.machines.place import Place, find_place
@@ -91,6 +92,13 @@ class Run:
     def simulated(self) -> bool:
         """True if the run is simulated, in virtual time."""
         return self.place.simulated
+
+    @property
+    def described(self) -> Described | None:
+        """Machine and software that it is simulated on, with the constants that it replaces; None: real threads."""
+        if not self.simulated:
+            return None
+        return describe(self.place.machine, self.place.software, self.constants)
 
     @property
     def asked(self) -> str:

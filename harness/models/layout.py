@@ -28,7 +28,6 @@ from harness.models import (
     PortQueue,
     Queue,
     begins_queued,
-    least_threads,
     pool_of,
     port_queues,
     scheduled_capacity,
@@ -117,6 +116,7 @@ class Layout:
 
     graph: Graph
     model: Model
+    cpus: int | None  # of the machine it runs on; None: those of this process
     pool: Pool  # scheduler threads, or those that resume co-routines; none: nothing is scheduled
     port_queues: tuple[PortQueue, ...]  # by input port
     payload: int  # bytes
@@ -142,7 +142,6 @@ class Layout:
     barriers: tuple[BarrierPlace, ...]
     calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
     longest: tuple[int, ...]  # and on the longest way of any kind
-    minimum_threads: int  # FREE
     # by operator: which one executes it, as `analysis.contexts_of` has it
     contexts: tuple[tuple[str, int], ...]
     policy: Policy | None = None  # of co-routines; None: the model has none
@@ -171,6 +170,11 @@ class Layout:
     def pool_threads(self) -> int:
         """Threads of the pool at the start; 0: nothing is scheduled, and nothing a co-routine."""
         return self.pool.threads
+
+    @property
+    def minimum_threads(self) -> int:
+        """The lowest level of the pool (FREE); 1 without a pool."""
+        return self.pool.least
 
     @property
     def threads(self) -> int:
@@ -343,7 +347,6 @@ def layout_of(
     port_number = {port: index for index, port in enumerate(input_ports)}
     order = list(graph.numbered().order)
     queues = port_queues(graph, model)
-    least = _least(graph, model)
     pool = pool_of(graph, model, cpus, queues)
     queued = [queue.kind is not Queue.CALLED for queue in queues]
     streams = [
@@ -380,6 +383,7 @@ def layout_of(
     return Layout(
         graph=graph,
         model=model,
+        cpus=cpus,
         pool=pool,
         port_queues=tuple(queues),
         payload=graph.payload,
@@ -415,7 +419,6 @@ def layout_of(
         barriers=_barriers(incoming, barrier_paths),
         calls=tuple(calls),
         longest=tuple(longest),
-        minimum_threads=least if pool.threads else 1,
         contexts=tuple(context),
         policy=find_policy(model.policy) if isinstance(model, Coroutine) else None,
         quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
@@ -431,25 +434,6 @@ def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ..
     return tuple(
         tuple(slot_stride(schema.size) for schema in operator.typed.gives) for operator in operators
     )
-
-
-def _least(graph: Graph, model: Model) -> int:
-    least = least_threads(graph, model)
-    if least > MAX_THREADS:
-        blocking = [
-            (operator.inputs, operator.name)
-            for operator in graph.operators.values()
-            if operator.kind.calls_user_function
-        ]
-        inputs, name = max(blocking, default=(0, ""))
-        if inputs < MAX_THREADS:
-            rule = f"a thread for each of the {least - 1 - inputs} input ports of barriers and of what leads to them"
-            raise UserError(
-                f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most"
-            )
-        rule = f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled (it may block a thread at each)"
-        raise UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
-    return least
 
 
 def _sizes(

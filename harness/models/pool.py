@@ -5,7 +5,7 @@ the graph allows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from harness.errors import UserError
 from harness.graph import Graph, Threading
@@ -27,6 +27,7 @@ class Pool:
     elastic: bool
     minimum: int = 0  # levels that a law may choose; 0 if the pool is not elastic
     maximum: int = 0
+    least: int = field(default=1, compare=False)  # the lowest level of any pool of the graph (FREE)
 
 
 def pool_of(
@@ -40,7 +41,7 @@ def pool_of(
     and the pool begins at the highest number asked for that is a level, or at the minimum. If
     neither asks for a number it is that of the CPUs: `cpus`, of the machine it runs on, or None for
     those of this process. `queues`: those of the graph under the model, if they are known. Raises
-    UserError for a maximum that is too low for the graph.
+    UserError for a maximum that is too low for the graph, and if no pool is large enough for it.
     """
     queues = port_queues(graph, model) if queues is None else queues
     scheduled = any(queue.kind is Queue.SCHEDULED for queue in queues)
@@ -62,15 +63,39 @@ def pool_of(
         if model.threads is not None:
             asked.append(model.threads)
     least = least_threads(graph, model)
+    if least > MAX_THREADS:
+        raise _too_large(graph, least)
     if opinions != {True}:
-        return Pool(max(least, max(asked, default=0) or cpus or cpu.allowed_cpus()), False)
+        level = max(least, max(asked, default=0) or cpus or cpu.allowed_cpus())
+        return Pool(level, False, least=least)
     low = max(low, least)
     if high is not None and high < low:
         raise UserError(
             f"maximum must be at least {low} threads for graph {graph.name!r}, {why_least(graph, model)}, not {high}"
         )
     high = high or min(max(cpus or cpu.usable_cpus(), low), MAX_THREADS)
-    return Pool(max(low, min(high, max(asked, default=low))), True, low, high)
+    return Pool(max(low, min(high, max(asked, default=low))), True, low, high, least)
+
+
+def _too_large(graph: Graph, least: int) -> UserError:
+    """Return the error for a graph whose pool would need more threads than there may be."""
+    blocking = [
+        (operator.inputs, operator.name)
+        for operator in graph.operators.values()
+        if operator.kind.calls_user_function
+    ]
+    inputs, name = max(blocking, default=(0, ""))
+    if inputs < MAX_THREADS:
+        count = least - 1 - inputs
+        rule = f"a thread for each of the {count} input ports of barriers and of what leads to them"
+        return UserError(
+            f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most"
+        )
+    rule = (
+        f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled "
+        "(it may block a thread at each)"
+    )
+    return UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
 
 
 def least_threads(graph: Graph, model: Model) -> int:

@@ -423,7 +423,7 @@ def test_each_balancer_has_a_law_of_its_own_with_its_own_period(balancers, momen
         balancing("b", measure_period=1.0, initial_active_ports=2),
         balancing("c", elastic=False),
     )
-    layout = SimpleNamespace(graph=graph, model=Manual(), pool=pool_of(graph, Manual()))
+    layout = SimpleNamespace(graph=graph, model=Manual(), pool=pool_of(graph, Manual()), cpus=None)
     controller = Controller(doors, layout, 1.0)
     assert controller.pool is None and controller.controls
     assert (controller.sample_s, [law.asked for law in made]) == (

@@ -159,7 +159,7 @@ def run(
         model = Dynamic(threads=best.threads, queued="none")
     engine = _engine(scenario, model)
     period_s = (period or period_of(scenario)).length_s
-    controller = Controller(engine, engine.layout, period_s, period_s, cpus)
+    controller = Controller(engine, engine.layout, period_s, period_s)
     engine.start()
     try:
         if best is not None:
