@@ -33,7 +33,6 @@ from harness.runtime.operators cimport make_tuple
 from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport deliver, execute, pass_mark
 
-from harness.models import pool_of
 from harness.models.layout import layout_of
 
 TRIES = 3
@@ -65,7 +64,7 @@ cdef class Steps:
     cdef bint late
 
     def __cinit__(self, graph, model):
-        self.plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, lambda: 1.0), None)
+        self.plan = Plan(layout_of(graph, model).timed(lambda: 1.0), None)
         self.worker = &self.plan.run.workers[0]
         self.source = <SourceState*> self.worker.op.own
         self.batch = self.source.buffer

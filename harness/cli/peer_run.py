@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 
+from harness.cli.model_options import flag_of
 from harness.cli.settings import parse_settings
 from harness.errors import UserError
-from harness.measurement.spec import Run, run_of
+from harness.measurement.spec import PeerModel, Run, run_of
 from harness.measurement.subject import build_subject, find_subject
+from harness.models import OPTIONS
 
 OURS = (
-    "model", "threads", "elastic", "law", "law_set", "period", "min_threads", "max_threads", "queued", "policy", "quantum",
-    "machine", "cpus", "simulated", "software", "set_constant",
-)  # fmt: skip
+    "model",
+    *(name for name in OPTIONS if name not in {each.name for each in fields(PeerModel)}),
+    *("period", "machine", "cpus", "simulated", "software", "set_constant"),
+)
 """Options that say how our own runtime executes a graph, or where."""
 
 
@@ -37,7 +41,7 @@ def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
     for option in OURS:
         if getattr(args, option) != getattr(defaults, option):
             raise UserError(
-                f"--{option.replace('_', '-')} applies to our own runtime, not to peer {peer.name}"
+                f"{flag_of(option)} applies to our own runtime, not to peer {peer.name}"
             )
     subject = find_subject(args.topology, parse_settings(args.set), args.seed)
     run = run_of(

@@ -9,16 +9,14 @@ from typing import Any
 
 from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
 from harness.cli.ending import ended_like_ctrl_c
+from harness.cli.model_options import add_model_options, given_options
 from harness.cli.peer_run import add_peer_argument, run_of_peer
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
-from harness.elasticity import LAWS, Decides
 from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS
 from harness.errors import RunFailed, UserError
-from harness.graph import Graph
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
-from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
 from harness.measurement.prepare import check_run
@@ -34,18 +32,8 @@ from harness.measurement.spec import (
     run_of,
 )
 from harness.measurement.subject import build_subject, find_subject
-from harness.models import (
-    DEFAULT_LAW,
-    DEFAULT_POLICY,
-    MODELS,
-    QUANTUM_MS,
-    Dynamic,
-    Model,
-    least_threads,
-    pool_of,
-    why_raised,
-    with_level,
-)
+from harness.models import MODELS, Dynamic, least_threads, why_raised, with_level
+from harness.models.layout import Layout
 from harness.terminal.output import say, tell
 from harness.terminal.progress_line import ProgressLine
 from topologies import TOPOLOGIES
@@ -135,44 +123,14 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         choices=list(MODELS),
         help="threading model (default: %(default)s)",
     )
+    add_model_options(parser)
     parser.add_argument(
-        "--threads",
-        type=whole(1, MAX_THREADS),
-        metavar="N",
-        help="scheduler threads of dynamic, or threads of coroutine (default: one for each CPU); with --elastic or multilevel, "
-        "the number at the start",
-    )
-    _add_elastic_arguments(parser)
-    parser.add_argument(
-        "--queued",
-        metavar="PORTS",
-        help="dynamic only: which scheduled ports have queues: all (the default), none, a number or a share such as 30%%, "
-        "evenly spread, or names such as work50,sink; the thread that sends to any other port executes it by a call",
-    )
-    parser.add_argument(
-        "--policy",
-        metavar="NAME",
-        help="coroutine only: which co-routine goes on next, as millrace models lists them, or a function of yours as "
-        f"FILE.py:NAME or FILE.so:SYMBOL (default: {DEFAULT_POLICY})",
-    )
-    parser.add_argument(
-        "--quantum",
-        type=float,
-        metavar="MS",
-        help=f"coroutine only: milliseconds after which a co-routine that runs is preempted (default: {QUANTUM_MS:g})",
-    )
-    parser.add_argument(
-        "--replicas",
-        type=whole(1, MAX_REPLICAS),
-        metavar="N",
-        help="coroutine only: replicas of each operator that may have some: stateless or by key, with one input and one output "
-        "port (default: 1); with a law that decides about them, the number at the start",
-    )
-    parser.add_argument(
-        "--queue-capacity",
-        type=whole(1, MAX_QUEUE_CAPACITY),
-        metavar="N",
-        help="tuples that a queue holds, in all models but manual (default: 1000, or fewer if queues are many or tuples large)",
+        "--period",
+        type=seconds(0.0),
+        metavar="S",
+        help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least {SHORTEST_S:g}, since the "
+        "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
+        f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {QUANTA} quanta)",
     )
     parser.add_argument(
         "--allow-threads",
@@ -207,47 +165,6 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         metavar="N",
         help="send exactly N tuples from each source, drain and measure all of it; --duration and --warmup then have no effect",
     )
-
-
-def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--elastic",
-        action="store_true",
-        help="dynamic and coroutine only: a control law changes the number of threads, and under coroutine of replicas; the "
-        "run is measured once the law has settled",
-    )
-    parser.add_argument(
-        "--law",
-        metavar="NAME",
-        help=f"the control law, one of: {', '.join(LAWS[Decides.THREADS])}; for multilevel: {', '.join(LAWS[Decides.QUEUES])}; "
-        f"for coroutine, with replicas: {', '.join(LAWS[Decides.REPLICAS])}, or one that chooses threads alone "
-        f"(default: {DEFAULT_LAW})",
-    )
-    parser.add_argument(
-        "--law-set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a setting of the law; may be repeated",
-    )
-    parser.add_argument(
-        "--period",
-        type=seconds(0.0),
-        metavar="S",
-        help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least {SHORTEST_S:g}, since the "
-        "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
-        f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {QUANTA} quanta)",
-    )
-    for end, default in (
-        ("min", "the least that the graph allows"),
-        ("max", "one for each CPU that can be kept busy"),
-    ):
-        parser.add_argument(
-            f"--{end}-threads",
-            type=whole(1, MAX_THREADS),
-            metavar="N",
-            help=f"the {end}imum that a law may choose (default: {default})",
-        )
 
 
 @ended_like_ctrl_c()
@@ -322,20 +239,10 @@ def run_asked(args: argparse.Namespace) -> Run:
         graph_file=subject.file,
         digest=subject.digest,
         allow_threads=args.allow_threads,
-        threads=args.threads,
-        queue_capacity=args.queue_capacity,
-        elastic=args.elastic,
-        law=args.law,
-        law_settings=parse_settings(args.law_set, "--law-set"),
-        minimum=args.min_threads,
-        maximum=args.max_threads,
-        queued=args.queued,
-        policy=args.policy,
-        quantum_ms=args.quantum,
-        replicas=args.replicas,
+        **given_options(args),
     )
     graph = subject.graph or build_subject(run)[0]
-    if args.max_threads is None and getattr(run.model, "maximum", None) is not None:
+    if args.maximum is None and getattr(run.model, "maximum", None) is not None:
         # the CPUs of a described machine, which may be too few for the graph
         run = replace(
             run,
@@ -343,16 +250,17 @@ def run_asked(args: argparse.Namespace) -> Run:
                 run.model, maximum=max(run.model.maximum, least_threads(graph, run.model))
             ),
         )
-    check_run(run, graph)
+    layout = check_run(run, graph)
     if subject.graph is not None:  # the graph of a file may raise the level
-        run = replace(run, model=with_level(graph, run.model))
+        run = replace(run, model=with_level(run.model, layout.pool))
     run = replace(run, arm=arm_name(run.model))
-    if args.threads is not None or args.min_threads is not None:
-        _tell_raised(graph, run, args)
+    if args.threads is not None or args.minimum is not None:
+        _tell_raised(layout, args)
     if args.period is not None:
-        _check_period(graph, run.model, args.period)
-    if args.duration is not None and args.tuples is None and run.duration_s < run.elastic_window_s:
-        _tell_window(graph, run)
+        _check_period(layout, args.period)
+    window_s = run.elastic_window_s
+    if args.duration is not None and args.tuples is None and run.duration_s < window_s:
+        _tell_window(layout, run)
     return run
 
 
@@ -368,22 +276,22 @@ def _check_once(run: Run, repeats: int) -> None:
             )
 
 
-def _tell_raised(graph: Graph, run: Run, args: argparse.Namespace) -> None:
+def _tell_raised(layout: Layout, args: argparse.Namespace) -> None:
     """Say that a pool has more threads than were asked for, and why."""
-    model = run.model
-    pool = pool_of(graph, model)
+    pool = layout.pool
     levels = (
         ("--threads", args.threads, pool.threads),
-        ("--min-threads", args.min_threads, pool.minimum),
+        ("--min-threads", args.minimum, pool.minimum),
     )
     for option, asked, level in levels:
         if asked is not None and asked < level:
-            tell(f"millrace: {option} {asked} becomes {level}: {why_raised(graph, model, level)}")
+            why = why_raised(layout.graph, layout.model, level)
+            tell(f"millrace: {option} {asked} becomes {level}: {why}")
 
 
-def _tell_window(graph: Graph, run: Run) -> None:
+def _tell_window(layout: Layout, run: Run) -> None:
     """Say that a run will be measured for longer than was asked for, if a law is at work."""
-    if pool_of(graph, run.model).elastic:
+    if layout.pool.elastic:
         tell(
             f"millrace: a run with a control law is measured for {WINDOW_PERIODS} periods at least, so for "
             f"{run.elastic_window_s:g} s and not for --duration {run.duration_s:g}; a shorter --period makes it shorter"
@@ -398,17 +306,17 @@ def _run_of_peer(args: argparse.Namespace) -> Run:
     return run_of_peer(args, unset.parse_args([args.topology]))
 
 
-def _check_period(graph: Graph, model: Model, period_s: float) -> None:
+def _check_period(layout: Layout, period_s: float) -> None:
     """Raise UserError for a period of laws where there are none. The law of a load balance has its own, but how long all may
     take to settle is counted in this one.
     """
     balances = any(
         operator.kind is ELASTIC_LOAD_BALANCE and operator.elastic
-        for operator in graph.operators.values()
+        for operator in layout.graph.operators.values()
     )
-    if not balances and not pool_of(graph, model).elastic:
+    if not balances and not layout.pool.elastic:
         raise UserError(
-            f"period applies where a law is at work only; nothing is elastic here under {model.name}: {period_s:g}"
+            f"period applies where a law is at work only; nothing is elastic here under {layout.model.name}: {period_s:g}"
         )
 
 

@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 import topologies
+from harness.cli.model_options import add_model_options, flag_of, given_options
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.files.file import is_graph_file, load_graph_file
-from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_THREADS
 from harness.models import MODELS, Model, make_model
 
 SUMMARY = "draw a topology or graph file with its queues and threads under a model"
@@ -28,6 +28,9 @@ examples:
 
 KINDS = ("svg", "png", "pdf")
 
+DRAWN = ("threads", "queue_capacity")
+"""Options of a model that a drawing shows."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `show`."""
@@ -36,18 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", choices=list(MODELS), help="threading model (default: draw the graph alone)"
     )
-    parser.add_argument(
-        "--threads",
-        type=int,
-        metavar="N",
-        help=f"scheduler threads, of dynamic: 1 to {MAX_THREADS} (default: one a CPU); of multilevel those to begin with",
-    )
-    parser.add_argument(
-        "--queue-capacity",
-        type=int,
-        metavar="N",
-        help=f"tuples a queue holds, of all models but manual: 1 to {MAX_QUEUE_CAPACITY}",
-    )
+    add_model_options(parser, DRAWN)
     parser.add_argument(
         "--seed",
         type=int,
@@ -104,9 +96,10 @@ def output_path(text: str) -> Path:
 
 
 def _model(args: argparse.Namespace) -> Model | None:
+    given = given_options(args)
     if args.model is not None:
-        return make_model(args.model, threads=args.threads, queue_capacity=args.queue_capacity)
-    for option, value in (("--threads", args.threads), ("--queue-capacity", args.queue_capacity)):
+        return make_model(args.model, **given)
+    for name, value in given.items():
         if value is not None:
-            raise UserError(f"{option} {value} needs a --model")
+            raise UserError(f"{flag_of(name)} {value} needs a --model")
     return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
 from harness.cli.ending import ended_like_ctrl_c
+from harness.cli.model_options import flag_of
 from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.cli.run_report import report
 from harness.errors import RunFailed, UserError
@@ -158,7 +159,7 @@ def _replay(args: argparse.Namespace) -> int:
     for option, default in vars(plain.parse_args([])).items():
         if option not in OF_A_REPLAY and getattr(args, option) != default:
             raise UserError(
-                f"--{option.replace('_', '-')} is for a run; with --replay the record says what was run"
+                f"{flag_of(option)} is for a run; with --replay the record says what was run"
             )
     record = _record(args.replay, args.line)
     from harness.watch import lines

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 
 from harness.elasticity.cpu_limit import CpuLimit
 from harness.elasticity.law import Bounds, Decides, Decision, Law, Reading, Setting
-from harness.elasticity.layout import Layout, Link, layout_of
+from harness.elasticity.layout import Layout, Link, layout_of, seen_by_laws
 from harness.errors import UserError
 from harness.models import DEFAULT_LAW
 
@@ -49,6 +49,7 @@ __all__ = [
     "law_module",
     "layout_of",
     "make_law",
+    "seen_by_laws",
 ]
 
 LAWS: Mapping[Decides, tuple[str, ...]] = {

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.graph import Graph, Operator, PortId
 from harness.graph.values import MAX_REPLICAS
-from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
-from harness.models.replicas import replicable
+from harness.models import DEFAULT_QUEUE_CAPACITY, Model, PortQueue, Queue, port_queues
+from harness.models.replicas import most_replicas, why_single
+
+if TYPE_CHECKING:
+    from harness.models.layout import Layout as Whole
 
 BATCH = 32  # most tuples that this runtime moves at once (`runtime/submit.pyx`)
 
@@ -67,24 +71,45 @@ class Layout:
         return len(self.tuples)
 
 
+def seen_by_laws(whole: Whole, cpus: int, batch: int = 0) -> Layout:
+    """Return what a law may know of a run's layout. Ports that are threaded or annotated manual are
+    no places.
+
+    `batch`: as in `Layout`.
+    """
+    return _seen(whole.graph, whole.port_queues, whole.single, cpus, whole.capacity, batch)
+
+
 def layout_of(
     graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, batch: int = 0
 ) -> Layout:
-    """Return what a law may know of a graph before it runs. Ports that are threaded or annotated
-    manual are no places.
+    """Return what a law may know of a graph that no engine has laid out.
 
-    `queue_capacity`: the capacity that the engine has chosen; 0: the one that it chooses for
-    operators that are not cheap. `batch`: as in `Layout`.
+    `queue_capacity`: the capacity of its queues; 0: that of operators that are not cheap. `batch`:
+    as in `Layout`.
     """
+    queues = port_queues(graph, model)
+    return _seen(graph, queues, why_single(graph, model, queues), cpus, queue_capacity, batch)
+
+
+def _seen(
+    graph: Graph,
+    queue_of: Sequence[PortQueue],
+    single: Sequence[str],
+    cpus: int,
+    queue_capacity: int,
+    batch: int,
+) -> Layout:
     operators = list(graph.operators.values())
     numbered = graph.numbered()
     index_of = {operator.name: index for index, operator in enumerate(operators)}
-    queues = dict(zip(graph.input_ports(), port_queues(graph, model), strict=True))
+    queues = dict(zip(graph.input_ports(), queue_of, strict=True))
     index_of_port = {port: index for index, port in enumerate(queues)}
     ports = [port for port, queue in queues.items() if queue.kind is Queue.SCHEDULED]
     place_of = {port: place for place, port in enumerate(ports)}
     tuples = [1.0 if operator.is_source else 0.0 for operator in operators]
-    able = replicable(graph, model)
+    able = [index for index, why in enumerate(single) if not why]
+    most = most_replicas(len(able))
     links = []
     for index in numbered.order:
         share = tuples[index] * operators[index].selectivity / (operators[index].outputs or 1)
@@ -116,8 +141,8 @@ def layout_of(
         cpus=cpus,
         queue_capacity=queue_capacity or DEFAULT_QUEUE_CAPACITY,
         batch=batch,
-        replicable=[index_of[name] for name in able],
-        most_replicas=max(able.values(), default=1),
+        replicable=able if most > 1 else [],
+        most_replicas=most if able else 1,
         inputs=len(queues),
         names=list(graph.operators),
     )

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.graph import Graph
 from harness.machines.host.cgroup import ROOT, pids_room, read_text
 from harness.machines.host.memory_room import memory_room
-from harness.models import Coroutine, Model, Queue, pool_of, port_queues
+from harness.models.layout import Layout
 
 MOST_THREADS = 16_384
 """Threads of a run, unless its user allows for more (a choice: ten thousand start within seconds on
@@ -35,24 +34,12 @@ THREAD_BYTES = 40 * 1024
 keeps of it, and the first pages of its own stack (an estimate)."""
 
 
-def threads_of(graph: Graph, model: Model) -> int:
-    """Threads that a run begins with: of sources and of threaded ports, and of the pool."""
-    sources = (
-        sum(operator.is_source for operator in graph.operators.values())
-        if model.name != Coroutine.name
-        else 0
-    )
-    threaded = sum(queue.kind is Queue.THREADED for queue in port_queues(graph, model))
-    return sources + threaded + pool_of(graph, model).threads
-
-
-def check_threads(
-    graph: Graph, model: Model, allowed: int | None = None, root: Path = ROOT
-) -> None:
-    """Raise UserError for a graph that needs more threads under a model than are `allowed` (None:
+def check_threads(layout: Layout, allowed: int | None = None, root: Path = ROOT) -> None:
+    """Raise UserError for a layout that begins with more threads than are `allowed` (None:
     MOST_THREADS), or than this host has room for.
     """
-    wanted = threads_of(graph, model)
+    wanted = layout.threads
+    graph, model = layout.graph, layout.model
     needs = f"graph {graph.name!r} needs {wanted:,} threads under model {model.name}"
     most = MOST_THREADS if allowed is None else allowed
     if wanted > most:

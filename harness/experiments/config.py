@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from harness.engine import LOCAL, machines
 from harness.errors import UserError
 from harness.experiments.experiment import Block, Experiment
 from harness.experiments.file import REAL_LEAST, measuring, read_experiment
-from harness.files.checked_yaml import did_you_mean, read_checked, wrong
+from harness.files.checked_yaml import did_you_mean, load_schema, read_checked, wrong
 from harness.machines.place import Place
+from harness.models import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_CONFIG = Path("config/config.yaml")
@@ -105,7 +108,7 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
     Raises UserError, in one line, for a file that cannot be read or breaks a rule.
     """
     path = Path(path)
-    values = read_checked(path, "config")
+    values = read_checked(path, config_schema())
     machine = values.get("machine", LOCAL)
     if machine != LOCAL and machine not in (known := machines()):
         raise wrong(path, ("machine",), f"must be one of {', '.join(known)}", machine, known)
@@ -146,6 +149,17 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
         machine=machine,
         **measuring(values),
     )
+
+
+@cache
+def config_schema() -> dict[str, Any]:
+    """Return the schema of a profile, with the models' option that it may give."""
+    schema, option = load_schema("config"), OPTIONS["queue_capacity"]
+    schema["properties"]["queue_capacity"] |= {
+        "anyOf": [{"type": "null"}, option.schema],
+        "rule": f"null, or {option.rule}",
+    }
+    return schema
 
 
 def clock(seconds: float) -> str:

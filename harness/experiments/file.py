@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,15 @@ from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.experiments.experiment import Arm, Block, Cell, Experiment
 from harness.files.checked_yaml import Place as Spot
-from harness.files.checked_yaml import dotted, read_checked, wrong
+from harness.files.checked_yaml import dotted, load_schema, read_checked, wrong
 from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
 from harness.measurement.control import check_law
 from harness.measurement.spec import PERIOD_S, PeerModel, arm_name, level_of
-from harness.models import MODELS, model_on, with_level
+from harness.models import MODELS, OPTIONS, model_on, pool_of, with_level
+from harness.models.option import options_of
+from harness.models.schemas import MACHINE, arm_entry
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
 """Settings that a size of an experiment may override, and a machine of a size again."""
@@ -38,7 +40,7 @@ def read_experiment(
 
     Raises UserError, in one line, for a file that cannot be read or breaks a rule.
     """
-    values, name = read_checked(path, "experiment"), profile["profile"]
+    values, name = read_checked(path, experiment_schema()), profile["profile"]
     sizes = values["sizes"]
     if name not in sizes:
         raise UserError(
@@ -87,6 +89,15 @@ def read_experiment(
         tuple(blocks.values()),
         tuple(left_out.values()),
     )
+
+
+@cache
+def experiment_schema() -> dict[str, Any]:
+    """Return the schema of an experiment, with the models' options of its arms."""
+    schema = load_schema("experiment")
+    schema["$defs"]["arm"]["properties"] |= {name: arm_entry(name) for name in OPTIONS}
+    schema["$defs"]["queue_capacity"] |= OPTIONS["queue_capacity"].schema
+    return schema
 
 
 def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,7 +213,7 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
     """Raise UserError for an arm of a fixed level that would run with more threads: records and figures go by its level."""
     ours = {arm.name: arm.model for arm in block.arms if not isinstance(arm.model, PeerModel)}
     for arm, model in ours.items():
-        least = level_of(with_level(graph, model))
+        least = level_of(with_level(model, pool_of(graph, model)))
         if least != level_of(model):
             rule = f"threads of arm {arm} must be at least {least} for graph {graph.name!r}"
             why = "its annotations ask for as many, or operators that may block, or barriers, need them"
@@ -272,46 +283,35 @@ def _arms_of(
     model = entry["model"]
     if model not in MODELS:
         raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
-    asked = entry.get("threads")
-    levels = [
-        level
-        for each in (asked if isinstance(asked, list) else [asked])
-        for level in _levels(each, place)
-    ]
-    chosen = entry.get("queued")
-    has_queues = "queue_capacity" in {option.name for option in fields(MODELS[model])}
-    options = {
-        "queue_capacity": capacity if has_queues else None,
-        "elastic": entry.get("elastic", False),
-        "quantum_ms": entry.get("quantum_ms"),
-        "law": entry.get("law"),
-        "law_settings": entry.get("law_settings", {}),
-        "minimum": _whole(entry.get("minimum")),
-        "maximum": max(place.cpus, entry.get("minimum", 1))
-        if entry.get("maximum") == "machine"
-        else _whole(entry.get("maximum")),
-    }
-    several = [
-        each if isinstance(each, list) else [each]
-        for each in (chosen, entry.get("policy"), entry.get("replicas"))
-    ]
-    for threads, queued, options["policy"], replicas in product(dict.fromkeys(levels), *several):
-        options["queued"] = None if queued is None else str(queued)
-        options["replicas"] = _whole(replicas)
+    given = {name: entry[name] for name in OPTIONS if name in entry}
+    spot = (*where, *given) if len(given) == 1 else where
+    if "queue_capacity" in options_of(MODELS[model]):
+        given = {"queue_capacity": capacity, **given}
+    choices = [_choices(name, value, place) for name, value in given.items()]
+    for values in product(*choices):
+        options = dict(zip(given, values, strict=True))
+        if options.get("maximum") == MACHINE:
+            options["maximum"] = max(place.cpus, options.get("minimum", 1))
         try:
-            made = model_on(place, model, options | {"threads": _whole(threads)})
+            made = model_on(place, model, options)
             check_law(made)
         except UserError as error:
-            others = (value for option, value in options.items() if option != "queue_capacity")
-            raise UserError(
-                f"{path}: {dotted(where if any(others) else (*where, 'threads'))}: {error}"
-            ) from error
+            raise UserError(f"{path}: {dotted(spot)}: {error}") from error
         yield Arm(entry.get("name", arm_name(made)), made, entry.get("duration_s"))
+
+
+def _choices(name: str, given: object, place: Place) -> list[Any]:
+    """Return the values of an option that arms have: one, or each of a list."""
+    values = given if isinstance(given, list) else [given]
+    if name == "threads":
+        values = dict.fromkeys(level for each in values for level in _levels(each, place))
+    read = OPTIONS[name].read
+    return [each if each in (None, MACHINE) else read(each) for each in values]
 
 
 def _levels(threads: int | str | None, place: Place) -> list[int | None]:
     """`machine` is 1, 2, 4, … below the number of CPUs, and that number."""
-    if threads != "machine":
+    if threads != MACHINE:
         return [threads]
     cpus = place.cpus
     return [2**power for power in range(cpus.bit_length()) if 2**power < cpus] + [cpus]

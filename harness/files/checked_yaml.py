@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +36,16 @@ TYPES = {
 }
 
 
-def read_checked(path: Path, schema: str, *, numbered: bool = False) -> dict[str, Any]:
-    """Return the mapping in a YAML file that fits the schema of that name. Raises UserError for
-    anything else.
+def load_schema(name: str) -> dict[str, Any]:
+    """Return the schema of that name."""
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def read_checked(
+    path: Path, schema: str | Mapping[str, Any], *, numbered: bool = False
+) -> dict[str, Any]:
+    """Return the mapping in a YAML file that fits a schema, or the schema of that name. Raises
+    UserError for anything else.
 
     `numbered`: keys may be whole numbers, and are texts in the result: `1: 7.3` is {"1": 7.3}.
     """
@@ -48,7 +55,7 @@ def read_checked(path: Path, schema: str, *, numbered: bool = False) -> dict[str
     if not isinstance(values, dict):
         found = "nothing" if values is None else type(values).__name__
         raise UserError(f"{path}: must hold keys and values, as in KEY: VALUE; found {found}")
-    rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
+    rules = load_schema(schema) if isinstance(schema, str) else schema
     problems = sorted(
         jsonschema.Draft202012Validator(rules).iter_errors(values), key=_most_telling_first
     )

@@ -54,7 +54,7 @@ FOUND_BY_NAME = {
 the result gives its name, or if a module that imports the finder has the name in a string."""
 
 SCHEMAS = ("config/schemas", ".schema.json")
-SCHEMA_READERS = frozenset(("read_checked", "read_profile"))
+SCHEMA_READERS = frozenset(("load_schema", "read_checked", "read_profile"))
 """Functions that are given the name of a schema."""
 
 HEADERS = ("harness/runtime/native",)

@@ -11,7 +11,7 @@ from harness.machines.machine import LOCAL
 from harness.measurement.prepare import check_run
 from harness.measurement.spec import Run, arm_name, cell_slug, run_of
 from harness.measurement.subject import find_subject
-from harness.models import Multilevel
+from harness.models import OPTIONS, asks_for_law
 
 PAIR = "{pair}"
 """Placeholder for the number of the pair, from 0; both sides of a pair have the same number."""
@@ -38,9 +38,7 @@ def run_in(
     subject = find_subject(given.pop("topology"), parameters, given["seed"])
     model = given.pop("model")
     real = given["machine"] == LOCAL and not given.get("simulated", False)
-    elastic = model == Multilevel.name or any(
-        given.get(word) for word in ("elastic", "law", "law_settings")
-    )
+    elastic = asks_for_law(model, given)
     if real:
         given.setdefault("duration_s", duration_s)
     given.setdefault("warmup", warmup if real and not elastic else "auto")
@@ -48,7 +46,7 @@ def run_in(
         if given.get(name) is not None:
             given[name] = float(given[name])
     given["warmup"] = given["warmup"] if given["warmup"] == "auto" else float(given["warmup"])
-    given["queued"] = str(given.get("queued", ""))
+    given |= {name: OPTIONS[name].read(given[name]) for name in OPTIONS.keys() & given.keys()}
     run = run_of(subject.topology, parameters, model, graph_file=subject.file, **given)
     for name, least in (("duration_s", SHORTEST_S), ("period_s", run.shortest_s)):
         if not run.simulated and getattr(run, name) < least:

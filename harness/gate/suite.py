@@ -12,14 +12,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.files.checked_yaml import Place, dotted, read_checked, wrong
+from harness.files.checked_yaml import Place, dotted, load_schema, read_checked, wrong
 from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Metric, Program
 from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, run_in
 from harness.gate.verdict import ALPHA, FACTOR
+from harness.models import OPTIONS
+from harness.models.schemas import entry as option_entry
 
 TIME_BUDGET_S = 540.0
 BUILD, PYTHON = (("make", "build"),), ".venv/bin/python"
@@ -90,7 +93,7 @@ def load_suite(path: Path) -> Suite:
     Topologies, parameters, models and machines are looked up here, before anything is built, as
     `millrace run` would.
     """
-    values = read_checked(path, "gate-suite")
+    values = read_checked(path, suite_schema())
     warmup, duration_s = values.get("warmup", WARMUP_S), float(values.get("duration_s", DURATION_S))
     programs = tuple(
         _program(path, ("programs", index), entry, warmup, duration_s)
@@ -125,6 +128,14 @@ def load_suite(path: Path) -> Suite:
         new_is_information=values.get("new", ERROR) == INFORMATION,
         removed_is_information=values.get("removed", ERROR) == INFORMATION,
     )
+
+
+@cache
+def suite_schema() -> dict[str, Any]:
+    """Return the schema of a suite, with the models' options of its runs."""
+    schema = load_schema("gate-suite")
+    schema["$defs"]["run"]["properties"] |= {name: option_entry(name) for name in OPTIONS}
+    return schema
 
 
 def suite_of_command(words: Sequence[str], build: Sequence[Sequence[str]]) -> Suite:

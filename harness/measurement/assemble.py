@@ -15,8 +15,9 @@ from harness.graph.flow import Flow
 from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
-from harness.measurement.spec import PeerModel, Run, arm_name, cell_slug
-from harness.models import Coroutine
+from harness.measurement.spec import PeerModel, Run, arm_name, cell_slug, level_of
+from harness.models import Model
+from harness.models.schemas import COLUMNS
 
 SCHEMA_VERSION = 1
 
@@ -26,16 +27,14 @@ Number = TypeVar("Number", int, float)
 def blank_record(
     run: Run,
     parameters: Mapping[str, str | int],
-    threads: int | None,
+    model: Model | PeerModel,
     host: Mapping[str, Any],
     error: str | None = None,
 ) -> dict[str, Any]:
     """The record of a run that did nothing: a failed one if `error` says why.
 
-    `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without, or if they may change.
+    `parameters` with their defaults filled in; `model`: that of the run, with the threads that it has.
     """
-    model = run.model
-    resumes = isinstance(model, Coroutine)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
@@ -47,10 +46,8 @@ def blank_record(
         "parameters": dict(parameters),
         "model": model.name,
         "peer": model.label if isinstance(model, PeerModel) else None,
-        "policy": model.policy if resumes else None,
-        "quantum_ms": model.quantum_ms if resumes else None,
-        "replicas": model.replicas if resumes else None,
-        "threads": threads,
+        **{name: getattr(model, name, None) for name in COLUMNS},
+        "threads": level_of(model),
         "threads_total": 0,
         "queue_capacity": getattr(model, "queue_capacity", None) or 0,
         "machine": run.place.machine,
@@ -91,10 +88,10 @@ def blank_record(
     }
 
 
-def fill_record(
-    record: dict[str, Any], run: Run, seen: Observation, graph: Graph, bounds_ns: Sequence[int]
-) -> None:
-    """Enter what was seen of a run that did start. `bounds_ns`: upper bounds of the latency buckets."""
+def fill_record(record: dict[str, Any], run: Run, seen: Observation, graph: Graph) -> None:
+    """Enter what was seen of a run that did start."""
+    from harness.runtime.protocol import latency_bounds_ns  # compiled; loaded by now
+
     assert seen.totals is not None
     totals, samples = seen.totals, seen.samples
     hops, names = graph.flow().hops, list(graph.operators)
@@ -121,7 +118,7 @@ def fill_record(
         ),
         "ns_per_hop": 1e9 / (rate * hops) if rate and hops else None,
         "hops": hops,
-        "latency_ns": latency_summary(histogram, bounds_ns, totals.latency_max_ns),
+        "latency_ns": latency_summary(histogram, latency_bounds_ns(), totals.latency_max_ns),
         "context_switches": sum(sample.context_switches for sample in samples),
         "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
         "elastic": _elastic(seen),

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness import elasticity
-from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, layout_of
+from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, seen_by_laws
 from harness.elasticity.law import NO_LAYOUT
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.machines.host.cpu import SHORTEST_S, usable_cpus
-from harness.models import DEFAULT_LAW, Model, Pool, pool_of
+from harness.models import DEFAULT_LAW, Model, Pool
+from harness.models.layout import Layout as RunLayout
 
 BALANCER = ELASTIC_LOAD_BALANCE.name
 """The kind of operators that choose among their output ports, and the law of those that do so elastically."""
@@ -76,18 +77,12 @@ class Controller:
     """The laws of one run. `sample_s`: how long its samples should be, so that each period is made of whole ones."""
 
     def __init__(
-        self,
-        engine: Engine,
-        graph: Graph,
-        model: Model,
-        period_s: float,
-        shortest_s: float = SHORTEST_S,
-        cpus: int | None = None,
+        self, engine: Engine, layout: RunLayout, period_s: float, shortest_s: float = SHORTEST_S
     ) -> None:
-        """`cpus` for threads, None: those of this process. Raises UserError for a law, setting or level that cannot be."""
+        """Raise UserError for a law, setting or level that cannot be. `layout` is the engine's."""
         self._engine = engine
-        self._graph = graph
-        law = pool_law(graph, model, cpus, engine.queue_capacity, engine.batch)
+        self._graph = graph = layout.graph
+        law = pool_law(layout, engine.batch)
         self.period_s = period_s
         self.pool = (
             None
@@ -477,22 +472,21 @@ def rounded(shares: Sequence[float]) -> list[float]:
     return [round(share, 6) for share in shares]
 
 
-def pool_law(
-    graph: Graph, model: Model, cpus: int | None = None, queue_capacity: int = 0, batch: int = 0
-) -> Law | None:
-    """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be.
+def pool_law(layout: RunLayout, batch: int = 0) -> Law | None:
+    """Return the law of a run's pool; None if it is not elastic. Raises UserError for one that
+    cannot be.
 
-    `queue_capacity` and `batch` as in `layout_of`.
+    `batch`: as in `elasticity.Layout`.
     """
-    pool = pool_of(graph, model, cpus)
+    pool, model = layout.pool, layout.model
     if not pool.elastic:
         return None
     decides = decides_under(model)
     name = getattr(model, "law", DEFAULT_LAW)
-    layout = None
+    seen = None
     if decides is not Decides.THREADS or "layout" in elasticity.law_class(name, decides).NEEDS:
-        layout = layout_of(graph, model, cpus or usable_cpus(), queue_capacity, batch)
-    return _law(model, _bounds(pool), layout)
+        seen = seen_by_laws(layout, layout.cpus or usable_cpus(), batch)
+    return _law(model, _bounds(pool), seen)
 
 
 def decides_under(model: Model) -> Decides:

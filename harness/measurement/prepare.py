@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from harness.engine.open import lay_out
 from harness.engine.thread_room import check_threads
 from harness.graph import Graph
 from harness.measurement.control import check_law, pool_law
 from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
-from harness.models import Chosen, begins_queued
-from harness.models.replicas import begins_with
+from harness.models import Chosen
+from harness.models.layout import Layout
 
 
-def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True) -> None:
-    """Raise UserError for a run that could not begin.
+def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True) -> Layout | None:
+    """Raise UserError for a run that could not begin. Return its layout if a check needed it.
 
     `graph`: that of the run if it is made already; else it is made where a check needs it. `starts_threads`: the run is to
     start on this host, which must have room for its threads.
@@ -26,9 +27,10 @@ def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True)
     if graph is None and (replicas != 1 or names_ports or counts_threads):
         graph, _ = build_subject(run)
     if graph is None:
-        return
-    pool_law(graph, model)
+        return None
+    layout = lay_out(graph, model, run.described)
+    pool_law(layout)
     if counts_threads:
-        check_threads(graph, model, run.allow_threads)
-    begins_with(graph, model)
-    begins_queued(graph, model)
+        check_threads(layout, run.allow_threads)
+    layout.first_replicas()
+    return layout

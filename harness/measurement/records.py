@@ -9,12 +9,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.errors import RunFailed
+from harness.files.checked_yaml import load_schema
 from harness.files.given import load_strict_json, read_given
 from harness.files.whole import write_whole
 from harness.measurement.assemble import SCHEMA_VERSION
-from harness.measurement.source import CHECKOUT
-
-SCHEMA = CHECKOUT / "config" / "schemas" / "record.schema.json"
+from harness.models.schemas import COLUMNS, column
 
 
 class RecordError(RunFailed):
@@ -120,4 +119,11 @@ def _parse(line: bytes) -> Any:
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return Draft202012Validator(record_schema())
+
+
+def record_schema() -> dict[str, Any]:
+    """Return the schema of a record, with a column for each option of the models that has one."""
+    schema = load_schema("record")
+    schema["properties"] |= {name: column(name) for name in COLUMNS}
+    return schema

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-import harness.engine
 from harness.elasticity import Decides, decides_of, law_class
 from harness.elasticity.law import PROFILE_PERIODS
+from harness.engine import PROFILE_WINDOW_S
+from harness.engine.open import engine_of, lay_out
 from harness.errors import RunFailed
+from harness.graph import Graph
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
 from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
-from harness.measurement.spec import PeerModel, Run, arm_name, level_of
+from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
-from harness.models import Coroutine, Dynamic, Multilevel, with_level
+from harness.models import Coroutine, with_level
 
 SHORTEST_PROFILE_S = (
     0.4  # half of it is 200 looks at each thread: fewer say little about a hundred operators
@@ -44,84 +45,62 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
 
         return measure_peer(run, announce)
     graph, parameters = build_subject(run)
-    model = run.model_of_repeat
-    raised = with_level(graph, model)
-    record = blank_record(
-        replace(run, arm=run.arm or arm_name(raised)), parameters, level_of(raised), {}
-    )
+    described = run.described
+    layout = lay_out(graph, run.model_of_repeat, described)
+    record = blank_record(run, parameters, with_level(run.model, layout.pool), {})
     engine = None
     try:
-        options = _options(run)
-        if isinstance(model, Coroutine):
-            options["changes_replicas"] = (
-                model.elastic and decides_of(model.law, model.name) is Decides.REPLICAS
-            )
-        if run.simulated and graph.typed_graph and not run.graph_file:
-            from harness.measurement.profiling import profile_of  # late: few runs need it
-
-            options["profiled"] = profile_of(run.topology, run.parameters, run.seed)
-        engine = harness.engine.open_engine(
-            graph, model, run.place.machine, tuples=run.tuples, **options
+        engine = engine_of(
+            layout, described, tuples=run.tuples, **_of_law(run), **_of_place(run, graph)
         )
-        cpus = run.place.cpus if run.simulated else None  # None: those usable
-        controller = Controller(engine, graph, model, run.period_s, run.shortest_s, cpus)
-        if run.live:
-            engine = Told(engine, controller, list(graph.operators), announce)
-            announce = engine.announce
-        laws = controller if controller.controls else None
+        controller = Controller(engine, layout, run.period_s, run.shortest_s)
+        watched = Told(engine, controller, list(graph.operators), announce) if run.live else None
         seen = observe(
-            engine, run, graph.flow().copies, announce, laws, graph.typed_graph
-        )  # only users' sources end
+            watched or engine,
+            run,
+            graph.flow().copies,
+            watched.announce if watched else announce,
+            controller if controller.controls else None,
+            finite=graph.typed_graph,  # only users' sources end
+        )
     except (RunFailed, MemoryError) as error:
-        if run.simulated and engine is not None:
+        if engine is not None and run.simulated:
             enter_simulation(record, engine.simulation)
-        return record | {
-            "error": str(error) or "out of memory",
-            "host": host.describe(simulates=run.simulated),
-        }
-    from harness.runtime.protocol import (
-        latency_bounds_ns,
-    )  # loaded by now; imported late, as in `open_engine`
-
+        where = host.describe(simulates=run.simulated)
+        return record | {"error": str(error) or "out of memory", "host": where}
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    fill_record(record, run, seen, graph, latency_bounds_ns())
-    if graph.counts is not None and not run.simulated and not seen.totals.stuck:
+    fill_record(record, run, seen, graph)
+    if run.simulated:
+        whole = run.tuples is not None or seen.ended
+        rate = None if whole else passed(seen.samples, graph.flow())
+        enter_simulation(record, engine.simulation, rate)
+        return record | {"host": host.describe(simulates=True)}
+    if graph.counts is not None and not seen.totals.stuck:
         record["application"] = graph.counts()
-    if not run.simulated:
-        return record | {"host": host.describe(seen.disturbance, calibrate=True)}
-    whole = run.tuples is not None or seen.ended
-    enter_simulation(
-        record, engine.simulation, None if whole else passed(seen.samples, graph.flow())
-    )
-    return record | {"host": host.describe(simulates=True)}
+    return record | {"host": host.describe(seen.disturbance, calibrate=True)}
 
 
-def _wants_profile(run: Run) -> bool:
-    """Return True if the law uses operators' costs, or useful time that the engine does not count itself."""
+def _of_law(run: Run) -> dict[str, Any]:
+    """Return the options of an engine that a run's law needs: a profile of costs, and replicas."""
     model = run.model
-    if not isinstance(model, (Dynamic, Multilevel)) or not model.elastic:
-        return False  # an engine of co-routines counts useful time itself
-    return bool(
-        law_class(model.law, decides_of(model.law, model.name)).NEEDS & {"costs", "useful_s"}
-    )
+    if not getattr(model, "elastic", False):
+        return {"changes_replicas": False}
+    decides = decides_of(model.law, model.name)
+    if isinstance(model, Coroutine):  # its engine counts useful time itself
+        return {"changes_replicas": decides is Decides.REPLICAS}
+    if not law_class(model.law, decides).NEEDS & {"costs", "useful_s"}:
+        return {}
+    window_s = max(PROFILE_PERIODS * run.period_s, SHORTEST_PROFILE_S)
+    return {"profile": True, "profile_window_s": min(window_s, PROFILE_WINDOW_S)}
 
 
-def _options(run: Run) -> dict[str, Any]:
-    """Return further options of `open_engine`: a profile if the law needs costs; machine and seed if simulated."""
-    options: dict[str, Any] = {}
-    if _wants_profile(run):
-        window_s = min(
-            max(PROFILE_PERIODS * run.period_s, SHORTEST_PROFILE_S), harness.engine.PROFILE_WINDOW_S
-        )
-        options = {"profile": True, "profile_window_s": window_s}
+def _of_place(run: Run, graph: Graph) -> dict[str, Any]:
+    """Return the options of an engine that follow from where a run is made."""
     if not run.simulated:
-        return (
-            options if run.allow_threads is None else options | {"allow_threads": run.allow_threads}
-        )
-    constants = dict(run.constants) or None
-    return options | {
-        "simulated": True,
-        "software": run.place.software,
-        "constants": constants,
-        "seed": run.simulation_seed,
-    }
+        return {"allow_threads": run.allow_threads}
+    options = {"constants": dict(run.constants), "seed": run.simulation_seed}
+    if graph.typed_graph and not run.graph_file:
+        from harness.measurement.profiling import profile_of  # late: few runs need it
+
+        options["profiled"] = profile_of(run.topology, run.parameters, run.seed)
+    return options

@@ -8,23 +8,14 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
+from harness.engine.open import Described, describe
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.machine import LOCAL
 from harness.machines.place import Place, find_place
-from harness.models import (
-    DEFAULT_LAW,
-    DEFAULT_POLICY,
-    MODELS,
-    QUANTUM_MS,
-    Coroutine,
-    Model,
-    Multilevel,
-    model_on,
-)
-from harness.models.policy import find_policy
+from harness.models import OPTIONS, Model, Multilevel, model_on
+from harness.models.option import options_of
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
 
@@ -49,10 +40,9 @@ ADAPTATION_S = 600.0  # but no more than this, or twice as long with queues to p
 MAX_SLUG = 200  # characters of a cell's name: files may have 255 bytes, endings and temporary names included
 
 
-def virtual_period_s(model: str, quantum_ms: float | None = None) -> float:
-    """The period of control laws in a simulated run under a model, unless another one is asked for [virtual s]."""
-    quantum_s = (quantum_ms or QUANTUM_MS) / 1000 if model == Coroutine.name else 0.0
-    return max(VIRTUAL_PERIOD_S, QUANTA * quantum_s)
+def virtual_period_s(model: Model | PeerModel) -> float:
+    """Return the period of control laws in a simulated run unless one is asked for [virtual s]."""
+    return max(VIRTUAL_PERIOD_S, QUANTA * getattr(model, "quantum_ms", 0.0) / 1000)
 
 
 @dataclass(frozen=True)
@@ -102,6 +92,13 @@ class Run:
     def simulated(self) -> bool:
         """True if the run is simulated, in virtual time."""
         return self.place.simulated
+
+    @property
+    def described(self) -> Described | None:
+        """Machine and software that it is simulated on, with the constants that it replaces; None: real threads."""
+        if not self.simulated:
+            return None
+        return describe(self.place.machine, self.place.software, self.constants)
 
     @property
     def asked(self) -> str:
@@ -169,10 +166,8 @@ class Run:
                 else asked | {"queue_capacity": self.model.queue_capacity}
             )
         asked["model"] = self.model.name
-        for each in fields(self.model):
-            value = getattr(self.model, each.name)
-            if value != each.default:
-                asked[each.name] = dict(value) if each.name == "law_settings" else value
+        for name, value in self.model.changed.items():
+            asked[name] = dict(value) if isinstance(value, tuple) else value  # settings of a law
         return asked
 
     def to_json(self) -> str:
@@ -232,10 +227,6 @@ def _default(each: Field[Any]) -> object:
     return each.default if each.default is not MISSING else each.default_factory()  # type: ignore[misc]
 
 
-MODEL_OPTIONS = frozenset(option.name for model in MODELS.values() for option in fields(model))
-"""Names of all options of all models."""
-
-
 def run_of(
     topology: str,
     parameters: Mapping[str, str | int],
@@ -257,7 +248,7 @@ def run_of(
     machine, software or model, for an option that the model does not have, or for a value out of range.
     """
     place = find_place(machine, simulated, software, cpus)
-    options = {name: given.pop(name) for name in MODEL_OPTIONS & given.keys()}
+    options = {name: given.pop(name) for name in OPTIONS.keys() & given.keys()}
     executes = (
         PeerModel(model, peer, options.get("queue_capacity"))
         if peer
@@ -266,9 +257,7 @@ def run_of(
     if duration_s is None:
         duration_s = VIRTUAL_DURATION_S if place.simulated else DURATION_S
     if period_s is None:
-        period_s = (
-            virtual_period_s(model, options.get("quantum_ms")) if place.simulated else PERIOD_S
-        )
+        period_s = virtual_period_s(executes) if place.simulated else PERIOD_S
     return Run(
         topology, parameters, executes, place, duration_s=duration_s, period_s=period_s, **given
     )
@@ -289,29 +278,23 @@ def level_of(model: Model | PeerModel) -> int | None:
 
 
 def arm_name(model: Model | PeerModel) -> str:
-    """A name for an arm: the model, with its scheduler threads if they are fixed (`dynamic-2`), or with the law that changes
-    them unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`, `multilevel`); and where queues are, if not
-    everywhere (`dynamic-1-queued-30pct`); and the policy, the quantum and the replicas of co-routines, if others than the
-    default ones (`coroutine-2-random`, `coroutine-2-random-5ms`, `coroutine-2-replicas-3`).
+    """Return a name for an arm: its model and level, and its options that are not at their defaults.
+
+    The level is the scheduler threads if they are fixed (`dynamic-2`), or the law that changes them
+    unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`, `multilevel`). An
+    option's part is as its declaration says: `dynamic-1-queued-30pct`, `coroutine-2-random-5ms`,
+    `coroutine-2-replicas-3`.
     """
     if isinstance(model, PeerModel):
         return model.name
-    if isinstance(model, Multilevel):
-        return model.name + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
-    queued = getattr(model, "queued", "all")
-    where = (
-        ""
-        if queued == "all"
-        else f"-queued-{re.sub('[^A-Za-z0-9_.,-]', '-', queued.replace('%', 'pct'))}"
-    )
-    if isinstance(model, Coroutine):
-        policy = Path(find_policy(model.policy).name).name  # of a user's file, without its folder
-        where = "" if policy == DEFAULT_POLICY else f"-{re.sub('[^A-Za-z0-9_.,-]', '-', policy)}"
-        where += "" if model.quantum_ms == QUANTUM_MS else f"-{model.quantum_ms:g}ms"
-        where += "" if model.replicas == 1 else f"-replicas-{model.replicas}"
-    if getattr(model, "elastic", False):
-        return (
-            f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "") + where
-        )
     level = level_of(model)
-    return model.name + ("" if level is None else f"-{level}") + where
+    parts = [
+        model.name,
+        "" if level is None else str(level),
+        "elastic" if "elastic" in model.changed else "",
+        model.changed.get("law", ""),
+    ]
+    options = options_of(model)
+    for name, value in model.changed.items():
+        parts.append(re.sub("[^A-Za-z0-9_.,-]", "-", options[name].in_arm(name, value)))
+    return "-".join(part for part in parts if part)

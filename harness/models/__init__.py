@@ -1,10 +1,12 @@
 """The threading models, and the parts that each gives a graph: queues, threads, replicas, and a
 layout that both engines execute.
 
+option       the declaration of an option: type, bounds, help, source
 models       the five models with their options
 queue        the kinds of queue before an input port
 port_queues  which port gets which queue
 pool         how many scheduler threads there are
+schemas      the options in JSON schemas
 policy       which co-routine is next
 replicas     which operators may have replicas
 layout       everything that a graph gets under a model, for the engines
@@ -15,6 +17,7 @@ from harness.models.models import (
     DEFAULT_LAW,
     DEFAULT_POLICY,
     MODELS,
+    OPTIONS,
     QUANTUM_MS,
     Coroutine,
     Dedicated,
@@ -22,8 +25,11 @@ from harness.models.models import (
     Manual,
     Model,
     Multilevel,
+    asks_for_law,
+    describe,
     make_model,
     model_on,
+    owners_of,
 )
 from harness.models.pool import Pool, least_threads, pool_of, why_least, why_raised, with_level
 from harness.models.port_queues import (
@@ -43,6 +49,7 @@ __all__ = [
     "DEFAULT_POLICY",
     "DEFAULT_QUEUE_CAPACITY",
     "MODELS",
+    "OPTIONS",
     "QUANTUM_MS",
     "QUEUE_MEMORY",
     "Chosen",
@@ -55,10 +62,13 @@ __all__ = [
     "Pool",
     "PortQueue",
     "Queue",
+    "asks_for_law",
     "begins_queued",
+    "describe",
     "least_threads",
     "make_model",
     "model_on",
+    "owners_of",
     "pool_of",
     "port_queues",
     "scheduled_capacity",

@@ -1,8 +1,8 @@
 """Layout of a graph under a model: which ports have queues, which locks and flags can be left out,
 which thread executes what.
 
-A layout is pure and immutable: it has no memory of queues, no thread, and asks the host nothing.
-Both engines execute one: the runtime's plan makes its memory (`plan.pyx`), the simulator gives it
+A layout is immutable, and has no memory of queues and no thread. A run has one: its checks, its
+engine, its laws and its record all read it. Both engines execute it: the runtime's plan makes its memory (`plan.pyx`), the simulator gives it
 virtual queues and threads (`simulator/build.pyx`). The proofs about a graph that it relies on are
 in `analysis.py`.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,17 +24,19 @@ from harness.models import (
     QUEUE_MEMORY,
     Coroutine,
     Model,
+    Pool,
     PortQueue,
     Queue,
     begins_queued,
-    least_threads,
+    pool_of,
     port_queues,
     scheduled_capacity,
     threaded_capacity,
 )
 from harness.models.analysis import contexts_of, depths_of, paths_of, region_of
+from harness.models.option import options_of
 from harness.models.policy import Policy, find_policy
-from harness.models.replicas import NO_COROUTINE, most_replicas, why_single
+from harness.models.replicas import NO_COROUTINE, begins_with, most_replicas, why_single
 from harness.runtime.protocol import MAX_BATCH, slot_stride
 
 MERGE_AHEAD = 4096 - 8 * MAX_BATCH
@@ -112,6 +114,11 @@ class Layout:
     index.
     """
 
+    graph: Graph
+    model: Model
+    cpus: int | None  # of the machine it runs on; None: those of this process
+    pool: Pool  # scheduler threads, or those that resume co-routines; none: nothing is scheduled
+    port_queues: tuple[PortQueue, ...]  # by input port
     payload: int  # bytes
     stride: int  # of a slot [bytes], of the largest where streams are typed
     strides: tuple[tuple[int, ...], ...]  # of a slot, by operator and output port
@@ -124,7 +131,6 @@ class Layout:
     capacity: int  # tuples a queue, of scheduled ports if there are any; 0 if there are no queues
     capacity_chosen: bool  # most slots are of queues whose capacity the user has not given
     locked: tuple[bool, ...]  # by operator: more than one thread can reach it (P17 §5.2)
-    flop: tuple[int, ...]  # by operator: cost of a tuple [FLOP]
     # by operator: how many sinks see a tuple from here; None: it depends on the tuple
     copies: tuple[int | None, ...]
     copies_behind: dict[int, int | None]  # by barrier: how many sinks see a tuple that it sends
@@ -136,14 +142,44 @@ class Layout:
     barriers: tuple[BarrierPlace, ...]
     calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
     longest: tuple[int, ...]  # and on the longest way of any kind
-    pool_threads: int  # at the start; 0: no port is scheduled, and no operator is a co-routine
-    minimum_threads: int  # FREE
     # by operator: which one executes it, as `analysis.contexts_of` has it
     contexts: tuple[tuple[str, int], ...]
     policy: Policy | None = None  # of co-routines; None: the model has none
     quantum_ns: int = 0  # likewise
     # by operator: why it can have no replicas, "" if it can; empty: the model has no co-routines
     single: tuple[str, ...] = ()
+    # by operator: cost of a tuple [FLOP]; empty: not known before the machine is (`timed`)
+    flop: tuple[int, ...] = ()
+
+    def timed(self, flop_ns: Callable[[], float]) -> Layout:
+        """Return the layout with the cost of each operator on a machine.
+
+        `flop_ns` returns the nanoseconds of a FLOP, and is called if an operator is busy for a
+        time. Raises UserError for one that is busy for too long.
+        """
+        return replace(self, flop=_flop_of(self.operators, flop_ns))
+
+    def first_replicas(self) -> dict[str, int]:
+        """Return the replicas that operators begin with, of those that do not have one, by name.
+
+        Raises UserError if no operator can have as many as the model says.
+        """
+        return begins_with(self.graph, self.model, self.single)
+
+    @property
+    def pool_threads(self) -> int:
+        """Threads of the pool at the start; 0: nothing is scheduled, and nothing a co-routine."""
+        return self.pool.threads
+
+    @property
+    def minimum_threads(self) -> int:
+        """The lowest level of the pool (FREE); 1 without a pool."""
+        return self.pool.least
+
+    @property
+    def threads(self) -> int:
+        """Threads that a run begins with: of sources and of threaded ports, and of the pool."""
+        return self.first_scheduler + self.pool.threads
 
     @cached_property
     def streams(self) -> list[Stream]:
@@ -292,14 +328,17 @@ class Layout:
 
 
 def layout_of(
-    graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[], float]
+    graph: Graph, model: Model, cpus: int | None = None, capacity: int | None = None
 ) -> Layout:
     """Return the layout of a checked graph under a model.
 
-    `pool_threads`: threads of the pool to begin with (`harness.models.pool_of`); `flop_ns` returns
-    the nanoseconds of a FLOP, and is called if an operator is busy for a time. Raises UserError if
-    no pool is large enough for the graph, or an operator is busy for too long.
+    `cpus`: of the machine it runs on, for the pool; None: those of this process. `capacity`: tuples
+    of each queue if the model gives no number; None: as `scheduled_capacity` and
+    `threaded_capacity` say. Raises UserError if the two do not go together, or no pool is large
+    enough for the graph.
     """
+    if capacity is not None and "queue_capacity" in options_of(model):
+        model = replace(model, queue_capacity=model.queue_capacity or capacity)
     operators = list(graph.operators.values())
     input_ports = list(graph.input_ports())
     strides = _strides(graph, operators)
@@ -308,6 +347,7 @@ def layout_of(
     port_number = {port: index for index, port in enumerate(input_ports)}
     order = list(graph.numbered().order)
     queues = port_queues(graph, model)
+    pool = pool_of(graph, model, cpus, queues)
     queued = [queue.kind is not Queue.CALLED for queue in queues]
     streams = [
         (number[source[0]], source[1], number[target[0]], port_number[target])
@@ -341,6 +381,11 @@ def layout_of(
     ]
     calls, longest = depths_of(order, outgoing, queued)
     return Layout(
+        graph=graph,
+        model=model,
+        cpus=cpus,
+        pool=pool,
+        port_queues=tuple(queues),
         payload=graph.payload,
         stride=stride,
         strides=strides,
@@ -354,13 +399,18 @@ def layout_of(
             for stream in of_port
         ),
         queues=_places(
-            queues, capacities, incoming, context, begins_queued(graph, model), input_ports, strides
+            queues,
+            capacities,
+            incoming,
+            context,
+            begins_queued(graph, model, queues),
+            input_ports,
+            strides,
         ),
         queue_of_port=tuple(queue_of_port),
         capacity=capacity,
         capacity_chosen=chosen,
         locked=tuple(locked),
-        flop=_flop_of(operators, flop_ns),
         copies=tuple(map(flow.copies_from.__getitem__, graph.operators)),
         copies_behind={number[name]: copies for name, copies in flow.copies_behind.items()},
         paths=tuple(paths),
@@ -369,12 +419,10 @@ def layout_of(
         barriers=_barriers(incoming, barrier_paths),
         calls=tuple(calls),
         longest=tuple(longest),
-        pool_threads=pool_threads and max(pool_threads, _least(graph, model)),
-        minimum_threads=_least(graph, model) if pool_threads else 1,
         contexts=tuple(context),
         policy=find_policy(model.policy) if isinstance(model, Coroutine) else None,
         quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
-        single=tuple(why_single(graph, model)),
+        single=tuple(why_single(graph, model, queues)),
     )
 
 
@@ -386,25 +434,6 @@ def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ..
     return tuple(
         tuple(slot_stride(schema.size) for schema in operator.typed.gives) for operator in operators
     )
-
-
-def _least(graph: Graph, model: Model) -> int:
-    least = least_threads(graph, model)
-    if least > MAX_THREADS:
-        blocking = [
-            (operator.inputs, operator.name)
-            for operator in graph.operators.values()
-            if operator.kind.calls_user_function
-        ]
-        inputs, name = max(blocking, default=(0, ""))
-        if inputs < MAX_THREADS:
-            rule = f"a thread for each of the {least - 1 - inputs} input ports of barriers and of what leads to them"
-            raise UserError(
-                f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most"
-            )
-        rule = f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled (it may block a thread at each)"
-        raise UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
-    return least
 
 
 def _sizes(

@@ -4,7 +4,8 @@ the graph allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from harness.errors import UserError
 from harness.graph import Graph, Threading
@@ -13,7 +14,7 @@ from harness.graph.values import MAX_THREADS
 from harness.machines.host import cpu
 from harness.models.models import Coroutine, Dynamic, Model, Multilevel
 from harness.models.port_queues import port_queues
-from harness.models.queue import Queue
+from harness.models.queue import PortQueue, Queue
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,12 @@ class Pool:
     elastic: bool
     minimum: int = 0  # levels that a law may choose; 0 if the pool is not elastic
     maximum: int = 0
+    least: int = field(default=1, compare=False)  # the lowest level of any pool of the graph (FREE)
 
 
-def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
+def pool_of(
+    graph: Graph, model: Model, cpus: int | None = None, queues: Sequence[PortQueue] | None = None
+) -> Pool:
     """Return the scheduler threads for a graph: the highest number that its annotations and the
     model ask for, and `least_threads` at least.
 
@@ -36,11 +40,12 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     asks for a fixed number. The levels are then those of the model, but none below `least_threads`,
     and the pool begins at the highest number asked for that is a level, or at the minimum. If
     neither asks for a number it is that of the CPUs: `cpus`, of the machine it runs on, or None for
-    those of this process. Raises UserError for a maximum that is too low for the graph.
+    those of this process. `queues`: those of the graph under the model, if they are known. Raises
+    UserError for a maximum that is too low for the graph, and if no pool is large enough for it.
     """
-    if not any(
-        queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)
-    ) and not isinstance(model, Coroutine):
+    queues = port_queues(graph, model) if queues is None else queues
+    scheduled = any(queue.kind is Queue.SCHEDULED for queue in queues)
+    if not scheduled and not isinstance(model, Coroutine):
         return Pool(0, False)
     wishes: set[Threading] = {
         operator.threading
@@ -58,15 +63,39 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
         if model.threads is not None:
             asked.append(model.threads)
     least = least_threads(graph, model)
+    if least > MAX_THREADS:
+        raise _too_large(graph, least)
     if opinions != {True}:
-        return Pool(max(least, max(asked, default=0) or cpus or cpu.allowed_cpus()), False)
+        level = max(least, max(asked, default=0) or cpus or cpu.allowed_cpus())
+        return Pool(level, False, least=least)
     low = max(low, least)
     if high is not None and high < low:
         raise UserError(
             f"maximum must be at least {low} threads for graph {graph.name!r}, {why_least(graph, model)}, not {high}"
         )
     high = high or min(max(cpus or cpu.usable_cpus(), low), MAX_THREADS)
-    return Pool(max(low, min(high, max(asked, default=low))), True, low, high)
+    return Pool(max(low, min(high, max(asked, default=low))), True, low, high, least)
+
+
+def _too_large(graph: Graph, least: int) -> UserError:
+    """Return the error for a graph whose pool would need more threads than there may be."""
+    blocking = [
+        (operator.inputs, operator.name)
+        for operator in graph.operators.values()
+        if operator.kind.calls_user_function
+    ]
+    inputs, name = max(blocking, default=(0, ""))
+    if inputs < MAX_THREADS:
+        count = least - 1 - inputs
+        rule = f"a thread for each of the {count} input ports of barriers and of what leads to them"
+        return UserError(
+            f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most"
+        )
+    rule = (
+        f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled "
+        "(it may block a thread at each)"
+    )
+    return UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
 
 
 def least_threads(graph: Graph, model: Model) -> int:
@@ -134,14 +163,11 @@ def _ports_before_barriers(graph: Graph) -> int:
     )
 
 
-def with_level(graph: Graph, model: Model) -> Model:
-    """Return a model with a fixed number of threads as the graph gets it: the number is never lower
-    than the model's own.
+def with_level(model: Model, pool: Pool) -> Model:
+    """Return a model with a fixed number of threads as its pool gets it, which is never lower than
+    the model's own; any other model as it is.
     """
-    if (
-        not isinstance(model, (Dynamic, Coroutine))
-        or getattr(model, "elastic", False)
-        or model.threads is None
-    ):
+    fixed = isinstance(model, (Dynamic, Coroutine)) and not model.elastic
+    if not fixed or model.threads is None:
         return model
-    return replace(model, threads=max(model.threads, pool_of(graph, model).threads))
+    return replace(model, threads=max(model.threads, pool.threads))

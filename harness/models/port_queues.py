@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.errors import UserError
 from harness.graph import Graph, PortId
 from harness.graph.kinds import LOOP
@@ -158,12 +160,16 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     return queues
 
 
-def begins_queued(graph: Graph, model: Model) -> frozenset[PortId]:
+def begins_queued(
+    graph: Graph, model: Model, queues: Sequence[PortQueue] | None = None
+) -> frozenset[PortId]:
     """Return the scheduled ports of a graph that begin with their queue switched on: all, unless
     the model says otherwise.
 
-    Raises UserError for the name of a port that is not there, or not scheduled.
+    `queues`: those of the graph under the model, if they are known. Raises UserError for the name
+    of a port that is not there, or not scheduled.
     """
-    kinds = zip(graph.input_ports(), port_queues(graph, model), strict=True)
+    queues = port_queues(graph, model) if queues is None else queues
+    kinds = zip(graph.input_ports(), queues, strict=True)
     scheduled = [port for port, queue in kinds if queue.kind is Queue.SCHEDULED]
     return Chosen.parse(getattr(model, "queued", "all")).of(scheduled)

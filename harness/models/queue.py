@@ -12,7 +12,9 @@ from enum import StrEnum
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.graph.values import MAX_OPERATORS
-from harness.models.checks import check_whole
+
+PORTS_RULE = "all, none, a number of ports, a share as 30%, or names of ports as work50,sink"
+"""Rule for a text that chooses scheduled ports."""
 
 
 class Queue(StrEnum):
@@ -52,9 +54,8 @@ class Chosen:
     @classmethod
     def parse(cls, text: str) -> Chosen:
         """Raises UserError for a text that is none of these."""
-        rule = "all, none, a number of ports, a share as 30%, or names of ports as work50,sink"
         if not isinstance(text, str) or not text.strip():
-            raise UserError(f"queued must be {rule}, not {text!r}")
+            raise UserError(f"queued must be {PORTS_RULE}, not {text!r}")
         if text in ("all", "none"):
             return cls(share=1.0 if text == "all" else 0.0)
         if re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?%", text):
@@ -62,10 +63,11 @@ class Chosen:
                 raise UserError(f"queued must be at most 100% of the ports, not {text}")
             return cls(share=float(text[:-1]) / 100.0)
         if re.fullmatch(r"[0-9]{1,19}", text):  # Python refuses to read very long ones
-            check_whole("queued", int(text), MAX_OPERATORS, " ports")
+            if not 1 <= int(text) <= MAX_OPERATORS:
+                raise UserError(f"queued must be from 1 to {MAX_OPERATORS} ports, not {text}")
             return cls(count=int(text))
         if not re.match(r"[^\W0-9]", text):
-            raise UserError(f"queued must be {rule}, not {text[:40]!r}")
+            raise UserError(f"queued must be {PORTS_RULE}, not {text[:40]!r}")
         return cls(names=tuple(name.strip() for name in text.split(",")))
 
     def of(self, ports: Sequence[PortId]) -> frozenset[PortId]:

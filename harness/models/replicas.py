@@ -10,13 +10,13 @@ drop some tuples or have bursts of costs. The author of a user's operator declar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.kinds import MERGE, SPLIT
 from harness.graph.values import MAX_REPLICAS
-from harness.models import Coroutine, Model, Queue, port_queues
+from harness.models import Coroutine, Model, PortQueue, Queue, port_queues
 
 REPLICA_ROOM = 512
 """Co-routines that all operators together may have beside their own. Each has a stack, only address
@@ -33,13 +33,16 @@ hardest.
 """
 
 
-def why_single(graph: Graph, model: Model) -> list[str]:
+def why_single(graph: Graph, model: Model, queues: Sequence[PortQueue] | None = None) -> list[str]:
     """Return the reasons why operators can have no replicas, in the graph's order; "" for one that
     can. Empty under models without co-routines, where none can.
+
+    `queues`: those of the graph under the model, if they are known.
     """
     if not isinstance(model, Coroutine):
         return []
-    queues = dict(zip(graph.input_ports(), port_queues(graph, model), strict=True))
+    queues = port_queues(graph, model) if queues is None else queues
+    queues = dict(zip(graph.input_ports(), queues, strict=True))
     feeds_calls = {
         source.operator for source, target in graph.streams if queues[target].kind is Queue.CALLED
     }
@@ -74,16 +77,16 @@ def replicable(graph: Graph, model: Model) -> dict[str, int]:
     return dict.fromkeys(able, most) if most > 1 else {}
 
 
-def begins_with(graph: Graph, model: Model) -> dict[str, int]:
-    """The replicas that operators have when a run begins, of those that do not have one, as the
-    model says.
+def begins_with(graph: Graph, model: Model, why: Sequence[str]) -> dict[str, int]:
+    """Return the replicas that operators have when a run begins, of those that do not have one, as
+    the model says; `why`: as from `why_single`.
 
     Raises UserError if no operator can have any, or not as many.
     """
     wanted = model.replicas if isinstance(model, Coroutine) else None
     if wanted is None or wanted == 1:
         return {}
-    reasons = dict(zip(graph.operators, why_single(graph, model), strict=True))
+    reasons = dict(zip(graph.operators, why, strict=True))
     able = [name for name, why in reasons.items() if not why]
     most = most_replicas(len(able))
     if not able:

@@ -23,8 +23,6 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     Raises UserError for a peer that is missing or has another version than requested, and for a
     graph that peers do not run.
     """
-    from harness.runtime.protocol import latency_bounds_ns
-
     graph, parameters = build_subject(run)
     graph.check()
     peer = find_peer(run.model.name)
@@ -32,7 +30,7 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
         raise UserError(
             f"peer {peer.name} is {peer.label} now, not {run.model.label}, as the run was asked for"
         )
-    record = blank_record(run, parameters, None, {})
+    record = blank_record(run, parameters, run.model, {})
     engine = PeerEngine(
         graph, peer, peer.filled(peer.command), run.tuples, run.model.queue_capacity
     )
@@ -42,7 +40,7 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
         return record | {"error": str(error), "host": host.describe()}
     seen.disturbance = engine.disturbance(len(seen.samples))
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    fill_record(record, run, seen, graph, latency_bounds_ns())
+    fill_record(record, run, seen, graph)
     told = host.describe(seen.disturbance) | {"ns_per_flop": engine.ns_per_flop}
     warmup_s = record["warmup_s"] + engine.settling_s
     return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order, "host": told}

@@ -52,9 +52,7 @@ from harness.engine.engine import check_process
 from harness.engine.sample import PROFILE_WINDOW_S, Balance, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
-from harness.models import pool_of
 from harness.runtime.account import account_of
-from harness.models.layout import layout_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
 
@@ -82,7 +80,7 @@ scheduler execute ports [s].
 # the collector of cycles must leave it whole while threads run: __dealloc__ ends them
 @cython.no_gc_clear
 cdef class RuntimeEngine:
-    """Runs `graph` once under `model`; see harness.engine.Engine for what each method promises.
+    """Runs the graph of `layout` once; see harness.engine.Engine for what each method promises.
 
     Any thread of the process that started it may call any method. One at a time starts or stops the
     run (`turn`), and the pool has a lock of its own; all else only reads, or stores single words. A
@@ -92,9 +90,8 @@ cdef class RuntimeEngine:
 
     Parameters
     ----------
-    graph : harness.graph.Graph
-        Checked already.
-    model : harness.models.Model
+    layout : harness.models.layout.Layout
+        Of a checked graph under a model.
     tuples : int or None
         How many tuples each source sends; None: until it is stopped.
     profile : bool
@@ -125,12 +122,12 @@ cdef class RuntimeEngine:
     cdef uint64_t moved  # batches that had been put into queues by then
     cdef dict before  # the counters at the end of the last sample
 
-    def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S,
+    def __cinit__(self, layout, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S,
                   bint replicas_by_law=False):
         self.turn = threading.RLock()
         self._forget()
         self.halted = -1.0
-        self.plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, ns_per_flop), tuples)
+        self.plan = Plan(layout.timed(ns_per_flop), tuples)
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
         self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH

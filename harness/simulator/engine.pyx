@@ -45,9 +45,6 @@ from harness.engine.sample import Balance, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
 from harness.graph.values import MAX_THREADS
-from harness.models import Coroutine, pool_of
-from harness.models.policy import find_policy
-from harness.models.layout import layout_of
 from harness.simulator.levels import levels_of
 
 MAX_EVENTS = 20_000_000_000
@@ -99,14 +96,14 @@ cdef enum Hurry:
 
 @cython.final
 cdef class SimulatorEngine:
-    """Runs `graph` once under `model` on a described machine; see harness.engine.Engine for what
+    """Runs the graph of `layout` once on a described machine; see harness.engine.Engine for what
     each method promises.
 
     Parameters
     ----------
-    graph : harness.graph.Graph
-        Checked already. Users' own operators cannot be simulated: their costs are unknown. Typed ones can with `profiled`.
-    model : harness.models.Model
+    layout : harness.models.layout.Layout
+        Of a checked graph under a model, for this machine. Users' own operators cannot be simulated: their costs are unknown.
+        Typed ones can with `profiled`.
     machine : harness.machines.machine.Machine
     software : harness.machines.software.Software
     tuples : int or None
@@ -121,7 +118,7 @@ cdef class SimulatorEngine:
         Costs and output rates of typed operators.
     """
 
-    cdef object layout
+    cdef readonly object layout
     cdef Simulation* core
     cdef object graph, machine, software, totals, profiled
     cdef readonly int queue_capacity, batch
@@ -149,28 +146,26 @@ cdef class SimulatorEngine:
     cdef double wall_s
 
     def __cinit__(
-        self, graph, model, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None, profiled=None
+        self, layout, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None, profiled=None
     ):
         cdef Machine hardware
         cdef Software costs
+        graph = layout.graph
         for operator in graph.operators.values():
             if operator.typed is not None and operator.kind is not LOOP and profiled is not None:
                 continue
             if operator.typed is not None or not operator.kind.simulated:
                 kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
                 raise UserError(f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot be simulated")
-        policy = find_policy(model.policy) if isinstance(model, Coroutine) else None
+        policy = layout.policy
         if policy is not None and policy.function is not None:
             raise UserError(f"policy {policy.name!r} is a user's own, and cannot be simulated: nobody knows what it costs")
         fill_machine(&hardware, machine)
         fill_software(&costs, software, machine)
-        capacity = software.get("how.queue_capacity")
-        if capacity and getattr(model, "queue_capacity", 0) is None:
-            model = replace(model, queue_capacity=int(capacity))
         self.graph, self.machine, self.software = graph, machine, software
         self.seed, self.replaced = seed, dict(replaced or {})
         self.profiles, self.most_events, self.bounded = profile, events, tuples is not None
-        self.layout = layout_of(graph, model, pool_of(graph, model, machine.cpus).threads, lambda: hardware_flop_ns(machine))
+        self.layout = layout.timed(lambda: hardware_flop_ns(machine))
         self.most_threads = min(MAX_THREADS, max(machine.cpus, self.layout.minimum_threads))
         if self.layout.pool_threads > self.most_threads:
             rule = f"at most {self.most_threads}, the CPUs of machine {machine.name!r}"

@@ -4,22 +4,23 @@ record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.engine.open import lay_out
 from harness.errors import UserError
-from harness.graph import Graph
+from harness.graph import Graph, PortId
 from harness.measurement.spec import Run, arm_name
 from harness.measurement.subject import build_subject
 from harness.models import (
     DEFAULT_LAW,
     Dynamic,
     Model,
+    PortQueue,
     Queue,
     begins_queued,
     make_model,
-    pool_of,
     port_queues,
 )
 
@@ -152,9 +153,8 @@ def story_of_run(run: Run) -> Story:
     """
     graph, parameters = build_subject(run)
     model = run.model
-    graph.check()
-    cpus = run.place.cpus if run.simulated else None  # None: those usable
-    pool = pool_of(graph, model, cpus)
+    layout = lay_out(graph, model, run.described)
+    pool, begins = layout.pool, begins_queued(graph, model, layout.port_queues)
     law = ""
     if pool.elastic:
         name = getattr(model, "law", DEFAULT_LAW)
@@ -167,7 +167,7 @@ def story_of_run(run: Run) -> Story:
         where=_where(run.place.machine, run.simulated, run.place.software),
         simulated=run.simulated,
     )
-    return _story(graph, model, heading)
+    return _story(graph, layout.port_queues, begins, heading)
 
 
 def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
@@ -189,7 +189,13 @@ def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
         where=_where(record["machine"], record["simulated"], software),
         simulated=record["simulated"],
     )
-    story = _story(graph, model_of(record), heading)
+    model = model_of(record)
+    queues = port_queues(graph, model)
+    try:
+        begins = begins_queued(graph, model, queues)
+    except UserError:  # the names of ports, as an arm's name has them
+        begins = frozenset()
+    story = _story(graph, queues, begins, heading)
     for phase, samples in (
         ("adapting", record.get("adaptation") or ()),
         ("measuring", record["samples"]),
@@ -208,10 +214,7 @@ def model_of(record: Mapping[str, Any]) -> Model:
     if not all have queues.
     """
     if record["model"] != Dynamic.name:
-        # a policy does not change what is drawn
-        return make_model(
-            record["model"], quantum_ms=record.get("quantum_ms"), replicas=record.get("replicas")
-        )
+        return make_model(record["model"])
     chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
     try:
         return make_model(Dynamic.name, threads=record["threads"], queued=chosen or None)
@@ -219,14 +222,13 @@ def model_of(record: Mapping[str, Any]) -> Model:
         return make_model(Dynamic.name, threads=record["threads"])
 
 
-def _story(graph: Graph, model: Model, heading: Heading) -> Story:
-    kinds = [queue.kind for queue in port_queues(graph, model)]
+def _story(
+    graph: Graph, queues: Sequence[PortQueue], begins: Iterable[PortId], heading: Heading
+) -> Story:
+    """Return a story without periods. `begins`: the scheduled ports that begin with their queue."""
+    kinds = [queue.kind for queue in queues]
     ports = {str(port): kind for port, kind in zip(graph.input_ports(), kinds, strict=True)}
     always = {port for port, kind in ports.items() if kind in (Queue.THREADED, Queue.RESUMED)}
-    try:
-        begins = begins_queued(graph, model)
-    except UserError:  # the names of ports, as an arm's name has them
-        begins = frozenset()
     return Story(graph, heading, ports, frozenset(always.union(map(str, begins))))
 
 

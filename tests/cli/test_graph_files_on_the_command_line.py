@@ -18,6 +18,7 @@ from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import Manual
+from harness.models.layout import layout_of
 
 CHAIN = """
 name: my chain
@@ -172,7 +173,7 @@ def test_a_file_may_make_a_run_elastic_by_an_annotation(specs, tmp_path, monkeyp
     main(["run", str(path), "--model", "manual", "--period", "0.5"])
     assert (specs[0].model, specs[0].arm, specs[0].period_s) == (Manual(), "manual", 0.5)
     graph, _ = build_subject(specs[0])
-    assert control.pool_law(graph, specs[0].model).name == "fixed"
+    assert control.pool_law(layout_of(graph, specs[0].model)).name == "fixed"
 
 
 @pytest.mark.parametrize(

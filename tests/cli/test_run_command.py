@@ -14,8 +14,8 @@ from harness.errors import RunFailed
 from harness.measurement import block, host
 from harness.measurement.assemble import blank_record
 from harness.measurement.records import read_records, validate_record
-from harness.measurement.spec import Run, level_of, virtual_period_s
-from harness.models import Coroutine, Manual
+from harness.measurement.spec import Run, virtual_period_s
+from harness.models import Coroutine, Dynamic, Manual
 
 
 class Runs:
@@ -44,7 +44,7 @@ class Runs:
         }
         changes = self.changes[len(self.specs)] if len(self.specs) < len(self.changes) else {}
         self.specs.append(spec)
-        return blank_record(spec, spec.parameters, level_of(spec.model), self.host) | good | changes
+        return blank_record(spec, spec.parameters, spec.model, self.host) | good | changes
 
 
 @pytest.fixture
@@ -108,15 +108,8 @@ def test_the_options_of_a_law_reach_the_run(runs):
 
 
 def test_a_virtual_period_of_coroutines_has_two_quanta_at_least():
-    periods = [
-        virtual_period_s(*asked)
-        for asked in (
-            ("coroutine", None),
-            ("coroutine", 8.0),
-            ("coroutine", 0.5),
-            ("dynamic", None),
-        )
-    ]
+    models = Coroutine(), Coroutine(quantum_ms=8.0), Coroutine(quantum_ms=0.5), Dynamic()
+    periods = [virtual_period_s(model) for model in models]
     assert periods == [0.1, 0.016, 0.002, 0.002]
 
 

@@ -7,7 +7,7 @@ import pytest
 from harness.cli import main
 from harness.measurement import block
 from harness.measurement.assemble import blank_record
-from harness.measurement.spec import Run, level_of
+from harness.measurement.spec import Run
 from tests.described import describe
 
 
@@ -24,9 +24,7 @@ def runs(monkeypatch, tmp_path) -> list[Run]:
     def answer(spec, announce):
         asked.append(spec)
         good = {"correct": True, "settled": True, "threads_total": 3, "sink_tuples_per_s": 1000.0}
-        return (
-            blank_record(spec, spec.parameters, level_of(spec.model), {"host_warnings": []}) | good
-        )
+        return blank_record(spec, spec.parameters, spec.model, {"host_warnings": []}) | good
 
     monkeypatch.setattr(block, "run_in_fresh_process", answer)
     monkeypatch.setattr(block, "simulate", answer)

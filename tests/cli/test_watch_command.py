@@ -57,7 +57,7 @@ class Run:
             "duration_s": 2.0,
         }
         return (
-            blank_record(spec, {"operators": 10, "cost": 1, "payload": 128}, None, here)
+            blank_record(spec, {"operators": 10, "cost": 1, "payload": 128}, spec.model, here)
             | good
             | self.changes
         )

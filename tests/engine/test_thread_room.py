@@ -11,9 +11,10 @@ import pytest
 import topologies
 from harness.cli import main
 from harness.engine import open_engine
-from harness.engine.thread_room import MOST_THREADS, check_threads, threads_of
+from harness.engine.thread_room import MOST_THREADS, check_threads
 from harness.errors import UserError
 from harness.models import Dedicated, Dynamic, Manual, make_model
+from harness.models.layout import layout_of
 
 FILES = {
     "proc/loadavg": "1.00 2.00 3.00 5/1000 12345",
@@ -51,20 +52,20 @@ def host(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("model", "threads"), [(Manual(), 1), (Dedicated(), 12), (Dynamic(3), 4)])
 def test_threads_are_those_of_sources_of_threaded_ports_and_of_the_pool(model, threads):
-    assert threads_of(pipeline(10), model) == threads
+    assert layout_of(pipeline(10), model).threads == threads
     assert open_engine(pipeline(10), model).threads == threads
 
 
 def test_our_own_limit_can_be_lifted_and_lowered(host):
-    check_threads(pipeline(MOST_THREADS - 2), Dedicated(), None, host())
+    check_threads(layout_of(pipeline(MOST_THREADS - 2), Dedicated()), None, host())
     too_many = pipeline(MOST_THREADS - 1)
     with pytest.raises(UserError) as refused:
-        check_threads(too_many, Dedicated(), None, host())
+        check_threads(layout_of(too_many, Dedicated()), None, host())
     assert str(refused.value) == (
         "graph 'pipeline' needs 16,385 threads under model dedicated; at most 16,384 are allowed "
         "(--allow-threads 16385, or allow_threads in a profile, lifts that)"
     )
-    check_threads(too_many, Dedicated(), 16_385, host())
+    check_threads(layout_of(too_many, Dedicated()), 16_385, host())
     with pytest.raises(UserError, match="at most 3 are allowed"):
         open_engine(pipeline(10), Dedicated(), allow_threads=3)
 
@@ -98,7 +99,7 @@ def test_our_own_limit_can_be_lifted_and_lowered(host):
 )
 def test_what_the_host_has_no_room_for_is_refused_whatever_is_allowed(host, files, told):
     with pytest.raises(UserError) as refused:
-        check_threads(pipeline(1000), Dedicated(), 100_000, host(**files))
+        check_threads(layout_of(pipeline(1000), Dedicated()), 100_000, host(**files))
     assert f"needs 1,002 threads under model dedicated; this host has room for {told}" in str(
         refused.value
     )
@@ -112,11 +113,11 @@ def test_a_limit_of_the_users_threads_counts_but_for_root(host, monkeypatch):
     }
     root = host(**files)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    check_threads(pipeline(1001), Dedicated(), None, root)
+    check_threads(layout_of(pipeline(1001), Dedicated()), None, root)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    check_threads(pipeline(1000), Dedicated(), None, root)
+    check_threads(layout_of(pipeline(1000), Dedicated()), None, root)
     with pytest.raises(UserError, match=r"has room for 1,002 more: ulimit -u is 1,010"):
-        check_threads(pipeline(1001), Dedicated(), None, root)
+        check_threads(layout_of(pipeline(1001), Dedicated()), None, root)
 
 
 def test_the_command_refuses_at_once_and_simulated_runs_have_as_many_as_they_like(
@@ -154,4 +155,4 @@ def test_a_profile_may_allow_for_more(tmp_path):
 
 
 def test_models_by_name_are_counted_like_others():
-    assert threads_of(pipeline(5), make_model("multilevel", threads=2)) == 3
+    assert layout_of(pipeline(5), make_model("multilevel", threads=2)).threads == 3

@@ -201,11 +201,11 @@ BAD_SIZES = {
     ),
     "a law for a model without threads": (
         {"arms": [{"model": "manual", "elastic": True}]},
-        "sizes.tiny.arms[0]: elastic applies to dynamic and coroutine only, not to the model manual",
+        "sizes.tiny.arms[0].elastic: elastic applies to dynamic and coroutine only, not to the model manual",
     ),
     "an unknown law": (
         {"arms": [{"model": "manual"}, {"model": "dynamic", "law": "nonesuch"}]},
-        "sizes.tiny.arms[1]: law 'nonesuch' is unknown; laws are: millrace,",
+        "sizes.tiny.arms[1].law: law 'nonesuch' is unknown; laws are: millrace,",
     ),
     "elastic that is neither yes nor no": (
         {"arms": [{"model": "dynamic", "elastic": "very"}]},
@@ -213,7 +213,7 @@ BAD_SIZES = {
     ),
     "levels of a law for a fixed number of threads": (
         {"arms": [{"model": "dynamic", "maximum": 4}]},
-        "sizes.tiny.arms[0]: maximum applies to an elastic pool only, not to one of a fixed level: 4",
+        "sizes.tiny.arms[0].maximum: maximum applies to an elastic pool only, not to one of a fixed level: 4",
     ),
     "levels the wrong way round": (
         {"arms": [{"model": "dynamic", "law": "fixed", "minimum": 5, "maximum": 4}]},
@@ -221,7 +221,7 @@ BAD_SIZES = {
     ),
     "a level that cannot be": (
         {"arms": [{"model": "dynamic", "law": "fixed", "maximum": 0}]},
-        "sizes.tiny.arms[0].maximum: must be a whole number from 1 to 1024, or the word machine, not 0",
+        "sizes.tiny.arms[0].maximum: must be a whole number from 1 to 1024, the word machine, or a list of different ones, not 0",
     ),
     "a start that is no level of the law": (
         {"arms": [{"model": "dynamic", "law": "fixed", "threads": 6, "maximum": 4}]},

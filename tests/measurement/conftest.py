@@ -165,13 +165,13 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 def play(
     runtime: types.ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., FakeEngine]]:
-    """`play(rates, …)`: from now on `open_engine` opens a fake engine that plays these rates; returned when it is opened."""
+    """`play(rates, …)`: from now on `engine_of` opens a fake engine that plays these rates; returned when it is opened."""
 
     def script(
         rates: Iterable[tuple[float, float]], *, tuples: int | None = None, **totals: object
     ) -> FakeEngine:
         engine = FakeEngine(rates, tuples, **totals)
-        monkeypatch.setattr(harness.engine, "open_engine", lambda *_, **__: engine)
+        monkeypatch.setattr("harness.measurement.run.engine_of", lambda *_, **__: engine)
         return engine
 
     return script

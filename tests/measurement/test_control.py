@@ -21,7 +21,8 @@ from harness.measurement.control import (
     pool_time_s,
     target_rate,
 )
-from harness.models import Dynamic, Manual, Multilevel
+from harness.models import Dynamic, Manual, Multilevel, pool_of
+from harness.models.layout import layout_of
 
 ELASTIC = Dynamic(elastic=True, maximum=8)
 
@@ -83,7 +84,7 @@ def moment(sample):
 
 def test_a_law_sees_each_period_by_its_true_length_and_its_decision_is_done(graph, moment, script):
     made, doors = script([3, 3, 2]), Doors()
-    controller = Controller(doors, graph, ELASTIC, 0.25)
+    controller = Controller(doors, layout_of(graph, ELASTIC), 0.25)
     steps = [
         controller.see(moment(0.25)),
         controller.see(moment(0.55, 3, elapsed_s=0.3)),
@@ -105,7 +106,7 @@ def test_a_law_sees_each_period_by_its_true_length_and_its_decision_is_done(grap
 def test_what_passes_while_a_law_thinks_is_not_in_its_next_period(graph, moment, script):
     """It thought for 0.1 s of its own at 500 tuples/s; 250 of the next sample's tuples came after that."""
     made, doors = script([3, 3, 3]), Doors()
-    controller = Controller(doors, graph, ELASTIC, 0.25)
+    controller = Controller(doors, layout_of(graph, ELASTIC), 0.25)
     doors.passed = (0.1, 50)
     first = controller.see(moment(0.25))
     doors.passed = (0.0, 0)
@@ -123,7 +124,7 @@ def test_what_passes_while_a_law_thinks_is_not_in_its_next_period(graph, moment,
 
 def test_a_run_that_ends_while_a_law_thinks_is_no_period(graph, moment, script):
     made, doors = script([3]), Doors()
-    controller = Controller(doors, graph, ELASTIC, 0.25)
+    controller = Controller(doors, layout_of(graph, ELASTIC), 0.25)
     doors.passed = (0.2, 100)
     controller.see(moment(0.25))
     assert controller.see(moment(0.45, 3, elapsed_s=0.2, submitted_tuples=90)).state is None
@@ -132,7 +133,7 @@ def test_a_run_that_ends_while_a_law_thinks_is_no_period(graph, moment, script):
 
 def test_short_samples_are_put_together_to_a_period(graph, moment, script):
     made, doors = script([2, 4]), Doors()
-    controller = Controller(doors, graph, ELASTIC, 1.0)
+    controller = Controller(doors, layout_of(graph, ELASTIC), 1.0)
     controller.sample_s = 0.25
     shares = [(0.2, 0.1, 0.5), (0.4, 0.1, 0.7), (0.6, 0.1, 0.9), (0.8, 0.5, None)]
     samples = [
@@ -157,7 +158,7 @@ def test_short_samples_are_put_together_to_a_period(graph, moment, script):
 
 def test_what_arrives_at_the_sinks_is_that_of_the_whole_period(graph, moment, script):
     made, doors = script([2, 2]), Doors()
-    controller = Controller(doors, graph, ELASTIC, 0.5)
+    controller = Controller(doors, layout_of(graph, ELASTIC), 0.5)
     controller.sample_s = 0.25
     counts = [(0, 0), (400, 100), (0, 0), (0, 7)]
     samples = [
@@ -173,7 +174,7 @@ def test_a_period_in_which_a_thread_did_not_suspend_is_put_off_and_the_law_never
     graph, moment, script
 ):
     made, doors = script([2, 3]), Doors()
-    controller = Controller(doors, graph, ELASTIC, 0.25)
+    controller = Controller(doors, layout_of(graph, ELASTIC), 0.25)
     controller.see(moment(0.25))
     late = controller.see(moment(0.5, requested=2, active=4))
     assert (late.state, late.reason) == ("waiting", "put off: 2 thread(s) would not suspend")
@@ -187,7 +188,7 @@ def test_one_thread_that_an_operator_keeps_from_the_first_period_on_puts_that_of
     graph, moment, script
 ):
     made = script()
-    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
     first = controller.see(moment(0.25, requested=2, active=2, threads_unsuspendable=1))
     assert first.reason == "put off: 1 thread(s) would not suspend"
     controller.see(moment(0.5, requested=2, active=2, threads_unsuspendable=1))
@@ -198,7 +199,7 @@ def test_a_thread_that_an_operator_keeps_for_good_holds_the_law_up_for_a_while_o
     graph, moment, script
 ):
     made = script()
-    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
     reasons = [
         controller.see(
             moment(0.25 * n, requested=2, active=active, threads_unsuspendable=stuck)
@@ -221,7 +222,7 @@ def test_a_thread_that_an_operator_keeps_for_good_holds_the_law_up_for_a_while_o
 
 def test_a_thread_that_has_not_woken_puts_a_step_off(graph, moment, script):
     script()
-    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
     assert (
         controller.see(moment(0.25, requested=5, active=2)).reason
         == "put off: 3 thread(s) did not wake"
@@ -240,7 +241,7 @@ def test_a_thread_that_has_not_woken_puts_a_step_off(graph, moment, script):
 def test_a_law_that_fails_is_told_by_name_and_nothing_is_done(graph, moment, script, decided, told):
     script([decided])
     doors = Doors()
-    controller = Controller(doors, graph, ELASTIC, 0.25)
+    controller = Controller(doors, layout_of(graph, ELASTIC), 0.25)
     with pytest.raises(ControlFailed) as caught:
         controller.see(moment(0.25))
     assert str(caught.value) == told
@@ -249,7 +250,7 @@ def test_a_law_that_fails_is_told_by_name_and_nothing_is_done(graph, moment, scr
 
 def test_a_clock_that_stands_still_is_a_failure_of_the_law(graph, moment, script):
     script()
-    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
     controller.see(moment(0.25))
     with pytest.raises(ControlFailed, match="law scripted: time_s must grow"):
         controller.see(moment(0.25))
@@ -257,7 +258,7 @@ def test_a_clock_that_stands_still_is_a_failure_of_the_law(graph, moment, script
 
 def test_levels_that_stay_are_counted(graph, moment, script):
     script([2, 2, 2, 3, 3])
-    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
     kept = []
     for n, level in enumerate([1, 2, 2, 2, 3, 3], start=1):
         controller.see(moment(0.25 * n, level))
@@ -267,7 +268,7 @@ def test_levels_that_stay_are_counted(graph, moment, script):
 
 def test_a_law_that_says_that_it_still_learns_has_not_settled(graph, moment, script):
     made = script()
-    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
     (law,) = made
     for n in range(1, 12):
         law.state = "learning" if n % 2 else "searching"
@@ -284,7 +285,7 @@ def after(graph, moment, script):
 
     def see(states: list[str]) -> list[tuple[int, bool]]:
         made = script()
-        controller = Controller(Doors(), graph, ELASTIC, 0.25)
+        controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
         found = []
         for n, state in enumerate(states, start=1):
             made[-1].state = state
@@ -316,7 +317,9 @@ def test_a_law_that_begins_anew_has_to_keep_its_level_anew(after):
 def test_a_law_that_is_frozen_at_its_maximum_is_not_settled_before_it_begins_anew(graph, moment):
     """`streams` believes its start to bring nothing, takes that for noise, and then for a change in load."""
     doors, states, settled = Doors(), [], []
-    controller = Controller(doors, graph, Multilevel(law="streams", minimum=2, maximum=2), 0.25)
+    controller = Controller(
+        doors, layout_of(graph, Multilevel(law="streams", minimum=2, maximum=2)), 0.25
+    )
     for n in range(1, 40):
         states.append(controller.see(moment(0.25 * n, 2)).state)
         settled.append(controller.settled)
@@ -325,7 +328,7 @@ def test_a_law_that_is_frozen_at_its_maximum_is_not_settled_before_it_begins_ane
 
 
 def test_where_nothing_is_elastic_there_is_nothing_to_control(graph, moment):
-    controller = Controller(Doors(), graph, Dynamic(2), 1.0)
+    controller = Controller(Doors(), layout_of(graph, Dynamic(2)), 1.0)
     assert not controller.controls and controller.terms() is None
     assert controller.see(moment(0.25)) == controller.step_after(moment(0.5))
 
@@ -340,7 +343,7 @@ def test_a_record_can_say_what_the_law_was_given(graph, script):
         minimum=2,
         maximum=6,
     )
-    terms = Controller(Doors(), graph, model, 0.5).terms()
+    terms = Controller(Doors(), layout_of(graph, model), 0.5).terms()
     assert terms == {
         "law": "scripted", "settings": {"gain": 2.5, "bold": True}, "period_s": 0.5, "minimum": 2, "maximum": 6,
         "start": 3, "places": None, "replicable": None,
@@ -354,7 +357,7 @@ TRACES = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 10**9)), min_size
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_no_tuple_and_no_second_is_seen_twice_or_not_at_all(graph, moment, script, trace, parts):
     made = script()
-    controller = Controller(Doors(), graph, ELASTIC, 0.01 * 20 * parts)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.01 * 20 * parts)
     controller.sample_s = 0.2
     time_s = seen_s = seen = 0.0
     for hundredths, tuples in trace:
@@ -420,7 +423,8 @@ def test_each_balancer_has_a_law_of_its_own_with_its_own_period(balancers, momen
         balancing("b", measure_period=1.0, initial_active_ports=2),
         balancing("c", elastic=False),
     )
-    controller = Controller(doors, graph, Manual(), 1.0)
+    layout = SimpleNamespace(graph=graph, model=Manual(), pool=pool_of(graph, Manual()), cpus=None)
+    controller = Controller(doors, layout, 1.0)
     assert controller.pool is None and controller.controls
     assert (controller.sample_s, [law.asked for law in made]) == (
         0.5,
@@ -445,8 +449,9 @@ def test_each_balancer_has_a_law_of_its_own_with_its_own_period(balancers, momen
 
 def test_a_balancer_and_a_pool_are_controlled_side_by_side(balancers, graph, moment, script):
     script([2])
+    layout = layout_of(graph, ELASTIC)
     graph.operators["spread"] = balancing(measure_period=0.25)
-    controller = Controller(Doors(), graph, ELASTIC, 1.0)
+    controller = Controller(Doors(), layout, 1.0)
     assert controller.sample_s == 0.25
     steps = [
         controller.see(with_balancers(moment(0.25 * n), spread=(1, 9, 0.5))) for n in range(1, 5)
@@ -462,7 +467,7 @@ def test_operators_and_ports_are_told_to_a_law_that_needs_them_summed_over_its_p
     graph, moment, script, runtime
 ):
     made = script([1])
-    controller = Controller(Doors(), graph, ELASTIC, 0.75)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.75)
     made[0].NEEDS = NEEDS_ALL
     first = {
         "useful_s": (0.1, 0.2, 0.0),
@@ -490,7 +495,7 @@ def test_operators_and_ports_are_told_to_a_law_that_needs_them_summed_over_its_p
 
 def test_a_law_that_needs_nothing_of_operators_is_not_told(graph, moment, script):
     made = script([1])
-    Controller(Doors(), graph, ELASTIC, 0.25).see(
+    Controller(Doors(), layout_of(graph, ELASTIC), 0.25).see(
         moment(0.25, useful_s=(0.1, 0.2, 0.0), processed=(1, 1, 1))
     )
     assert (
@@ -541,7 +546,7 @@ def test_without_useful_time_a_profile_and_the_threads_utilisation_tell_what_the
 
 def test_a_step_keeps_what_its_law_needs(graph, moment, script, runtime):
     made = script([1])
-    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 0.25)
     made[0].NEEDS = frozenset(("latency_s", "target", "layout"))
     step = controller.see(moment(0.25, latency_counts=(0, 4, 0, 0)))
     assert step.read == {"latency_s": pytest.approx(55e-9), "target": None}
@@ -550,7 +555,7 @@ def test_a_step_keeps_what_its_law_needs(graph, moment, script, runtime):
 def test_a_step_keeps_the_shares_of_a_period_of_several_samples(graph, moment, script):
     """Each sample has those of its own stretch alone, so a replay could not tell what the law was told."""
     made = script([1, 1])
-    controller = Controller(Doors(), graph, ELASTIC, 1.0)
+    controller = Controller(Doors(), layout_of(graph, ELASTIC), 1.0)
     controller.sample_s = 0.5
     shares = [(0.1, 0.5), (0.5, 0.5), (0.25, None), (0.25, None)]
     samples = [

@@ -15,6 +15,7 @@ from harness.measurement.records import validate_record
 from harness.measurement.run import measure, run_once
 from harness.measurement.spec import Run, run_of
 from harness.models import Dynamic, Manual, pool_of
+from harness.models.layout import layout_of
 
 STEADY = [(1000.0, 1000.0)]
 
@@ -288,7 +289,7 @@ def test_a_graph_that_asks_for_it_is_elastic_under_every_model(begin, script):
         graph.connect(graph.source("source"), graph.work("work"))
     graph.connect(graph.operators["work"], graph.sink("sink"))
     engine = begin()
-    controller = Controller(engine, graph, Manual(), 0.5)
+    controller = Controller(engine, layout_of(graph, Manual()), 0.5)
     seen = observe(
         engine, spec(model="manual", elastic=False, maximum=None), 1, lambda text: None, controller
     )

@@ -17,6 +17,7 @@ from harness.measurement.records import record_line
 from harness.measurement.run import measure
 from harness.measurement.spec import Run, run_of
 from harness.models import Multilevel
+from harness.models.layout import layout_of
 from topologies import build
 
 
@@ -99,13 +100,18 @@ def test_a_law_reads_costs_and_the_queues_of_its_period(scripted):
 def test_the_profiler_looks_back_a_few_periods(monkeypatch, period_s, window_s):
     told = {}
 
-    def open_engine(*words, **options):
+    def engine_of(*words, **options):
         told.update(options)
         raise RunFailed("not today")
 
-    monkeypatch.setattr("harness.engine.open_engine", open_engine)
+    monkeypatch.setattr("harness.measurement.run.engine_of", engine_of)
     measure(replace(spec(simulated=False), period_s=period_s))
-    assert told == {"tuples": None, "profile": True, "profile_window_s": window_s}
+    assert told == {
+        "tuples": None,
+        "allow_threads": None,
+        "profile": True,
+        "profile_window_s": window_s,
+    }
 
 
 @pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])
@@ -149,7 +155,7 @@ def test_a_law_that_places_no_queues_is_no_law_of_multilevel():
 
 def test_the_pool_of_a_multilevel_run_is_that_of_its_options(scripted):
     graph, _ = build("pipeline", {"operators": 3}, seed=0)
-    law = pool_law(graph, Multilevel(threads=3, minimum=2, maximum=5))
+    law = pool_law(layout_of(graph, Multilevel(threads=3, minimum=2, maximum=5)))
     assert (law.bounds.minimum, law.bounds.start, law.bounds.maximum) == (2, 3, 5)
 
 
@@ -157,5 +163,5 @@ def test_the_law_of_a_run_knows_what_its_engine_has_chosen_and_how_many_tuples_m
     scripted,
 ):
     graph, _ = build("pipeline", {"operators": 3}, seed=0)
-    layout = pool_law(graph, Multilevel(), queue_capacity=64, batch=1).layout
+    layout = pool_law(layout_of(graph, Multilevel(queue_capacity=64)), batch=1).layout
     assert (layout.queue_capacity, layout.batch) == (64, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import errno
-import json
 import os
 from pathlib import Path
 
@@ -12,17 +11,17 @@ import pytest
 
 from harness.errors import RunFailed, UserError
 from harness.measurement.records import (
-    SCHEMA,
     RecordError,
     read_records,
     record_line,
+    record_schema,
     validate_record,
     write_records,
 )
 from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 
-SCHEMA_TREE = json.loads(SCHEMA.read_text())
+SCHEMA_TREE = record_schema()
 
 
 BALANCER = {

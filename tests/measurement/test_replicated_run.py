@@ -17,6 +17,7 @@ from harness.measurement.records import record_line
 from harness.measurement.run import measure
 from harness.measurement.spec import Run, run_of
 from harness.models import Coroutine, Dynamic
+from harness.models.layout import layout_of
 from topologies import build
 
 LENGTH = 4  # of the chain, source and sink included
@@ -230,7 +231,7 @@ def test_a_law_that_cannot_be_is_told_in_one_line(model, told):
 
 def test_a_law_is_told_which_operators_it_may_replicate():
     graph, _ = build("replicated", {"width": 3}, 0)
-    law = pool_law(graph, Coroutine(elastic=True, law="cstream", maximum=12))
+    law = pool_law(layout_of(graph, Coroutine(elastic=True, law="cstream", maximum=12)))
     names = list(graph.operators)
     assert [names[index] for index in law.layout.replicable] == ["busy1", "busy2", "busy3"]
     assert (law.bounds.minimum, law.bounds.maximum, law.bounds.start, law.layout.most_replicas) == (
@@ -249,11 +250,11 @@ def test_an_engine_has_room_for_replicas_before_the_run_if_the_law_chooses_them(
 ):
     asked = []
 
-    def open_engine(*words, **options):
+    def engine_of(*words, **options):
         asked.append(options["changes_replicas"])
         raise RunFailed("not today")
 
-    monkeypatch.setattr("harness.engine.open_engine", open_engine)
+    monkeypatch.setattr("harness.measurement.run.engine_of", engine_of)
     measure(spec(law=law))
     measure(spec(law="", elastic=False, threads=2, maximum=None))
     assert asked == [changes_replicas, False]

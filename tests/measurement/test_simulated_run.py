@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import harness.engine
 from harness.errors import RunFailed
 from harness.measurement import block
 from harness.measurement.block import block_order, measure_block
@@ -39,18 +38,18 @@ def spec(**changes) -> Run:
 
 @pytest.fixture
 def simulate(play, monkeypatch):
-    """As `play`, of an engine that says what it simulated; `told` is what `open_engine` was asked for."""
+    """As `play`, of an engine that says what it simulated; `told` is what `engine_of` was asked for."""
 
     def start(rates=((1e6, 1e6),), told=None, **simulation):
         engine = play(rates)
         engine.simulation = SIMULATION | simulation
 
-        def open_engine(graph, model, machine, **options):
+        def engine_of(layout, on, **options):
             if told is not None:
-                told.update(options, machine=machine)
+                told.update(options, on=on and (on.machine.name, on.software.name))
             return engine
 
-        monkeypatch.setattr(harness.engine, "open_engine", open_engine)
+        monkeypatch.setattr("harness.measurement.run.engine_of", engine_of)
         return engine
 
     return start
@@ -61,10 +60,9 @@ def test_the_engine_is_told_what_to_simulate(simulate):
     simulate(told=told)
     run_once(spec(software="streams-4.2", constants={"atomic.fence": 4.5}, seed=3, repeat=2))
     assert told == {
-        "machine": "xeon",
+        "on": ("xeon", "streams-4.2"),
         "tuples": None,
-        "simulated": True,
-        "software": "streams-4.2",
+        "changes_replicas": False,
         "constants": {"atomic.fence": 4.5},
         "seed": 5,
     }
@@ -149,7 +147,9 @@ def test_a_measured_run_is_asked_for_as_ever(simulate):
     told = {}
     simulate(told=told)
     record = run_once(spec(machine="local"))
-    assert told == {"machine": "local", "tuples": None}
+    assert told == {
+        "on": None, "tuples": None, "allow_threads": None, "changes_replicas": False
+    }  # fmt: skip
     assert (record["simulated"], record["simulation"]) == (False, None)
 
 

@@ -13,7 +13,7 @@ import pytest
 from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.kinds import BARRIER
-from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue, pool_of
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue
 from harness.models.layout import Layout, chosen_by, ends_of, layout_of, paces_of, slots_of
 from harness.models.replicas import REPLICA_ROOM
 from tests.runtime.shapes import (
@@ -28,7 +28,7 @@ from tests.runtime.shapes import (
 
 
 def laid_out(graph: Graph, model: Model, flop_ns: Callable[[], float] = lambda: 0.5) -> Layout:
-    return layout_of(graph, model, pool_of(graph, model, cpus=4).threads, flop_ns)
+    return layout_of(graph, model, cpus=4).timed(flop_ns)
 
 
 def ports(layout: Layout, which: Callable[[object], bool]) -> list[str]:
@@ -121,9 +121,9 @@ def test_a_pool_has_a_thread_for_each_port_at_which_a_users_operator_may_block()
     for number in range(5):
         graph.connect(graph.source(f"source{number}"), user.input(number))
     graph.connect(user, sink)
-    layout = layout_of(graph, Dynamic(2), 2, lambda: 0.5)
+    layout = layout_of(graph, Dynamic(2))
     assert (layout.pool_threads, layout.minimum_threads) == (6, 6)
-    assert layout_of(graph, Dynamic(9), 9, lambda: 0.5).pool_threads == 9
+    assert layout_of(graph, Dynamic(9)).pool_threads == 9
     layout = laid_out(graph, Manual())
     assert (layout.pool_threads, layout.minimum_threads) == (0, 1)
 
@@ -143,25 +143,21 @@ def test_a_graph_that_needs_more_threads_than_a_pool_may_have_is_refused():
             lambda graph: graph.python("user", lambda sequence, value: value, inputs=inputs), inputs
         )
 
-    assert layout_of(user(1023), Dynamic(2), 2, lambda: 0.5).pool_threads == 1024
+    assert layout_of(user(1023), Dynamic(2)).pool_threads == 1024
     with pytest.raises(
         UserError,
         match=r"^operator 'user': inputs must be at most 1023 of a user's operator .*, not 1024$",
     ):
-        layout_of(user(1024), Dynamic(2), 2, lambda: 0.5)
+        layout_of(user(1024), Dynamic(2))
     assert (
-        layout_of(
-            wide(lambda graph: graph.barrier("barrier", 1023), 1023), Dynamic(2), 2, lambda: 0.5
-        ).pool_threads
+        layout_of(wide(lambda graph: graph.barrier("barrier", 1023), 1023), Dynamic(2)).pool_threads
         == 1024
     )
     with pytest.raises(
         UserError,
         match=r"^graph 'wide': a pool must have a thread for each of the 1024 input ports of barr",
     ):
-        layout_of(
-            wide(lambda graph: graph.barrier("barrier", 1024), 1024), Dynamic(2), 2, lambda: 0.5
-        )
+        layout_of(wide(lambda graph: graph.barrier("barrier", 1024), 1024), Dynamic(2))
 
 
 # -- ways through the graph --------------------------------------------------------------------------------------------------

@@ -100,17 +100,17 @@ def test_a_model_is_made_with_its_options(name, options, model):
             {"queue_capacity": 9},
             "queue_capacity applies to dedicated, dynamic, multilevel and coroutine only, not to the model manual",
         ),
-        ("dynamic", {"threads": 0}, "threads must be from 1 to 1024, not 0"),
-        ("dynamic", {"threads": 1025}, "threads must be from 1 to 1024, not 1025"),
+        ("dynamic", {"threads": 0}, "threads must be a whole number from 1 to 1024, not 0"),
+        ("dynamic", {"threads": 1025}, "threads must be a whole number from 1 to 1024, not 1025"),
         (
             "dynamic",
             {"queue_capacity": 0},
-            "queue_capacity must be from 1 to 1048576 tuples, not 0",
+            "queue_capacity must be a whole number from 1 to 1048576, not 0",
         ),
         (
             "dedicated",
             {"queue_capacity": 2**20 + 1},
-            "queue_capacity must be from 1 to 1048576 tuples, not 1048577",
+            "queue_capacity must be a whole number from 1 to 1048576, not 1048577",
         ),
         (
             "manual",
@@ -142,7 +142,7 @@ def test_a_model_is_made_with_its_options(name, options, model):
             {"law": "cstream", "minimum": 3, "maximum": 2},
             "minimum must be at most the maximum of 2 threads, not 3",
         ),
-        ("coroutine", {"replicas": 0}, "replicas must be from 1 to 64, not 0"),
+        ("coroutine", {"replicas": 0}, "replicas must be a whole number from 1 to 64, not 0"),
         (
             "dynamic",
             {"replicas": 2},
@@ -166,7 +166,7 @@ def test_a_model_is_made_with_its_options(name, options, model):
         (
             "coroutine",
             {"quantum_ms": 0.0},
-            "quantum must be above 0 and at most 3,600,000 ms, not 0.0",
+            "quantum_ms must be above 0 and at most 3,600,000 ms, not 0.0",
         ),
         (
             "coroutine",
@@ -177,12 +177,12 @@ def test_a_model_is_made_with_its_options(name, options, model):
         (
             "dynamic",
             {"elastic": True, "minimum": 0},
-            "minimum must be from 1 to 1024 threads, not 0",
+            "minimum must be a whole number from 1 to 1024, not 0",
         ),
         (
             "dynamic",
             {"elastic": True, "maximum": 1025},
-            "maximum must be from 1 to 1024 threads, not 1025",
+            "maximum must be a whole number from 1 to 1024, not 1025",
         ),
         (
             "dynamic",
@@ -198,6 +198,12 @@ def test_a_model_is_made_with_its_options(name, options, model):
             "dynamic",
             {"elastic": True, "threads": 1, "minimum": 2, "maximum": 4},
             "threads must be from 2 to 4, the levels of the law, not 1",
+        ),
+        (
+            "dynamic",
+            {"colour": 4},
+            "no model has an option 'colour'; options are: queue_capacity, threads, queued, elastic, "
+            "law, law_settings, minimum, maximum, policy, quantum_ms, replicas",
         ),
         (
             "dynamic",

@@ -183,18 +183,22 @@ def test_no_level_is_below_one_more_than_the_ports_of_an_operator_that_may_block
     assert least_threads(annotated(None), Dynamic()) == 1, "built-in operators do not block"
 
 
+def level(graph, model):
+    return with_level(model, pool_of(graph, model))
+
+
 def test_a_fixed_level_is_that_of_the_pool_it_makes():
     assert pool_of(blocking(3), Dynamic(threads=1)) == Pool(4, elastic=False)
     assert pool_of(blocking(3), Dynamic(), cpus=2) == Pool(4, elastic=False), (
         "also on a small machine"
     )
-    assert with_level(blocking(3), Dynamic(threads=1, queued="none")) == Dynamic(
+    assert level(blocking(3), Dynamic(threads=1, queued="none")) == Dynamic(
         threads=4, queued="none"
     )
-    assert with_level(blocking(3), Dynamic(threads=9)) == Dynamic(threads=9)
-    assert with_level(annotated(Threading("dynamic", 4)), Dynamic(threads=3)) == Dynamic(threads=4)
+    assert level(blocking(3), Dynamic(threads=9)) == Dynamic(threads=9)
+    assert level(annotated(Threading("dynamic", 4)), Dynamic(threads=3)) == Dynamic(threads=4)
     for other in (Manual(), Dynamic(elastic=True)):
-        assert with_level(blocking(3), other) == other
+        assert level(blocking(3), other) == other
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from harness.elasticity import layout_of
+from harness import elasticity
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph, PortId, Threading
 from harness.graph.annotations import in_force
 from harness.models import Coroutine, Dynamic, Manual
-from harness.models.replicas import begins_with, most_replicas, replicable, why_single
+from harness.models.layout import layout_of
+from harness.models.replicas import most_replicas, replicable, why_single
 from tests.runtime.test_random_runs import graphs
 from topologies import build
 
@@ -105,7 +106,7 @@ def test_the_reasons_why_an_operator_can_have_none():
 def test_what_a_law_may_replicate_the_engine_replicates(graph):
     model = Coroutine(2)
     able = replicable(graph, model)
-    seen = layout_of(graph, model, 2)
+    seen = elasticity.layout_of(graph, model, 2)
     assert [seen.names[index] for index in seen.replicable] == list(able)
     engine = open_engine(graph, model, tuples=0)
     assert list(engine.living_replicas()) == list(able)
@@ -127,14 +128,19 @@ def test_many_operators_may_have_fewer_replicas_each_and_too_many_none():
     assert [most_replicas(able) for able in (1, 8, 100, 512, 513)] == [64, 64, 6, 2, 1]
     graph, _ = build("pipeline", {"operators": 600}, 0)
     assert (
-        replicable(graph, Coroutine()) == {} and layout_of(graph, Coroutine(), 2).replicable == []
+        replicable(graph, Coroutine()) == {}
+        and elasticity.layout_of(graph, Coroutine(), 2).replicable == []
     )
 
 
 def test_a_run_may_begin_with_several_replicas():
     graph = chain("a", "b")
-    assert begins_with(graph, Coroutine(replicas=3)) == {"a": 3, "b": 3}
-    assert begins_with(graph, Coroutine()) == begins_with(graph, Dynamic()) == {}
+    assert layout_of(graph, Coroutine(replicas=3)).first_replicas() == {"a": 3, "b": 3}
+    assert (
+        layout_of(graph, Coroutine()).first_replicas()
+        == layout_of(graph, Dynamic()).first_replicas()
+        == {}
+    )
     assert open_engine(graph, Coroutine(2, replicas=3), tuples=0).living_replicas() == {
         "a": 3,
         "b": 3,
@@ -171,7 +177,7 @@ def with_a_function():
 )
 def test_more_replicas_than_can_be_are_told_in_one_line(graph, told):
     with pytest.raises(UserError) as caught:
-        begins_with(graph, Coroutine(replicas=7))
+        layout_of(graph, Coroutine(replicas=7)).first_replicas()
     assert str(caught.value) == told
 
 
@@ -189,7 +195,7 @@ def test_why_no_operator_can_have_replicas_is_told_of_each_kind_of_reason_what_c
     )
     graph.chain(graph.source("source"), first, parse, crunch, graph.sink("sink"))
     with pytest.raises(UserError) as refused:
-        begins_with(graph, Coroutine(replicas=2))
+        layout_of(graph, Coroutine(replicas=2)).first_replicas()
     assert str(refused.value) == (
         "replicas must be 1 for graph 'several', of which no operator can have more, not 2: "
         "operator 'parse' (and 1 more) is declared neither stateless nor by key; "
@@ -206,7 +212,7 @@ def test_too_many_operators_to_have_replicas_are_the_reason_that_is_told():
         graph.connect(split.output(way), work)
         graph.connect(work, sink)
     with pytest.raises(UserError) as refused:
-        begins_with(graph, Coroutine(replicas=2))
+        layout_of(graph, Coroutine(replicas=2)).first_replicas()
     assert str(refused.value) == (
         "replicas must be at most 1 for graph 'wide', of each of 600 operators, which share room for 512 more, not 2"
     )

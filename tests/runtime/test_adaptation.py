@@ -10,6 +10,7 @@ from harness.engine import Sample, Totals, open_engine
 from harness.graph import Graph
 from harness.measurement.control import Controller
 from harness.models import Coroutine
+from harness.models.layout import layout_of
 
 pytestmark = pytest.mark.heavy
 
@@ -40,7 +41,7 @@ def adapted(graph: Graph, law: str, until: Seen, **options: object) -> tuple[lis
     """A run under a law until its samples show what is wanted, or for `MOST_PERIODS`."""
     model = Coroutine(elastic=True, law=law, law_settings=SETTINGS[law], maximum=4, **options)
     engine = open_engine(graph, model)
-    controller = Controller(engine, graph, model, PERIOD_S)
+    controller = Controller(engine, layout_of(graph, model), PERIOD_S)
     engine.start()
     samples: list[Sample] = []
     while len(samples) < MOST_PERIODS and not until(samples):

@@ -23,6 +23,7 @@ from harness.measurement.records import validate_record
 from harness.measurement.run import run_once
 from harness.measurement.spec import run_of
 from harness.models import Dynamic, Manual, Model
+from harness.models.layout import layout_of
 from tests.runtime.shapes import GRAPHS, chain, pipeline
 
 CHANGES = 10_000
@@ -121,7 +122,7 @@ def test_a_controller_changes_the_level_of_a_real_engine(model: Model) -> None:
         last = chain(graph, graph.source("source"), 6, 100)
     graph.connect(last, graph.sink("sink"))
     engine = open_engine(graph, model)
-    controller = Controller(engine, graph, model, 0.1)
+    controller = Controller(engine, layout_of(graph, model), 0.1)
     assert controller.pool is not None
     bounds = controller.pool.law.bounds
     engine.start()

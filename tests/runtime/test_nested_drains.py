@@ -24,12 +24,11 @@ from harness.runtime.dynamic cimport drain
 from harness.runtime.native cimport Port, Tuple, Worker
 from harness.runtime.plan cimport Plan
 
-from harness.models import pool_of
 from harness.models.layout import layout_of
 
 
 def slow_after_a_drain(graph, model, bint before, int batch):
-    cdef Plan plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, lambda: 1.0), None)
+    cdef Plan plan = Plan(layout_of(graph, model).timed(lambda: 1.0), None)
     cdef Worker* worker = &plan.run.workers[plan.first_scheduler]
     cdef Port* port = &plan.run.ports[0]
     port.batch.store(batch, memory_order_relaxed)

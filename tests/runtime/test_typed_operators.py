@@ -161,7 +161,7 @@ def test_a_source_stops_at_the_number_of_tuples_that_is_asked_for(library):
 def test_a_slot_is_as_large_as_its_own_stream_needs(library):
     graph, _ = graph_of(library, 1)
     graph.check()
-    layout = layout_of(graph, Dynamic(threads=2), 2, lambda: 1.0)
+    layout = layout_of(graph, Dynamic(threads=2))
     assert [queue.stride for queue in layout.queues] == [64, 192, 192]
 
 

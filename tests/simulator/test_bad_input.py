@@ -15,6 +15,7 @@ from harness.graph.operator import IN_FORCE
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 from harness.models import Dedicated, Dynamic, Manual
+from harness.models.layout import layout_of
 from tests.runtime.shapes import GRAPHS, native, pipeline, split_and_join
 from tests.simulator.runs import simulated
 
@@ -26,9 +27,8 @@ def refused(*words: str) -> object:
 
 def bounded(events: int) -> Engine:
     """An engine that may take so many events."""
-    return SimulatorEngine(
-        pipeline(), Dynamic(2), load_machine("xeon"), load_software("millrace"), events=events
-    )
+    layout = layout_of(pipeline(), Dynamic(2))
+    return SimulatorEngine(layout, load_machine("xeon"), load_software("millrace"), events=events)
 
 
 @pytest.mark.parametrize("kind", ["python", "native"])

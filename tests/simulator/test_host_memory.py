@@ -34,7 +34,7 @@ def test_a_graph_whose_queues_do_not_fit_here_is_simulated(shape: str, model: Mo
 
 
 def test_a_layout_cannot_be_changed() -> None:
-    layout = layout_of(pipeline(3), Dynamic(2), 2, lambda: 1.0)
+    layout = layout_of(pipeline(3), Dynamic(2))
     for name in ("queues", "ways", "operators", "pool_threads"):
         with pytest.raises(AttributeError):
             setattr(layout, name, ())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
+from harness.measurement.records import record_schema
 from harness.spark.schemas import (
     BALANCER,
     ELASTIC,
@@ -18,10 +16,7 @@ from harness.spark.schemas import (
     TABLES,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
-JSON_SCHEMA = json.loads(
-    (ROOT / "config" / "schemas" / "record.schema.json").read_text(encoding="utf-8")
-)
+JSON_SCHEMA = record_schema()
 JSON_TYPES = {"string": "string", "integer": "int bigint", "number": "double", "boolean": "boolean"}
 
 

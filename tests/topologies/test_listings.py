@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import fields
 
 import pytest
 
 import topologies
 from harness.cli import main
 from harness.cli import topologies as topologies_command
-from harness.cli.models import OPTION_OF, OPTIONS
+from harness.cli.model_options import flag_of
 from harness.cli.settings import add_settings_argument, parse_settings
 from harness.errors import UserError
-from harness.machines.host.cpu import allowed_cpus
 from harness.models import MODELS
+from harness.models.option import options_of
 
 
 def test_every_topology_is_listed_with_its_parameters(capsys):
@@ -64,22 +63,9 @@ def test_every_model_is_listed_with_its_options(capsys):
         part.split(": ", 1) for part in output.split("\n\n") if ": " in part.splitlines()[0]
     )
     for name, model in MODELS.items():
-        names = [OPTION_OF.get(field.name, field.name) for field in fields(model)]
-        options = {f"--{name.replace('_', '-')}" for name in names if name in OPTIONS}
+        options = {flag_of(name) for name in options_of(model)}
         assert {word for word in parts[name].split() if word.startswith("--")} == options
     assert "no options" in parts["manual"]
-
-
-def test_threads_are_told_as_each_model_has_them(capsys):
-    main(["models"])
-    rows = [
-        line.split("  ")
-        for line in capsys.readouterr().out.splitlines()
-        if line.strip().startswith("--threads")
-    ]
-    defaults = [[cell.strip() for cell in row if cell.strip()][1] for row in rows]
-    elastic_or_not = f"one a CPU ({allowed_cpus()}); elastic: the least"
-    assert defaults == [elastic_or_not, "the least", elastic_or_not]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.measurement import host
 from harness.measurement.assemble import blank_record
-from harness.measurement.spec import Run, level_of
+from harness.measurement.spec import Run
 from harness.validation.cases import Case
 from harness.validation.comparison import Comparison
 
@@ -30,7 +30,7 @@ def record_of(spec: Run, rate: float | None, **changes: Any) -> dict[str, Any]:
         "sink_tuples_per_s": rate,
     }
     good |= {"submitted_tuples_per_s": None if rate is None else 20 * rate, "hops": 20.0}
-    return blank_record(spec, spec.parameters, level_of(spec.model), HOST) | good | changes
+    return blank_record(spec, spec.parameters, spec.model, HOST) | good | changes
 
 
 def measured(of: Case, *rates: float, **changes: Any) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ def record(
         "law": "millrace", "settings": {}, "period_s": 1.0, "minimum": 1, "maximum": 8, "start": 1, "settled_level": 2,
         "changes": 0, "adaptation_s": 1.0, "settled": True,
     }  # fmt: skip
-    made = blank_record(spec, {"operators": 10, "cost": 1, "payload": 128}, None, HOST)
+    made = blank_record(spec, {"operators": 10, "cost": 1, "payload": 128}, spec.model, HOST)
     good = {
         "correct": True,
         "settled": True,

@@ -29,6 +29,7 @@ from harness.bench.scenario import STILL, Configuration
 from harness.bench.score import Score, climbed, settled_at
 from harness.elasticity import Decides
 from harness.engine import Engine, Sample
+from harness.engine.open import Described, lay_out
 from harness.graph import Graph
 from harness.machines.machine import Machine, load_machine
 from harness.machines.software import load_software
@@ -158,7 +159,7 @@ def run(
         model = Dynamic(threads=best.threads, queued="none")
     engine = _engine(scenario, model)
     period_s = (period or period_of(scenario)).length_s
-    controller = Controller(engine, _graph(scenario), model, period_s, period_s, cpus)
+    controller = Controller(engine, engine.layout, period_s, period_s)
     engine.start()
     try:
         if best is not None:
@@ -176,9 +177,9 @@ def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
     machine, software = machine_of(scenario.world), load_software(scenario.world.software)
     if software["how.queue_capacity"] and not isinstance(model, Manual):
         model = replace(model, queue_capacity=QUEUE)
-    return SimulatorEngine(
-        _graph(scenario), model, machine, software, profile=True, seed=scenario.graph_seed
-    )
+    on = Described(machine, software)
+    layout = lay_out(_graph(scenario), model, on)
+    return SimulatorEngine(layout, *on, profile=True, seed=scenario.graph_seed)
 
 
 def _place(engine: Engine, scenario: Scenario, queued: frozenset[int]) -> None:

@@ -12,6 +12,7 @@ from harness.engine.thread_room import check_threads
 from harness.errors import UserError
 from harness.machines.host.memory_room import memory_room
 from harness.models import Dedicated
+from harness.models.layout import layout_of
 from topologies import build
 
 MIB = 2**20
@@ -142,7 +143,7 @@ def test_threads_that_do_not_fit_in_the_cgroup_are_refused_by_its_limit(host):
     root = host(V2 | v2("|box", 40 * MIB, 39 * MIB))
     graph = build("pipeline", {"operators": 30}, 0)[0]
     with pytest.raises(UserError) as refused:
-        check_threads(graph, Dedicated(), None, root)
+        check_threads(layout_of(graph, Dedicated()), None, root)
     assert str(refused.value) == (
         "graph 'pipeline' needs 32 threads under model dedicated; this host has room for 25 more: "
         "memory.max of its cgroup is 40 MiB, of which 1 MiB are left, and a thread takes 40 KiB"
