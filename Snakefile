@@ -25,7 +25,7 @@ report: "harness/workflow/captions/workflow.rst"
 
 rule all:
     input:
-        FIGURES,
+        DRAWN,
         CLAIMS,
 
 

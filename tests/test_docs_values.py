@@ -29,7 +29,6 @@ from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 from harness.measurement import control, observe, profiling, run, spec, steady
 from harness.models import QUANTUM_MS
-from harness.models.policy import policies
 from harness.models.port_queues import QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
 from harness.validation import cases, comparison, order
 
@@ -152,9 +151,9 @@ SENTENCES = [
     ("config/paper.yaml", r"1,000 operators, (\d+) repeats", lambda: [profile("paper").repeats]),
     ("config/experiments/pldi17_fig11.yaml", r"its law may go up to (\d+) threads", lambda: [
         max(arm.model.maximum for arm in arms("config", "pldi17_fig11"))]),
-    ("harness/workflow/captions/pldi17_fig11.rst", r"the quick profile allows up to (\d+) threads", lambda: [
+    ("harness/plots/figures.py", r"the quick profile allows up to (\d+) threads", lambda: [
         max(arm.model.maximum for arm in arms("config", "pldi17_fig11"))]),
-    ("harness/workflow/captions/pldi17_fig11.rst", r"periods of ([\d.]+) to (\d+) ms", lambda: periods_ms("pldi17_fig11")),
+    ("harness/plots/figures.py", r"periods of ([\d.]+) to (\d+) ms", lambda: periods_ms("pldi17_fig11")),
     ("config/experiments/pldi17_fig11.yaml", r"every (\d+) ms of virtual time, in the quick size every ([\d.]+) ms", lambda: [
         *reversed(periods_ms("pldi17_fig11"))]),
     *((f"config/experiments/cstream_fig{number}.yaml", r"on (\d+) threads \(§5.1\), here on (\d+)\.", lambda number=number: [
@@ -173,7 +172,6 @@ SENTENCES = [
         profile("peers").experiment("cstream_fig13").blocks()[0].arms[0].model.queue_capacity]),
     ("docs/claims.md", r"holds some (\d+) such claims", lambda: [
         round(sum(len(paper.claims) for paper in papers().values()), -1)]),
-    ("docs/figures.md", r"of all (\w+) policies", lambda: [len(policies())]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
     # -- runs -----------------------------------------------------------------------------------------------------------
     ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * steady.TOLERANCE]),

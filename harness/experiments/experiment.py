@@ -208,8 +208,6 @@ class Experiment:
     """One figure's measurements. `blocks()` in the order of the file, machine by machine."""
 
     name: str
-    title: str
-    source: str
     path: Path
     _blocks: Sequence[Block]
     left_out: Sequence[

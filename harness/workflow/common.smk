@@ -17,6 +17,7 @@ from harness.claims.tables import NAMES as CLAIM_TABLES
 from harness.experiments.config import DEFAULT_CONFIG, load_config
 from harness.errors import RunFailed, UserError
 from harness.experiments import freshness
+from harness.plots.figures import FIGURES
 from harness.workflow.lock import hold_lock
 from harness.workflow.stale import retire_stale_records
 
@@ -34,20 +35,20 @@ if workflow.config_settings.config:
 
 EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
 BLOCKS = {(block.experiment, block.stem): block for block in CONFIG.blocks()}
-FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
+DRAWN = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
+if strangers := [name for name in CONFIG.drawn if name not in FIGURES]:
+    raise WorkflowError(
+        f"{CONFIG_FILE}: experiments: {strangers[0]!r} has no row in harness/plots/figures.py"
+    )
 
 CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
 CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
 
 
 def figure_tables(wildcards):
-    """The tables that figures are drawn from: an experiment's, or a bench's."""
-    if wildcards.figure in CONFIG.benches:
-        return [CONFIG.bench(wildcards.figure)]
-    return [
-        f"{CONFIG.tables(wildcards.figure)}/{name}.parquet"
-        for name in ("throughput", "speedup", "timeline", "latency")
-    ]
+    """The tables that a figure is drawn from: its experiment's, or its bench's."""
+    folder = CONFIG.tables(wildcards.figure)
+    return [f"{folder}/{name}.parquet" for name in FIGURES[wildcards.figure].tables]
 
 
 def code(files):

@@ -34,7 +34,7 @@ def write_profile(
     (folder / "config/config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     for name, sweeps in experiments.items():
         size = {"sweeps": sweeps, "arms": arms or MANUAL_AND_DYNAMIC}
-        text = yaml.safe_dump({"title": "a title", "source": "a source", "sizes": {"tiny": size}})
+        text = yaml.safe_dump({"sizes": {"tiny": size}})
         (folder / f"config/experiments/{name}.yaml").write_text(text, encoding="utf-8")
     return folder / "config/config.yaml"
 
