@@ -213,6 +213,7 @@ class Experiment:
     left_out: Sequence[
         str
     ] = ()  # peers that it names and that are not built here, each with the reason
+    on_request: bool = False  # True if it is made only when it is named
 
     @property
     def cells(self) -> Sequence[Cell]:

@@ -79,7 +79,13 @@ def read_experiment(
             if block.stem in blocks:
                 raise wrong(path, spot, "must not repeat a machine", here.label or here.machine)
             blocks[block.stem] = block
-    return Experiment(path.stem, path, tuple(blocks.values()), tuple(left_out.values()))
+    return Experiment(
+        path.stem,
+        path,
+        tuple(blocks.values()),
+        tuple(left_out.values()),
+        size.get("on_request", False),
+    )
 
 
 def measuring(values: Mapping[str, Any]) -> dict[str, Any]:

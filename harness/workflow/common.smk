@@ -34,14 +34,20 @@ if workflow.config_settings.config:
     )
 
 EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
-BLOCKS = {(block.experiment, block.stem): block for block in CONFIG.blocks()}
+BLOCKS = {
+    (name, block.stem): block
+    for name, experiment in EXPERIMENTS.items()
+    for block in experiment.blocks()
+}
 DRAWN = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
-if strangers := [name for name in CONFIG.drawn if name not in FIGURES]:
+if strangers := [name for name in CONFIG.drawable if name not in FIGURES]:
     raise WorkflowError(
         f"{CONFIG_FILE}: experiments: {strangers[0]!r} has no row in harness/plots/figures.py"
     )
 
-CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
+CLAIMED = [
+    name for name in claim_experiments() if name in EXPERIMENTS and not EXPERIMENTS[name].on_request
+]
 CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
 
 
@@ -101,7 +107,7 @@ shell.prefix(
 
 wildcard_constraints:
     experiment=any_of(EXPERIMENTS),
-    figure=any_of(CONFIG.drawn),
+    figure=any_of(CONFIG.drawable),
 
 
 onstart:

@@ -38,7 +38,7 @@ GRAPHS = {"mw19_fig14", *BENCHES}
 
 @cache
 def config() -> Config:
-    return load_config(ROOT / "config/config.yaml")
+    return load_config(ROOT / "config/quick.yaml")
 
 
 @cache

@@ -30,7 +30,7 @@ SNAKEMAKE = (
     "--snakefile",
     str(ROOT / "Snakefile"),
     "--configfile",
-    "config/config.yaml",
+    "config/quick.yaml",
 )
 
 
@@ -175,7 +175,7 @@ def test_a_table_that_was_deleted_is_to_be_made_again_and_nothing_is_to_be_measu
 
 def test_other_settings_make_the_records_out_of_date(made):
     folder, _ = made
-    config = folder / "config/config.yaml"
+    config = folder / "config/quick.yaml"
     text = config.read_text(encoding="utf-8")
     other = folder / "config/other.yaml"
     other.write_text(text.replace("repeats: 2", "repeats: 3"), encoding="utf-8")
@@ -188,7 +188,7 @@ def test_other_settings_make_the_records_out_of_date(made):
 
 def test_settings_of_spark_alone_do_not_measure_again(made):
     folder, _ = made
-    text = (folder / "config/config.yaml").read_text(encoding="utf-8")
+    text = (folder / "config/quick.yaml").read_text(encoding="utf-8")
     (folder / "config/spark.yaml").write_text(
         text + "spark: {spark.master: 'local[1]'}\n", encoding="utf-8"
     )
@@ -311,7 +311,7 @@ def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
     write_profile(tmp_path, CROSSOVER, repeats=0)
     done = call(tmp_path, *SNAKEMAKE, "-n")
     assert done.returncode == 1
-    assert "config/config.yaml: repeats: must be 1 or more, not 0" in done.stdout
+    assert "config/quick.yaml: repeats: must be 1 or more, not 0" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
 
 
