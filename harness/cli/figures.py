@@ -240,11 +240,20 @@ def _report(path: str, words: list[str]) -> int:
 def _snakemake(words: list[str]) -> int:
     """Run Snakemake's command line, in this process: the end of this process ends it too, and
     nothing is left running unseen.
+
+    Without a limit of jobs a second, Snakemake sleeps until a job ends. With one, which is for
+    clusters and which its command line always sets, it looks for jobs each second, and once more a
+    second for each job that has ended: a third of a CPU after sixty jobs. That disturbs runs.
     """
-    from snakemake.cli import main
+    from snakemake.cli import args_to_api, parse_args
+    from snakemake.exceptions import print_exception
 
     try:
-        main(words)
+        parser, options = parse_args(words)
+        options.max_jobs_per_timespan = None
+        return 0 if args_to_api(options, parser) else 1
     except SystemExit as end:
         return int(end.code or 0)
-    return 0
+    except Exception as error:  # as Snakemake's own main does
+        print_exception(error)
+        return 1

@@ -111,11 +111,6 @@ wildcard_constraints:
 
 
 onstart:
-    # Snakemake looks for jobs to start a second after each look, in case its limit of jobs a second
-    # has delayed one, and after each job that ends as well. These chains of looks never end. They
-    # grow with each job, to a third of a CPU after sixty of three hundred jobs, and disturb what is
-    # measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
-    workflow.scheduler.job_rate_limiter = None
     try:
         hold_lock()
         retire_stale_records(CONFIG)
