@@ -40,7 +40,7 @@ help:
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
 	@echo "make lock        requirements.lock anew from requirements.in"
-	@echo "Options go in ARGS, e.g. make figures ARGS='--config config/paper.yaml'"
+	@echo "Options go in ARGS, e.g. make figures ARGS='--size paper'"
 
 figures: build
 	@$(BIN)/python -m harness figures $(ARGS)

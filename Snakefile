@@ -1,4 +1,4 @@
-# From experiments to figures.  Settings: config/config.yaml (quick) or --configfile config/paper.yaml.
+# From experiments to figures.  Settings: config/quick.yaml (quick) or --configfile config/paper.yaml (full).
 #
 #   measure     harness/workflow/measure.smk      one job = one block: a cell, all its arms and repeats -> results/raw/*/*.jsonl
 #   simulate    the same file                  the same on a simulated machine
@@ -25,7 +25,7 @@ report: "harness/workflow/captions/workflow.rst"
 
 rule all:
     input:
-        FIGURES,
+        DRAWN,
         CLAIMS,
 
 

@@ -29,7 +29,6 @@ from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 from harness.measurement import control, observe, profiling, run, spec, steady
 from harness.models import QUANTUM_MS
-from harness.models.policy import policies
 from harness.models.port_queues import QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
 from harness.validation import cases, comparison, order
 
@@ -57,7 +56,7 @@ def periods_ms(experiment: str) -> list[float]:
     """The shortest and the longest period of an experiment's simulated runs, in both sizes [virtual ms]."""
     blocks = [
         block
-        for name in ("config", "paper")
+        for name in ("quick", "paper")
         for block in profile(name).experiment(experiment).blocks()
     ]
     found = sorted(1000 * block.period_s for block in blocks if block.place.simulated)
@@ -134,27 +133,26 @@ ADAPTATION = [
 
 SENTENCES = [
     # -- times ----------------------------------------------------------------------------------------------------------
-    ("README.md", r"then takes about (\d+) minutes on two CPUs", lambda: [minutes("config")]),
-    ("docs/figures.md", r"the quick profile: about (\d+) minutes", lambda: [minutes("config")]),
-    ("config/config.yaml", r"every figure, in about (\d+) minutes on two CPUs", lambda: [minutes("config")]),
-    ("--help figures", r"quick profile, in about (\d+) minutes on two CPUs", lambda: [minutes("config")]),
+    ("README.md", r"then takes about (\d+) minutes on two CPUs", lambda: [minutes("quick")]),
+    ("docs/figures.md", r"the quick profile: about (\d+) minutes", lambda: [minutes("quick")]),
+    ("config/quick.yaml", r"figures in about (\d+) minutes on two CPUs", lambda: [minutes("quick")]),
+    ("--help figures", r"quick profile, in about (\d+) minutes on two CPUs", lambda: [minutes("quick")]),
     ("docs/figures.md", r"the full study: about (\d+) hours", lambda: [hours("paper")]),
-    ("docs/claims.md", r"paper.yaml'` takes about (\d+) hours on two CPUs", lambda: [hours("paper")]),
+    ("docs/claims.md", r"paper'` takes about (\d+) hours on two CPUs", lambda: [hours("paper")]),
     ("config/paper.yaml", r"About (\d+) hours on two CPUs", lambda: [hours("paper")]),
     ("--help figures", r"sizes of the papers, in about (\d+) hours on two CPUs", lambda: [hours("paper")]),
-    ("config/elastic.yaml", r"about (\d+) minutes on two CPUs", lambda: [minutes("elastic")]),
     ("docs/gate.md", r"default budget of (\d+) minutes", lambda: [suite.TIME_BUDGET_S / 60]),
     # -- profiles and experiments ---------------------------------------------------------------------------------------
     ("docs/design.md", r"`--period` seconds in it: (\d+) by default, ([\d.]+) in the profiles", lambda: [
         spec.PERIOD_S, profile("paper").period_s]),
     ("docs/design.md", r"`--period` seconds in it: \d+ by default, ([\d.]+) in the profiles", lambda: [
-        profile("config").period_s]),
+        profile("quick").period_s]),
     ("config/paper.yaml", r"1,000 operators, (\d+) repeats", lambda: [profile("paper").repeats]),
     ("config/experiments/pldi17_fig11.yaml", r"its law may go up to (\d+) threads", lambda: [
-        max(arm.model.maximum for arm in arms("config", "pldi17_fig11"))]),
-    ("harness/workflow/captions/pldi17_fig11.rst", r"the quick profile allows up to (\d+) threads", lambda: [
-        max(arm.model.maximum for arm in arms("config", "pldi17_fig11"))]),
-    ("harness/workflow/captions/pldi17_fig11.rst", r"periods of ([\d.]+) to (\d+) ms", lambda: periods_ms("pldi17_fig11")),
+        max(arm.model.maximum for arm in arms("quick", "pldi17_fig11"))]),
+    ("harness/plots/figures.py", r"the quick profile allows up to (\d+) threads", lambda: [
+        max(arm.model.maximum for arm in arms("quick", "pldi17_fig11"))]),
+    ("harness/plots/figures.py", r"periods of ([\d.]+) to (\d+) ms", lambda: periods_ms("pldi17_fig11")),
     ("config/experiments/pldi17_fig11.yaml", r"every (\d+) ms of virtual time, in the quick size every ([\d.]+) ms", lambda: [
         *reversed(periods_ms("pldi17_fig11"))]),
     *((f"config/experiments/cstream_fig{number}.yaml", r"on (\d+) threads \(§5.1\), here on (\d+)\.", lambda number=number: [
@@ -162,18 +160,17 @@ SENTENCES = [
       for number in (6, 7, 8)),
     ("config/experiments/mw19_fig6.yaml", r"the full study has (\d+)", lambda: [periods("paper", "mw19_fig6")]),
     ("harness/claims/middleware19.yaml", r"Simulated runs have (\d+) periods, of the quick profile (\d+)\.", lambda: [
-        periods("paper", "mw19_fig6"), periods("config", "mw19_fig6")]),
+        periods("paper", "mw19_fig6"), periods("quick", "mw19_fig6")]),
     ("config/experiments/mw19_fig6.yaml", r"(\d+) operators \(quick: (\d+)\)", lambda: [
-        profile(name).experiment("mw19_fig6").cells[0].parameters["operators"] for name in ("paper", "config")]),
+        profile(name).experiment("mw19_fig6").cells[0].parameters["operators"] for name in ("paper", "quick")]),
     ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: (\d+)\)", lambda: [
-        profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "config")]),
+        profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "quick")]),
     ("docs/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
-        profile("peers").experiment("cstream_fig12").blocks()[0].arms[0].model.queue_capacity]),
+        profile("paper").experiment("cstream_fig12").blocks()[0].arms[0].model.queue_capacity]),
     ("docs/peers.md", r"or (\d+) in C-Stream's figures", lambda: [
-        profile("peers").experiment("cstream_fig13").blocks()[0].arms[0].model.queue_capacity]),
+        profile("paper").experiment("cstream_fig13").blocks()[0].arms[0].model.queue_capacity]),
     ("docs/claims.md", r"holds some (\d+) such claims", lambda: [
         round(sum(len(paper.claims) for paper in papers().values()), -1)]),
-    ("docs/figures.md", r"of all (\w+) policies", lambda: [len(policies())]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
     # -- runs -----------------------------------------------------------------------------------------------------------
     ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * steady.TOLERANCE]),

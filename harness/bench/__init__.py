@@ -11,8 +11,7 @@
   report       the tables by which laws are compared; `goals`: the goals of our law that places
                queues
   replay       feeds a recorded trace to a law, open loop
-  documents    the parts of users' scenarios that all benches share; `expression` and `checks`:
-               their values
+  expression   formulas of throughput in users' curves; `checks`: their other values
 
 The bench runs no graph (`queues.simulated` does). It computes throughputs, so that all laws get the
 same ones and the best configuration is known.

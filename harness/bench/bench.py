@@ -22,14 +22,6 @@ LIBRARIES = {
 """Module of each library: scenarios for laws of threads, the same with a paced source, for laws of
 queues, and of replicas."""
 
-READERS = {
-    "threads": "threads.user_curves.parse_scenarios",
-    "paced": "threads.user_curves.parse_paced",
-    "queues": "queues.user_surfaces.parse_surfaces",
-    "replicas": "replicas.user_graphs.parse_graphs",
-}
-"""Function that reads a user's scenarios, for each bench."""
-
 SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
 """Fields of `Reading` that a curve can show besides throughput."""
 
@@ -37,18 +29,6 @@ SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
 def library(bench: str, every: int = 1) -> list[Scenario]:
     """Return one in `every` scenarios of one of `LIBRARIES`."""
     return importlib.import_module(f"harness.bench.{LIBRARIES[bench]}").some_of(every)
-
-
-def own(bench: str, document: object) -> list[Scenario]:
-    """Return a user's own scenarios, from a document read from YAML or JSON.
-
-    Raise UserError naming the place, the rule and the value.
-    """
-    module, _, reader = READERS[bench].rpartition(".")
-    found: list[Scenario] = getattr(importlib.import_module(f"harness.bench.{module}"), reader)(
-        document
-    )
-    return found
 
 
 def contestants(bench: str = "threads") -> list[str]:

@@ -1,4 +1,4 @@
-"""Arithmetic in users' documents: named variables, comparisons, `a if condition else b`, and the
+"""Arithmetic in users' curves: the level `n`, comparisons, `a if condition else b`, and the
 functions below.
 
 Nothing else is evaluated.
@@ -10,7 +10,7 @@ import ast
 import math
 import operator
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from harness.bench.checks import shown
@@ -50,37 +50,30 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 class Expression:
-    """Function of named variables, from a text. Raise UserError naming `at`, the rule and the text."""
+    """Function of the level, from a text. Raise UserError naming `at`, the rule and the text."""
 
-    def __init__(self, at: str, text: str, names: tuple[str, ...] = ("n",)) -> None:
-        self._at, self._names = at, names
+    def __init__(self, at: str, text: str) -> None:
+        self._at = at
         if len(text) > MAX_EXPRESSION:
             raise UserError(f"{at} must have at most {MAX_EXPRESSION} characters, not {len(text)}")
-        known = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
         try:
             with warnings.catch_warnings():  # refuse text that Python only warns of, such as 1if
                 warnings.simplefilter("error")
                 self._body = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise UserError(f"{at} must be an expression of {known}, not {shown(text)}") from None
+            raise UserError(f"{at} must be an expression of n, not {shown(text)}") from None
         for node in ast.walk(self._body):
             if not self._allows(node):
                 what = getattr(node, "id", type(node).__name__)
-                words = f"{', '.join(names)}, numbers, arithmetic, comparisons, if-else and {', '.join(FUNCTIONS)}"
+                words = f"n, numbers, arithmetic, comparisons, if-else and {', '.join(FUNCTIONS)}"
                 raise UserError(f"{at} may hold {words} only, not {what!r}")
 
-    def __call__(self, **variables: float) -> float:
-        """Return the value. Raise UserError where there is none."""
+    def __call__(self, level: int) -> float:
+        """Return the value at a level. Raise UserError where there is none."""
         try:
-            return float(_value(self._body, variables))
+            return float(_value(self._body, level))
         except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
-            first = self._names[0]
-            where = (
-                f"level {variables[first]}"
-                if len(self._names) == 1
-                else ", ".join(f"{name}={variables[name]:g}" for name in self._names)
-            )
-            raise UserError(f"{self._at} has no value at {where}: {error}") from None
+            raise UserError(f"{self._at} has no value at level {level}: {error}") from None
 
     def _allows(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Constant):
@@ -90,7 +83,7 @@ class Expression:
                 and abs(node.value) < 1e300
             )
         if isinstance(node, ast.Name):
-            return node.id in self._names or node.id in FUNCTIONS
+            return node.id == "n" or node.id in FUNCTIONS
         if isinstance(node, ast.Call):
             return (
                 isinstance(node.func, ast.Name)
@@ -106,20 +99,20 @@ class Expression:
         )
 
 
-def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
+def _value(node: ast.expr, level: int) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
-        return variables[node.id] if node.id in variables else FUNCTIONS[node.id]
+        return level if node.id == "n" else FUNCTIONS[node.id]
     if isinstance(node, ast.BinOp):
-        return OPERATORS[type(node.op)](_value(node.left, variables), _value(node.right, variables))
+        return OPERATORS[type(node.op)](_value(node.left, level), _value(node.right, level))
     if isinstance(node, ast.UnaryOp):
-        return OPERATORS[type(node.op)](_value(node.operand, variables))
+        return OPERATORS[type(node.op)](_value(node.operand, level))
     if isinstance(node, ast.Compare):
         return OPERATORS[type(node.ops[0])](
-            _value(node.left, variables), _value(node.comparators[0], variables)
+            _value(node.left, level), _value(node.comparators[0], level)
         )
     if isinstance(node, ast.IfExp):
-        return _value(node.body if _value(node.test, variables) else node.orelse, variables)
+        return _value(node.body if _value(node.test, level) else node.orelse, level)
     assert isinstance(node, ast.Call)
-    return _value(node.func, variables)(*(_value(argument, variables) for argument in node.args))
+    return _value(node.func, level)(*(_value(argument, level) for argument in node.args))

@@ -299,10 +299,7 @@ def _against(rows: Rows) -> list[str]:
 REPLICAS = Report(
     groups={
         "graphs that only score": lambda row: row.held_out,
-        "graphs that our law's numbers were chosen on": lambda row: (
-            not row.held_out and row.kind != OWN
-        ),
-        "your graphs": lambda row: row.kind == OWN,
+        "graphs that our law's numbers were chosen on": lambda row: not row.held_out,
     },
     columns={
         "accurate": _share(lambda row: row.accuracy >= ACCURATE),

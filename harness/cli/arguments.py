@@ -16,6 +16,32 @@ from harness.errors import UserError
 MAX_DURATION_S = 86400.0
 
 
+def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a profile; `profile_of` reads them."""
+    profile = parser.add_mutually_exclusive_group()
+    profile.add_argument(
+        "--size",
+        metavar="SIZE",
+        help="the profile config/SIZE.yaml: quick, or paper, the sizes of the papers (default: quick)",
+    )
+    profile.add_argument("--config", metavar="FILE", help="a profile of your own")
+
+
+def profile_of(args: argparse.Namespace) -> str:
+    """Return the file of the profile. Raises UserError for a size without one."""
+    if args.config is not None:
+        return args.config
+    size = "quick" if args.size is None else args.size
+    path = Path("config") / f"{size}.yaml"
+    if args.size is not None and (Path(size).name != size or not path.is_file()):
+        sizes = ", ".join(sorted(file.stem for file in Path("config").glob("*.yaml")))
+        raise UserError(
+            f"--size must be one of {sizes or '(no file in config/)'}, not {shown(size)}; "
+            "--config names a profile of your own"
+        )
+    return str(path)
+
+
 def whole(low: int, high: int) -> Callable[[str], int]:
     """Return the type of a whole number within a range, in digits."""
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.cli.arguments import add_profile_arguments, profile_of
 from harness.errors import RunFailed, UserError
 from harness.terminal.output import say
 
@@ -20,13 +21,14 @@ This measures the experiments of a profile, aggregates the records with Spark, r
 figures. You can interrupt it; it resumes and repeats at most one run.
 
 A TARGET is the name of a figure (pldi17_fig9), `claims` (which claims of the papers hold), or any file that the workflow
-makes. Without a TARGET it makes all figures and checks the claims. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png`
+makes. Without a TARGET it makes all figures and checks the claims, but for figures that are made on request: applications,
+elastic_levels, multilevel, peers, and those beside Storm in the quick size. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png`
 does the same.
 
 examples:
   millrace figures                                 all figures of the quick profile, in about 16 minutes on two CPUs
   millrace figures pldi17_fig9                     one figure; only its experiment is measured
-  millrace figures --config config/paper.yaml      the sizes of the papers, in about 6 hours on two CPUs
+  millrace figures --size paper                    the sizes of the papers, in about 6 hours on two CPUs
   millrace figures --report                        the figures with captions as one page, results/report.html
 """
 
@@ -44,12 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="figures or files to make (default: all figures)",
     )
-    parser.add_argument(
-        "--config",
-        default="config/config.yaml",
-        metavar="FILE",
-        help="the profile (default: %(default)s)",
-    )
+    add_profile_arguments(parser)
     parser.add_argument(
         "--cores",
         default="all",
@@ -72,13 +69,14 @@ def run(args: argparse.Namespace) -> int:
     """Run the workflow; return 1 if a job failed. Raises UserError for bad input, RunFailed if
     another workflow is running here.
     """
-    from harness.experiments.config import ROOT, load_config
+    from harness.experiments.config import ROOT, left_out, load_config
 
-    config = load_config(args.config)
-    for line in config.left_out:
-        print(line, file=sys.stderr)
+    profile = profile_of(args)
+    config = load_config(profile)
     report = config.report if args.report == IN_RESULTS else args.report
     targets = [file for word in args.target for file in _files(config, word)]
+    for line in left_out(_shown(config, _made(config, targets))):
+        print(line, file=sys.stderr)
     # Snakemake does not remake results whose inputs were deleted
     missing = _missing(config, _made(config, targets))
     unusable = _unusable(config, _made(config, targets))
@@ -93,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         "--snakefile",
         str(ROOT / "Snakefile"),
         "--configfile",
-        args.config,
+        profile,
         "--cores",
         args.cores,
     ]
@@ -128,7 +126,7 @@ def _files(config: Config, word: str) -> list[str]:
     """Return the files that a target means. Raises UserError if the workflow makes no such file."""
     from harness.files.checked_yaml import did_you_mean
 
-    names, experiments = config.drawn, [experiment.name for experiment in config.experiments]
+    names, experiments = config.drawable, [experiment.name for experiment in config.experiments]
     if word in names:
         return _figure_files(config, word)
     if word == CLAIMS and _claims_files(config):
@@ -137,8 +135,13 @@ def _files(config: Config, word: str) -> list[str]:
     files = [file for each in names for file in _figure_files(config, each)] + _claims_files(config)
     files += [f"{config.tables(each)}/throughput.parquet" for each in experiments]
     files += [config.bench(each) for each in config.benches]
-    files += [config.records(block.experiment, block.stem) for block in config.blocks()]
+    files += [
+        config.records(each.name, block.stem)
+        for each in config.experiments
+        for block in each.blocks()
+    ]
     if name not in files:
+        config.refuse_other_size(word)
         close = did_you_mean(word, [*names, *files]) or f"; figures are: {', '.join(names)}"
         raise UserError(f"TARGET {word!r}: the workflow makes no such figure or file{close}")
     return [name]
@@ -154,7 +157,7 @@ def _claims_files(config: Config) -> list[str]:
     """
     from harness.claims.claim import experiments
 
-    looked_at = {experiment.name for experiment in config.experiments} & set(experiments())
+    looked_at = {experiment.name for experiment in config.by_default} & set(experiments())
     return [config.figure(CLAIMS, kind) for kind in ("md", "html")] if looked_at else []
 
 
@@ -192,7 +195,8 @@ def _shown(config: Config, targets: list[str]) -> list[Experiment]:
     return [
         each
         for each in config.experiments
-        if each.name in claims or made & set(_figure_files(config, each.name))
+        if (each.name in claims and not each.on_request)
+        or made & set(_figure_files(config, each.name))
     ]
 
 
@@ -208,7 +212,7 @@ def _unusable(config: Config, targets: list[str]) -> list[str]:
     shown = {each.name for each in _shown(config, targets)}
     unusable: list[str] = []
     damaged = 0
-    for block in config.blocks():
+    for block in (block for each in config.experiments for block in each.blocks()):
         name = config.records(block.experiment, block.stem)
         if (block.experiment in shown or name in targets) and Path(name).exists():
             problem = problem_of(block, Path(name))
@@ -236,11 +240,20 @@ def _report(path: str, words: list[str]) -> int:
 def _snakemake(words: list[str]) -> int:
     """Run Snakemake's command line, in this process: the end of this process ends it too, and
     nothing is left running unseen.
+
+    Without a limit of jobs a second, Snakemake sleeps until a job ends. With one, which is for
+    clusters and which its command line always sets, it looks for jobs each second, and once more a
+    second for each job that has ended: a third of a CPU after sixty jobs. That disturbs runs.
     """
-    from snakemake.cli import main
+    from snakemake.cli import args_to_api, parse_args
+    from snakemake.exceptions import print_exception
 
     try:
-        main(words)
+        parser, options = parse_args(words)
+        options.max_jobs_per_timespan = None
+        return 0 if args_to_api(options, parser) else 1
     except SystemExit as end:
         return int(end.code or 0)
-    return 0
+    except Exception as error:  # as Snakemake's own main does
+        print_exception(error)
+        return 1

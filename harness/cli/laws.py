@@ -73,8 +73,8 @@ Scenarios of your own are a list, in YAML or JSON:
     seed: 7
     events:              # kinds: scale, burst, cpu (factor), curve (throughput), idle
       - {kind: scale, at: 50, factor: 0.5}
-With --paced they also have the rate of the source, `target`, and the `bound` on latency in seconds; with --multilevel and with
---replicas they are graphs. docs/laws-bench.md has all keys."""
+With --paced they also have the rate of the source, `target`, and the `bound` on latency in seconds. docs/laws-bench.md has all
+keys."""
 
 REPLAY_DESCRIPTION = """\
 Feed a recorded trace to a law and print what it decides after each sample. The throughputs are those of the trace, whatever
@@ -119,7 +119,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_bench_options(benching, again=True)
     benching.add_argument(
-        "--scenarios", metavar="FILE", help="your own (YAML or JSON) in place of the library"
+        "--scenarios",
+        metavar="FILE",
+        help="curves of your own (YAML or JSON) in place of the library, for laws of threads",
     )
     benching.add_argument(
         "--simulator",
@@ -282,8 +284,6 @@ def _on_the_simulator(
 
     if bench != "queues":
         raise UserError(f"--simulator is for --multilevel only, not {str(args.simulator)!r}")
-    if args.scenarios is not None:
-        raise UserError("--simulator takes scenarios of the library, not --scenarios")
     chosen = simulable(drawn, args.simulator)
     if not chosen:
         raise UserError(
@@ -347,9 +347,12 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
     """Return a user's own scenarios, from a file."""
     import yaml
 
-    from harness.bench.bench import own
+    from harness.bench.threads.user_curves import parse_paced, parse_scenarios
 
     path = args.scenarios
+    if bench not in ("threads", "paced"):
+        option = "--multilevel" if bench == "queues" else "--replicas"
+        raise UserError(f"--scenarios are curves for laws of threads: not with {option}")
     if args.every != 1:
         raise UserError(
             f"--every is for the library, not for --scenarios, of which all are taken: {args.every}"
@@ -362,7 +365,7 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
             f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}"
         ) from None
     try:
-        return own(bench, document)
+        return list(parse_paced(document) if bench == "paced" else parse_scenarios(document))
     except UserError as error:
         raise UserError(f"--scenarios {path[:MAX_PATH]}: {error}") from None
 

@@ -21,7 +21,7 @@ KINDS = ("png", "svg", "pdf")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `plot`."""
-    from harness.plots import FIGURES
+    from harness.plots.figures import FIGURES
 
     parser.add_argument("figure", metavar="FIGURE", help=f"one of: {', '.join(FIGURES)}")
     parser.add_argument(
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Draw. Raises UserError for a figure, table or file type that does not exist, RunFailed if a
     file cannot be written.
     """
-    from harness.plots import FIGURES
+    from harness.plots.figures import FIGURES
 
     if args.figure not in FIGURES:
         raise UserError(f"figure {args.figure!r} is unknown; figures are: {', '.join(FIGURES)}")
@@ -53,5 +53,5 @@ def run(args: argparse.Namespace) -> int:
             )
     from harness.plots.draw import draw
 
-    draw(args.figure, Path(args.tables), paths)
+    draw(FIGURES[args.figure], Path(args.tables), paths)
     return 0

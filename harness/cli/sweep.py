@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.cli.arguments import add_profile_arguments, profile_of
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.sweep_progress import SweepProgress
 from harness.engine import LOCAL
@@ -56,14 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "experiment",
         nargs="*",
         metavar="EXPERIMENT",
-        help="experiments of the profile (default: all of them)",
+        help="experiments of the profile (default: all but those on request)",
     )
-    parser.add_argument(
-        "--config",
-        default="config/config.yaml",
-        metavar="FILE",
-        help="the profile (default: %(default)s)",
-    )
+    add_profile_arguments(parser)
     parser.add_argument(
         "--cell", metavar="CELL", help="measure this block only, even if it was measured before"
     )
@@ -88,14 +84,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, or list with --dry-run. Raises UserError for bad input, RunFailed if records cannot be written."""
-    from harness.experiments.config import load_config
+    from harness.experiments.config import left_out, load_config
 
     place = _place(args)
-    config = load_config(args.config, place, args.over is not None)
-    for line in config.left_out:
-        print(line, file=sys.stderr)
-    names = args.experiment or [experiment.name for experiment in config.experiments]
+    config = load_config(profile_of(args), place, args.over is not None)
+    names = args.experiment or [experiment.name for experiment in config.by_default]
     experiments = [config.experiment(name) for name in dict.fromkeys(names)]
+    for line in left_out(experiments):
+        print(line, file=sys.stderr)
     if args.cell is not None and len(experiments) != 1:
         raise UserError(f"--cell needs exactly one EXPERIMENT, not {len(experiments)}")
     if args.output is not None and len(experiments) != 1 and not args.dry_run:

@@ -1,4 +1,4 @@
-"""The config of the workflow: a profile (config/config.yaml) and the experiments that it names (config/experiments/*.yaml).
+"""The config of the workflow: a profile (config/quick.yaml) and its experiments (config/experiments/*.yaml).
 
 Files are checked on load: against their JSON Schema (`checked_yaml`), then for what a schema cannot say: does the machine
 exist, the topology, has it that parameter, is the value in its range.
@@ -6,8 +6,9 @@ exist, the topology, has it that parameter, is the value in its range.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,7 +22,8 @@ from harness.machines.place import Place
 from harness.models import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-DEFAULT_CONFIG = Path("config/config.yaml")
+DEFAULT_CONFIG = Path("config/quick.yaml")
+"""The profile `--size quick`."""
 
 BENCHES = ("saso", "saso_placement")
 """Figures that are computed and not measured: control laws compared (`millrace laws bench`, and with `--multilevel`)."""
@@ -48,9 +50,14 @@ class Config:
     figures: str
     spark: Mapping[str, str]
 
+    @property
+    def by_default(self) -> Sequence[Experiment]:
+        """The experiments that are made if none is named."""
+        return [experiment for experiment in self.experiments if not experiment.on_request]
+
     def blocks(self) -> Iterator[Block]:
-        """The blocks of all experiments."""
-        for experiment in self.experiments:
+        """The blocks of the experiments that are made if none is named."""
+        for experiment in self.by_default:
             yield from experiment.blocks()
 
     def experiment(self, name: str) -> Experiment:
@@ -58,23 +65,30 @@ class Config:
         for experiment in self.experiments:
             if experiment.name == name:
                 return experiment
+        self.refuse_other_size(name)
         names = [experiment.name for experiment in self.experiments]
         raise UserError(
             f"{self.path}: no experiment is named {name!r}{did_you_mean(name, names)}; experiments are: {', '.join(names)}"
         )
 
-    @property
-    def left_out(self) -> Sequence[str]:
-        """A line for each peer that an experiment names and that is not built here."""
-        return [
-            f"{experiment.name}: left out: {why}"
-            for experiment in self.experiments
-            for why in experiment.left_out
-        ]
+    def refuse_other_size(self, name: str) -> None:
+        """Raise UserError if there is an experiment with that name, but not in the size of the profile."""
+        file = experiment_file(self.path, name)
+        if Path(name).name == name and file.is_file():
+            sizes = list(read_checked(file, "experiment")["sizes"])
+            raise UserError(
+                f"{self.path}: the experiment {name} has no size {self.profile!r}; "
+                + f"its sizes are: {', '.join(sizes)} (--size {sizes[0]})"
+            )
 
     @property
     def drawn(self) -> Sequence[str]:
-        """The names of all figures, as they are made."""
+        """The names of the figures that are made if none is named."""
+        return (*(experiment.name for experiment in self.by_default), *self.benches)
+
+    @property
+    def drawable(self) -> Sequence[str]:
+        """The names of all figures, those on request too."""
         return (*(experiment.name for experiment in self.experiments), *self.benches)
 
     # Where the workflow puts things. The rules, `sweep` and `figures` all ask here.
@@ -128,14 +142,16 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
                 path, ("benches", index), f"must be one of {', '.join(BENCHES)}", name, BENCHES
             )
     experiments = []
-    for index, name in enumerate(values["experiments"]):
-        file = path.parent / "experiments" / f"{name}.yaml"
+    listed = values.get("experiments")
+    for index, name in enumerate(listed or _with_size(path, profile)):
+        file = experiment_file(path, name)
         if not file.is_file():
             known = [each.stem for each in sorted(file.parent.glob("*.yaml"))]
             raise UserError(
                 f"{path}: experiments[{index}]: must name a file in {file.parent}, not {name!r}{did_you_mean(name, known)}"
             )
-        experiments.append(read_experiment(file, values, place, sensitivity))
+        experiment = read_experiment(file, values, place, sensitivity)
+        experiments.append(replace(experiment, on_request=False) if listed else experiment)
     return Config(
         path=path,
         profile=profile,
@@ -160,6 +176,33 @@ def config_schema() -> dict[str, Any]:
         "rule": f"null, or {option.rule}",
     }
     return schema
+
+
+def experiment_file(profile: Path, name: str) -> Path:
+    """The file of an experiment, beside that of the profile."""
+    return profile.parent / "experiments" / f"{name}.yaml"
+
+
+def left_out(experiments: Sequence[Experiment]) -> Sequence[str]:
+    """A line for each peer that an experiment names and that is not built here."""
+    return [f"{each.name}: left out: {why}" for each in experiments for why in each.left_out]
+
+
+def _with_size(path: Path, size: str) -> list[str]:
+    """The names of the experiments beside a profile that have a size, with numbers in order.
+
+    Raises UserError if none has.
+    """
+    files = sorted(
+        experiment_file(path, "any").parent.glob("*.yaml"),
+        key=lambda file: [
+            part.zfill(4) if part.isdigit() else part for part in re.split(r"(\d+)", file.stem)
+        ],
+    )
+    names = [file.stem for file in files if size in read_checked(file, "experiment")["sizes"]]
+    if not names:
+        raise wrong(path, ("profile",), "must be a size of an experiment beside it", size)
+    return names
 
 
 def clock(seconds: float) -> str:

@@ -208,13 +208,12 @@ class Experiment:
     """One figure's measurements. `blocks()` in the order of the file, machine by machine."""
 
     name: str
-    title: str
-    source: str
     path: Path
     _blocks: Sequence[Block]
     left_out: Sequence[
         str
     ] = ()  # peers that it names and that are not built here, each with the reason
+    on_request: bool = False  # True if it is made only when it is named
 
     @property
     def cells(self) -> Sequence[Cell]:

@@ -83,11 +83,10 @@ def read_experiment(
             blocks[block.stem] = block
     return Experiment(
         path.stem,
-        values["title"],
-        values["source"],
         path,
         tuple(blocks.values()),
         tuple(left_out.values()),
+        size.get("on_request", False),
     )
 
 

@@ -24,7 +24,6 @@ PEERS = "harness.peers.measure"
 PROTOCOL = "harness.runtime.protocol"
 PROFILING = "harness.measurement.profiling"
 APPLICATIONS = ROOT / "harness" / "applications"
-CAPTIONS = ROOT / "harness" / "workflow" / "captions"
 
 
 def of_block(block: Block) -> frozenset[Path]:
@@ -80,9 +79,11 @@ def of_bench(library: str) -> frozenset[Path]:
     return closure(*sorted(modules), names=names)
 
 
-def of_figure(name: str) -> frozenset[Path]:
-    """Files that a figure depends on, besides its tables."""
-    return closure(f"harness.plots.{name}", "harness.plots.draw") | {CAPTIONS / f"{name}.rst"}
+def of_figure(module: str) -> frozenset[Path]:
+    """Files that a figure depends on, besides its tables and its row in the table of figures.
+    `module`: that of `harness.plots` with the function that draws it.
+    """
+    return closure(f"harness.plots.{module}", "harness.plots.draw")
 
 
 def of_claims() -> frozenset[Path]:

@@ -20,8 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from harness.experiments.load_changes import Burst
+from harness.experiments.load_changes import Burst, heavy_phases
 from harness.plots import places, provenance, queue_arms, style
+from harness.plots.thread_panels import shape_name
 from harness.plots.time_panels import BURST, LEVEL_LINE
 
 PANEL_INCHES = (3.6, 2.9)
@@ -32,14 +33,32 @@ BAND = {"alpha": 0.18, "lw": 0, "zorder": 1}
 
 @dataclass(frozen=True)
 class Kind:
-    """Title and columns of a figure of this form; `bursts`: stretches of a run, from its rows, to
-    be shaded and called `bursts_label`.
+    """Names of cells in a figure of this form; `bursts`: stretches of a run, from its rows, to be
+    shaded and called `bursts_label`.
     """
 
-    title: str
     cell_name: Callable[[pd.Series], str]  # from a row of the throughput table
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None
     bursts_label: str = ""
+
+
+def _cell_with_payload(row: pd.Series) -> str:
+    """Return a cell for people: `pipeline, 500 operators, skewed, 1,024 B`."""
+    return f"{shape_name(row)}, {row['cost']}, {style.whole(row['payload'])} B"
+
+
+SETTLING = Kind(_cell_with_payload)
+CHANGING_LOAD = Kind(shape_name, heavy_phases, "more heavy operators")
+
+
+def settling(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
+    """Return throughput, queues and threads while laws settle."""
+    return figure(tables, title, SETTLING)
+
+
+def changing_load(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
+    """Return throughput, queues and threads while the share of heavy operators changes."""
+    return figure(tables, title, CHANGING_LOAD)
 
 
 def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) -> Axes:
@@ -98,7 +117,7 @@ def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) ->
     return threads
 
 
-def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: Kind) -> Figure:
     """Return a figure with a row for each cell on a machine, a panel for each arm: all of its runs.
     Panels of a row share their axes, so that they can be compared.
     """
@@ -147,7 +166,7 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
                 _on_one_scale(list(together))
             if drawn:
                 drawn[-1][2].set_ylabel("scheduler threads")
-        style.title_with_legend(drawing, kind.title, [*_legend(table, kind), *places.legend(table)])
+        style.title_with_legend(drawing, title, [*_legend(table, kind), *places.legend(table)])
         provenance.stamp(
             drawing,
             table,

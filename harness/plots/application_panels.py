@@ -21,7 +21,6 @@ from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.style import ModelStyle
 from harness.plots.thread_panels import without_mean
 
-TABLES = ("throughput",)
 INTERVAL = "error bars: 95 % interval of the mean"
 PANEL_INCHES = (2.5, 2.6)
 MIN_WIDTH = 8.6  # inches; the title needs them

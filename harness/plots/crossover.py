@@ -29,8 +29,6 @@ from matplotlib.patches import Patch, Rectangle
 from harness.plots import places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name, without_mean
 
-TABLES = ("throughput", "speedup")
-TITLE = "Which threading model wins, over tuple cost and payload"
 INTERVAL = "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it allows for the number of arms"
 TILE_INCHES = (1.4, 0.75)
 TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
@@ -135,7 +133,7 @@ def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> set[str]:
     return hatched
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     throughput, speedup = tables["throughput"], tables["speedup"]
     one_payload = throughput["payload"].nunique() == 1
@@ -166,7 +164,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         for ax in axes[len(maps) :]:
             ax.set_axis_off()
         style.title_with_legend(
-            drawing, TITLE, [*_legend(throughput, sorted(hatched)), *places.legend(throughput)]
+            drawing, title, [*_legend(throughput, sorted(hatched)), *places.legend(throughput)]
         )
         provenance.stamp(drawing, throughput, INTERVAL)
     return drawing

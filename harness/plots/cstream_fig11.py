@@ -24,8 +24,6 @@ from matplotlib.ticker import MaxNLocator
 from harness.plots import means, places, provenance, settled, style
 from harness.plots.style import ModelStyle
 
-TABLES = ("throughput", "timeline")
-TITLE = "Threads by two thresholds of utilisation (C-Stream Figure 11)"
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 WIDTH, HEIGHT = 9.4, 2.9
 MARKER = 6.0  # points, of laws
@@ -44,7 +42,7 @@ LOOKS: dict[str, tuple[str, ModelStyle]] = {
 """Name and style of each arm."""
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     table, timeline = tables["throughput"], tables["timeline"]
     rows = list(places.by_place(table))
@@ -60,7 +58,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
             for ax in (rate, over_time):
                 places.tint(ax, here)
         style.title_with_legend(
-            drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)]
+            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing

@@ -32,11 +32,8 @@ from harness.plots.policy_panels import (
     panels,
 )
 
-TABLES = ("throughput", "latency")
-TITLE = "Latency against throughput of all scheduling policies"
 
-
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     table = joined(tables)
     rows = panels(table)
@@ -56,7 +53,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
                 if column == 0:
                     ax.set_ylabel("median latency")
         style.title_with_legend(
-            drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)]
+            drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)]
         )
         provenance.stamp(drawing, table, policy_panels.INTERVAL)
     return drawing

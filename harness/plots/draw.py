@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from harness.errors import UserError
 from harness.files.given import is_table
 from harness.plots import style
 
+if TYPE_CHECKING:
+    # no import: the workflow compares the row, so a figure does not depend on the rows of others
+    from harness.plots.figures import FigureRow
 
-def draw(figure: str, folder: Path, outputs: Sequence[Path]) -> None:
-    """Draw one of `FIGURES`.
+
+def draw(row: FigureRow, folder: Path, outputs: Sequence[Path]) -> None:
+    """Draw one of `FIGURES` from the tables in a folder.
 
     Raises UserError for a table that is missing or lacks what the figure shows, RunFailed if a file
     cannot be written.
     """
-    module = importlib.import_module(f"harness.plots.{figure}")
-    tables = {name: read_table(folder, name, figure) for name in module.TABLES}
+    tables = {name: read_table(folder, name, row.name) for name in row.tables}
     try:
-        drawing = module.figure(tables)
+        drawing = figure_of(row, tables)
     except KeyError as error:
         column = error.args[0]
         if any(column in table for table in tables.values()):
@@ -30,6 +35,13 @@ def draw(figure: str, folder: Path, outputs: Sequence[Path]) -> None:
         rule = f"a table in {folder} has no column {column!r}; `millrace aggregate` makes it anew"
         raise UserError(f"--tables: {rule}") from error
     style.save(drawing, outputs)
+
+
+def figure_of(row: FigureRow, tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """Return the figure of a row of `FIGURES`, from the rows of its experiment in each table."""
+    module, _, function = row.panel.partition(".")
+    panel = getattr(importlib.import_module(f"harness.plots.{module}"), function)
+    return panel(tables, row.heading, **row.options)
 
 
 def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:

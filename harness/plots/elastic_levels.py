@@ -19,11 +19,8 @@ from matplotlib.figure import Figure
 
 from harness.plots import places, thread_panels
 
-TABLES = ("throughput", "speedup")
-TITLE = "The default control law against every fixed thread level"
 
-
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     ratios = tables["speedup"]
     ratios = ratios[(ratios["against"] == "best") & ratios["arm"].str.startswith("dynamic-elastic")]
@@ -35,7 +32,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
             for row in rows
         )
 
-    return thread_panels.figure(tables["throughput"], TITLE, note)
+    return thread_panels.figure(tables, title, note)
 
 
 def _told(row: pd.Series, called: str) -> str:

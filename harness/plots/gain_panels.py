@@ -9,7 +9,6 @@ The number on a bar of multilevel is its throughput over that of thread elastici
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -30,18 +29,6 @@ MIN_WIDTH = 8.6  # inches; the title needs them
 INTERVAL_LIMIT = 4.0
 ROOM = 0.32  # free part of the axis above the highest bar, for a number; share of the part below it
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Title of a figure of this form, and its columns of the tables: along the x axis, from panel
-    to panel, from row to row.
-    """
-
-    title: str
-    along: str
-    across: str
-    down: str
 
 
 def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, along: str) -> None:
@@ -83,11 +70,17 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
     gains.tick_params(labelbottom=False)
 
 
-def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
-    """Return the figure from its experiment's rows: throughput, and speedup (against manual)."""
+def figure(
+    tables: Mapping[str, pd.DataFrame], title: str, along: str, across: str, down: str
+) -> Figure:
+    """Return the figure from its experiment's rows: throughput, and speedup (against manual).
+
+    Columns of the throughput table differ `along` the x axis, `across` from panel to panel, and
+    `down` from row to row.
+    """
     table = tables["throughput"]
     ratios = tables["speedup"][tables["speedup"]["against"] == "manual"]
-    lines = places.side_by_side(list(_lines(table, kind)))
+    lines = places.side_by_side(list(_lines(table, across, down)))
     columns = max(map(len, lines))
     width, height = PANEL_INCHES
     with style.applied():
@@ -96,16 +89,16 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
         )
         grid = drawing.add_gridspec(len(lines), columns)
         for number, line in enumerate(lines):
-            for column, (title, rows) in enumerate(line):
+            for column, (called, rows) in enumerate(line):
                 inner = grid[number, column].subgridspec(2, 1, height_ratios=HEIGHTS, hspace=0.06)
                 gains, shares = drawing.add_subplot(inner[0]), drawing.add_subplot(inner[1])
-                draw(gains, shares, rows, places.at_place(ratios, rows.iloc[0]), kind.along)
-                gains.set_title(title)
-                shares.set_xlabel(LABELS[kind.along])
+                draw(gains, shares, rows, places.at_place(ratios, rows.iloc[0]), along)
+                gains.set_title(called)
+                shares.set_xlabel(LABELS[along])
                 if column == 0:
                     gains.set_ylabel("throughput over\nthat of manual")
                     shares.set_ylabel("queues [%]")
-        style.title_with_legend(drawing, kind.title, [*_legend(table), *places.legend(table)])
+        style.title_with_legend(drawing, title, [*_legend(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -113,20 +106,17 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
 LABELS = {"payload": "payload [bytes]", "cost": "cost [FLOP a tuple]"}
 
 
-def _lines(table: pd.DataFrame, kind: Kind) -> Iterator[list[tuple[str, pd.DataFrame]]]:
+def _lines(table: pd.DataFrame, across: str, down: str) -> Iterator[list[tuple[str, pd.DataFrame]]]:
     """Yield the rows of panels, each panel with its title."""
     for name, of_place in places.by_place(table):
-        for value in _values(of_place, kind.down):
-            rows = of_place[of_place[kind.down] == value]
+        for value in _values(of_place, down):
+            rows = of_place[of_place[down] == value]
             panels = []
-            for size in _values(rows, kind.across):
+            for size in _values(rows, across):
                 told = ", ".join(
-                    _told(column, each)
-                    for column, each in ((kind.across, size), (kind.down, value))
+                    _told(column, each) for column, each in ((across, size), (down, value))
                 )
-                panels.append(
-                    ("\n".join(filter(None, (name, told))), rows[rows[kind.across] == size])
-                )
+                panels.append(("\n".join(filter(None, (name, told))), rows[rows[across] == size]))
             yield panels
 
 

@@ -24,14 +24,12 @@ from matplotlib.ticker import PercentFormatter
 from harness.plots import places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
 
-TABLES = ("throughput",)
-TITLE = "Multi-level elastic against the best of all other arms"
 INTERVAL = "bars are 95 % intervals of the mean"
 TARGET = 0.95
 LINE_INCHES = 0.42
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     table = tables["throughput"]
     cells = _cells(table)
@@ -51,7 +49,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel(f"throughput over the highest mean of the other arms; dotted: {TARGET:.0%}")
         style.title_with_legend(
-            drawing, TITLE, [*_legend(table), *settled.legend(table), *places.legend(table)]
+            drawing, title, [*_legend(table), *settled.legend(table), *places.legend(table)]
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing

@@ -24,8 +24,6 @@ from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.queue_arms import MULTILEVEL
 from harness.plots.thread_panels import INTERVAL, without_mean
 
-TABLES = ("throughput",)
-TITLE = "Throughput against the share of ports with queues, and what multi-level elasticity finds (M19 Figure 1)"
 PANEL_INCHES = (4.0, 2.4)  # a place's name needs the width
 MIN_WIDTH = 8.6  # inches; the title needs them
 
@@ -58,7 +56,7 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
         ax.text(0.03, 0.03, "\n".join(failed), transform=ax.transAxes, fontsize=7, va="bottom")
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     table = tables["throughput"]
     lines = [
@@ -84,7 +82,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
                     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
         style.title_with_legend(
             drawing,
-            TITLE,
+            title,
             [*queue_arms.legend(table), *settled.legend(table), *places.legend(table)],
         )
         provenance.stamp(drawing, table, INTERVAL)

@@ -18,12 +18,11 @@ import topologies
 from harness.models import Manual
 from harness.plots import graph_drawing, provenance, style
 
-TABLES = ("throughput",)
 FOOT_INCHES = 0.3
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """Return the figure. Rows of the experiment give the number of sources of PacketAnalysis, and
+def figure(tables: Mapping[str, pd.DataFrame], _title: str) -> Figure:
+    """Return the figure, which shows no title. Rows of the experiment give the number of sources of PacketAnalysis, and
     the places for the text at the foot.
     """
     table = tables["throughput"]

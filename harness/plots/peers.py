@@ -25,8 +25,6 @@ from matplotlib.ticker import EngFormatter
 from harness.plots import places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
 
-TABLES = ("throughput", "latency")
-TITLE = "Other runtimes beside ours, over tuple cost"
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.6
 # of the distance between two costs, from arm to arm: intervals must not hide each other
@@ -34,7 +32,7 @@ DODGE = 0.035
 NS = 1e-9
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
     table = tables["throughput"].merge(
         tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left"
@@ -52,7 +50,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         axes[0][0].set_ylabel("tuples/s at the sinks")
         axes[1][0].set_ylabel("median latency, sources at full speed")
         handles = [*_legend(table), *settled.legend(table), *places.legend(table)]
-        style.title_with_legend(drawing, TITLE, handles)
+        style.title_with_legend(drawing, title, handles)
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 

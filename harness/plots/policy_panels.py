@@ -46,13 +46,14 @@ THREADS = Across("threads", "threads")
 def figure(
     tables: Mapping[str, pd.DataFrame],
     title: str,
-    across: Across,
+    column: str,
+    name: str,
     rate: str = "throughput at the sinks",
 ) -> Figure:
-    """Return the figure from the rows of its experiment; `rate`: meaning of the means in the
-    throughput table.
+    """Return the figure from the rows of its experiment; `column`, `name`: those of `Across`;
+    `rate`: meaning of the means in the throughput table.
     """
-    table = joined(tables)
+    table, across = joined(tables), Across(column, name)
     rows = panels(table)
     columns = max(map(len, rows))
     with style.applied():
@@ -60,16 +61,16 @@ def figure(
         drawing = style.plt.figure(figsize=size)
         grid = drawing.add_gridspec(2 * len(rows), columns)
         for number, row in enumerate(rows):
-            for column, (called, cells) in enumerate(row):
-                above = drawing.add_subplot(grid[2 * number, column])
-                below = drawing.add_subplot(grid[2 * number + 1, column], sharex=above)
+            for place, (called, cells) in enumerate(row):
+                above = drawing.add_subplot(grid[2 * number, place])
+                below = drawing.add_subplot(grid[2 * number + 1, place], sharex=above)
                 above.set_title("\n".join(filter(None, (called, called_topology(cells, across)))))
                 draw(above, cells, across)
                 draw_latency(below, cells, across)
                 below.set_xlabel(across.name)
                 for ax in (above, below):
                     places.tint(ax, cells)
-                if column == 0:
+                if place == 0:
                     above.set_ylabel(f"{rate}\n[tuples/s]")
                     below.set_ylabel("median latency")
         style.title_with_legend(
@@ -77,6 +78,27 @@ def figure(
         )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
+
+
+def source_rates(tables: Mapping[str, pd.DataFrame], title: str, column: str, name: str) -> Figure:
+    """Return the same figure with the rate of the source.
+
+    The less operators pass on, the less arrives at the sinks. The rate that falls in the paper as
+    they pass on more is that of the source. It follows from the tuples that all operators submit,
+    of which each passes on an equal share.
+    """
+    table = tables["throughput"]
+    each = table.apply(submitted_for_each, axis=1)
+    rates = {rate: table[f"submitted_{rate}"] / each for rate in ("mean", "lo", "hi")}
+    tables = {**tables, "throughput": table.assign(**rates)}
+    return figure(tables, title, column, name, "tuples that the source sends")
+
+
+def submitted_for_each(row: pd.Series) -> float:
+    """Return the number of tuples that the source and all operators of a chain submit for each
+    tuple of the source.
+    """
+    return sum((row["selectivity"] / 100) ** passed for passed in range(int(row["operators"]) + 1))
 
 
 def panels(table: pd.DataFrame) -> list[Sequence[tuple[str, pd.DataFrame]]]:

@@ -31,8 +31,6 @@ from harness.errors import UserError
 from harness.plots import provenance, style
 from harness.plots.thread_panels import ELASTIC
 
-TABLES = ("saso",)
-TITLE = "Control laws of the thread level over all scenarios of the SASO bench"
 OURS = "millrace"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PANEL_WIDTH, ROW_HEIGHT = 2.15, 0.36  # inches
@@ -118,14 +116,14 @@ def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None
     ax.set_xlabel(f"{metric.label}\n{metric.direction}")
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the bench's table. Raises UserError, naming them, if columns are
     missing.
     """
     table = tables["saso"]
     columns = list(dict.fromkeys(["held_out", *(metric.column for metric in METRICS)]))
     check(table, "saso", columns, "millrace laws bench --table")
-    return panels(table, METRICS, TITLE, _sentence(table))
+    return panels(table, METRICS, title, _sentence(table))
 
 
 def check(table: pd.DataFrame, name: str, columns: Sequence[str], command: str) -> None:

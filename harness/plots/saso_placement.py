@@ -23,8 +23,6 @@ from matplotlib.figure import Figure
 from harness.plots import style
 from harness.plots.saso import Metric, check, panels
 
-TABLES = ("saso_placement",)
-TITLE = "Laws that place queues and choose threads, over scenarios of the SASO bench"
 COUNTED = {"threads": "threads", "queues": "parts"}
 
 METRICS = (
@@ -36,7 +34,7 @@ METRICS = (
 )
 
 
-def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the bench's table. Raises UserError, naming them, if columns are
     missing.
     """
@@ -52,7 +50,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         name: np.log2((table[f"settled_{what}"] + 1.0) / (table[f"best_{what}"] + 1.0))
         for name, what in COUNTED.items()
     }
-    return panels(table.assign(**doublings), METRICS, TITLE, _sentence(table))
+    return panels(table.assign(**doublings), METRICS, title, _sentence(table))
 
 
 def _sentence(table: pd.DataFrame) -> str:

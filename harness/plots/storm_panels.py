@@ -20,7 +20,6 @@ from matplotlib.lines import Line2D
 from harness.plots import places, provenance, settled, style
 from harness.plots.thread_panels import shape_name
 
-TABLES = ("throughput",)
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES, LEAST_INCHES, HEIGHT_INCHES = 5.0, 9.0, 4.6
 GROUP = 0.7  # width of the arms of a topology together; 1 is the distance to the next topology

@@ -8,10 +8,13 @@ lock.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from harness.plots import places, style
+from harness.plots import places, style, thread_panels
 from harness.plots.thread_panels import by_cost, cost_name
 
 MODELS = ("dedicated", "dynamic")
@@ -19,6 +22,13 @@ NOTHING = "–"
 ROW_INCHES = 0.24
 COLUMNS = ("context switches/s", "load")
 WIDTHS = (0.46, 0.15, 0.1, 0.19, 0.1)
+
+
+def figure(tables: Mapping[str, pd.DataFrame], title: str, topology: str) -> Figure:
+    """Return throughput against scheduler threads, and below it the table of one topology."""
+    switches = lines(tables["throughput"], topology)
+    below = thread_panels.Below(lambda ax: draw(ax, switches), height(switches))
+    return thread_panels.figure(tables, title, below=below if switches else None)
 
 
 def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ comparison with the others'; its diamond is at the level that it settled on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -79,15 +79,16 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def figure(
-    table: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
     title: str,
     note: Callable[[pd.Series], str] = lambda _: "",
     below: Below | None = None,
 ) -> Figure:
     """Return a figure with a row of panels for each topology and machine, a panel for each cell, in
-    the order of their costs. `table`: throughput rows of one experiment; `note`: lines under a
-    panel's title, from one of its rows; `below`: part under all panels.
+    the order of their costs. `tables`: rows of one experiment; `note`: lines under a panel's title,
+    from one of its rows; `below`: part under all panels.
     """
+    table = tables["throughput"]
     rows = [(called, by_cost(cells)) for called, cells in places.rows_by_topology(table)]
     columns = max(len(cells) for _, cells in rows)
     width, height = PANEL_INCHES

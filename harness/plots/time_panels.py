@@ -10,10 +10,9 @@ is a dot and a tick.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -23,7 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from harness.experiments.load_changes import Burst
+from harness.experiments.load_changes import Burst, expensive_bursts, silences
 from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
@@ -37,9 +36,8 @@ BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
 
 @dataclass(frozen=True)
 class Kind:
-    """Title, columns and labels of a figure of this form."""
+    """Columns and labels of a figure of this form."""
 
-    title: str
     throughput: str  # column [tuples/s]
     throughput_label: str
     level: str  # column
@@ -50,20 +48,36 @@ class Kind:
     names_buffers: bool = False  # True if titles give the capacity of a buffer, in tuples
 
 
-def balancing(title: str, **bursts: Any) -> Kind:
-    """Return the kind of the figures of ElasticLoadBalance. Manual model: every thread that
-    executes operators is the balancer's.
-    """
-    return Kind(
-        title=title,
-        throughput="throughput_sink",
-        throughput_label="throughput at the sink",
-        level="active_ports",
-        level_label="active output ports",
-        model="manual",
-        names_buffers=True,
-        **bursts,
-    )
+THREADS = Kind(
+    throughput="throughput_submitted",
+    throughput_label="throughput, all operators",
+    level="threads_active",
+    level_label="active threads",
+)
+# Manual model: every thread that executes operators is the balancer's.
+PORTS = Kind(
+    throughput="throughput_sink",
+    throughput_label="throughput at the sink",
+    level="active_ports",
+    level_label="active output ports",
+    model="manual",
+    names_buffers=True,
+)
+SHADED = {"expensive tuples": expensive_bursts, "silence": silences}
+"""Stretches of a run that can be shaded, by what they are called."""
+
+
+def threads(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
+    """Return throughput and active threads over time."""
+    return figure(tables, title, THREADS)
+
+
+def ports(
+    tables: Mapping[str, pd.DataFrame], title: str, shaded: str = "", cells_across: bool = False
+) -> Figure:
+    """Return throughput and active output ports of a balancer over time; `shaded`: of `SHADED`."""
+    kind = replace(PORTS, bursts=SHADED.get(shaded), bursts_label=shaded)
+    return figure(tables, title, kind, cells_across=cells_across)
 
 
 def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
@@ -116,12 +130,13 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
 
 
 def figure(
-    timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False
+    tables: Mapping[str, pd.DataFrame], title: str, kind: Kind, *, cells_across: bool = False
 ) -> Figure:
     """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
     of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
-    each cell, and rows for machines. Both tables hold rows of one experiment.
+    each cell, and rows for machines. The tables hold rows of one experiment.
     """
+    timeline, throughput = tables["timeline"], tables["throughput"]
     named = [
         (called, cell)
         for called, rows in places.rows_by_topology(throughput)
@@ -182,7 +197,7 @@ def figure(
             ax.set_ylabel(f"{kind.throughput_label}\n[tuples/s]")
         for column in axes.T:
             [ax for ax in column if ax.axison][-1].set_xlabel("time since the start [s]")
-        style.title_with_legend(drawing, kind.title, [*_legend(kind), *places.legend(throughput)])
+        style.title_with_legend(drawing, title, [*_legend(kind), *places.legend(throughput)])
         provenance.stamp(drawing, throughput, None)
     return drawing
 

@@ -17,6 +17,7 @@ from harness.claims.tables import NAMES as CLAIM_TABLES
 from harness.experiments.config import DEFAULT_CONFIG, load_config
 from harness.errors import RunFailed, UserError
 from harness.experiments import freshness
+from harness.plots.figures import FIGURES
 from harness.workflow.lock import hold_lock
 from harness.workflow.stale import retire_stale_records
 
@@ -33,21 +34,27 @@ if workflow.config_settings.config:
     )
 
 EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
-BLOCKS = {(block.experiment, block.stem): block for block in CONFIG.blocks()}
-FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
+BLOCKS = {
+    (name, block.stem): block
+    for name, experiment in EXPERIMENTS.items()
+    for block in experiment.blocks()
+}
+DRAWN = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
+if strangers := [name for name in CONFIG.drawable if name not in FIGURES]:
+    raise WorkflowError(
+        f"{CONFIG_FILE}: experiments: {strangers[0]!r} has no row in harness/plots/figures.py"
+    )
 
-CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
+CLAIMED = [
+    name for name in claim_experiments() if name in EXPERIMENTS and not EXPERIMENTS[name].on_request
+]
 CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
 
 
 def figure_tables(wildcards):
-    """The tables that figures are drawn from: an experiment's, or a bench's."""
-    if wildcards.figure in CONFIG.benches:
-        return [CONFIG.bench(wildcards.figure)]
-    return [
-        f"{CONFIG.tables(wildcards.figure)}/{name}.parquet"
-        for name in ("throughput", "speedup", "timeline", "latency")
-    ]
+    """The tables that a figure is drawn from: its experiment's, or its bench's."""
+    folder = CONFIG.tables(wildcards.figure)
+    return [f"{folder}/{name}.parquet" for name in FIGURES[wildcards.figure].tables]
 
 
 def code(files):
@@ -100,15 +107,10 @@ shell.prefix(
 
 wildcard_constraints:
     experiment=any_of(EXPERIMENTS),
-    figure=any_of(CONFIG.drawn),
+    figure=any_of(CONFIG.drawable),
 
 
 onstart:
-    # Snakemake looks for jobs to start a second after each look, in case its limit of jobs a second
-    # has delayed one, and after each job that ends as well. These chains of looks never end. They
-    # grow with each job, to a third of a CPU after sixty of three hundred jobs, and disturb what is
-    # measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
-    workflow.scheduler.job_rate_limiter = None
     try:
         hold_lock()
         retire_stale_records(CONFIG)

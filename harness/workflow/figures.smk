@@ -4,7 +4,7 @@
 rule figure:
     """One figure, for documents (PNG) and for print and the report (SVG)."""
     input:
-        lambda wildcards: code(freshness.of_figure(wildcards.figure)),
+        lambda wildcards: code(freshness.of_figure(FIGURES[wildcards.figure].module)),
         tables=figure_tables,
     output:
         png=CONFIG.figure("{figure}", "png"),
@@ -19,9 +19,9 @@ rule figure:
     threads: 1
     params:
         tables=lambda wildcards: CONFIG.tables(wildcards.figure),
-        caption=lambda wildcards: (freshness.CAPTIONS / f"{wildcards.figure}.rst").read_text(
-            encoding="utf-8"
-        ),
+        # A row that changed makes its own figure out of date. So the table is no input.
+        row=lambda wildcards: repr(FIGURES[wildcards.figure]),
+        caption=lambda wildcards: FIGURES[wildcards.figure].full_caption,
     shell:
         "millrace plot {wildcards.figure:q} --tables {params.tables:q} "
         "--output {output.png:q} --output {output.svg:q} > {log:q} 2>&1"

@@ -61,7 +61,7 @@ class Progress:
         }
         # by target; unfinished blocks only
         self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}
-        for block in config.blocks():
+        for block in (block for each in config.experiments for block in each.blocks()):
             rule = "simulate" if block.place.simulated else "measure"
             self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
         self._doubt_s = {

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.bench.documents import MAX_SCENARIOS
 from harness.bench.threads.scenario import PERIODS, Event
-from harness.bench.threads.user_curves import KEYS, parse_scenarios
+from harness.bench.threads.user_curves import KEYS, MAX_SCENARIOS, parse_scenarios
 from harness.elasticity import Bounds
 from tests.bench.user_documents import HUGE, one, parses_or_is_refused, refusal
 

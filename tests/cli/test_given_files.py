@@ -21,7 +21,6 @@ READERS = {
     "watch --replay PIPE": "records.jsonl",
     "laws replay --law streams PIPE": "trace.json",
     "laws bench --scenarios PIPE": "curves.yaml",
-    "laws bench --multilevel --scenarios PIPE": "surfaces.yaml",
     "sweep --dry-run --config PIPE": "config.yaml",
     "figures --dry-run --config PIPE": "config.yaml",
     "gate --suite PIPE --base HEAD": "suite.yaml",

@@ -188,7 +188,7 @@ def experiment(folder: Path, sweeps: list[dict], *arms: dict) -> Path:
     """A profile with one experiment."""
     (folder / "experiments").mkdir(exist_ok=True)
     size = {"sweeps": sweeps, "arms": arms or [{"model": "manual"}]}
-    values = {"title": "t", "source": "s", "sizes": {"tiny": size}}
+    values = {"sizes": {"tiny": size}}
     (folder / "experiments" / "mine.yaml").write_text(json.dumps(values))
     profile = {"profile": "tiny", "experiments": ["mine"], "repeats": 1, "duration_s": 1, "seed": 1}
     (folder / "config.yaml").write_text(json.dumps(profile))

@@ -140,7 +140,7 @@ def test_the_command_refuses_at_once_and_simulated_runs_have_as_many_as_they_lik
 def test_a_profile_may_allow_for_more(tmp_path):
     from harness.experiments.config import load_config
 
-    text = Path("config/config.yaml").read_text(encoding="utf-8")
+    text = Path("config/quick.yaml").read_text(encoding="utf-8")
     for name in ("experiments", "schemas", "machines", "software"):
         (tmp_path / name).symlink_to(Path("config", name).absolute())
     (tmp_path / "config.yaml").write_text(text + "\nallow_threads: 20000\n", encoding="utf-8")
@@ -149,7 +149,7 @@ def test_a_profile_may_allow_for_more(tmp_path):
     assert config.allow_threads == 20_000 and {spec.allow_threads for spec in specs} == {20_000}
     assert {
         spec.asked
-        for block in load_config("config/config.yaml").blocks()
+        for block in load_config("config/quick.yaml").blocks()
         for spec in block.runs_by_arm().values()
     } == {spec.asked for spec in specs}, "what is allowed changes no answer"
 

@@ -11,14 +11,12 @@ import yaml
 CONFIG = {"profile": "tiny", "experiments": ["one"], "repeats": 2, "duration_s": 0.1}
 
 EXPERIMENT = {
-    "title": "a title",
-    "source": "a source",
     "sizes": {
         "tiny": {
             "sweeps": [{"topology": "pipeline", "parameters": {"operators": 3, "cost": [1, 10]}}],
             "arms": [{"model": "manual"}, {"model": "dynamic", "threads": [1, 2]}],
         }
-    },
+    }
 }
 
 

@@ -22,8 +22,9 @@ OURS = ("harness", "topologies", "config")
 def figure(name: str, tables: str) -> None:
     """Draw from the tables in a folder, into no file."""
     from harness.plots.draw import draw
+    from harness.plots.figures import FIGURES
 
-    draw(name, Path(tables), [])
+    draw(FIGURES[name], Path(tables), [])
 
 
 def run(typed: bool, **fields: Any) -> None:

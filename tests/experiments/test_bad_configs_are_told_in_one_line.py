@@ -314,8 +314,8 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
     )
 
 
-def test_a_missing_title_is_refused(profile):
-    assert "one.yaml: title: missing key" in refusal(profile(experiment={"title": ...}))
+def test_missing_sizes_are_refused(profile):
+    assert "one.yaml: sizes: missing key" in refusal(profile(experiment={"sizes": ...}))
 
 
 @pytest.mark.parametrize("command", [["sweep", "--dry-run"], ["figures"]])

@@ -197,7 +197,7 @@ def test_blocks_have_different_but_repeatable_orders(profile):
     assert seeds == [block.order_seed for block in second.blocks()]
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
+@pytest.mark.parametrize("name", ["quick.yaml", "paper.yaml"])
 def test_the_profiles_name_every_block_once_and_fit_for_files(name):
     blocks = list(load_config(ROOT / "config" / name).blocks())
     names = [block.name for block in blocks]
@@ -206,13 +206,13 @@ def test_the_profiles_name_every_block_once_and_fit_for_files(name):
 
 
 def test_the_profiles_do_not_share_folders():
-    quick, paper = (load_config(ROOT / "config" / name) for name in ("config.yaml", "paper.yaml"))
+    quick, paper = (load_config(ROOT / "config" / name) for name in ("quick.yaml", "paper.yaml"))
     assert quick.results != paper.results
     assert quick.figures != paper.figures
 
 
 def test_the_quick_profile_fits_the_time_promised():
-    config = load_config(ROOT / "config/config.yaml")
+    config = load_config(ROOT / "config/quick.yaml")
     over_time = {
         name
         for name in config.drawn
@@ -251,7 +251,7 @@ def test_the_paper_profile_has_the_papers_sizes():
     ] * 3
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
+@pytest.mark.parametrize("name", ["quick.yaml", "paper.yaml"])
 def test_elastic_may_go_as_high_as_the_highest_fixed_level_that_it_is_compared_with(name):
     config = load_config(ROOT / "config" / name)
     for figure in ("pldi17_fig9", "pldi17_fig10"):
@@ -263,13 +263,13 @@ def test_elastic_may_go_as_high_as_the_highest_fixed_level_that_it_is_compared_w
             )
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
+@pytest.mark.parametrize("name", ["quick.yaml", "paper.yaml"])
 @pytest.mark.parametrize("figure", ["pldi17_fig9", "pldi17_fig10", "pldi17_fig11"])
 def test_the_papers_figures_are_of_its_machines_with_its_thousand_operators_and_of_this_one(
     name, figure
 ):
     operators = (
-        100 if (name, figure) == ("config.yaml", "pldi17_fig10") else 1000
+        100 if (name, figure) == ("quick.yaml", "pldi17_fig10") else 1000
     )  # so small a mix settles in quick runs
     blocks = load_config(ROOT / "config" / name).experiment(figure).blocks()
     assert {(block.place.machine, block.place.simulated) for block in blocks} == {
@@ -281,7 +281,7 @@ def test_the_papers_figures_are_of_its_machines_with_its_thousand_operators_and_
     }
 
 
-@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
+@pytest.mark.parametrize("name", ["quick.yaml", "paper.yaml"])
 def test_figures_over_time_show_runs_from_their_beginning(name):
     blocks = load_config(ROOT / "config" / name).experiment("pldi17_fig11").blocks()
     assert {block.warmup for block in blocks} == {0.0}

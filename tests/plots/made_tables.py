@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from matplotlib.figure import Figure
+
+from harness.plots.draw import figure_of
+from harness.plots.figures import FIGURES
 
 SIZES = {
     "pipeline": {"operators": 100},
@@ -21,6 +25,11 @@ SIZES = {
     "tree": {"depth": 6, "busy": 100},
     "reverse-tree": {"depth": 6, "busy": 100},
 }
+
+
+def figure_named(name: str, tables: dict[str, pd.DataFrame]) -> Figure:
+    """A figure of the table of figures, from tables with its rows alone."""
+    return figure_of(FIGURES[name], tables)
 
 
 def arm_row(

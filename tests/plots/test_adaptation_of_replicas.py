@@ -7,8 +7,15 @@ import json
 import pandas as pd
 import pytest
 
-from harness.plots import cstream_fig9, cstream_fig10, cstream_fig11, replica_panels, style
-from tests.plots.made_tables import NEVER_SETTLED, arm_row, elastic_row, frame, period_rows
+from harness.plots import cstream_fig11, replica_panels, style
+from tests.plots.made_tables import (
+    NEVER_SETTLED,
+    arm_row,
+    elastic_row,
+    figure_named,
+    frame,
+    period_rows,
+)
 
 SIMULATED = {"machine": "cstream", "simulated": True, "software": "millrace"}
 
@@ -62,10 +69,10 @@ def over_time(rows: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-@pytest.mark.parametrize("module", [cstream_fig9, cstream_fig10])
-def test_threads_and_replicas_stand_beside_throughput_machine_by_machine(module):
+@pytest.mark.parametrize("name", ["cstream_fig9", "cstream_fig10"])
+def test_threads_and_replicas_stand_beside_throughput_machine_by_machine(name):
     rows = over_cost(**SIMULATED) + over_cost()
-    figure = module.figure({"throughput": frame(rows), "timeline": over_time(rows)})
+    figure = figure_named(name, {"throughput": frame(rows), "timeline": over_time(rows)})
     rate, ends, theirs, ours, measured, *_ = figure.axes
     assert "cstream (simulated)" in rate.get_title() and "local (measured)" in measured.get_title()
     drawn = {container.get_label(): container.lines[0] for container in rate.containers}
@@ -95,8 +102,8 @@ def test_threads_and_replicas_stand_beside_throughput_machine_by_machine(module)
 
 def test_what_is_missing_leaves_its_place_empty():
     rows = [fixed(20, 1, 1, None), elastic(20, "cstream", 100.0, 2.0, 1.0) | NEVER_SETTLED]
-    figure = cstream_fig9.figure(
-        {"throughput": frame(rows), "timeline": over_time(rows).assign(failed=True)}
+    figure = figure_named(
+        "cstream_fig9", {"throughput": frame(rows), "timeline": over_time(rows).assign(failed=True)}
     )
     rate, ends, theirs = figure.axes
     assert [line.get_marker() for line in rate.lines if list(line.get_ydata()) == [0]] == ["x"], (
@@ -127,8 +134,8 @@ def test_marks_of_thresholds_stand_where_laws_ended():
     timeline = pd.DataFrame(
         [period for each in arms.values() for period in period_rows(each, [1, 2, 3])]
     )
-    figure = cstream_fig11.figure(
-        {"throughput": frame([*arms.values(), *levels]), "timeline": timeline}
+    figure = figure_named(
+        "cstream_fig11", {"throughput": frame([*arms.values(), *levels]), "timeline": timeline}
     )
     rate, threads = figure.axes
     drawn = {container.get_label(): container.lines[0] for container in rate.containers}

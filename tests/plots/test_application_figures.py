@@ -5,15 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 import topologies
-from harness.plots import (
-    application_panels,
-    applications,
-    mw19_fig14,
-    mw19_fig15,
-    queue_arms,
-    style,
-)
-from tests.plots.made_tables import arm_row, elastic_row, frame
+from harness.plots import application_panels, queue_arms, style
+from tests.plots.made_tables import arm_row, elastic_row, figure_named, frame
 
 XEON = {"machine": "xeon:4", "simulated": True, "software": "millrace"}
 
@@ -55,7 +48,7 @@ def bars(ax):
 
 
 def test_bars_are_in_the_papers_order_with_their_threads():
-    figure = mw19_fig15.figure({"throughput": frame(rows_of("vwap"))})
+    figure = figure_named("mw19_fig15", {"throughput": frame(rows_of("vwap"))})
     (ax,) = figure.axes
     assert [height for height, _ in bars(ax)] == [10, 20, 30, 40]
     colors = [
@@ -74,7 +67,7 @@ def test_each_application_has_a_row_and_each_machine_a_panel_simulated_ones_tint
         for place in (XEON, {})
         for row in rows_of(name, **place)
     ]
-    figure = mw19_fig15.figure({"throughput": frame(rows)})
+    figure = figure_named("mw19_fig15", {"throughput": frame(rows)})
     assert [ax.get_title().replace("\n", ", ") for ax in figure.axes] == [
         "LoginFailures, xeon with 4 CPUs (simulated)",
         "LoginFailures, local (measured)",
@@ -89,14 +82,14 @@ def test_each_application_has_a_row_and_each_machine_a_panel_simulated_ones_tint
 def test_what_is_measured_alone_speaks_of_no_profile_and_what_failed_is_named():
     rows = rows_of("wiki-word-count")
     rows[0] |= {"mean": None, "lo": None, "hi": None, "n": 0, "failed": 1}
-    figure = applications.figure({"throughput": frame(rows)})
+    figure = figure_named("applications", {"throughput": frame(rows)})
     assert "profiled" not in figure._supxlabel.get_text()
     assert "failed" in " ".join(text.get_text() for text in figure.axes[0].texts)
 
 
 def test_both_graphs_of_the_paper_are_drawn_below_each_other_without_a_warning(tmp_path, recwarn):
     rows = [rows_of("vwap")[-1], rows_of("packet-analysis", sources=8)[-1]]
-    figure = mw19_fig14.figure({"throughput": frame(rows)})
+    figure = figure_named("mw19_fig14", {"throughput": frame(rows)})
     first, second = figure.axes
     assert (
         first.get_position().y0 >= second.get_position().y1 - 1e-9 and second.get_position().y0 > 0
@@ -108,7 +101,7 @@ def test_both_graphs_of_the_paper_are_drawn_below_each_other_without_a_warning(t
 
 
 def test_the_graph_of_vwap_is_drawn_with_its_threads_by_hand():
-    figure = mw19_fig14.figure({"throughput": frame(rows_of("vwap")[-1:])})
+    figure = figure_named("mw19_fig14", {"throughput": frame(rows_of("vwap")[-1:])})
     (ax,) = figure.axes
     texts = [text.get_text() for text in ax.texts]
     assert "placement=hand: 52 operators, 66 streams" in texts and "index7" in texts
@@ -132,7 +125,7 @@ def test_packet_analysis_has_a_row_for_each_number_of_sources_and_shows_what_all
         for sources in (8, 1)
         for row in rows_of("packet-analysis", sources=sources, **submitted)
     ]
-    figure = mw19_fig15.figure({"throughput": frame(rows)})
+    figure = figure_named("mw19_fig15", {"throughput": frame(rows)})
     assert [ax.get_title() for ax in figure.axes] == [
         "PacketAnalysis, 1 source",
         "PacketAnalysis, 8 sources",

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from harness.plots import crossover, style
-from tests.plots.made_tables import NEVER_SETTLED, arm_row, contest, frame, ratio_row
+from tests.plots.made_tables import NEVER_SETTLED, arm_row, contest, figure_named, frame, ratio_row
 
 CELLS = {"pipeline": ([1, 100, 10000], [128, 4096]), "bushy": ([1, 100, 10000], [128, 4096])}
 
@@ -166,7 +166,7 @@ def test_an_arm_that_failed_or_never_settled_is_named_on_its_tile():
 
 def test_the_figure_has_a_map_a_topology_with_a_legend_of_the_models():
     throughput, speedup = contest(CELLS)
-    figure = crossover.figure({"throughput": throughput, "speedup": speedup})
+    figure = figure_named("crossover", {"throughput": throughput, "speedup": speedup})
     maps = [ax for ax in figure.axes if ax.axison]
     assert [ax.get_title() for ax in maps] == ["pipeline, 100 operators", "bushy"]
     assert {(ax.get_xlabel(), ax.get_ylabel()) for ax in maps} == {
@@ -184,9 +184,10 @@ def test_the_figure_has_a_map_a_topology_with_a_legend_of_the_models():
 
 def test_simulated_numbers_are_told_apart_at_a_glance():
     throughput, speedup = contest({"bushy": CELLS["bushy"]})
-    plain = crossover.figure({"throughput": throughput, "speedup": speedup})
-    simulated = crossover.figure(
-        {"throughput": throughput.assign(simulated=True, machine="xeon"), "speedup": speedup}
+    plain = figure_named("crossover", {"throughput": throughput, "speedup": speedup})
+    simulated = figure_named(
+        "crossover",
+        {"throughput": throughput.assign(simulated=True, machine="xeon"), "speedup": speedup},
     )
     assert "SIMULATED" not in [text.get_text() for text in plain.texts]
     assert "SIMULATED" in [text.get_text() for text in simulated.texts]
@@ -199,7 +200,7 @@ def test_a_place_without_a_topology_stays_empty():
     )
     drawn = [
         ax
-        for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes
+        for ax in figure_named("crossover", {"throughput": throughput, "speedup": speedup}).axes
         if ax.axison
     ]
     assert len(drawn) == 3
@@ -212,7 +213,7 @@ def test_with_one_payload_the_topologies_share_a_map():
     )
     (ax,) = [
         ax
-        for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes
+        for ax in figure_named("crossover", {"throughput": throughput, "speedup": speedup}).axes
         if ax.axison
     ]
     names = [label.get_text().split("\n")[0] for label in ax.get_yticklabels()]
@@ -224,7 +225,7 @@ def test_a_map_of_one_topology_has_its_name():
     throughput, speedup = contest({"pipeline": ([1, 100], [128])})
     (ax,) = [
         ax
-        for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes
+        for ax in figure_named("crossover", {"throughput": throughput, "speedup": speedup}).axes
         if ax.axison
     ]
     assert ax.get_title() == "pipeline, 100 operators"
@@ -237,7 +238,7 @@ def test_a_tie_and_a_cell_without_an_interval_look_different_and_the_legend_has_
     won = cell(("manual", 50.0), ("dedicated", 100.0), ratios=[("manual", 2.0, 1.6, 2.5)])
     hatchings = {}
     for name, (throughput, speedup) in {"tie": tie, "unpaired": unpaired, "won": won}.items():
-        figure = crossover.figure({"throughput": throughput, "speedup": speedup})
+        figure = figure_named("crossover", {"throughput": throughput, "speedup": speedup})
         hatchings[name] = figure.axes[0].patches[0].get_hatch()
         told = [text.get_text() for text in figure.legends[0].get_texts()]
         assert sum(word.startswith(("tie", "no interval")) for word in told) == (name != "won")
@@ -267,7 +268,7 @@ def test_what_was_measured_is_not_compared_with_what_was_simulated():
         ),
         "speedup": pd.concat([speedup, speedup.assign(**there)], ignore_index=True),
     }
-    panels = [ax for ax in crossover.figure(tables).axes if ax.get_title()]
+    panels = [ax for ax in figure_named("crossover", tables).axes if ax.get_title()]
     assert [ax.get_title().rpartition(", ")[2] for ax in panels] == ["xeon (simulated)"] * 2 + [
         "local (measured)"
     ] * 2

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from harness.plots import elastic_levels
-from tests.plots.made_tables import elastic_row, frame, ratio_row, scaling
+from tests.plots.made_tables import elastic_row, figure_named, frame, ratio_row, scaling
 
 
 def titles(ratio: float, lo: float | None, hi: float | None) -> list[str]:
@@ -21,7 +20,7 @@ def titles(ratio: float, lo: float | None, hi: float | None) -> list[str]:
             ]
         ),
     }
-    return [ax.get_title() for ax in elastic_levels.figure(tables).axes]
+    return [ax.get_title() for ax in figure_named("elastic_levels", tables).axes]
 
 
 def test_a_panel_tells_the_laws_rate_over_the_best_arms_with_its_interval():
@@ -39,8 +38,8 @@ def test_each_machine_has_its_own_ratio_and_each_law_its_own():
         ratio_row(other, 0.8, None, None),
         ratio_row(there, 0.7, None, None),
     ]
-    figure = elastic_levels.figure(
-        {"throughput": frame([here, other, there]), "speedup": frame(ratios)}
+    figure = figure_named(
+        "elastic_levels", {"throughput": frame([here, other, there]), "speedup": frame(ratios)}
     )
     simulated, measured = (ax.get_title().splitlines() for ax in figure.axes)
     assert simulated[-1] == "elastic 70%"

@@ -6,13 +6,13 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.image import imread
 
-from harness.plots import multilevel, style
-from tests.plots.made_tables import NEVER_SETTLED, arm_row, frame
+from harness.plots import style
+from tests.plots.made_tables import NEVER_SETTLED, arm_row, figure_named, frame
 
 
 def drawn(*rows: dict) -> list[str]:
     table = frame(list(rows)).assign(queued=lambda table: table.get("queued"))
-    ax = multilevel.figure({"throughput": table}).axes[0]
+    ax = figure_named("multilevel", {"throughput": table}).axes[0]
     return [text.get_text() for text in ax.texts]
 
 
@@ -61,7 +61,7 @@ def test_an_arm_none_of_whose_runs_settled_is_open():
     table = frame(
         [law(90.0), other("manual", 100.0), other("dedicated", 50.0, **NEVER_SETTLED)]
     ).assign(queued=None)
-    bars = multilevel.figure({"throughput": table}).axes[0].containers
+    bars = figure_named("multilevel", {"throughput": table}).axes[0].containers
     assert [to_hex(bar.lines[0].get_markerfacecolor()) == "#ffffff" for bar in bars] == [
         False,
         False,
@@ -71,5 +71,5 @@ def test_an_arm_none_of_whose_runs_settled_is_open():
 
 def test_what_stands_at_the_end_of_a_line_is_not_cut(tmp_path):
     rows = [law(112.0, "mix", queued=14.0, **NEVER_SETTLED), other("manual", 100.0, "mix")]
-    style.save(multilevel.figure({"throughput": frame(rows)}), [tmp_path / "figure.png"])
+    style.save(figure_named("multilevel", {"throughput": frame(rows)}), [tmp_path / "figure.png"])
     assert imread(tmp_path / "figure.png")[:, -3:, :3].min() == 1.0

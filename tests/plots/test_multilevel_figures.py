@@ -11,24 +11,12 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
-from harness.plots import (
-    adaptation_panels,
-    gain_panels,
-    mw19_fig1,
-    mw19_fig6,
-    mw19_fig9,
-    mw19_fig10,
-    mw19_fig11,
-    mw19_fig12,
-    mw19_fig13,
-    queue_arms,
-    settled,
-    style,
-)
+from harness.plots import adaptation_panels, gain_panels, mw19_fig1, queue_arms, settled, style
 from tests.plots.made_tables import (
     NEVER_SETTLED,
     arm_row,
     elastic_row,
+    figure_named,
     frame,
     period_rows,
     ratio_row,
@@ -102,7 +90,7 @@ def test_levels_cover_neither_points_nor_each_other():
     rows += [
         multilevel_row("mw19_fig1", "pipeline", 100, mean, 16.0, 20.0) for mean in (27.0, 29.0)
     ]
-    figure = mw19_fig1.figure({"throughput": table(rows)})
+    figure = figure_named("mw19_fig1", {"throughput": table(rows)})
     figure.canvas.draw()
     (ax,) = panels(figure).values()
     numbers = [text.get_window_extent() for text in ax.texts]
@@ -154,7 +142,7 @@ def test_figure_1_has_a_row_a_machine_fewer_cpus_first_and_a_panel_a_payload():
         for payload in (1024, 1)
         for row in by_share(payload=payload, **machine)
     ]
-    shown = panels(mw19_fig1.figure({"throughput": table(rows)}))
+    shown = panels(figure_named("mw19_fig1", {"throughput": table(rows)}))
     machines = ("xeon with 16 CPUs (simulated)", "xeon (simulated)", "local (measured)")
     assert list(shown) == [
         f"{machine} / payload {size} B" for machine in machines for size in ("1", "1,024")
@@ -310,20 +298,20 @@ def test_bars_over_a_manual_arm_that_never_settled_are_hollow():
 
 
 @pytest.mark.parametrize(
-    ("module", "topology", "sizes", "titles"),
+    ("name", "topology", "sizes", "titles"),
     [
         (
-            mw19_fig9,
+            "mw19_fig9",
             "pipeline",
             [{"operators": 1000}, {"operators": 100}],
             ["100 operators", "1,000 operators"],
         ),
-        (mw19_fig10, "data-parallel", [{"width": 100}, {"width": 50}], ["width 50", "width 100"]),
-        (mw19_fig11, "mix", [{"depth": 100}, {"depth": 50}], ["depth 50", "depth 100"]),
+        ("mw19_fig10", "data-parallel", [{"width": 100}, {"width": 50}], ["width 50", "width 100"]),
+        ("mw19_fig11", "mix", [{"depth": 100}, {"depth": 50}], ["depth 50", "depth 100"]),
     ],
 )
 def test_figures_9_to_11_have_rows_by_machine_and_costs_and_panels_by_size(
-    module, topology, sizes, titles
+    name, topology, sizes, titles
 ):
     rows = []
     for place in (XEON, {}):
@@ -335,7 +323,7 @@ def test_figures_9_to_11_have_rows_by_machine_and_costs_and_panels_by_size(
                         row | size | {"cell": cell}
                         for row in cell_rows(topology, cost, payload, **place)
                     ]
-    shown = panels(module.figure({"throughput": table(rows), "speedup": over_manual(rows)}))
+    shown = panels(figure_named(name, {"throughput": table(rows), "speedup": over_manual(rows)}))
     assert list(shown) == [
         f"{machine} / {title}, {costs}"
         for machine in ("xeon (simulated)", "local (measured)")
@@ -353,7 +341,7 @@ def test_figure_12_has_a_row_a_number_of_cpus_and_bars_by_cost():
         for cost in (10000, 1)
         for row in cell_rows("bushy", cost, payload, **place)
     ]
-    figure = mw19_fig12.figure({"throughput": table(rows), "speedup": over_manual(rows)})
+    figure = figure_named("mw19_fig12", {"throughput": table(rows), "speedup": over_manual(rows)})
     assert list(panels(figure)) == [
         f"{machine} (simulated) / payload {payload} B, bushy"
         for machine in ("xeon with 16 CPUs", "xeon")
@@ -365,7 +353,9 @@ def test_figure_12_has_a_row_a_number_of_cpus_and_bars_by_cost():
 def test_ratios_are_those_of_the_same_machine():
     rows, others = cell_rows(**XEON), cell_rows()
     ratios = pd.concat([over_manual(rows), over_manual(others).assign(ratio=7.0)])
-    shown = panels(mw19_fig9.figure({"throughput": table([*rows, *others]), "speedup": ratios}))
+    shown = panels(
+        figure_named("mw19_fig9", {"throughput": table([*rows, *others]), "speedup": ratios})
+    )
     tops = {
         name.split(" / ")[0]: [bar.get_height() for bar in ax.patches] for name, ax in shown.items()
     }
@@ -374,7 +364,9 @@ def test_ratios_are_those_of_the_same_machine():
 
 def test_the_legend_names_the_arms_with_their_laws():
     rows = cell_rows()
-    (legend,) = mw19_fig9.figure({"throughput": table(rows), "speedup": over_manual(rows)}).legends
+    (legend,) = figure_named(
+        "mw19_fig9", {"throughput": table(rows), "speedup": over_manual(rows)}
+    ).legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "manual",
         "dynamic elastic",
@@ -391,7 +383,7 @@ def test_the_legend_of_runs_over_time_has_every_law_that_is_drawn():
         for law in ("millrace", "middleware19")
     ]
     runs = pd.DataFrame([period for row in rows for period in run_rows(row, [1, 2], [0, 4])])
-    (legend,) = mw19_fig6.figure({"throughput": table(rows), "timeline": runs}).legends
+    (legend,) = figure_named("mw19_fig6", {"throughput": table(rows), "timeline": runs}).legends
     handles = dict(
         zip([text.get_text() for text in legend.get_texts()], legend.legend_handles, strict=True)
     )
@@ -413,7 +405,11 @@ def test_throughput_is_above_and_queues_and_threads_below_as_steps():
     row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
     rate, below = plt.figure().subplots(2, 1)
     threads = adaptation_panels.draw(
-        rate, below, pd.DataFrame(run_rows(row, [1, 4, 4], [0, 7, 9])), OURS, mw19_fig6.KIND
+        rate,
+        below,
+        pd.DataFrame(run_rows(row, [1, 4, 4], [0, 7, 9])),
+        OURS,
+        adaptation_panels.SETTLING,
     )
     assert list(rate.lines[0].get_xdata()) == [0.25, 0.75, 1.25]
     assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 200.0]  # at the sinks
@@ -437,7 +433,9 @@ def test_figure_6_has_a_panel_an_arm_on_the_same_scale():
         *run_rows(ours, [1, 1], [0, 1], repeat=1, run_id="second"),
     ]
     shown = panels(
-        mw19_fig6.figure({"throughput": table([*theirs, ours]), "timeline": pd.DataFrame(timeline)})
+        figure_named(
+            "mw19_fig6", {"throughput": table([*theirs, ours]), "timeline": pd.DataFrame(timeline)}
+        )
     )
     cell = "pipeline, 100 operators, skewed, 128 B"
     told = (
@@ -462,15 +460,15 @@ def test_several_runs_are_their_median_and_a_band_from_the_least_to_the_greatest
     failed = run_rows(row, [99, 99], [99, 99], run_id="d", repeat=3, failed=True)
     rate, below = plt.figure().subplots(2, 1)
     rows = pd.DataFrame([*(period for run in runs for period in run), *failed])
-    threads = adaptation_panels.draw(rate, below, rows, OURS, mw19_fig6.KIND)
+    threads = adaptation_panels.draw(rate, below, rows, OURS, adaptation_panels.SETTLING)
     assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 250.0]
     assert list(below.lines[0].get_ydata()) == [0, 0, 7, 5.5]
     for ax, low, high in ((rate, 100.0, 300.0), (below, 0, 50), (threads, 1, 9)):
         (band,) = ax.collections
         edges = band.get_paths()[0].vertices[:, 1]
         assert (edges.min(), edges.max()) == (low, high)
-    foot = mw19_fig6.figure(
-        {"throughput": table([row | {"n": 3}]), "timeline": rows}
+    foot = figure_named(
+        "mw19_fig6", {"throughput": table([row | {"n": 3}]), "timeline": rows}
     ).get_supxlabel()
     assert "n = 3 runs" in foot.replace(
         "\n", " "
@@ -484,7 +482,9 @@ def test_the_phase_with_more_heavy_operators_is_shaded():
     rows = run_rows(
         row, [1] * 4, [0, 4, 4, 9], throughput_source=100.0, parameters=json.dumps({"phase": "75"})
     )
-    figure = mw19_fig13.figure({"throughput": table([row]), "timeline": pd.DataFrame(rows)})
+    figure = figure_named(
+        "mw19_fig13", {"throughput": table([row]), "timeline": pd.DataFrame(rows)}
+    )
     (panel,) = panels(figure).values()
     (shade,) = panel.patches
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.plots import peers, style
-from tests.plots.made_tables import arm_row, frame, latency_row, peer_row
+from tests.plots.made_tables import arm_row, figure_named, frame, latency_row, peer_row
 
 
 @pytest.fixture
@@ -37,11 +37,12 @@ def test_the_verdict_compares_the_fastest_peer_with_the_fastest_of_ours(rows):
 
 
 def test_every_arm_has_a_line_with_its_costs_in_order_and_what_failed_is_named(rows):
-    figure = peers.figure(
+    figure = figure_named(
+        "peers",
         {
             "throughput": frame(rows),
             "latency": frame([latency_row(row, 2e6) for row in rows if row["mean"]]),
-        }
+        },
     )
     above, below = figure.axes
     drawn = {line.get_label(): line for line in above.lines if not line.get_label().startswith("_")}

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from harness.cli import main
-from harness.plots import FIGURES
+from harness.plots.figures import FIGURES
 from tests.plots.made_tables import write_all
 
 
@@ -41,13 +41,16 @@ def test_a_figure_is_drawn_in_every_format_asked_for(tables, tmp_path, figure):
 
 
 def test_only_rows_of_the_figures_experiment_are_drawn(tables, monkeypatch, tmp_path):
-    from harness.plots import pldi17_fig10
+    from harness.plots import thread_panels
 
     seen = []
-    draw = pldi17_fig10.figure
-    monkeypatch.setattr(
-        pldi17_fig10, "figure", lambda given: seen.append(given["throughput"]) or draw(given)
-    )
+    draw = thread_panels.figure
+
+    def spy(tables, title):
+        seen.append(tables["throughput"])
+        return draw(tables, title)
+
+    monkeypatch.setattr(thread_panels, "figure", spy)
     assert (
         main(["plot", "pldi17_fig10", "--tables", str(tables), "-o", str(tmp_path / "x.svg")]) == 0
     )

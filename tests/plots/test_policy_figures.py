@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.plots import (
-    cstream_fig4,
-    cstream_fig6,
-    cstream_fig7,
-    cstream_fig8,
-    cstream_policies,
-    policy_panels,
-    style,
-)
-from tests.plots.made_tables import arm_row, frame, latency_row
+from harness.plots import policy_panels, style
+from tests.plots.made_tables import arm_row, figure_named, frame, latency_row
 
 POLICIES = ("random", "max_queue_length", "oldest_source")
 SIMULATED = {"machine": "cstream", "simulated": True, "software": "millrace"}
@@ -52,7 +44,7 @@ def lines_of(ax) -> dict:
 
 
 def test_throughput_stands_above_latency_machine_by_machine_with_a_line_a_policy():
-    figure = cstream_fig4.figure(over_threads())
+    figure = figure_named("cstream_fig4", over_threads())
     above, below, _, _, measured, _, _, _ = figure.axes
     assert "chain" in above.get_title() and "cstream (simulated)" in above.get_title()
     assert "chain" in measured.get_title() and "local" in measured.get_title()
@@ -69,19 +61,19 @@ def test_throughput_stands_above_latency_machine_by_machine_with_a_line_a_policy
 
 
 @pytest.mark.parametrize(
-    ("module", "topology", "column", "values"),
+    ("name", "topology", "column", "values"),
     [
-        (cstream_fig6, "replicated", "busy", [20, 100, 200]),
-        (cstream_fig7, "replicated", "width", [4, 12, 20]),
+        ("cstream_fig6", "replicated", "busy", [20, 100, 200]),
+        ("cstream_fig7", "replicated", "width", [4, 12, 20]),
     ],
 )
-def test_a_parameter_of_the_topology_is_along_the_axis(module, topology, column, values):
+def test_a_parameter_of_the_topology_is_along_the_axis(name, topology, column, values):
     rows = [
         row(topology, policy, 4, 100.0 * value, **{column: value})
         for policy in POLICIES
         for value in values[::-1]
     ]
-    figure = module.figure(tables(rows))
+    figure = figure_named(name, tables(rows))
     above, below = figure.axes
     assert list(above.containers[1].lines[0].get_xdata()) == values  # the one in the middle
     assert [float(label.get_text()) for label in below.get_xticklabels()] == values
@@ -95,7 +87,7 @@ def test_over_selectivity_stands_what_the_source_sends():
         | {f"submitted_{name}": 700.0 for name in ("mean", "lo", "hi")}
         for share in (50, 100)
     ]
-    figure = cstream_fig8.figure(tables(rows))
+    figure = figure_named("cstream_fig8", tables(rows))
     above, _ = figure.axes
     assert list(above.containers[0].lines[0].get_ydata()) == pytest.approx([700 / 1.75, 700 / 3])
     assert above.get_ylabel().startswith("tuples that the source sends")
@@ -104,7 +96,7 @@ def test_over_selectivity_stands_what_the_source_sends():
 
 def test_an_arm_without_a_mean_is_a_cross_on_the_axis_and_one_that_never_settled_is_pale():
     rows = [row("chain", "random", 1, None), row("chain", "random", 4, 500.0, unsettled=3)]
-    figure = cstream_fig4.figure(tables(rows))
+    figure = figure_named("cstream_fig4", tables(rows))
     above, _ = figure.axes
     crosses = [line for line in above.lines if line.get_marker() == "x"]
     assert [[float(x) for x in line.get_xdata()] for line in crosses] == [[1.0]]
@@ -114,7 +106,7 @@ def test_an_arm_without_a_mean_is_a_cross_on_the_axis_and_one_that_never_settled
 
 
 def test_latency_stands_against_throughput_with_the_number_of_threads():
-    figure = cstream_policies.figure(over_threads((SIMULATED,)))
+    figure = figure_named("cstream_policies", over_threads((SIMULATED,)))
     chain, _ = figure.axes
     assert list(chain.containers[0].lines[0].get_xdata()) == [1000, 4000, 12000]
     assert [text.get_text() for text in chain.texts] == ["1", "4", "12"]

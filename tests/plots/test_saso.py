@@ -8,7 +8,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.plots import saso, style
-from tests.plots.made_tables import bench
+from tests.plots.made_tables import bench, figure_named
 
 LAWS = {"fixed": 1.0, "millrace": 0.1, "pldi17": 0.5}
 HELD_OUT, ACCURACY, SETTLING, OVERSHOOT, STABILITY, REGRET = saso.METRICS
@@ -78,7 +78,7 @@ def test_the_best_value_and_every_strip_are_in_the_picture(metric):
 
 
 def test_the_figure_has_a_panel_a_metric_and_a_row_a_law_the_best_on_top():
-    figure = saso.figure({"saso": bench(LAWS)})
+    figure = figure_named("saso", {"saso": bench(LAWS)})
     assert [ax.get_title() for ax in figure.axes] == [metric.title for metric in saso.METRICS]
     first = figure.axes[0]
     assert [label.get_text() for label in first.get_yticklabels()] == [
@@ -94,14 +94,14 @@ def test_scenarios_that_only_score_have_a_panel_of_their_own():
     table = bench(LAWS)
     table["held_out"] = table["scenario"] == table["scenario"].iloc[0]
     table.loc[table["held_out"], "accuracy"] = 0.25
-    figure = saso.figure({"saso": table})
+    figure = figure_named("saso", {"saso": table})
     panel = dict(zip((ax.get_title() for ax in figure.axes), figure.axes, strict=True))
     assert {x for line in panel["accuracy, held out"].lines for x in line.get_xdata()} >= {0.25}
     assert 0.25 not in {x for line in panel["accuracy, chosen on"].lines for x in line.get_xdata()}
 
 
 def test_millrace_alone_is_highlighted():
-    figure = saso.figure({"saso": bench(LAWS)})
+    figure = figure_named("saso", {"saso": bench(LAWS)})
     ours = style.of_model("elastic").color
     for ax in figure.axes:
         assert {line.get_color() for line in ax.lines if line.get_ydata()[0] == 0} == {ours}
@@ -114,10 +114,12 @@ def test_millrace_alone_is_highlighted():
 
 
 def test_the_foot_says_that_nothing_was_measured_and_how_many_scenarios_there_are():
-    foot = " ".join(saso.figure({"saso": bench(LAWS, scenarios=7)}).get_supxlabel().split())
+    foot = " ".join(
+        figure_named("saso", {"saso": bench(LAWS, scenarios=7)}).get_supxlabel().split()
+    )
     assert foot.startswith("Computed, not measured: each law in closed loop with 7 scenarios")
 
 
 def test_missing_columns_are_named():
     with pytest.raises(UserError, match="the table saso lacks scenario, regret"):
-        saso.figure({"saso": bench(LAWS).drop(columns=["scenario", "regret"])})
+        figure_named("saso", {"saso": bench(LAWS).drop(columns=["scenario", "regret"])})

@@ -6,8 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from harness.errors import UserError
-from harness.plots import saso_placement
-from tests.plots.made_tables import placement_bench
+from tests.plots.made_tables import figure_named, placement_bench
 
 LAWS = {"manual": 1.0, "millrace": 0.0, "streams": 0.5}
 
@@ -19,7 +18,7 @@ def closed_figures():
 
 
 def drawn(laws=LAWS, **options):
-    return saso_placement.figure({"saso_placement": placement_bench(laws, **options)})
+    return figure_named("saso_placement", {"saso_placement": placement_bench(laws, **options)})
 
 
 def test_a_panel_a_metric_and_a_row_a_law_the_least_regret_on_top():
@@ -48,7 +47,7 @@ def test_threads_and_queues_are_in_doublings_of_the_oracles():
 
 def test_less_than_the_oracle_is_in_the_picture():
     table = placement_bench({"manual": 0.0}).assign(settled_parts=0)
-    _, _, _, queues, _ = saso_placement.figure({"saso_placement": table}).axes
+    _, _, _, queues, _ = figure_named("saso_placement", {"saso_placement": table}).axes
     (median,) = [line.get_xdata()[0] for line in queues.lines if line.get_marker() == "o"]
     assert queues.get_xlim()[0] < median < -3.0
 
@@ -64,4 +63,4 @@ def test_a_table_that_lacks_columns_is_told_which():
         UserError,
         match="the table saso_placement lacks scenario, best_parts; `millrace laws bench --multilevel",
     ):
-        saso_placement.figure({"saso_placement": table})
+        figure_named("saso_placement", {"saso_placement": table})

@@ -9,16 +9,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from harness.plots import (
-    places,
-    pldi17_fig9,
-    pldi17_fig11,
-    provenance,
-    style,
-    switch_table,
-    thread_panels,
-)
-from tests.plots.made_tables import arm_row, elastic_row, frame, period_rows, scaling
+from harness.plots import places, provenance, style, switch_table, thread_panels
+from tests.plots.made_tables import arm_row, elastic_row, figure_named, frame, period_rows, scaling
 
 XEON = {"machine": "xeon", "simulated": True, "software": "millrace"}
 POWER8 = XEON | {"machine": "power8"}
@@ -54,7 +46,7 @@ def first_lines(figure) -> list[str]:
 
 
 def test_rows_are_those_of_the_paper_and_then_those_of_this_machine():
-    figure = pldi17_fig9.figure({"throughput": table(LOCAL, POWER8, XEON)})
+    figure = figure_named("pldi17_fig9", {"throughput": table(LOCAL, POWER8, XEON)})
     assert first_lines(figure) == [
         "xeon (simulated) / pipeline, 100 operators",
         "power8 (simulated) / pipeline, 100 operators",
@@ -66,8 +58,9 @@ def test_rows_are_those_of_the_paper_and_then_those_of_this_machine():
 
 
 def test_other_software_and_a_simulation_of_this_machine_are_rows_of_their_own():
+    machines = (LOCAL, LOCAL | {"simulated": True}, STREAMS, XEON)
     figure = thread_panels.figure(
-        table(LOCAL, LOCAL | {"simulated": True}, STREAMS, XEON, cells={"pipeline": [1]}), "a title"
+        {"throughput": table(*machines, cells={"pipeline": [1]})}, "a title"
     )
     assert [title.split(" / ")[0] for title in first_lines(figure)] == [
         "xeon (simulated)",
@@ -79,13 +72,13 @@ def test_other_software_and_a_simulation_of_this_machine_are_rows_of_their_own()
 
 def test_measured_figures_do_not_name_the_machine():
     assert (
-        first_lines(thread_panels.figure(table(LOCAL), "a title"))[0]
+        first_lines(thread_panels.figure({"throughput": table(LOCAL)}, "a title"))[0]
         == "pipeline, 100 operators / cost 1 FLOP"
     )
 
 
 def test_what_is_simulated_is_tinted_and_the_legend_says_so():
-    figure = thread_panels.figure(table(LOCAL, XEON), "a title")
+    figure = thread_panels.figure({"throughput": table(LOCAL, XEON)}, "a title")
     tinted = {
         ax.get_title().split()[0]: to_hex(ax.get_facecolor()) == style.SIMULATED
         for ax in panels(figure)
@@ -93,7 +86,7 @@ def test_what_is_simulated_is_tinted_and_the_legend_says_so():
     assert tinted == {"xeon": True, "local": False}
     (legend,) = figure.legends
     assert "simulated" in [text.get_text() for text in legend.get_texts()]
-    (plain,) = thread_panels.figure(table(LOCAL), "a title").legends
+    (plain,) = thread_panels.figure({"throughput": table(LOCAL)}, "a title").legends
     assert "simulated" not in [text.get_text() for text in plain.get_texts()]
 
 
@@ -168,7 +161,10 @@ def test_the_foot_says_what_was_measured_and_what_was_simulated():
         in said
     )
     badges = [
-        [text.get_text() for text in thread_panels.figure(table(*machines), "a title").texts]
+        [
+            text.get_text()
+            for text in thread_panels.figure({"throughput": table(*machines)}, "a title").texts
+        ]
         for machines in ([XEON, POWER8], [LOCAL, XEON])
     ]
     assert ["SIMULATED" in each for each in badges] == [
@@ -235,10 +231,10 @@ def test_real_threads_have_switches_but_no_load():
 
 
 def test_figure_9_has_the_table_below_its_panels_if_there_is_anything_to_tell():
-    figure = pldi17_fig9.figure({"throughput": switching(**XEON)})
+    figure = figure_named("pldi17_fig9", {"throughput": switching(**XEON)})
     (drawn,) = [ax.tables[0] for ax in figure.axes if ax.tables]
     assert drawn[1, 1].get_text().get_text() == "25,000"
-    plain = pldi17_fig9.figure({"throughput": table(LOCAL)})
+    plain = figure_named("pldi17_fig9", {"throughput": table(LOCAL)})
     assert not [ax for ax in plain.axes if ax.tables]
 
 
@@ -249,7 +245,7 @@ def test_a_run_over_time_is_found_by_its_machine_too():
     timeline = pd.DataFrame(
         [*period_rows(rows[0], [1, 2, 3]), *period_rows(rows[1], [1, 50, 60, 70], period_s=0.001)]
     )
-    figure = pldi17_fig11.figure({"throughput": frame(rows), "timeline": timeline})
+    figure = figure_named("pldi17_fig11", {"throughput": frame(rows), "timeline": timeline})
     ends = {ax.get_title().split()[0]: ax.get_xlim()[1] for ax in panels(figure)}
     assert ends == {"xeon": pytest.approx(0.004), "local": pytest.approx(1.5)}
     tinted = {
@@ -269,13 +265,15 @@ def test_a_machine_with_fewer_runs_leaves_room_and_one_that_lost_a_run_says_so()
         *period_rows(rows[0], [1, 2], repeat=1),
         *period_rows(rows[1], [1, 2]),
     ]
-    figure = pldi17_fig11.figure({"throughput": frame(rows), "timeline": pd.DataFrame(runs)})
+    figure = figure_named(
+        "pldi17_fig11", {"throughput": frame(rows), "timeline": pd.DataFrame(runs)}
+    )
     assert [title.split(" / ")[0] for title in first_lines(figure)] == [
         "xeon (simulated)",
         *["local (measured)"] * 2,
     ]
     lost = frame([rows[0], rows[1] | {"failed": 1}])
-    figure = pldi17_fig11.figure({"throughput": lost, "timeline": pd.DataFrame(runs)})
+    figure = figure_named("pldi17_fig11", {"throughput": lost, "timeline": pd.DataFrame(runs)})
     assert len(panels(figure)) == 4
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.plots import cstream_fig12, storm_panels, style
-from tests.plots.made_tables import arm_row, frame, peer_row
+from harness.plots import storm_panels, style
+from tests.plots.made_tables import arm_row, figure_named, frame, peer_row
 
 
 def row(topology: str, model: str, mean: float | None, **other) -> dict:
@@ -47,7 +47,7 @@ def test_the_comparison_takes_the_best_of_ours_and_of_storm_where_both_ran(rows)
 
 
 def test_topologies_stand_in_their_order_with_every_arm_and_what_failed_on_the_axis(rows):
-    figure = cstream_fig12.figure({"throughput": frame(rows)})
+    figure = figure_named("cstream_fig12", {"throughput": frame(rows)})
     simulated, measured = figure.axes
     assert (
         "cstream (simulated)" in simulated.get_title()

@@ -11,8 +11,15 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from harness.plots import pldi17_fig9, pldi17_fig10, style, thread_panels
-from tests.plots.made_tables import NEVER_SETTLED, arm_row, elastic_row, frame, scaling
+from harness.plots import style, thread_panels
+from tests.plots.made_tables import (
+    NEVER_SETTLED,
+    arm_row,
+    elastic_row,
+    figure_named,
+    frame,
+    scaling,
+)
 
 LEVELS = [1, 2, 4]
 ARMS = ("manual", "dedicated", "dynamic_1", "dynamic_2", "dynamic_4")
@@ -278,7 +285,7 @@ def test_elastic_arms_alone_have_an_axis_too(ax):
 
 
 def test_elastic_is_in_the_legend_beside_the_models():
-    figure = thread_panels.figure(with_elastic(), "a title")
+    figure = thread_panels.figure({"throughput": with_elastic()}, "a title")
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "manual",
@@ -292,7 +299,7 @@ def test_figure_9_has_a_row_a_topology_and_a_panel_a_cost():
     table = scaling(
         "pldi17_fig9", {"data-parallel": [10000, 1, 1000], "pipeline": [1000, 100, 1]}, LEVELS
     )
-    figure = pldi17_fig9.figure({"throughput": table})
+    figure = figure_named("pldi17_fig9", {"throughput": table})
     assert [ax.get_title() for ax in figure.axes] == [
         "pipeline, 100 operators\ncost 1 FLOP",
         "pipeline, 100 operators\ncost 100 FLOP",
@@ -309,7 +316,7 @@ def test_figure_9_has_a_row_a_topology_and_a_panel_a_cost():
 
 def test_figure_10_says_what_it_is_made_of():
     table = scaling("pldi17_fig10", {"mix": [1, 100]}, LEVELS)
-    figure = pldi17_fig10.figure({"throughput": table})
+    figure = figure_named("pldi17_fig10", {"throughput": table})
     foot = " ".join(figure.get_supxlabel().split())
     assert foot.startswith(
         "Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh process;"
@@ -322,7 +329,7 @@ def test_figure_10_says_what_it_is_made_of():
 
 def test_topologies_of_different_length_leave_no_empty_axes():
     table = scaling("e", {"pipeline": [1, 100, 1000], "mix": [1]}, LEVELS)
-    figure = thread_panels.figure(table, "a title")
+    figure = thread_panels.figure({"throughput": table}, "a title")
     assert sum(ax.axison for ax in figure.axes) == 4
 
 
@@ -341,7 +348,7 @@ def test_costs_are_in_the_order_of_their_numbers_and_words_come_last():
 def test_hops_executed_do_not_look_like_throughput_at_the_sinks(mean_of, fill):
     """What the tables hold of simulated runs that never settled is another quantity."""
     table = one_cell(dynamic_2=NEVER_SETTLED | {"mean_of": mean_of})
-    figure = thread_panels.figure(table, "A title")
+    figure = thread_panels.figure({"throughput": table}, "A title")
     told = [text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts()]
     fills = {
         line.get_xdata()[0]: line

@@ -6,15 +6,15 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from harness.plots import (
-    elb_bursty_cost,
-    elb_bursty_rate,
-    elb_cost,
-    pldi17_fig11,
-    style,
-    time_panels,
+from harness.plots import style, time_panels
+from tests.plots.made_tables import (
+    arm_row,
+    balanced_rows,
+    elastic_row,
+    figure_named,
+    frame,
+    period_rows,
 )
-from tests.plots.made_tables import arm_row, balanced_rows, elastic_row, frame, period_rows
 
 ROW = elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0)
 COLOR = style.of_model("elastic").color
@@ -36,7 +36,7 @@ def run(levels, **other):
 
 
 def test_throughput_is_at_the_middle_of_each_period(ax):
-    time_panels.draw(ax, run([1, 4, 4]), pldi17_fig11.KIND)
+    time_panels.draw(ax, run([1, 4, 4]), time_panels.THREADS)
     (line,) = [line for line in ax.lines if line.get_color() == COLOR]
     assert list(line.get_xdata()) == [0.25, 0.75, 1.25]
     assert list(line.get_ydata()) == [
@@ -47,7 +47,7 @@ def test_throughput_is_at_the_middle_of_each_period(ax):
 
 
 def test_the_level_is_a_step_over_each_whole_period(ax):
-    right = time_panels.draw(ax, run([1, 4, 2]), pldi17_fig11.KIND)
+    right = time_panels.draw(ax, run([1, 4, 2]), time_panels.THREADS)
     (steps,) = right.lines
     assert steps.get_drawstyle() == "steps-pre"
     assert list(steps.get_xdata()) == [0.0, 0.5, 1.0, 1.5]
@@ -61,7 +61,7 @@ def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throu
     ax, swings, line
 ):
     levels = [1 + number % 2 for number in range(swings + 2)]
-    right = time_panels.draw(ax, run(levels), pldi17_fig11.KIND)
+    right = time_panels.draw(ax, run(levels), time_panels.THREADS)
     (throughput,) = [each for each in ax.lines if each.get_color() == COLOR]
     assert throughput.get_linestyle() == line
     assert len(throughput.get_ydata()) == len(levels)
@@ -71,17 +71,17 @@ def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throu
 
 
 def test_a_long_climb_is_a_line_however_many_steps_it_has(ax):
-    right = time_panels.draw(ax, run(range(1, 2 * time_panels.MAX_SWINGS)), pldi17_fig11.KIND)
+    right = time_panels.draw(ax, run(range(1, 2 * time_panels.MAX_SWINGS)), time_panels.THREADS)
     assert right.lines[0].get_drawstyle() == "steps-pre"
 
 
 def test_rows_in_any_order_give_the_same_lines(ax):
-    right = time_panels.draw(ax, run([1, 4, 2]).iloc[::-1], pldi17_fig11.KIND)
+    right = time_panels.draw(ax, run([1, 4, 2]).iloc[::-1], time_panels.THREADS)
     assert list(right.lines[0].get_ydata())[1:] == [1, 4, 2]
 
 
 def test_both_axes_start_at_0_and_threads_are_whole(ax):
-    right = time_panels.draw(ax, run([1, 2, 1]), pldi17_fig11.KIND)
+    right = time_panels.draw(ax, run([1, 2, 1]), time_panels.THREADS)
     assert ax.get_ylim()[0] == right.get_ylim()[0] == 0
     assert right.get_ylim()[1] > 2
     assert all(tick == int(tick) for tick in right.get_yticks())
@@ -91,18 +91,18 @@ def test_both_axes_start_at_0_and_threads_are_whole(ax):
 def test_the_measured_window_begins_at_a_line_if_something_came_before(ax):
     rows = run([1, 2, 3, 3])
     rows.loc[:1, "phase"] = "adaptation"
-    time_panels.draw(ax, rows, pldi17_fig11.KIND)
+    time_panels.draw(ax, rows, time_panels.THREADS)
     assert [list(line.get_xdata()) for line in ax.lines if line.get_linestyle() == ":"] == [
         [1.0, 1.0]
     ]
     other = plt.figure().subplots()
-    time_panels.draw(other, run([1, 2]), pldi17_fig11.KIND)
+    time_panels.draw(other, run([1, 2]), time_panels.THREADS)
     assert not [line for line in other.lines if line.get_linestyle() == ":"]
 
 
 def test_a_run_that_failed_says_so_and_one_without_a_tuple_is_drawn(ax):
     rows = run([1, 1], failed=True, throughput_submitted=0.0)
-    time_panels.draw(ax, rows, pldi17_fig11.KIND)
+    time_panels.draw(ax, rows, time_panels.THREADS)
     assert [text.get_text() for text in ax.texts] == ["failed"]
     assert ax.get_ylim() == (0, 1)
 
@@ -120,7 +120,7 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
         period_rows(ROW, [1, 8, 4], repeat=0, run_id="other"),
     ]
     timeline = pd.concat(map(pd.DataFrame, series))
-    figure = pldi17_fig11.figure({"throughput": frame([mix, ROW]), "timeline": timeline})
+    figure = figure_named("pldi17_fig11", {"throughput": frame([mix, ROW]), "timeline": timeline})
     shown = panels(figure)
     pipeline, mixed = (
         "pipeline, 100 operators\ncost 1 FLOP",
@@ -160,7 +160,7 @@ def test_runs_of_two_laws_are_told_apart_and_those_that_left_nothing_are_said_to
         pd.DataFrame(period_rows(row, [1, 2], run_id=f"{nth}", repeat=nth)) for row, nth in made
     )
     shown = panels(
-        pldi17_fig11.figure({"throughput": frame([*lost, *whole]), "timeline": timeline})
+        figure_named("pldi17_fig11", {"throughput": frame([*lost, *whole]), "timeline": timeline})
     )
     of_lost = ["law millrace, run 1", "law streams, run 1", "run 3"]
     assert [title.partition(" FLOP, ")[2] for title in shown][:3] == of_lost
@@ -175,7 +175,7 @@ def test_runs_of_two_laws_are_told_apart_and_those_that_left_nothing_are_said_to
 def test_cells_of_one_run_are_two_in_a_row_and_the_last_of_each_column_names_the_time():
     rows = [elastic_row("pldi17_fig11", "mix", cost, 1e6, 2.0) for cost in (1, 100, 1000)]
     timeline = pd.concat(pd.DataFrame(period_rows(row, [1, 2])) for row in rows)
-    shown = panels(pldi17_fig11.figure({"throughput": frame(rows), "timeline": timeline}))
+    shown = panels(figure_named("pldi17_fig11", {"throughput": frame(rows), "timeline": timeline}))
     first, second, third = (ax.get_position() for ax in shown.values())
     assert first.y0 == second.y0 > third.y0
     assert first.x0 == third.x0 < second.x0
@@ -198,7 +198,7 @@ def test_the_figure_of_costs_has_a_panel_a_cost_cheapest_first_with_the_active_p
     timeline = pd.DataFrame(
         [period for row in rows for period in balanced_rows(row, [1, 3, 2], [9.0, 8.0, 7.0])]
     )
-    figure = elb_cost.figure({"throughput": frame(rows), "timeline": timeline})
+    figure = figure_named("elb_cost", {"throughput": frame(rows), "timeline": timeline})
     assert list(panels(figure)) == [
         f"load-balance, 32 workers\ncost {cost} FLOP, buffers of 100"
         for cost in ("1", "1,000", "10,000")
@@ -218,8 +218,8 @@ def test_the_figure_of_costs_has_a_row_a_machine():
         period | there for row in elsewhere for period in balanced_rows(row, [1, 16], [9.0, 8.0])
     ]
     periods += [period for row in here for period in balanced_rows(row, [1, 2], [9.0, 8.0])]
-    figure = elb_cost.figure(
-        {"throughput": frame([*here, *elsewhere]), "timeline": pd.DataFrame(periods)}
+    figure = figure_named(
+        "elb_cost", {"throughput": frame([*here, *elsewhere]), "timeline": pd.DataFrame(periods)}
     )
     shown = {title: ax.get_position() for title, ax in panels(figure).items()}
     above = [
@@ -232,14 +232,14 @@ def test_the_figure_of_costs_has_a_row_a_machine():
 
 
 @pytest.mark.parametrize(
-    ("module", "words"),
-    [(elb_bursty_cost, "expensive tuples"), (elb_bursty_rate, "silence")],
+    ("name", "words"),
+    [("elb_bursty_cost", "expensive tuples"), ("elb_bursty_rate", "silence")],
     ids=["cost", "rate"],
 )
-def test_bursts_are_shaded_within_the_run_and_told_in_the_legend(module, words):
-    (row,) = balancer(module.__name__.rpartition(".")[2], 10000)
+def test_bursts_are_shaded_within_the_run_and_told_in_the_legend(name, words):
+    (row,) = balancer(name, 10000)
     periods = balanced_rows(row, [1, 2], [60.0, 20.0], cycle=100, burst=500, silence=9000)
-    figure = module.figure({"throughput": frame([row]), "timeline": pd.DataFrame(periods)})
+    figure = figure_named(name, {"throughput": frame([row]), "timeline": pd.DataFrame(periods)})
     (panel,) = panels(figure).values()
     (shade,) = panel.patches
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == (0.5, 1.0)

@@ -116,7 +116,7 @@ def test_one_spark_makes_the_tables_of_all_experiments(config, spark, monkeypatc
             "--tables",
             str(TABLES / name),
             "--config",
-            "config/config.yaml",
+            "config/quick.yaml",
             "--ahead",
         ]
         assert main(["aggregate", *words]) == 0

@@ -21,7 +21,7 @@ MANUAL_AND_DYNAMIC = [{"model": "manual"}, {"model": "dynamic", "threads": [1, 2
 def write_profile(
     folder: Path, experiments: dict[str, list[dict]], arms: list[dict] | None = None, **values: Any
 ) -> Path:
-    """Write config/config.yaml below `folder` with experiments made of sweeps; returns its path."""
+    """Write config/quick.yaml below `folder` with experiments made of sweeps; returns its path."""
     config = {
         "profile": "tiny",
         "experiments": list(experiments),
@@ -31,12 +31,12 @@ def write_profile(
         **values,
     }
     (folder / "config/experiments").mkdir(parents=True, exist_ok=True)
-    (folder / "config/config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    (folder / "config/quick.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     for name, sweeps in experiments.items():
         size = {"sweeps": sweeps, "arms": arms or MANUAL_AND_DYNAMIC}
-        text = yaml.safe_dump({"title": "a title", "source": "a source", "sizes": {"tiny": size}})
+        text = yaml.safe_dump({"sizes": {"tiny": size}})
         (folder / f"config/experiments/{name}.yaml").write_text(text, encoding="utf-8")
-    return folder / "config/config.yaml"
+    return folder / "config/quick.yaml"
 
 
 def sweep(topology: str, **parameters: Any) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from harness.cli import figures, main
 from harness.experiments.config import load_config
@@ -53,6 +54,11 @@ def test_a_target_is_a_figures_name_or_a_file_that_the_workflow_makes(config, ta
             "--report must name a file ending in .html or .zip, not 'report.pdf'",
         ),
         (["--config", "none.yaml"], "none.yaml: cannot be read: No such file or directory"),
+        (
+            ["--size", "huge"],
+            "--size must be one of quick, not 'huge'; --config names a profile of your own",
+        ),
+        (["--size", "../quick"], "--size must be one of quick, not '../quick'"),
     ],
 )
 def test_bad_input_is_told_in_one_line(config, capsys, words, answer):
@@ -79,3 +85,73 @@ def test_a_report_is_written_among_the_results_of_the_profile_unless_it_is_told_
     assert main(["figures", *words]) == 0
     assert asked[1][asked[1].index("--report") + 1] == file
     assert capsys.readouterr().out.splitlines()[-1] == file
+
+
+def test_a_size_and_a_profile_of_ones_own_exclude_each_other(config, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["figures", "--size", "quick", "--config", "mine.yaml"])
+    assert end.value.code == 2
+    assert "--config: not allowed with argument --size" in capsys.readouterr().err
+
+
+def planned(monkeypatch, *words):
+    """The options that Snakemake gets for a plan of `millrace figures WORDS`."""
+    asked = []
+    monkeypatch.setattr(figures, "_snakemake", lambda options: asked.append(options) or 0)
+    assert main(["figures", *words, "--dry-run"]) == 0
+    return asked[0]
+
+
+@pytest.fixture
+def sizes(here):
+    """A profile that lists no experiments: one has its size, one on request, and one has another."""
+    path = write_profile(here, {"crossover": [sweep("bushy")], "peers": [sweep("bushy")]})
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    del values["experiments"]
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    file = here / "config/experiments/peers.yaml"
+    experiment = yaml.safe_load(file.read_text(encoding="utf-8"))
+    experiment["sizes"]["tiny"]["on_request"] = True
+    file.write_text(yaml.safe_dump(experiment), encoding="utf-8")
+    experiment = {"sizes": {"big": experiment["sizes"]["tiny"]}}
+    (here / "config/experiments/multilevel.yaml").write_text(
+        yaml.safe_dump(experiment), encoding="utf-8"
+    )
+    (here / "config/big.yaml").write_text(
+        yaml.safe_dump(values | {"profile": "big", "results": "big"}), encoding="utf-8"
+    )
+    return here
+
+
+def test_a_figure_on_request_is_made_only_if_it_is_named(sizes, monkeypatch):
+    assert load_config("config/quick.yaml").drawn == ("crossover",)
+    by_default = planned(monkeypatch)
+    assert not any("peers" in word for word in by_default)
+    assert "results/tables/crossover/throughput.parquet" in by_default
+    named = planned(monkeypatch, "peers")
+    assert "figures/peers.png" in named and not any("crossover" in word for word in named)
+
+
+def test_a_size_is_the_profile_of_its_name(sizes, monkeypatch):
+    words = planned(monkeypatch, "--size", "big", "multilevel")
+    assert words[words.index("--configfile") + 1] == "config/big.yaml"
+    assert "big/tables/multilevel/throughput.parquet" in words
+
+
+def test_a_figure_of_another_size_names_that_size(sizes, capsys):
+    for command in ("figures", "sweep"):
+        assert main([command, "multilevel"]) == 2
+        error = capsys.readouterr().err
+        assert "the experiment multilevel has no size 'tiny'; its sizes are: big (--size big)" in (
+            error
+        )
+        assert error.count("\n") == 1
+
+
+def test_a_profile_without_any_experiment_of_its_size_is_refused(sizes, capsys):
+    path = sizes / "config/big.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("profile: big", "profile: huge"))
+    assert main(["figures", "--size", "big"]) == 2
+    assert "profile: must be a size of an experiment beside it, not 'huge'" in (
+        capsys.readouterr().err
+    )

@@ -27,7 +27,7 @@ MAKING = {
     "harness/peers/go/main.go": set(),
 }
 DRAWING = {
-    "harness/plots/mw19_fig9.py": {"figure mw19_fig9"},
+    "harness/plots/gain_panels.py": {"figure mw19_fig9"},
     "harness/plots/thread_panels.py": {"figure crossover", "figure mw19_fig9", "figure saso"},
     "harness/claims/middleware19.yaml": {"claims"},
     "harness/cli/sweep.py": set(),
@@ -75,7 +75,7 @@ def project(tmp_path, monkeypatch):
 
 def make_everything() -> None:
     """Results without content, each newer than what it is made of."""
-    config, now = load_config("config/config.yaml"), time.time()
+    config, now = load_config("config/quick.yaml"), time.time()
     tables = ("throughput", "samples", "timeline", "latency", "speedup", "quarantine")
     for number, files in enumerate(
         (
@@ -125,3 +125,15 @@ def test_an_edit_brings_about_exactly_the_jobs_whose_results_depend_on_the_file(
         assert set(jobs) == set().union(*edits.values()) | {
             "all"
         }  # nothing is measured, and no table is made
+
+
+def test_an_edit_of_a_row_in_the_table_of_figures_draws_that_figure_alone(project):
+    words = ["-m", "snakemake", "--touch", "--cores", "1", "--nolock"]
+    env = environment(project) | {"PYTHONPATH": str(project)}
+    subprocess.run([sys.executable, *words], cwd=project, env=env, check=True, capture_output=True)
+    assert planned(project) == {}
+    path = project / "harness/plots/figures.py"
+    text = path.read_text(encoding="utf-8")
+    assert text.count("Which threading model wins") == 1  # in the row of crossover
+    path.write_text(text.replace("Which threading model wins", "The best model"), encoding="utf-8")
+    assert set(planned(project)) == {"figure crossover", "all"}

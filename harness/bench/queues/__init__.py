@@ -7,7 +7,6 @@ surface        throughput over placement and threads
 oracle         the best placement and level of a surface
 known          the oracle's answers, kept from run to run
 scenario       surfaces with noise, phases and bounds; the library of them
-own            a user's surfaces; user_surfaces reads them
 contestants    the laws and the baselines
 simulated      scenarios on the simulator
 """

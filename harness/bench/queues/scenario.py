@@ -21,14 +21,12 @@ from harness.bench.queues.contestants import contestant
 from harness.bench.queues.graphs import COSTS, HELD_OUT, OF_HELD_OUT, Shape, graph_of
 from harness.bench.queues.known import best_known
 from harness.bench.queues.oracle import Best, best_of
-from harness.bench.queues.own import CountSurface, Own
 from harness.bench.queues.surface import Surface
 from harness.bench.queues.world import World
 from harness.bench.scenario import CROWDED_CPU, QUIET_CPU, Configuration, Observe, cut, noise_of
 from harness.elasticity import Bounds, Decides, Law, Layout, Reading, layout_of
 from harness.models import Dynamic
 
-NOWHERE = Shape("own")
 PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
 # looks of the profiler at a thread, a second, as in IBM Streams (its PEImpl.cpp); M19 names no rate
 LOOKS = 100
@@ -60,7 +58,7 @@ class Scenario(any_scenario.Scenario):
     decides: ClassVar[Decides] = Decides.QUEUES
 
     name: str
-    shape: Shape = NOWHERE
+    shape: Shape
     costs: str = ""
     payload: int = 0
     world: World = field(default_factory=World)
@@ -72,7 +70,6 @@ class Scenario(any_scenario.Scenario):
     event: str = ""
     drift: float = 0.0
     held_out: bool = False
-    own: Own | None = None  # a user's surface, in place of the library's shape, costs and payload
 
     @property
     def bounds(self) -> Bounds:
@@ -82,8 +79,6 @@ class Scenario(any_scenario.Scenario):
     @property
     def layout(self) -> Layout:
         """The graph as a law knows it."""
-        if self.own is not None:
-            return self.own.layout
         known = _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world)
         return (
             replace(known, flop=[0.0] * known.operators)
@@ -95,7 +90,7 @@ class Scenario(any_scenario.Scenario):
         """Return the phase that a period belongs to."""
         return [each for each in self.phases if each.at <= period][-1]
 
-    def surface(self, period: int) -> Surface | CountSurface:
+    def surface(self, period: int) -> Surface:
         """Return the surface of a period."""
         return _surface(self._ground, self.phase(period))
 
@@ -183,8 +178,8 @@ class Scenario(any_scenario.Scenario):
         return observe
 
     @property
-    def _ground(self) -> Ground | Own:
-        return self.own or (self.shape, self.costs, self.payload, self.graph_seed, self.world)
+    def _ground(self) -> Ground:
+        return (self.shape, self.costs, self.payload, self.graph_seed, self.world)
 
 
 def _looked(shares: np.ndarray, threads: int, looks: np.random.Generator) -> tuple[float, ...]:
@@ -203,9 +198,7 @@ def _layout(shape: Shape, costs: str, payload: int, seed: int, world: World) -> 
 
 
 @functools.lru_cache(maxsize=16)
-def _surface(ground: Ground | Own, phase: Phase) -> Surface | CountSurface:
-    if isinstance(ground, Own):
-        return ground.surface(phase)
+def _surface(ground: Ground, phase: Phase) -> Surface:
     shape, costs, payload, seed, world = ground
     layout = _layout(shape, costs, payload, seed, world)
     flop = _layout(shape, phase.costs or costs, payload, seed, world).flop
@@ -213,11 +206,9 @@ def _surface(ground: Ground | Own, phase: Phase) -> Surface | CountSurface:
 
 
 @functools.lru_cache(maxsize=64)
-def _best(ground: Ground | Own, phase: Phase) -> Best:
-    world, seed = (ground.world, ground.seed) if isinstance(ground, Own) else (ground[4], ground[3])
+def _best(ground: Ground, phase: Phase) -> Best:
+    *_, seed, world = ground
     surface, bounds = _surface(ground, phase), Bounds(1, world.cpus, 1)
-    if isinstance(surface, CountSurface):
-        return surface.best(bounds)
     return best_known((ground, replace(phase, at=0)), lambda: best_of(surface, bounds, seed))
 
 

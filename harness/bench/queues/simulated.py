@@ -69,7 +69,7 @@ def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
     fit = [
         each
         for each in scenarios
-        if each.own is None and not each.event and each.noise == 0.0 and each.world.cpus <= MAX_CPUS
+        if not each.event and each.noise == 0.0 and each.world.cpus <= MAX_CPUS
         if each.layout.operators <= MAX_OPERATORS
     ]  # fmt: skip
     count = min(count, len(fit))

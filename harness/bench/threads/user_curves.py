@@ -23,11 +23,10 @@ Beside a paced source there are no events; a scenario has
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from harness.bench.checks import mapping, number, shown, whole
-from harness.bench.documents import MAX_PERIODS, name_of, scenarios_of
 from harness.bench.expression import Expression
 from harness.bench.scenario import OWN
 from harness.bench.threads import paced
@@ -36,9 +35,13 @@ from harness.elasticity import Bounds
 from harness.errors import UserError
 from harness.graph.values import MAX_THREADS
 
+MAX_PERIODS = 100_000
+MAX_SCENARIOS = 10_000
 KEYS = ("name", "throughput", "noise", "drift", "events", "min", "max", "start", "periods", "seed")
 PACED_KEYS = (*(key for key in KEYS if key != "events"), "target", "bound")
 LEAST = 1e-9  # least tuples/s of threads beside a paced source, and of the source
+Some = TypeVar("Some", Scenario, paced.Paced)
+
 EVENTS: dict[str, tuple[str, ...]] = {
     "scale": ("factor",),
     "curve": ("throughput",),
@@ -53,7 +56,7 @@ def parse_scenarios(document: object) -> list[Scenario]:
 
     Raise UserError naming the place, the rule and the value.
     """
-    return scenarios_of(document, "curves", _scenario)
+    return _scenarios_of(document, "curves", _scenario)
 
 
 def parse_paced(document: object) -> list[paced.Paced]:
@@ -61,7 +64,31 @@ def parse_paced(document: object) -> list[paced.Paced]:
 
     Raise UserError as `parse_scenarios` does.
     """
-    return scenarios_of(document, "paced curves", _paced)
+    return _scenarios_of(document, "paced curves", _paced)
+
+
+def _scenarios_of(
+    document: object, what: str, read: Callable[[str, object, int], Some]
+) -> list[Some]:
+    """Return the scenarios of a list; `read` gets the place, entry and number of each."""
+    if not isinstance(document, list) or not 1 <= len(document) <= MAX_SCENARIOS:
+        raise UserError(
+            f"{what} must be a list of 1 to {MAX_SCENARIOS} scenarios, not {shown(document)}"
+        )
+    found: dict[str, Some] = {}
+    for place, entry in enumerate(document):
+        scenario = read(f"[{place}]", entry, place)
+        if scenario.name in found:
+            raise UserError(f"[{place}].name must not be there twice: {shown(scenario.name)}")
+        found[scenario.name] = scenario
+    return list(found.values())
+
+
+def _name(at: str, entry: Mapping[str, Any], default: str) -> str:
+    name = entry.get("name", default)
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise UserError(f"{at}.name must be text on one line, not {shown(name)}")
+    return name
 
 
 def _scenario(at: str, entry: object, place: int) -> Scenario:
@@ -133,7 +160,7 @@ def _common(
         "drift": number(f"{at}.drift", drift, 0.0, 1.0, "of throughput"),
         "periods": whole(f"{at}.periods", entry.get("periods"), 1, MAX_PERIODS, default=periods),
         "seed": whole(f"{at}.seed", entry.get("seed"), 0, 2**63 - 1, default=0),
-        "name": name_of(at, entry, f"curve-{place + 1}"),
+        "name": _name(at, entry, f"curve-{place + 1}"),
     }
 
 
@@ -170,7 +197,7 @@ def _curve(at: str, value: object, levels: int | None, least: float) -> Curve:
         if levels is None:
             raise UserError(f"{at}: an expression needs the key 'max' beside it")
         expression = Expression(at, value)
-        values: list[object] = [expression(n=level) for level in range(1, levels + 1)]
+        values: list[object] = [expression(level) for level in range(1, levels + 1)]
         where = [f"{at} at level {level}" for level in range(1, levels + 1)]
     elif isinstance(value, list) and 1 <= len(value) <= MAX_THREADS:
         values, where = list(value), [f"{at}[{i}]" for i in range(len(value))]
