@@ -21,10 +21,14 @@ say() { # whether or not it can be written: the exit code still counts
 
 end() { # code: says what it means
     case $1 in
-        0) say "passed: nothing speaks against this change" ;;
+        0) if grep -q '^### Gate: OK' "$out/verdict.md"; then
+            say "passed: no cell is slower by more than the factor"
+        else
+            say "UNDECIDED: let through by --inconclusive pass, although some cells may be slower; the report names them"
+        fi ;;
         1) say "REGRESSED: at least one cell is slower by more than the factor (or cannot be told, with --inconclusive fail); the report names it" ;;
         2) say "wrong use: an option, a suite or the head revision; the line above says which" ;;
-        3) say "INCONCLUSIVE: the time budget did not suffice to tell; nothing was found to be slower" ;;
+        3) say "INCONCLUSIVE: undecided: the time budget did not suffice to tell; nothing was found to be slower" ;;
         4) say "NO BASE: a cell has nothing to compare with, or base does not build; that is no pass" ;;
         5) say "NOT MEASURED: head does not build, or a cell gave no number; that is no pass" ;;
         6) say "HOST UNSTABLE: base differs from itself here, and no cell was proven slower; start the job again, or take another runner" ;;

@@ -148,7 +148,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     terms.add_argument(
         "--inconclusive",
         choices=[policy for policy in POLICIES if policy],
-        help="what cells that cannot be told amount to: exit code 0 or 1 (default: 3)",
+        help="what cells that cannot be told amount to: exit code 0 or 1 (default: 3). pass keeps 3 if there were too few "
+        "blocks to say anything of any cell",
     )
     effort = parser.add_argument_group("how long")
     effort.add_argument(
@@ -258,9 +259,20 @@ def _run(args: argparse.Namespace) -> int:
     except Interrupted as stopped:
         write_outputs(args, stopped.comparison, INTERRUPTED, inconclusive, options, finished=False)
         raise
+    inconclusive = _policy(inconclusive, comparison)
     code = exit_code(comparison, inconclusive)
     is_written = write_outputs(args, comparison, code, inconclusive, options, finished=True)
     return int(code) or (0 if is_written else FAILED)
+
+
+def _policy(inconclusive: Exit, comparison: Comparison) -> Exit:
+    """Return the exit code for inconclusive cells. They do not pass if nothing is known of any
+    cell, because it has too few blocks: a head of any speed would pass."""
+    is_known = any(
+        result.decision.low > 0.0 or math.isfinite(result.decision.high)
+        for result in comparison.cells
+    )
+    return Exit.INCONCLUSIVE if inconclusive is Exit.OK and not is_known else inconclusive
 
 
 def _are_files(args: argparse.Namespace) -> bool:

@@ -3,6 +3,7 @@ each side and cell."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ the size of the environment, and a program may be faster at some addresses than 
 et al., ASPLOS 2009). The random length turns a bias of one side, and so a wrong verdict, into noise
 of both sides."""
 
+
+PROCESSES = 4  # of a block
 
 REPEATS = 2
 """Number of processes of a program and side, in a whole call, that may end without an answer and
@@ -73,6 +76,7 @@ class Series:
     repeats: int = REPEATS
     blocks: int = 0
     seconds: float = 0.0  # of all blocks
+    shortest_process_s: float = math.inf
     # by arm: errors of processes that were started again
     crashes: dict[Arm, list[str]] = field(default_factory=dict)
     trouble: dict[tuple[Arm, str], Trouble] = field(default_factory=dict)  # by arm and cell
@@ -83,6 +87,13 @@ class Series:
     def expected_s(self) -> float:
         """Expected duration of the next block: the mean of those before; 0 if there are none."""
         return self.seconds / self.blocks if self.blocks else 0.0
+
+    @property
+    def shortest_s(self) -> float:
+        """Least duration of a block that is likely: as if all its processes were the shortest."""
+        return (
+            PROCESSES * self.shortest_process_s if math.isfinite(self.shortest_process_s) else 0.0
+        )
 
     def sound(self) -> list[Cell]:
         """Return the cells of which both sides still give numbers."""
@@ -152,6 +163,7 @@ class Series:
             padding = {PADDING: "x" * draw.randrange(MOST_PADDING)}
             sample = take(tree, self.program, padding, pair)
             self.seconds += sample.seconds
+            self.shortest_process_s = min(self.shortest_process_s, sample.seconds)
             keep(SampleRow(self.program.name, self.control, self.blocks, position, arm, sample))
             if sample.error is None or sample.timed_out or len(crashes) >= self.repeats:
                 return sample

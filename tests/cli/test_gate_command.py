@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 from harness.cli import gate, main
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase, NothingMeasured
-from harness.gate.verdict import Verdict
+from harness.gate.verdict import Decision, Verdict
 from tests.gate.made_comparisons import CALM, comparison, result
 
 CODES = [
@@ -55,6 +56,16 @@ def test_what_cannot_be_told_is_mapped_by_the_policy(gate_stand, capsys, policy,
     assert main(["gate", "--base", "main", "--inconclusive", policy]) == code
     gate_stand.ends = comparison(result("a", Verdict.FAILED))
     assert main(["gate", "--base", "main", "--inconclusive", policy]) == 5
+
+
+def test_call_that_knows_nothing_of_any_cell_does_not_pass_as_inconclusive(gate_stand, capsys):
+    unknown = Decision(Verdict.INCONCLUSIVE, 3.0, 0.0, math.inf, 1)
+    cell = replace(result("a", Verdict.INCONCLUSIVE), decision=unknown)
+    gate_stand.ends = comparison(cell)
+    assert main(["gate", "--base", "main", "--inconclusive", "pass"]) == 3
+    assert "let through" not in capsys.readouterr().out
+    gate_stand.ends = comparison(cell, result("b", Verdict.INCONCLUSIVE))
+    assert main(["gate", "--base", "main", "--inconclusive", "pass"]) == 0
 
 
 def test_by_default_the_working_tree_is_compared_by_the_projects_suite(gate_stand, capsys):

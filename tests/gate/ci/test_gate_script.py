@@ -16,7 +16,7 @@ STAND_IN = """\
 # In the place of millrace: keeps its arguments, writes the reports, and ends as it is told.
 printf '%s\\n' "$@" > "$ARGUMENTS"
 while [ $# -gt 0 ]; do
-    case $1 in --json | --markdown | --junitxml) echo report > "$2" ;; esac
+    case $1 in --json | --markdown | --junitxml) echo "### Gate: ${VERDICT:-OK: fine}" > "$2" ;; esac
     shift
 done
 exit "${CODE:-0}"
@@ -107,6 +107,14 @@ def test_a_given_base_is_taken_as_it_is_without_asking_the_remote(job, tmp_path)
     assert job(path, GATE_BASE="v1.4", GATE_HEAD="HEAD").returncode == 0
     assert job.base == "v1.4"
     assert job.arguments[job.arguments.index("--head") + 1] == "HEAD"
+
+
+def test_call_that_decided_nothing_is_not_said_to_have_passed(job, tmp_path):
+    origin, _ = origin_with(tmp_path)
+    done = job(clone(origin), "--inconclusive", "pass", VERDICT="INCONCLUSIVE: cannot tell a")
+    assert done.returncode == 0
+    assert "UNDECIDED" in done.stdout
+    assert "passed" not in done.stdout
 
 
 @pytest.mark.parametrize("variables", [{"GATE_MAIN": "trunk"}, {"GATE_REMOTE": "upstream"}])
