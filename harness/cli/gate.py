@@ -35,8 +35,9 @@ A sample is a fresh process. A block is two pairs of samples in mirrored order (
 a coin), and the statistics count blocks. Measuring ends when each cell is decided or the time is up. At the same time base is
 compared with itself. If that finds a difference, the host cannot be trusted, and the call says so.
 
-A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or files that
-pytest-benchmark, pyperf, hyperfine, Google Benchmark or `go test -bench` wrote, which may be packed by gzip.
+A side is a revision (anything that git knows), a directory, or files of results, which may be packed by gzip: verdicts of the
+gate, or files of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, Criterion.rs, asv, Bencher,
+github-action-benchmark, `go test -bench` or `cargo bench`.
 
 exit codes:
   0    ok: no cell is worse by more than the factor
@@ -85,7 +86,6 @@ POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
 INTERRUPTED = 130
 FAILED = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
-    "suite": "--suite",
     "build": "--build",
     "pairs": "--pairs",
     "time_budget": "--time-budget",
@@ -113,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sides.add_argument(
         "--suite",
         metavar="FILE",
-        help="what to measure (default: the project's config/gate/default.yaml)",
+        help="what to measure (default: the project's config/gate/default.yaml); with files of results, terms for their cells",
     )
     sides.add_argument(
         "--build",
@@ -314,6 +314,7 @@ def _holds(question: Callable[[Path], bool], text: str) -> bool:
 
 def _compare_files(args: argparse.Namespace) -> Comparison:
     from harness.gate.results.compare_files import compare_files
+    from harness.gate.results.terms import FileSuite, load_file_suite
 
     given = [
         option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, "auto")
@@ -322,8 +323,15 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
         raise UserError(
             f"{given[0]} is for measuring, and files of results are measured already: leave it out"
         )
-    terms = {"factor": args.factor or FACTOR, "alpha": args.alpha or ALPHA}
-    return compare_files(args.base, args.head, **terms, allow_other_host=args.allow_other_host)
+    suite = load_file_suite(Path(args.suite)) if args.suite else FileSuite()
+    return compare_files(
+        args.base,
+        args.head,
+        factor=args.factor or suite.factor or FACTOR,
+        alpha=args.alpha or suite.alpha or ALPHA,
+        allow_other_host=args.allow_other_host,
+        terms=suite.cells,
+    )
 
 
 def _suite(args: argparse.Namespace) -> Suite:

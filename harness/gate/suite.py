@@ -91,6 +91,8 @@ def load_suite(path: Path) -> Suite:
     `millrace run` would.
     """
     values = read_checked(path, "gate-suite")
+    if "programs" not in values:
+        raise UserError(f"{path}: programs: must be given: its terms are for files of results only")
     warmup, duration_s = values.get("warmup", WARMUP_S), float(values.get("duration_s", DURATION_S))
     programs = tuple(
         _program(path, ("programs", index), entry, warmup, duration_s)
