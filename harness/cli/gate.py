@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.arguments import seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.errors import RunFailed, UserError
+from harness.gate.cell import COUNT, USED, WALL_S
 from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
 from harness.terminal.output import tell
@@ -87,6 +88,7 @@ INTERRUPTED = 130
 FAILED = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
     "build": "--build",
+    "metric": "--metric",
     "pairs": "--pairs",
     "time_budget": "--time-budget",
     "seed": "--seed",
@@ -120,6 +122,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="COMMAND",
         help="before -- COMMAND, which is then timed in place of a suite: how to build a tree; may be repeated (default: not)",
+    )
+    sides.add_argument(
+        "--metric",
+        action="append",
+        choices=USED,
+        metavar="NAME",
+        help=f"before -- COMMAND: what to compare, one of {', '.join(USED)}; may be repeated (default: wall_s)",
     )
     sides.add_argument(
         "--allow-other-host",
@@ -342,6 +351,8 @@ def _suite(args: argparse.Namespace) -> Suite:
             raise UserError(
                 "--build is for -- COMMAND: a suite says itself how to build (key build)"
             )
+        if args.metric:
+            raise UserError("--metric is for -- COMMAND: a suite has metrics itself (key metrics)")
         return load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
     if args.suite:
         raise UserError(
@@ -349,7 +360,8 @@ def _suite(args: argparse.Namespace) -> Suite:
         )
     if not args.command or not args.command[0]:
         raise UserError("-- must be followed by a command")
-    return suite_of_command(args.command, [_split(text) for text in args.build or ()])
+    metrics = list(dict.fromkeys(args.metric or [WALL_S]))
+    return suite_of_command(args.command, [_split(text) for text in args.build or ()], metrics)
 
 
 def _split(text: str) -> list[str]:
@@ -368,12 +380,15 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     """Build both sides and measure them. The chosen terms are added to `options`."""
     from harness.cli.gate_progress import GateProgress
     from harness.gate.compare import compare
+    from harness.gate.instructions import counter
     from harness.gate.loaded import rehearsed
     from harness.gate.sequential import declare
     from harness.gate.tree import check, prepare
     from harness.measurement.lock import measuring_lock
 
     suite = _suite(args)
+    if any(program.answers == COUNT for program in suite.programs) and counter() is None:
+        raise UserError("instructions cannot be counted here: needs counters of perf, or valgrind")
     count = None if args.pairs == "auto" else args.pairs
     budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed

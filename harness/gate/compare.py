@@ -18,9 +18,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from harness.experiments.config import clock as shown_time
-from harness.gate.cell import Cell
+from harness.gate.cell import COUNT, Cell
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
+from harness.gate.instructions import counter
 from harness.gate.notes import (
     Fitness,
     built_notes,
@@ -125,6 +126,9 @@ class _Call:
             and not (base.side.dirty or head.side.dirty)
         ):
             self.notes.append(same_commit(base.side.commit))
+        counts = any(program.answers == COUNT for program in suite.programs) and counter()
+        if counts:
+            self.notes.append(f"instructions are counted by {counts.name}")
         self.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin_s: float | None = None
         self.left_out: list[Series] = []  # those for which the time budget is too small
@@ -260,7 +264,8 @@ class _Call:
             chosen += suspects * (
                 BLOCKS_PER_SUSPECT * (len(chosen) - len(suspects)) // len(suspects) - 1
             )
-        if self._controlled(self.control_series):
+        is_decided = self.control.cell.metric.deterministic and self.control_series.blocks
+        if self._controlled(self.control_series) and not is_decided:
             owed = (
                 sum(series.blocks for series in self.series)
                 - len(self.series) * self.control_series.blocks

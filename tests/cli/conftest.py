@@ -18,6 +18,7 @@ from tests.gate.made_comparisons import comparison, result
 class Suite:
     name: str = "short"
     cells: tuple = ("a", "b")
+    programs: tuple = ()
     factor: float = 1.02
     alpha: float = 0.01
     time_budget_s: float = 540.0
@@ -43,7 +44,7 @@ class Stand:
     def rehearsed(self, trees, suite, allowed, notify):
         return trees, {"allowed": allowed}
 
-    def suite_of_command(self, words, build):
+    def suite_of_command(self, words, build, metrics):
         self.loaded.append((list(words), build))
         return self.suite
 

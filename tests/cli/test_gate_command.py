@@ -130,6 +130,7 @@ def test_a_command_stands_in_place_of_a_suite(gate_stand, capsys):
         (["--", ""], "-- must be followed by a command"),
         (["--suite", "a.yaml", "--", "ls"], "--suite and -- COMMAND do not go together"),
         (["--build", "make"], "--build is for -- COMMAND"),
+        (["--metric", "cpu_s"], "--metric is for -- COMMAND"),
         (["--build", "make '", "--", "ls"], "--build must be words as a shell would read them"),
         (["--build", " ", "--", "ls"], "--build must not be empty"),
     ],

@@ -196,8 +196,36 @@ def test_seed_decides_everything() -> None:
 def test_process_learns_nothing_of_its_side_but_finds_an_environment_of_random_size() -> None:
     machine = Machine(noisy())
     machine.compare(suite_of(program("a")))
-    assert {tuple(environment) for environment in machine.environments} == {("MILLRACE_PADDING",)}
+    assert {tuple(environment) for environment in machine.environments} == {
+        ("MILLRACE_PADDING", "PYTHONHASHSEED")
+    }
     assert len({len(environment["MILLRACE_PADDING"]) for environment in machine.environments}) > 30
+
+
+def hash_seeds(*programs: Program) -> dict[tuple[bool, int, int], set[str]]:
+    """The seeds of Python's hashes, by whether it is the control, block, and pair in it."""
+    machine = Machine(noisy())
+    machine.compare(suite_of(*programs))
+    found: dict[tuple[bool, int, int], set[str]] = {}
+    for row, environment in zip(machine.rows, machine.environments, strict=True):
+        place = (row.control, row.block, row.position // 2)
+        found.setdefault(place, set()).add(environment["PYTHONHASHSEED"])
+    return found
+
+
+def test_both_sides_of_a_pair_have_one_seed_of_hashes_and_each_pair_another() -> None:
+    """With one seed for all pairs, the luck of that seed would count as a difference."""
+    seeds = hash_seeds(program("a"))
+    assert all(len(each) == 1 for each in seeds.values())
+    assert len(set.union(*seeds.values())) == len(seeds) > 30
+
+
+def test_deterministic_cell_has_one_seed_of_hashes_in_a_block_and_one_block_of_control() -> None:
+    exact = Program("n", ("n",), (Cell("n", Metric("n", "", deterministic=True)),))
+    seeds = hash_seeds(exact, program("a"))
+    control = {place: each for place, each in seeds.items() if place[0]}
+    assert len(control) == 2
+    assert len(set.union(*control.values())) == 1
 
 
 def test_slower_faster_and_same_are_told_and_decided_cells_are_measured_no_further() -> None:
@@ -544,7 +572,7 @@ def test_a_proven_regression_outranks_whatever_else_has_no_number(
     assert verdicts(comparison)["a"] is Verdict.REGRESSED
     assert exit_code(comparison) == Exit.REGRESSED
     last = conclusion(comparison)
-    assert last.startswith("REGRESSED: ") and "(a" in last
+    assert last.startswith("REGRESSED: ") and ("(a" in last or ", a)" in last)
     told = {
         "base": "base has no number of other",
         "control": "the control failed: base differs from itself",
