@@ -10,6 +10,7 @@ import shlex
 import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,9 @@ examples:
   millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 --junitxml gate.xml --markdown gate.md
       in CI: up to 5 % slower is fine, 5 minutes, reports for the server and for people
 
+  millrace gate --base main --explain -- ./program --size 100
+      which functions take longer, if it is slower
+
   millrace gate --base main --suite my/suite.yaml --pairs 40
       cells of your own, 40 pairs of each, looked at once; docs/gate.md shows how to write a suite
 
@@ -89,6 +93,7 @@ FAILED = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
     "build": "--build",
     "metric": "--metric",
+    "explain": "--explain",
     "pairs": "--pairs",
     "time_budget": "--time-budget",
     "seed": "--seed",
@@ -194,6 +199,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH|-",
         help="for a comment; also goes to $GITHUB_STEP_SUMMARY if that is set",
     )
+    outputs.add_argument(
+        "--explain",
+        nargs="?",
+        const="gate-explain",
+        metavar="FOLDER",
+        help="profile the programs whose cells have regressed, or else the most doubtful one, on both sides: the functions that "
+        "grew most, and a flame graph in FOLDER (default: gate-explain)",
+    )
     outputs.add_argument("--csv", metavar="PATH|-", help="raw numbers, one row a cell")
     outputs.add_argument(
         "--junitxml", metavar="PATH|-", help="a test case a cell; a regression is a failure"
@@ -263,14 +276,19 @@ def _run(args: argparse.Namespace) -> int:
         "inconclusive": args.inconclusive,
         "allow_other_host": args.allow_other_host,
     }
+    explained: list[str] = []
     try:
-        comparison = _compare_files(args) if _are_files(args) else _measure(args, options)
+        comparison = (
+            _compare_files(args) if _are_files(args) else _measure(args, options, explained)
+        )
     except Interrupted as stopped:
         write_outputs(args, stopped.comparison, INTERRUPTED, inconclusive, options, finished=False)
         raise
     inconclusive = _policy(inconclusive, comparison)
     code = exit_code(comparison, inconclusive)
-    is_written = write_outputs(args, comparison, code, inconclusive, options, finished=True)
+    is_written = write_outputs(
+        args, comparison, code, inconclusive, options, finished=True, explained=explained
+    )
     return int(code) or (0 if is_written else FAILED)
 
 
@@ -376,10 +394,13 @@ def _split(text: str) -> list[str]:
     return words
 
 
-def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
-    """Build both sides and measure them. The chosen terms are added to `options`."""
+def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[str]) -> Comparison:
+    """Build both sides and measure them. The chosen terms are added to `options`, and the lines of
+    explanations to `explained`."""
     from harness.cli.gate_progress import GateProgress
     from harness.gate.compare import compare
+    from harness.gate.explain.explain import check_folder, explain, to_explain
+    from harness.gate.explain.words import told
     from harness.gate.instructions import counter
     from harness.gate.loaded import rehearsed
     from harness.gate.sequential import declare
@@ -387,6 +408,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     from harness.measurement.lock import measuring_lock
 
     suite = _suite(args)
+    folder = Path() if args.explain is None else check_folder(args.explain)
     if any(program.answers == COUNT for program in suite.programs) and counter() is None:
         raise UserError("instructions cannot be counted here: needs counters of perf, or valgrind")
     count = None if args.pairs == "auto" else args.pairs
@@ -406,7 +428,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     with GateProgress() as progress, measuring_lock(progress.notify):
         trees = prepare(words, suite, Path.cwd(), progress.notify)
         trees, options["loaded"] = rehearsed(trees, suite, args.allow_shared_code, progress.notify)
-        return compare(
+        comparison = compare(
             trees["base"],
             trees["head"],
             suite,
@@ -418,3 +440,12 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
             progress=progress,
             lock=lambda notify: nullcontext(),  # the lock is held already
         )
+        if args.explain is not None:
+            try:
+                programs = to_explain(comparison, suite)
+                found = explain(trees, programs, folder, progress.notify, seed)
+            except KeyboardInterrupt:
+                raise Interrupted(comparison) from None
+            options["explained"] = [asdict(each) for each in found]
+            explained += told(found)
+    return comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +50,21 @@ def write_outputs(
     inconclusive: Exit,
     options: Mapping[str, Any],
     finished: bool,
+    explained: Sequence[str] = (),
 ) -> bool:
     """Write all reports that were asked for. Return True if all could be written; problems are
     printed, and the other reports are written."""
     plain = {"inconclusive": inconclusive, "finished": finished}
+    long = {**plain, "explained": explained}
     forms: Mapping[str, Callable[[], str]] = {
         "json": lambda: as_json(VerdictFile(comparison, code, finished, options)),
-        "markdown": lambda: markdown(comparison, only_changed=args.only_changed, **plain),
+        "markdown": lambda: markdown(comparison, only_changed=args.only_changed, **long),
         "csv": lambda: table(comparison, only_changed=args.only_changed),
         "junitxml": lambda: junit(comparison, code=code, **plain),
     }
     asked = {name: getattr(args, name) for name in forms if getattr(args, name) is not None}
     if "-" not in asked.values():
-        told = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **plain)
+        told = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **long)
     else:
         told = forms[next(name for name, path in asked.items() if path == "-")]()
         tell(f"millrace gate: {conclusion(comparison, inconclusive, finished)}")

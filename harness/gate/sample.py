@@ -47,6 +47,7 @@ answer."""
 # exit code of a pytest that ran to its end with failed tests; the numbers of the other tests count
 TESTS_FAILED = 1
 LONGEST = 200  # characters of a reason
+ANSWER_FILE = "answer.json"
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,10 @@ def take(
     disturbance: dict[str, Any] = {}
     started_at, begin_s = datetime.now(UTC).isoformat(timespec="milliseconds"), monotonic()
     with tempfile.TemporaryDirectory(prefix="millrace-") as room:
-        answer = Path(room, "answer.json")
-        words = {PYTHON: tree.python, ANSWER: str(answer), PAIR: str(pair)}
-        argv = [_filled(word, words) for word in program.argv]
+        answer = Path(room, ANSWER_FILE)
+        argv, stdin = command_of(tree, program, Path(room), pair)
         counts = counter() if program.answers == COUNT else None
         try:
-            stdin = _filled(program.stdin, {PAIR: str(pair)})
             before = Reading.now()
             ended = run_session(
                 [*(counts.words(Path(room)) if counts else ()), *argv],
@@ -133,6 +132,13 @@ def take(
                 found = of_record(document, program.cells)
     found["host"] = disturbance | (found.get("host") or this_host())
     return Sample(**{"values": {}, **found}, seconds=monotonic() - begin_s, started_at=started_at)
+
+
+def command_of(tree: Tree, program: Program, room: Path, pair: int) -> tuple[list[str], str]:
+    """Return the words and the standard input of a program in a tree. It may write into `room`."""
+    words = {PYTHON: tree.python, ANSWER: str(room / ANSWER_FILE), PAIR: str(pair)}
+    argv = [_filled(word, words) for word in program.argv]
+    return argv, _filled(program.stdin, {PAIR: str(pair)})
 
 
 def _disturbance(before: Reading, ended: Ended) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 from harness.cli import gate, main
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase, NothingMeasured
+from harness.gate.explain.explain import Explanation
+from harness.gate.explain.profile import Growth
 from harness.gate.verdict import Decision, Verdict
 from tests.gate.made_comparisons import CALM, comparison, result
 
@@ -66,6 +68,39 @@ def test_call_that_knows_nothing_of_any_cell_does_not_pass_as_inconclusive(gate_
     assert "let through" not in capsys.readouterr().out
     gate_stand.ends = comparison(cell, result("b", Verdict.INCONCLUSIVE))
     assert main(["gate", "--base", "main", "--inconclusive", "pass"]) == 0
+
+
+def test_explanations_are_in_the_report_and_in_the_file(gate_stand, capsys, monkeypatch):
+    made = Explanation("a", "perf", "s", 5, (Growth("f", "a.py:3", 1.0, 2.0, 1.0, 2.0),), (), "x")
+    asked = []
+
+    def explain(trees, programs, folder, notify, seed):
+        assert gate_stand.locked
+        asked.append(str(folder))
+        return [made]
+
+    monkeypatch.setattr("harness.gate.explain.explain.explain", explain)
+    words = ["gate", "--base", "main", "--json", "v.json", "--markdown", "v.md"]
+    assert main([*words, "--explain", "here/there"]) == 0
+    line = "+1 s in f (a.py:3) itself: 1 s in base, 2 s in head"
+    assert line in capsys.readouterr().out
+    assert "in f (a.py:3) itself" in Path("v.md").read_text()
+    told = json.loads(Path("v.json").read_text())["gate"]["options"]["explained"]
+    assert told[0]["grown"][0]["head"] == 2.0
+    assert Path("here/there/.gitignore").read_text() == "*\n"
+    assert main([*words, "--explain"]) == 0
+    assert asked == ["here/there", "gate-explain"]
+    assert main(words) == 0
+    assert len(asked) == 2
+
+
+def test_explanation_that_is_interrupted_costs_no_measurement(gate_stand, capsys, monkeypatch):
+    def explain(*words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.gate.explain.explain.explain", explain)
+    assert main(["gate", "--base", "main", "--json", "v.json", "--explain"]) == 130
+    assert json.loads(Path("v.json").read_text())["gate"]["cells"]
 
 
 def test_by_default_the_working_tree_is_compared_by_the_projects_suite(gate_stand, capsys):

@@ -147,7 +147,9 @@ def test_reports_are_kept_also_if_the_gate_says_no(job, tmp_path, code):
     origin, _ = origin_with(tmp_path)
     path = clone(origin)
     assert job(path, GATE_OUT="out/here", CODE=str(code)).returncode == code
-    assert sorted(file.name for file in (path / "out" / "here").iterdir()) == [
+    kept = sorted(file.name for file in (path / "out" / "here").glob("[!.]*"))
+    assert git(path, "status", "--porcelain") == ""
+    assert kept == [
         "verdict.json",
         "verdict.md",
         "verdict.xml",
