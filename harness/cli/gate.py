@@ -75,6 +75,10 @@ examples:
   millrace gate --base main --json verdict.json; millrace gate --base verdict.json --head later.json
       a verdict file holds head's samples, and can be a side later; one file tells the ratio, several in turns decide
 
+  millrace gate --bisect v1.2.0..main -- ./program --size 100
+      which commit made it slower, and with which chance that is wrong; exit code 0 if it is known, 1 if there is nothing to
+      find, 125 if it is undecided
+
   millrace gate history show    verdicts over time, and when they changed"""
 
 TAKES_COMMAND = True
@@ -87,7 +91,21 @@ MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0
 # a missing file with such an ending is reported as missing, not as an unknown revision
 FILES = (".json", ".json.gz", ".txt", ".txt.gz")
-POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
+POLICIES = {
+    None: Exit.INCONCLUSIVE,
+    "pass": Exit.OK,
+    "fail": Exit.REGRESSED,
+    "skip": Exit.INCONCLUSIVE,
+}
+SKIP, ABORT = 125, 128  # exit codes for which `git bisect run` skips a commit, or stops
+FOR_GIT = {
+    Exit.INCONCLUSIVE: SKIP,
+    Exit.NO_BASE: SKIP,
+    Exit.NOTHING_MEASURED: SKIP,
+    Exit.HOST_UNSTABLE: SKIP,
+    Exit.USAGE: ABORT,
+}
+"""Exit codes with `--inconclusive skip`. All others below 128 mean a bad commit for git."""
 INTERRUPTED = 130
 FAILED = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
@@ -106,7 +124,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sides = parser.add_argument_group("what to compare")
     sides.add_argument(
         "--base",
-        required=True,
         action="append",
         metavar="REV|DIR|RESULTS",
         help="what to compare with: a revision, a directory, or a file of results; may be repeated for files",
@@ -116,6 +133,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="REV|DIR|RESULTS",
         help="what is in question (default: the current directory); files if --base is files, and may be repeated then",
+    )
+    sides.add_argument(
+        "--bisect",
+        metavar="GOOD..BAD",
+        help="in place of --base: name the commit between these two that made the program slower",
     )
     sides.add_argument(
         "--suite",
@@ -162,8 +184,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     terms.add_argument(
         "--inconclusive",
         choices=[policy for policy in POLICIES if policy],
-        help="what cells that cannot be told amount to: exit code 0 or 1 (default: 3). pass keeps 3 if there were too few "
-        "blocks to say anything of any cell",
+        help="what cells that cannot be told amount to: exit code 0, 1, or 125 for git bisect run (default: 3). pass "
+        "keeps 3 if there were too few blocks to say anything of any cell",
     )
     effort = parser.add_argument_group("how long")
     effort.add_argument(
@@ -251,8 +273,19 @@ def _number(text: str, above: float, most: float, rule: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and report. The exit code is the verdict; it is never 1 if the gate itself has
-    failed."""
+    """Compare and report, or search. The exit code is the verdict; it is never 1 if the gate itself
+    has failed."""
+    if args.inconclusive != "skip":
+        return _guarded(args)
+    try:
+        code = _guarded(args)
+    except (UserError, RunFailed) as error:
+        tell(f"millrace gate: {error}")
+        code = Exit.USAGE if isinstance(error, UserError) else error.exit_code
+    return ABORT if code == FAILED else FOR_GIT.get(code, code)  # type: ignore[call-overload]
+
+
+def _guarded(args: argparse.Namespace) -> int:
     try:
         with ended_like_ctrl_c():
             return _run(args)
@@ -270,6 +303,12 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     from harness.cli.gate_outputs import check_outputs, write_outputs
 
+    if args.bisect is not None:
+        from harness.cli.gate_bisect import run_bisect
+
+        return run_bisect(args, _suite(args))
+    if not args.base:
+        raise UserError("--base must be given: a revision, a directory or files of results")
     check_outputs(args)
     inconclusive = POLICIES[args.inconclusive]
     options: dict[str, Any] = {

@@ -149,11 +149,7 @@ def test_reports_are_kept_also_if_the_gate_says_no(job, tmp_path, code):
     assert job(path, GATE_OUT="out/here", CODE=str(code)).returncode == code
     kept = sorted(file.name for file in (path / "out" / "here").glob("[!.]*"))
     assert git(path, "status", "--porcelain") == ""
-    assert kept == [
-        "verdict.json",
-        "verdict.md",
-        "verdict.xml",
-    ]
+    assert kept == ["verdict.json", "verdict.md", "verdict.xml"]
 
 
 @pytest.mark.parametrize(
