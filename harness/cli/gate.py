@@ -442,6 +442,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     from harness.gate.explain.words import told
     from harness.gate.instructions import counter
     from harness.gate.loaded import rehearsed
+    from harness.gate.pytest_names import with_names
     from harness.gate.sequential import declare
     from harness.gate.tree import check, prepare
     from harness.measurement.lock import measuring_lock
@@ -466,6 +467,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     # the suite that measures would wait for us until its time is up.
     with GateProgress() as progress, measuring_lock(progress.notify):
         trees = prepare(words, suite, Path.cwd(), progress.notify)
+        suite = with_names(suite, trees)
         trees, options["loaded"] = rehearsed(trees, suite, args.allow_shared_code, progress.notify)
         comparison = compare(
             trees["base"],

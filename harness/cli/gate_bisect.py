@@ -14,6 +14,7 @@ from harness.gate.compare import compare
 from harness.gate.explain.explain import check_folder, explain
 from harness.gate.explain.words import told
 from harness.gate.git import asked
+from harness.gate.pytest_names import with_names
 from harness.gate.report.words import conclusion
 from harness.gate.suite import Suite
 from harness.gate.tree import prepare
@@ -54,8 +55,6 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
             try:
                 trees = prepare(words, of, Path.cwd(), progress.notify)  # type: ignore[arg-type]
             except RunFailed as error:
-                if commit == commits[-1]:
-                    raise
                 progress.notify(str(error))
                 return None
             return compare(
@@ -71,6 +70,9 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
                 lock=lambda notify: nullcontext(),  # the lock is held already
             )
 
+        words = {"base": commits[0], "head": commits[-1]}
+        ends = prepare(words, suite, Path.cwd(), progress.notify)  # type: ignore[arg-type]
+        suite = with_names(suite, ends)
         factor, alpha = args.factor or suite.factor, args.alpha or suite.alpha
         found = search(commits, suite, compared, factor, alpha, progress.notify)
         lines = list(_told(found))

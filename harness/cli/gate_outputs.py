@@ -12,6 +12,7 @@ from typing import Any
 from harness.cli.arguments import check_writable
 from harness.errors import RunFailed, UserError
 from harness.files.whole import open_for_writing, write_whole
+from harness.gate.report.annotations import annotations
 from harness.gate.report.junit import junit
 from harness.gate.report.markdown import markdown
 from harness.gate.report.table import table
@@ -23,6 +24,7 @@ from harness.terminal.output import discard, say, tell
 
 FORMS = {"json": "--json", "markdown": "--markdown", "csv": "--csv", "junitxml": "--junitxml"}
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+GITHUB = "GITHUB_ACTIONS"  # variable that is `true` in a job of GitHub
 
 
 def check_outputs(args: argparse.Namespace) -> None:
@@ -68,6 +70,9 @@ def write_outputs(
     else:
         told = forms[next(name for name, path in asked.items() if path == "-")]()
         tell(f"millrace gate: {conclusion(comparison, inconclusive, finished)}")
+    if os.environ.get(GITHUB) == "true":
+        for line in annotations(comparison, options.get("explained", ())):
+            tell(line)
     files = [(path, forms[name]) for name, path in asked.items() if path != "-"]
     problems = [*_written(files), *_said(told.rstrip("\n")), *_summarised(forms["markdown"])]
     for problem in problems:
