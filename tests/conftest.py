@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,11 @@ settings.load_profile("repeatable")
 # Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two CPUs three processes with two
 # such threads each took 2.6 times as long. Set before anything imports numpy, and inherited by the processes of pytest-xdist.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Trees of the gate, of all processes of a call of pytest, so that none is left in the user's cache.
+if "MILLRACE_CACHE" not in os.environ:
+    CACHE = tempfile.TemporaryDirectory(prefix="millrace-cache-")
+    os.environ["MILLRACE_CACHE"] = CACHE.name
 
 LONGEST = (
     "workflow/test_whole_workflow.py",

@@ -10,12 +10,14 @@ import shlex
 import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.errors import RunFailed, UserError
+from harness.gate.cell import COUNT, USED, WALL_S
 from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
 from harness.terminal.output import tell
@@ -35,8 +37,9 @@ A sample is a fresh process. A block is two pairs of samples in mirrored order (
 a coin), and the statistics count blocks. Measuring ends when each cell is decided or the time is up. At the same time base is
 compared with itself. If that finds a difference, the host cannot be trusted, and the call says so.
 
-A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or files that
-pytest-benchmark, pyperf, hyperfine, Google Benchmark or `go test -bench` wrote, which may be packed by gzip.
+A side is a revision (anything that git knows), a directory, or files of results, which may be packed by gzip: verdicts of the
+gate, or files of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, Criterion.rs, asv, Bencher,
+github-action-benchmark, `go test -bench` or `cargo bench`.
 
 exit codes:
   0    ok: no cell is worse by more than the factor
@@ -57,6 +60,9 @@ examples:
   millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 --junitxml gate.xml --markdown gate.md
       in CI: up to 5 % slower is fine, 5 minutes, reports for the server and for people
 
+  millrace gate --base main --explain -- ./program --size 100
+      which functions take longer, if it is slower
+
   millrace gate --base main --suite my/suite.yaml --pairs 40
       cells of your own, 40 pairs of each, looked at once; docs/gate.md shows how to write a suite
 
@@ -68,6 +74,10 @@ examples:
 
   millrace gate --base main --json verdict.json; millrace gate --base verdict.json --head later.json
       a verdict file holds head's samples, and can be a side later; one file tells the ratio, several in turns decide
+
+  millrace gate --bisect v1.2.0..main -- ./program --size 100
+      which commit made it slower, and with which chance that is wrong; exit code 0 if it is known, 1 if there is nothing to
+      find, 125 if it is undecided
 
   millrace gate history show    verdicts over time, and when they changed"""
 
@@ -81,12 +91,27 @@ MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0
 # a missing file with such an ending is reported as missing, not as an unknown revision
 FILES = (".json", ".json.gz", ".txt", ".txt.gz")
-POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
+POLICIES = {
+    None: Exit.INCONCLUSIVE,
+    "pass": Exit.OK,
+    "fail": Exit.REGRESSED,
+    "skip": Exit.INCONCLUSIVE,
+}
+SKIP, ABORT = 125, 128  # exit codes for which `git bisect run` skips a commit, or stops
+FOR_GIT = {
+    Exit.INCONCLUSIVE: SKIP,
+    Exit.NO_BASE: SKIP,
+    Exit.NOTHING_MEASURED: SKIP,
+    Exit.HOST_UNSTABLE: SKIP,
+    Exit.USAGE: ABORT,
+}
+"""Exit codes with `--inconclusive skip`. All others below 128 mean a bad commit for git."""
 INTERRUPTED = 130
 FAILED = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
-    "suite": "--suite",
     "build": "--build",
+    "metric": "--metric",
+    "explain": "--explain",
     "pairs": "--pairs",
     "time_budget": "--time-budget",
     "seed": "--seed",
@@ -99,7 +124,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sides = parser.add_argument_group("what to compare")
     sides.add_argument(
         "--base",
-        required=True,
         action="append",
         metavar="REV|DIR|RESULTS",
         help="what to compare with: a revision, a directory, or a file of results; may be repeated for files",
@@ -111,15 +135,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is in question (default: the current directory); files if --base is files, and may be repeated then",
     )
     sides.add_argument(
+        "--bisect",
+        metavar="GOOD..BAD",
+        help="in place of --base: name the commit between these two that made the program slower",
+    )
+    sides.add_argument(
         "--suite",
         metavar="FILE",
-        help="what to measure (default: the project's config/gate/default.yaml)",
+        help="what to measure (default: the project's config/gate/default.yaml); with files of results, terms for their cells",
     )
     sides.add_argument(
         "--build",
         action="append",
         metavar="COMMAND",
         help="before -- COMMAND, which is then timed in place of a suite: how to build a tree; may be repeated (default: not)",
+    )
+    sides.add_argument(
+        "--metric",
+        action="append",
+        choices=USED,
+        metavar="NAME",
+        help=f"before -- COMMAND: what to compare, one of {', '.join(USED)}; may be repeated (default: wall_s)",
     )
     sides.add_argument(
         "--allow-other-host",
@@ -148,7 +184,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     terms.add_argument(
         "--inconclusive",
         choices=[policy for policy in POLICIES if policy],
-        help="what cells that cannot be told amount to: exit code 0 or 1 (default: 3)",
+        help="what cells that cannot be told amount to: exit code 0, 1, or 125 for git bisect run (default: 3). pass "
+        "keeps 3 if there were too few blocks to say anything of any cell",
     )
     effort = parser.add_argument_group("how long")
     effort.add_argument(
@@ -183,6 +220,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--markdown",
         metavar="PATH|-",
         help="for a comment; also goes to $GITHUB_STEP_SUMMARY if that is set",
+    )
+    outputs.add_argument(
+        "--explain",
+        nargs="?",
+        const="gate-explain",
+        metavar="FOLDER",
+        help="profile the programs whose cells have regressed, or else the most doubtful one, on both sides: the functions that "
+        "grew most, and a flame graph in FOLDER (default: gate-explain)",
     )
     outputs.add_argument("--csv", metavar="PATH|-", help="raw numbers, one row a cell")
     outputs.add_argument(
@@ -228,8 +273,19 @@ def _number(text: str, above: float, most: float, rule: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare and report. The exit code is the verdict; it is never 1 if the gate itself has
-    failed."""
+    """Compare and report, or search. The exit code is the verdict; it is never 1 if the gate itself
+    has failed."""
+    if args.inconclusive != "skip":
+        return _guarded(args)
+    try:
+        code = _guarded(args)
+    except (UserError, RunFailed) as error:
+        tell(f"millrace gate: {error}")
+        code = Exit.USAGE if isinstance(error, UserError) else error.exit_code
+    return ABORT if code == FAILED else FOR_GIT.get(code, code)  # type: ignore[call-overload]
+
+
+def _guarded(args: argparse.Namespace) -> int:
     try:
         with ended_like_ctrl_c():
             return _run(args)
@@ -247,20 +303,42 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     from harness.cli.gate_outputs import check_outputs, write_outputs
 
+    if args.bisect is not None:
+        from harness.cli.gate_bisect import run_bisect
+
+        return run_bisect(args, _suite(args))
+    if not args.base:
+        raise UserError("--base must be given: a revision, a directory or files of results")
     check_outputs(args)
     inconclusive = POLICIES[args.inconclusive]
     options: dict[str, Any] = {
         "inconclusive": args.inconclusive,
         "allow_other_host": args.allow_other_host,
     }
+    explained: list[str] = []
     try:
-        comparison = _compare_files(args) if _are_files(args) else _measure(args, options)
+        comparison = (
+            _compare_files(args) if _are_files(args) else _measure(args, options, explained)
+        )
     except Interrupted as stopped:
         write_outputs(args, stopped.comparison, INTERRUPTED, inconclusive, options, finished=False)
         raise
+    inconclusive = _policy(inconclusive, comparison)
     code = exit_code(comparison, inconclusive)
-    is_written = write_outputs(args, comparison, code, inconclusive, options, finished=True)
+    is_written = write_outputs(
+        args, comparison, code, inconclusive, options, finished=True, explained=explained
+    )
     return int(code) or (0 if is_written else FAILED)
+
+
+def _policy(inconclusive: Exit, comparison: Comparison) -> Exit:
+    """Return the exit code for inconclusive cells. They do not pass if nothing is known of any
+    cell, because it has too few blocks: a head of any speed would pass."""
+    is_known = any(
+        result.decision.low > 0.0 or math.isfinite(result.decision.high)
+        for result in comparison.cells
+    )
+    return Exit.INCONCLUSIVE if inconclusive is Exit.OK and not is_known else inconclusive
 
 
 def _are_files(args: argparse.Namespace) -> bool:
@@ -302,6 +380,7 @@ def _holds(question: Callable[[Path], bool], text: str) -> bool:
 
 def _compare_files(args: argparse.Namespace) -> Comparison:
     from harness.gate.results.compare_files import compare_files
+    from harness.gate.results.terms import FileSuite, load_file_suite
 
     given = [
         option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, "auto")
@@ -310,8 +389,15 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
         raise UserError(
             f"{given[0]} is for measuring, and files of results are measured already: leave it out"
         )
-    terms = {"factor": args.factor or FACTOR, "alpha": args.alpha or ALPHA}
-    return compare_files(args.base, args.head, **terms, allow_other_host=args.allow_other_host)
+    suite = load_file_suite(Path(args.suite)) if args.suite else FileSuite()
+    return compare_files(
+        args.base,
+        args.head,
+        factor=args.factor or suite.factor or FACTOR,
+        alpha=args.alpha or suite.alpha or ALPHA,
+        allow_other_host=args.allow_other_host,
+        terms=suite.cells,
+    )
 
 
 def _suite(args: argparse.Namespace) -> Suite:
@@ -322,6 +408,8 @@ def _suite(args: argparse.Namespace) -> Suite:
             raise UserError(
                 "--build is for -- COMMAND: a suite says itself how to build (key build)"
             )
+        if args.metric:
+            raise UserError("--metric is for -- COMMAND: a suite has metrics itself (key metrics)")
         return load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
     if args.suite:
         raise UserError(
@@ -329,7 +417,8 @@ def _suite(args: argparse.Namespace) -> Suite:
         )
     if not args.command or not args.command[0]:
         raise UserError("-- must be followed by a command")
-    return suite_of_command(args.command, [_split(text) for text in args.build or ()])
+    metrics = list(dict.fromkeys(args.metric or [WALL_S]))
+    return suite_of_command(args.command, [_split(text) for text in args.build or ()], metrics)
 
 
 def _split(text: str) -> list[str]:
@@ -344,16 +433,24 @@ def _split(text: str) -> list[str]:
     return words
 
 
-def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
-    """Build both sides and measure them. The chosen terms are added to `options`."""
+def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[str]) -> Comparison:
+    """Build both sides and measure them. The chosen terms are added to `options`, and the lines of
+    explanations to `explained`."""
     from harness.cli.gate_progress import GateProgress
     from harness.gate.compare import compare
+    from harness.gate.explain.explain import check_folder, explain, to_explain
+    from harness.gate.explain.words import told
+    from harness.gate.instructions import counter
     from harness.gate.loaded import rehearsed
+    from harness.gate.pytest_names import with_names
     from harness.gate.sequential import declare
     from harness.gate.tree import check, prepare
     from harness.measurement.lock import measuring_lock
 
     suite = _suite(args)
+    folder = Path() if args.explain is None else check_folder(args.explain)
+    if any(program.answers == COUNT for program in suite.programs) and counter() is None:
+        raise UserError("instructions cannot be counted here: needs counters of perf, or valgrind")
     count = None if args.pairs == "auto" else args.pairs
     budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed
@@ -370,8 +467,9 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     # the suite that measures would wait for us until its time is up.
     with GateProgress() as progress, measuring_lock(progress.notify):
         trees = prepare(words, suite, Path.cwd(), progress.notify)
+        suite = with_names(suite, trees)
         trees, options["loaded"] = rehearsed(trees, suite, args.allow_shared_code, progress.notify)
-        return compare(
+        comparison = compare(
             trees["base"],
             trees["head"],
             suite,
@@ -383,3 +481,12 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
             progress=progress,
             lock=lambda notify: nullcontext(),  # the lock is held already
         )
+        if args.explain is not None:
+            try:
+                programs = to_explain(comparison, suite)
+                found = explain(trees, programs, folder, progress.notify, seed)
+            except KeyboardInterrupt:
+                raise Interrupted(comparison) from None
+            options["explained"] = [asdict(each) for each in found]
+            explained += told(found)
+    return comparison

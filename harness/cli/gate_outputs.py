@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from harness.cli.arguments import check_writable
 from harness.errors import RunFailed, UserError
 from harness.files.whole import open_for_writing, write_whole
+from harness.gate.report.annotations import annotations
 from harness.gate.report.junit import junit
 from harness.gate.report.markdown import markdown
 from harness.gate.report.table import table
@@ -23,6 +24,7 @@ from harness.terminal.output import discard, say, tell
 
 FORMS = {"json": "--json", "markdown": "--markdown", "csv": "--csv", "junitxml": "--junitxml"}
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+GITHUB = "GITHUB_ACTIONS"  # variable that is `true` in a job of GitHub
 
 
 def check_outputs(args: argparse.Namespace) -> None:
@@ -50,22 +52,27 @@ def write_outputs(
     inconclusive: Exit,
     options: Mapping[str, Any],
     finished: bool,
+    explained: Sequence[str] = (),
 ) -> bool:
     """Write all reports that were asked for. Return True if all could be written; problems are
     printed, and the other reports are written."""
     plain = {"inconclusive": inconclusive, "finished": finished}
+    long = {**plain, "explained": explained}
     forms: Mapping[str, Callable[[], str]] = {
         "json": lambda: as_json(VerdictFile(comparison, code, finished, options)),
-        "markdown": lambda: markdown(comparison, only_changed=args.only_changed, **plain),
+        "markdown": lambda: markdown(comparison, only_changed=args.only_changed, **long),
         "csv": lambda: table(comparison, only_changed=args.only_changed),
         "junitxml": lambda: junit(comparison, code=code, **plain),
     }
     asked = {name: getattr(args, name) for name in forms if getattr(args, name) is not None}
     if "-" not in asked.values():
-        told = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **plain)
+        told = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **long)
     else:
         told = forms[next(name for name, path in asked.items() if path == "-")]()
         tell(f"millrace gate: {conclusion(comparison, inconclusive, finished)}")
+    if os.environ.get(GITHUB) == "true":
+        for line in annotations(comparison, options.get("explained", ())):
+            tell(line)
     files = [(path, forms[name]) for name, path in asked.items() if path != "-"]
     problems = [*_written(files), *_said(told.rstrip("\n")), *_summarised(forms["markdown"])]
     for problem in problems:

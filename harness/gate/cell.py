@@ -6,7 +6,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-RECORD, BENCHMARKS, WALL = "record", "pytest-benchmark", "wall time"
+RECORD, BENCHMARKS, USE, COUNT = "record", "pytest-benchmark", "use", "count"
+
+INSTRUCTIONS, WALL_S = "instructions", "wall_s"
+USED = (WALL_S, "cpu_s", "user_s", "system_s", "peak_bytes", INSTRUCTIONS)
+"""Metrics of any process. `wall_s` is the time from before it starts until it has ended; the CPU
+time is that of all that it has started; `peak_bytes` is the most memory that one of these had."""
 OUTCOMES = ".xml"
 """Suffix added to a pytest program's answer file; it names the file in which pytest writes how its
 tests ended."""
@@ -53,7 +58,7 @@ class Program:
     name: str
     argv: tuple[str, ...]
     cells: tuple[Cell, ...]
-    # or BENCHMARKS: pytest-benchmark's JSON; or WALL: the answer is the process's duration [s]
+    # or BENCHMARKS: pytest-benchmark's JSON; USE: what the process took; COUNT: its instructions
     answers: str = RECORD
     stdin: str = ""
     timeout_s: float = 120.0

@@ -17,9 +17,11 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from harness.gate.cell import Cell
+from harness.experiments.config import clock as shown_time
+from harness.gate.cell import COUNT, Cell
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
+from harness.gate.instructions import counter
 from harness.gate.notes import (
     Fitness,
     built_notes,
@@ -124,8 +126,12 @@ class _Call:
             and not (base.side.dirty or head.side.dirty)
         ):
             self.notes.append(same_commit(base.side.commit))
+        counts = any(program.answers == COUNT for program in suite.programs) and counter()
+        if counts:
+            self.notes.append(f"instructions are counted by {counts.name}")
         self.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin_s: float | None = None
+        self.left_out: list[Series] = []  # those for which the time budget is too small
         self._draw = random.Random(seed)
 
     def keep(self, row: SampleRow) -> None:
@@ -136,6 +142,7 @@ class _Call:
         left."""
         self.begin_s = self.clock()
         end_s = self.begin_s + time_budget_s
+        planned = False
         while self._open():
             measured = False
             for series in self._round():
@@ -150,7 +157,37 @@ class _Call:
             if not measured:
                 self.notes.append(self._unfinished(time_budget_s))
                 break
+            if not planned:
+                planned = True
+                self._plan(end_s - self.clock(), time_budget_s)
         progress(self._blocks(), max(0.0, end_s - self.clock()), self.standing())
+
+    def _plan(self, left_s: float, time_budget_s: float) -> None:
+        """Leave out the last programs after the first round if there is no time for a look at all.
+        Their share of the time would be wasted, because nothing is decided before a look."""
+        first = self.family.looks.first
+        needed_s = {
+            series.program.name: (first - series.blocks) * series.shortest_s
+            for series in self.series
+            if self._is_open(series)
+        }
+        control_s = (first - self.control_series.blocks) * self.control_series.shortest_s
+        if control_s + sum(needed_s.values()) <= left_s:
+            return
+        kept, free_s = [], left_s - control_s
+        for series in self.series:
+            name = series.program.name
+            if name in needed_s and needed_s[name] <= free_s:
+                kept.append(name)
+                free_s -= needed_s[name]
+            elif name in needed_s:
+                self.left_out.append(series)
+        whole_s = time_budget_s - left_s + control_s + sum(needed_s.values())
+        told = f"measured further: {', '.join(kept)}" if kept else "nothing is measured further"
+        self.notes.append(
+            f"a first look at all cells needs at least {shown_time(whole_s)}, the time budget is "
+            f"{shown_time(time_budget_s)}: {told}"
+        )
 
     def _unfinished(self, time_budget_s: float) -> str:
         open_cells = [
@@ -227,7 +264,8 @@ class _Call:
             chosen += suspects * (
                 BLOCKS_PER_SUSPECT * (len(chosen) - len(suspects)) // len(suspects) - 1
             )
-        if self._controlled(self.control_series):
+        is_decided = self.control.cell.metric.deterministic and self.control_series.blocks
+        if self._controlled(self.control_series) and not is_decided:
             owed = (
                 sum(series.blocks for series in self.series)
                 - len(self.series) * self.control_series.blocks
@@ -256,6 +294,8 @@ class _Call:
     def _is_open(self, series: Series) -> bool:
         """True if a program has a cell that still gives numbers and that more numbers may
         decide."""
+        if series in self.left_out:
+            return False
         undecided = set(self.family.open())
         return any(cell.name in undecided for cell in series.sound())
 
@@ -272,10 +312,11 @@ class _Call:
         series = next(each for each in self.series if result.cell in each.program.cells)
         judged = self._judged(series, result.cell, result.verdict)
         if judged is None:
-            untried = result.verdict is Verdict.UNMEASURED
-            return (
-                replace(result, reason="there was no time for a block of it") if untried else result
-            )
+            if result.verdict is Verdict.UNMEASURED:
+                return replace(result, reason="there was no time for a block of it")
+            if result.verdict is Verdict.INCONCLUSIVE and series in self.left_out:
+                return replace(result, reason="left out: the time budget is too small for it")
+            return result
         base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
         return CellResult(
             result.cell,

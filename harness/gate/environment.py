@@ -25,7 +25,7 @@ BUILDING = (
 """Variables that decide how a tree is built, besides its sources: a tree built with other values is
 another tree."""
 
-HASH_SEED = "0"  # seed of Python's hashes: every process iterates over sets in the same order
+HASH_SEED = "0"  # seed of Python's hashes in builds; `series` draws one for each pair of samples
 
 NOT_INHERITED = (
     "PYTHONPATH",

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.gate.cell import Program
+from harness.gate.cell import COUNT, USE, Program
 from harness.gate.git import asked
 from harness.gate.probe.sitecustomize import PATHS_VARIABLE, PROBE_FOLDER
 from harness.gate.sample import take
 from harness.gate.suite import Suite
+from harness.gate.toolchain import differences, toolchain
 from harness.gate.tree import Role, Tree
 
 OTHER: Mapping[Role, Role] = {"base": "head", "head": "base"}
@@ -68,7 +69,9 @@ def rehearse(trees: Mapping[Role, Tree], suite: Suite) -> dict[Role, Loaded]:
         paths: set[Path] = set()
         by_python = False
         for program in suite.programs:
-            loaded, told = _run(tree, program)
+            # without the tool that counts instructions, whose files are not the program's
+            plain = replace(program, answers=USE) if program.answers == COUNT else program
+            loaded, told = _run(tree, plain)
             paths |= {path for path in loaded if not _is_named(path, program)}
             by_python = by_python or told
         found[role] = _sorted(paths, roots[role], roots[OTHER[role]], by_python)
@@ -102,8 +105,8 @@ def notes(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
 def rehearsed(
     trees: Mapping[Role, Tree], suite: Suite, allowed: bool, notify: Callable[[str], None]
 ) -> tuple[dict[Role, Tree], dict[Role, Any]]:
-    """Return the trees, with notes at base on code that both load, and, for the verdict's file, the
-    files that each side loads.
+    """Return the trees, with notes at base on code that both load and on toolchains that differ,
+    and, for the verdict's file, the files that each side loads.
 
     Raises UserError if the sides share code and that is not `allowed`.
     """
@@ -115,7 +118,21 @@ def rehearsed(
         raise UserError(
             f"{why}: {'; '.join(shared)}; give each tree an environment of its own, or --allow-shared-code"
         )
-    base = replace(trees["base"], notes=(*trees["base"].notes, *shared, *notes(loaded)))
+    if loaded["base"].root == loaded["head"].root:
+        differing: tuple[str, ...] = ()
+    else:
+        made = {
+            role: toolchain(
+                tree.directory,
+                tree.python,
+                suite,
+                (loaded[role].root / name for name in sorted(loaded[role].own)),
+            )
+            for role, tree in trees.items()
+        }
+        differing = tuple(differences(made["base"], made["head"]))
+    told = (*trees["base"].notes, *shared, *notes(loaded), *differing)
+    base = replace(trees["base"], notes=told)
     return {"base": base, "head": trees["head"]}, {
         role: side.told() for role, side in loaded.items()
     }

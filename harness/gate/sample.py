@@ -9,22 +9,35 @@ import signal
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
-from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Program, comparable, rule
+from harness.gate.cell import (
+    BENCHMARKS,
+    COUNT,
+    INSTRUCTIONS,
+    OUTCOMES,
+    RECORD,
+    USE,
+    Cell,
+    Program,
+    comparable,
+    rule,
+)
 from harness.gate.environment import clean_environment
+from harness.gate.instructions import counter
 from harness.gate.pytest_outcomes import troubles
 from harness.gate.results.pytest_format import host_of
 from harness.gate.runs import PAIR
 from harness.gate.session import Ended, run_session
 from harness.gate.tree import Tree
 from harness.machines.host.cgroup import quota_cpus
-from harness.machines.host.cpu import allowed_cpu_numbers
+from harness.machines.host.cpu import Reading, allowed_cpu_numbers
+from harness.measurement.cpu_use import Disturbance
 from harness.measurement.host import cpu_model, governor
 
 PYTHON, ANSWER = "{python}", "{answer}"
@@ -34,6 +47,7 @@ answer."""
 # exit code of a pytest that ran to its end with failed tests; the numbers of the other tests count
 TESTS_FAILED = 1
 LONGEST = 200  # characters of a reason
+ANSWER_FILE = "answer.json"
 
 
 @dataclass(frozen=True)
@@ -77,26 +91,35 @@ def take(
     Never raises because of the program's behaviour. Processes that it has started and left behind
     are killed.
     """
+    disturbance: dict[str, Any] = {}
     started_at, begin_s = datetime.now(UTC).isoformat(timespec="milliseconds"), monotonic()
     with tempfile.TemporaryDirectory(prefix="millrace-") as room:
-        answer = Path(room, "answer.json")
-        words = {PYTHON: tree.python, ANSWER: str(answer), PAIR: str(pair)}
-        argv = [_filled(word, words) for word in program.argv]
+        answer = Path(room, ANSWER_FILE)
+        argv, stdin = command_of(tree, program, Path(room), pair)
+        counts = counter() if program.answers == COUNT else None
         try:
-            stdin = _filled(program.stdin, {PAIR: str(pair)})
+            before = Reading.now()
             ended = run_session(
-                argv, tree.directory, clean_environment(environment), program.timeout_s, stdin
+                [*(counts.words(Path(room)) if counts else ()), *argv],
+                tree.directory,
+                clean_environment(environment),
+                program.timeout_s * (counts.slowdown if counts else 1.0),
+                stdin,
             )
+            disturbance = _disturbance(before, ended)
             _require_ended(program, ended, answer)
-            document = _document(program, ended, answer) if program.answers != WALL else {}
+            if program.answers == USE:
+                document: dict[str, Any] = ended.used
+            elif program.answers == COUNT:
+                document = {INSTRUCTIONS: counts.read(Path(room)) if counts else None}
+            else:
+                document = _document(program, ended, answer)
         except OSError as error:
             found: dict[str, Any] = {"error": f"{argv[0]} could not be started: {error.strerror}"}
         except NoAnswer as error:
             found = {"error": _one_line(str(error)), "timed_out": error.timed_out}
         else:
-            if program.answers == WALL:
-                found = {"values": {cell.name: ended.seconds for cell in program.cells}}
-            elif program.answers == BENCHMARKS:
+            if program.answers == BENCHMARKS:
                 keys = {cell.key for cell in program.cells}
                 found = of_benchmarks(
                     document,
@@ -104,9 +127,25 @@ def take(
                     troubles(answer.with_name(answer.name + OUTCOMES), keys),
                 )
             else:
+                if program.answers == RECORD:
+                    document = {"process": ended.used} | document
                 found = of_record(document, program.cells)
-    found["host"] = found.get("host") or this_host()
+    found["host"] = disturbance | (found.get("host") or this_host())
     return Sample(**{"values": {}, **found}, seconds=monotonic() - begin_s, started_at=started_at)
+
+
+def command_of(tree: Tree, program: Program, room: Path, pair: int) -> tuple[list[str], str]:
+    """Return the words and the standard input of a program in a tree. It may write into `room`."""
+    words = {PYTHON: tree.python, ANSWER: str(room / ANSWER_FILE), PAIR: str(pair)}
+    argv = [_filled(word, words) for word in program.argv]
+    return argv, _filled(program.stdin, {PAIR: str(pair)})
+
+
+def _disturbance(before: Reading, ended: Ended) -> dict[str, Any]:
+    """Return the facts about the use of the CPUs by others while a process ran. A record's own
+    facts, which are of its measured window, count more."""
+    after = replace(Reading.now(), own_s=before.own_s + ended.user_s + ended.system_s)
+    return asdict(Disturbance.between(before, after, len(allowed_cpu_numbers())))
 
 
 def this_host() -> dict[str, Any]:

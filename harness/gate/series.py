@@ -3,13 +3,14 @@ each side and cell."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from harness.gate.cell import Cell, Program
-from harness.gate.order import block_order
+from harness.gate.cell import COUNT, Cell, Program
+from harness.gate.order import PAIRS, block_order
 from harness.gate.sample import Sample
 from harness.gate.tree import Tree
 from harness.gate.verdict import Verdict
@@ -25,8 +26,15 @@ PADDING, MOST_PADDING = "MILLRACE_PADDING", 4096
 """A variable of random length [bytes], drawn for each process. The start of the stack depends on
 the size of the environment, and a program may be faster at some addresses than at others (Mytkowicz
 et al., ASPLOS 2009). The random length turns a bias of one side, and so a wrong verdict, into noise
-of both sides."""
+of both sides. Instructions are counted without it: they do not depend on addresses."""
 
+HASH_SEED, HASH_SEEDS = "PYTHONHASHSEED", 2**32
+"""The variable that decides the hashes of Python's texts, and the number of its values. It is drawn
+for each pair. With one seed for all, the luck of that seed would count as a difference: whether two
+names of head collide."""
+
+
+PROCESSES = 2 * PAIRS  # of a block
 
 REPEATS = 2
 """Number of processes of a program and side, in a whole call, that may end without an answer and
@@ -73,6 +81,7 @@ class Series:
     repeats: int = REPEATS
     blocks: int = 0
     seconds: float = 0.0  # of all blocks
+    shortest_process_s: float = math.inf
     # by arm: errors of processes that were started again
     crashes: dict[Arm, list[str]] = field(default_factory=dict)
     trouble: dict[tuple[Arm, str], Trouble] = field(default_factory=dict)  # by arm and cell
@@ -83,6 +92,13 @@ class Series:
     def expected_s(self) -> float:
         """Expected duration of the next block: the mean of those before; 0 if there are none."""
         return self.seconds / self.blocks if self.blocks else 0.0
+
+    @property
+    def shortest_s(self) -> float:
+        """Least duration of a block that is likely: as if all its processes were the shortest."""
+        return (
+            PROCESSES * self.shortest_process_s if math.isfinite(self.shortest_process_s) else 0.0
+        )
 
     def sound(self) -> list[Cell]:
         """Return the cells of which both sides still give numbers."""
@@ -124,11 +140,14 @@ class Series:
         yet.
         """
         order, seen = block_order(draw), {arm: [] for arm in ARMS}  # type: dict[str, list[Sample]]
+        hash_seeds = [draw.randrange(HASH_SEEDS) for _ in range(PAIRS)]
         for position, arm in enumerate(order):
             failed, other = self._failed(arm), self._failed("head" if arm == "base" else "base")
             if failed or (other and self._known(arm)):
                 continue
-            sample = self._sample(arm, position, draw, take, keep)
+            pair = 0 if self._is_deterministic() else position // 2
+            fixed = {HASH_SEED: str(hash_seeds[pair])}
+            sample = self._sample(arm, position, pair, fixed, draw, take, keep)
             self._learn(arm, sample)
             seen[arm].append(sample)
         self.blocks += 1
@@ -138,20 +157,22 @@ class Series:
         self,
         arm: Arm,
         position: int,
+        pair: int,
+        fixed: Mapping[str, str],
         draw: random.Random,
         take: Take,
         keep: Callable[[SampleRow], None],
     ) -> Sample:
         """Run one process, and another one in its place if it gave no answer and may be
-        repeated."""
-        tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks
-        if not any(cell.metric.deterministic for cell in self.program.cells):
-            pair += position // 2
+        repeated. `pair` is 0 or 1; `fixed` has the variables that both sides of a pair share."""
+        tree = self.base if arm == "base" else self.head
         crashes = self.crashes.setdefault(arm, [])
         while True:
-            padding = {PADDING: "x" * draw.randrange(MOST_PADDING)}
-            sample = take(tree, self.program, padding, pair)
+            length = 0 if self.program.answers == COUNT else draw.randrange(MOST_PADDING)
+            environment = {PADDING: "x" * length, **fixed}
+            sample = take(tree, self.program, environment, PAIRS * self.blocks + pair)
             self.seconds += sample.seconds
+            self.shortest_process_s = min(self.shortest_process_s, sample.seconds)
             keep(SampleRow(self.program.name, self.control, self.blocks, position, arm, sample))
             if sample.error is None or sample.timed_out or len(crashes) >= self.repeats:
                 return sample
@@ -169,6 +190,10 @@ class Series:
                 self.trouble[arm, cell.name] = Trouble(
                     False, reason_of_cell, cell.name in sample.absent
                 )
+
+    def _is_deterministic(self) -> bool:
+        """True if a cell must have one value in a block, so that both pairs get the same numbers."""
+        return any(cell.metric.deterministic for cell in self.program.cells)
 
     def _failed(self, arm: str) -> bool:
         """True if a side gives no number of any cell any more."""

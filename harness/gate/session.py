@@ -42,6 +42,20 @@ class Ended:
     words: bytes  # its stderr; empty if that went to a file
     # from before its start until its end; the end of processes left behind does not count
     seconds: float
+    user_s: float = 0.0  # CPU time of the process and all that it has started
+    system_s: float = 0.0
+    peak_bytes: int = 0  # most memory that one of them had
+
+    @property
+    def used(self) -> dict[str, float]:
+        """What the process took: the metrics of every program."""
+        return {
+            "wall_s": self.seconds,
+            "cpu_s": self.user_s + self.system_s,
+            "user_s": self.user_s,
+            "system_s": self.system_s,
+            "peak_bytes": self.peak_bytes,
+        }
 
 
 def run_session(
@@ -99,7 +113,8 @@ def run_session(
         if "errno" in told:
             raise OSError(told["errno"], os.strerror(told["errno"]), argv[0])
         killed = timed_out.is_set() and told["code"] < 0
-        return Ended(told["code"], killed, _tail(output), _tail(words), told["seconds"])
+        used = (told["seconds"], told["user_s"], told["system_s"], told["peak_bytes"])
+        return Ended(told["code"], killed, _tail(output), _tail(words), *used)
 
 
 class _Supervisor:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ from harness.measurement.rank_interval import middle_of
 
 ROUNDING_ERROR = 1e-9  # relative difference below which two values count as equal: rounding error
 MAX_CHANCE_SHARE = 0.5  # largest share of equal values that chance explains
+MAX_CHANCE_OF_COPIES = 1e-6  # chance of so many equal values below which they count as copies
+MOST_PLACES = 10**9  # enough to make any agreement unlikely, and few enough for whole numbers
 
 
 class Slack(NamedTuple):
@@ -68,11 +71,24 @@ def slack(base: Sequence[float], head: Sequence[float], by_difference: bool) -> 
 
 
 def are_copies(base: Sequence[float], head: Sequence[float]) -> bool:
-    """True if most values of head are also base's, though no side has one twice: two measurements
-    do not agree like that."""
-    return all(len(set(side)) == len(side) > 1 for side in (base, head)) and len(
-        {*base} & {*head}
-    ) > MAX_CHANCE_SHARE * len(head)
+    """True if most values of head are also base's, though no side has one twice, and if that many
+    equal values would hardly come by chance among values of so few digits."""
+    both = {*base} & {*head}
+    if not all(len(set(side)) == len(side) > 1 for side in (base, head)):
+        return False
+    if len(both) <= MAX_CHANCE_SHARE * len(head):
+        return False
+    # Chernoff's bound on the chance of so many equal values, where `expected` come by chance
+    count, expected = len(both), len(base) * len(head) / _places({*base, *head})
+    log_chance = count - expected - count * math.log(count / expected)
+    return count > expected and log_chance < math.log(MAX_CHANCE_OF_COPIES)
+
+
+def _places(values: set[float]) -> int:
+    """Return the number of values with as few decimal digits as these, from the least to the
+    largest of these."""
+    digits = max(-int(Decimal(repr(value)).normalize().as_tuple().exponent) for value in values)
+    return max(len(values), min(MOST_PLACES, round((max(values) - min(values)) * 10.0**digits) + 1))
 
 
 def smallest(values: Sequence[float]) -> float:

@@ -3,7 +3,7 @@ program is one of four kinds:
 
 run       a topology under a model; the process is the tree's own measuring process
 command   any program that prints one JSON object as the last line of its output
-time      any program; its duration is the answer
+time      any program; the answer is what it takes: its duration, CPU time, memory, instructions
 pytest    benchmarks of pytest-benchmark, all listed by name, so that a missing one is noticed
 """
 
@@ -11,14 +11,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
 from harness.files.checked_yaml import Place, dotted, load_schema, read_checked, wrong
-from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Metric, Program
+from harness.gate.cell import (
+    BENCHMARKS,
+    COUNT,
+    INSTRUCTIONS,
+    OUTCOMES,
+    RECORD,
+    USE,
+    USED,
+    WALL_S,
+    Cell,
+    Metric,
+    Program,
+)
 from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, run_in
 from harness.gate.verdict import ALPHA, FACTOR
 from harness.models import OPTIONS
@@ -47,9 +59,7 @@ PYTEST = (
 ERROR, INFORMATION = "error", "information"
 """Meaning, for the call, of a cell that one of the sides does not have."""
 
-WALL_S = "wall_s"
-"""The metric of a program that is timed: from before its process starts until it has ended, in
-seconds."""
+PROCESS = "process."  # before names of `USED` in a program that answers numbers of its own
 
 UNITS = {"_per_s": "/s", "_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "bytes"}
 """Unit of a metric, by the ending of its name."""
@@ -94,10 +104,13 @@ def load_suite(path: Path) -> Suite:
     `millrace run` would.
     """
     values = read_checked(path, suite_schema())
+    if "programs" not in values:
+        raise UserError(f"{path}: programs: must be given: its terms are for files of results only")
     warmup, duration_s = values.get("warmup", WARMUP_S), float(values.get("duration_s", DURATION_S))
     programs = tuple(
-        _program(path, ("programs", index), entry, warmup, duration_s)
+        part
         for index, entry in enumerate(values["programs"])
+        for part in _parts(_program(path, ("programs", index), entry, warmup, duration_s))
     )
     _check_names(path, programs)
     cells = [cell.name for program in programs for cell in program.cells]
@@ -138,14 +151,37 @@ def suite_schema() -> dict[str, Any]:
     return schema
 
 
-def suite_of_command(words: Sequence[str], build: Sequence[Sequence[str]]) -> Suite:
-    """Return a suite of one program, which is timed; `build` as in a suite."""
+def suite_of_command(
+    words: Sequence[str], build: Sequence[Sequence[str]], metrics: Sequence[str] = (WALL_S,)
+) -> Suite:
+    """Return a suite of one program, of which these metrics of `USED` are cells; `build` as in a
+    suite."""
     name = shlex.join(words)
     name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-    program = Program(
-        name, tuple(words), (Cell(name, Metric(WALL_S, "s")),), WALL, timeout_s=TIMED_TIMEOUT_S
+    entry = {"metrics": [{"name": metric} for metric in metrics]}
+    cells = _cells(entry, name, WALL_S)
+    program = Program(name, tuple(words), cells, USE, timeout_s=TIMED_TIMEOUT_S)
+    commands = tuple(tuple(command) for command in build)
+    return Suite("command", _parts(program), cells[0].name, commands)
+
+
+def _parts(program: Program) -> tuple[Program, ...]:
+    """Return a program, and as one of its own the count of its instructions, because counting makes
+    it slower."""
+    if program.answers not in (RECORD, USE) or program.stdin:
+        return (program,)
+    counted = tuple(
+        replace(cell, metric=replace(cell.metric, name=INSTRUCTIONS))
+        for cell in program.cells
+        if cell.metric.name.removeprefix(PROCESS) == INSTRUCTIONS
+        and (program.answers == USE or cell.metric.name.startswith(PROCESS))
     )
-    return Suite("command", (program,), name, tuple(tuple(command) for command in build))
+    if not counted:
+        return (program,)
+    names = {cell.name for cell in counted}
+    others = tuple(cell for cell in program.cells if cell.name not in names)
+    count = replace(program, name=counted[0].name, cells=counted, answers=COUNT)
+    return (replace(program, cells=others), count) if others else (count,)
 
 
 def _program(
@@ -166,14 +202,15 @@ def _program(
         return Program(name, words, _cells(entry, name, "ns_per_hop"), timeout_s=timeout_s)
     if kinds == ["time"]:
         for place, metric in enumerate(entry.get("metrics", ())):
-            if metric["name"] != WALL_S:
+            if metric["name"] not in USED:
                 raise wrong(
                     path,
                     (*where, "metrics", place, "name"),
-                    f"must be {WALL_S} of a program that is timed",
+                    f"must be one of {', '.join(USED)} of a program that is timed",
                     metric["name"],
+                    USED,
                 )
-        return Program(name, words, _cells(entry, name, WALL_S), WALL, timeout_s=timeout_s)
+        return Program(name, words, _cells(entry, name, WALL_S), USE, timeout_s=timeout_s)
     cells = tuple(
         cell for each in entry["benchmarks"] for cell in _cells(entry, each, "median", key=each)
     )
@@ -215,7 +252,11 @@ def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:
     default = ("/s" if rate else "s") if of_benchmark else _unit(name)
     better = values.get("better", "higher" if rate else "lower")
     floor, factor = float(values.get("floor", 0.0)), values.get("factor")
-    flags = {flag: values.get(flag, False) for flag in ("may_be_zero", "deterministic")}
+    is_count = not of_benchmark and name.removeprefix(PROCESS) == INSTRUCTIONS
+    flags = {
+        "may_be_zero": values.get("may_be_zero", False),
+        "deterministic": values.get("deterministic", is_count),
+    }
     unit = values.get("unit", default)
     return Metric(
         name,

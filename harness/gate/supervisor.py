@@ -11,8 +11,10 @@ as one of another user, is left alone after `LONGEST_S`.
 
 FD is a stream socket. A request is eight bytes with the length of the body, sent with three file
 descriptors (stdin, stdout, stderr), and then the body in JSON: `argv`, `directory`, `environment`.
-The answer is a line of JSON: `code` (negative for a signal) and `seconds`, or `errno` of a program
-that could not be started. A byte in between asks to end the process now.
+The answer is a line of JSON: `code` (negative for a signal), `seconds`, the CPU time `user_s` and
+`system_s` of the process and all that it has started, and `peak_bytes`, the most memory that one of
+them had; or `errno` of a program that could not be started. A byte in between asks to end the
+process now.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -34,6 +37,7 @@ from harness.machines.host.descendants import LONGEST_S, adopt_orphans, descenda
 from harness.machines.host.parent import end_with
 
 HEADER, OUTPUTS = 8, 3
+KILOBYTE = 1024  # unit of ru_maxrss on Linux
 
 
 def ask(channel: socket.socket, request: dict[str, Any], files: tuple[int, int, int]) -> None:
@@ -62,6 +66,7 @@ def serve(channel: socket.socket) -> None:
 
 
 def _run(request: dict[str, Any], files: list[int], channel: socket.socket) -> dict[str, Any]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin_s = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -84,26 +89,34 @@ def _run(request: dict[str, Any], files: list[int], channel: socket.socket) -> d
     ended = os.pidfd_open(process.pid)
     try:
         select.select([ended, channel], [], [])
+        seconds = time.monotonic() - begin_s
+        code, peak_bytes = _end(process, ended)
     finally:
         os.close(ended)
-    seconds = time.monotonic() - begin_s
-    return {"code": _end(process), "seconds": seconds}
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "code": code,
+        "seconds": seconds,
+        "user_s": used.ru_utime - before.ru_utime,
+        "system_s": used.ru_stime - before.ru_stime,
+        "peak_bytes": peak_bytes,
+    }
 
 
-def _end(process: subprocess.Popen[bytes]) -> int:
-    """End a process if it still runs, and all processes that it has left behind; return its exit
-    code."""
-    process.poll()
-    process.kill()  # has no effect on a process that has ended
-    try:
-        code = process.wait(LONGEST_S)
-    except subprocess.TimeoutExpired:
-        code = -signal.SIGKILL
+def _end(process: subprocess.Popen[bytes], ended: int) -> tuple[int, int]:
+    """End a process if it still runs, and all processes that it has left behind. Return its exit
+    code and its peak memory [bytes]. `ended` is a handle of the process."""
+    os.kill(process.pid, signal.SIGKILL)  # has no effect on a process that has ended
+    code, peak_bytes = -signal.SIGKILL, 0
+    if select.select([ended], [], [], LONGEST_S)[0]:
+        _, status, usage = os.wait4(process.pid, 0)
+        code = process.returncode = os.waitstatus_to_exitcode(status)
+        peak_bytes = usage.ru_maxrss * KILOBYTE
     give_up_s = time.monotonic() + LONGEST_S
     # some may have started others meanwhile
     while descendants(os.getpid()) and time.monotonic() < give_up_s:
         end_descendants(os.getpid())
-    return code
+    return code, peak_bytes
 
 
 if __name__ == "__main__":

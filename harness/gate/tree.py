@@ -1,17 +1,22 @@
 """The two trees that are compared: a directory as it is, or a revision in a work tree of its own;
 both built by the suite.
 
-A word that is a directory means that directory, used in place. Any other word is a revision of the
-repository in which the call is made. It is checked out and built once, under `.millrace/gate` there
-(`tree_cache`).
+A word that is a directory means that directory. Any other word is a revision of the repository in
+which the call is made. It is checked out and built once, outside the repository (`tree_cache`).
+
+A directory is measured in place, unless it is compared with a revision and holds just its own
+commit: then it is checked out too. So both trees have the same depth, names of the same length and
+the same folders above them, and a program that looks around finds the same on both sides.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -26,6 +31,8 @@ from harness.gate.tree_cache import TreeCache
 from harness.gate.verdict import Side
 
 Role = Literal["base", "head"]
+
+CACHE = "MILLRACE_CACHE"  # variable that names another folder for trees than the user's cache
 
 
 @dataclass(frozen=True)
@@ -52,17 +59,16 @@ def prepare(
     NothingMeasured for a head that does not. The tree of a revision stays until this process ends;
     another process does not remove it before.
     """
-    top = asked(repository, "rev-parse", "--show-toplevel")
-    room = Path(top or repository, ".millrace", "gate")
     found = {role: _find(text, repository, role) for role, text in words.items()}
-    cache = TreeCache(room, notify)
+    beside = any(directory is None for directory, _ in found.values())
+    cache = TreeCache(room_of(repository), notify)
     trees: dict[Role, Tree] = {}
     with ExitStack() as held:
         for role, text in words.items():
             try:
                 if not trees:
                     held.enter_context(cache.locked())
-                trees[role] = _built(text, *found[role], suite, repository, cache, role)
+                trees[role] = _built(text, *found[role], beside, suite, repository, cache, role)
             except RunFailed as error:
                 told = f"{role} {text!r}: {error}"
                 raise (NoBase(told) if role == "base" else NothingMeasured(told)) from error
@@ -75,33 +81,64 @@ def check(text: str, repository: Path, role: Role) -> None:
     _find(text, repository, role)
 
 
+def room_of(repository: Path) -> Path:
+    """Return the folder for the trees and logs of a repository: in the user's cache, so that no
+    file of the repository is above a tree."""
+    given, home = os.environ.get(CACHE), os.environ.get("XDG_CACHE_HOME")
+    cache = Path(given).resolve() if given else Path(home or Path.home() / ".cache", "millrace")
+    shared = Path(_common(repository) or repository.resolve())
+    name = (shared.parent if shared.name == ".git" else shared).name
+    return cache / "gate" / f"{name}-{sha256(bytes(shared)).hexdigest()[:8]}"
+
+
+def _common(directory: Path) -> str | None:
+    """Return the folder of git that all work trees of a repository share; None outside one."""
+    return asked(directory, "rev-parse", "--path-format=absolute", "--git-common-dir")
+
+
 def _built(
     text: str,
     directory: Path | None,
     commit: str | None,
+    beside: bool,
     suite: Suite,
     repository: Path,
     cache: TreeCache,
     role: Role,
 ) -> Tree:
-    """Return the tree of a directory or of a commit, under the lock of the cache. Raises RunFailed,
-    including BuildFailed."""
+    """Return the tree of a directory or of a commit, under the lock of the cache. `beside`: the
+    other side is a revision. Raises RunFailed, including BuildFailed."""
+    notes: list[str] = []
+    side = Side(text, commit)
     if directory is not None:
         side = _side_in_place(text, directory, role, cache.notify)
+        if beside and _is_just_its_commit(directory, side, repository):
+            directory = None
+        elif beside:
+            notes.append(
+                f"{role} {text!r} is measured in place, base and head have paths of other lengths, "
+                "and other files around them"
+            )
+    if directory is not None:
         build(suite.build, directory, cache.room / f"{role}.log", cache.notify, f"{role} {text}")
     else:
-        assert commit is not None
+        assert side.commit is not None
         prefix = git(repository, "rev-parse", "--show-prefix")
-        side = Side(text, commit)
-        directory = cache.tree(
-            repository, commit, prefix, suite.build, f"{role} {text} ({commit[:12]})"
-        )
-    notes = (
-        ()
-        if side.commit is None
-        else tuple(f"{role} {text!r}: {lack}" for lack in checkout.missing(directory))
-    )
-    return Tree(directory, _python(suite, directory), side, notes)
+        name = f"{role} {text} ({side.commit[:12]})"
+        directory = cache.tree(repository, side.commit, prefix, suite.build, name)
+    if side.commit is not None:
+        notes += (f"{role} {text!r}: {lack}" for lack in checkout.missing(directory))
+    return Tree(directory, _python(suite, directory), side, tuple(notes))
+
+
+def _is_just_its_commit(directory: Path, side: Side, repository: Path) -> bool:
+    """True if a directory has no change, and is the place in a work tree of `repository` in which a
+    revision would be measured."""
+
+    def place(of: Path) -> tuple[str | None, str | None]:
+        return _common(of), asked(of, "rev-parse", "--show-prefix")
+
+    return side.commit is not None and not side.dirty and place(directory) == place(repository)
 
 
 def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | None]:

@@ -1,5 +1,5 @@
-"""Work trees of revisions, each checked out and built once: `.millrace/gate/trees`, in the
-repository.
+"""Work trees of revisions, each checked out and built once: the folder `trees` in the room of a
+repository (`tree.room_of`).
 
 COMMIT          the work tree
 COMMIT.built    the commands and compiler flags of its build, and its path; written last: a tree
@@ -52,7 +52,7 @@ class TreeCache:
         can be written there."""
         try:
             self.trees.mkdir(parents=True, exist_ok=True)
-            # the user's git must not list anything here, not even as untracked
+            # if the cache is in a repository, its git must not list this, not even as untracked
             (self.room / ".gitignore").write_text("*\n", encoding="utf-8")
             handle = open_lock(self.room / "lock")
         except OSError as error:

@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+import harness.gate.explain.explain  # before the stand-ins that would hide parts of the gate
+import harness.gate.pytest_names  # noqa: F401
 from harness.gate.verdict import Comparison, Side, Verdict
 from harness.measurement import lock
 from tests.gate.made_comparisons import comparison, result
@@ -18,6 +20,7 @@ from tests.gate.made_comparisons import comparison, result
 class Suite:
     name: str = "short"
     cells: tuple = ("a", "b")
+    programs: tuple = ()
     factor: float = 1.02
     alpha: float = 0.01
     time_budget_s: float = 540.0
@@ -43,7 +46,7 @@ class Stand:
     def rehearsed(self, trees, suite, allowed, notify):
         return trees, {"allowed": allowed}
 
-    def suite_of_command(self, words, build):
+    def suite_of_command(self, words, build, metrics):
         self.loaded.append((list(words), build))
         return self.suite
 
@@ -91,7 +94,7 @@ def gate_stand(monkeypatch, tmp_path):
         monkeypatch.setitem(sys.modules, f"harness.gate.{place}", module)
     monkeypatch.setattr(lock, "measuring_lock", made.lock)
     monkeypatch.chdir(tmp_path)
-    for variable in ("NO_COLOR", "GITHUB_STEP_SUMMARY"):
+    for variable in ("NO_COLOR", "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
         monkeypatch.delenv(variable, raising=False)
     return made
 

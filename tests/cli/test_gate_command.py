@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -21,7 +22,9 @@ from hypothesis import strategies as st
 from harness.cli import gate, main
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase, NothingMeasured
-from harness.gate.verdict import Verdict
+from harness.gate.explain.explain import Explanation
+from harness.gate.explain.profile import Growth
+from harness.gate.verdict import Decision, Verdict
 from tests.gate.made_comparisons import CALM, comparison, result
 
 CODES = [
@@ -55,6 +58,49 @@ def test_what_cannot_be_told_is_mapped_by_the_policy(gate_stand, capsys, policy,
     assert main(["gate", "--base", "main", "--inconclusive", policy]) == code
     gate_stand.ends = comparison(result("a", Verdict.FAILED))
     assert main(["gate", "--base", "main", "--inconclusive", policy]) == 5
+
+
+def test_call_that_knows_nothing_of_any_cell_does_not_pass_as_inconclusive(gate_stand, capsys):
+    unknown = Decision(Verdict.INCONCLUSIVE, 3.0, 0.0, math.inf, 1)
+    cell = replace(result("a", Verdict.INCONCLUSIVE), decision=unknown)
+    gate_stand.ends = comparison(cell)
+    assert main(["gate", "--base", "main", "--inconclusive", "pass"]) == 3
+    assert "let through" not in capsys.readouterr().out
+    gate_stand.ends = comparison(cell, result("b", Verdict.INCONCLUSIVE))
+    assert main(["gate", "--base", "main", "--inconclusive", "pass"]) == 0
+
+
+def test_explanations_are_in_the_report_and_in_the_file(gate_stand, capsys, monkeypatch):
+    made = Explanation("a", "perf", "s", 5, (Growth("f", "a.py:3", 1.0, 2.0, 1.0, 2.0),), (), "x")
+    asked = []
+
+    def explain(trees, programs, folder, notify, seed):
+        assert gate_stand.locked
+        asked.append(str(folder))
+        return [made]
+
+    monkeypatch.setattr("harness.gate.explain.explain.explain", explain)
+    words = ["gate", "--base", "main", "--json", "v.json", "--markdown", "v.md"]
+    assert main([*words, "--explain", "here/there"]) == 0
+    line = "+1 s in f (a.py:3) itself: 1 s in base, 2 s in head"
+    assert line in capsys.readouterr().out
+    assert "in f (a.py:3) itself" in Path("v.md").read_text()
+    told = json.loads(Path("v.json").read_text())["gate"]["options"]["explained"]
+    assert told[0]["grown"][0]["head"] == 2.0
+    assert Path("here/there/.gitignore").read_text() == "*\n"
+    assert main([*words, "--explain"]) == 0
+    assert asked == ["here/there", "gate-explain"]
+    assert main(words) == 0
+    assert len(asked) == 2
+
+
+def test_explanation_that_is_interrupted_costs_no_measurement(gate_stand, capsys, monkeypatch):
+    def explain(*words):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.gate.explain.explain.explain", explain)
+    assert main(["gate", "--base", "main", "--json", "v.json", "--explain"]) == 130
+    assert json.loads(Path("v.json").read_text())["gate"]["cells"]
 
 
 def test_by_default_the_working_tree_is_compared_by_the_projects_suite(gate_stand, capsys):
@@ -119,6 +165,7 @@ def test_a_command_stands_in_place_of_a_suite(gate_stand, capsys):
         (["--", ""], "-- must be followed by a command"),
         (["--suite", "a.yaml", "--", "ls"], "--suite and -- COMMAND do not go together"),
         (["--build", "make"], "--build is for -- COMMAND"),
+        (["--metric", "cpu_s"], "--metric is for -- COMMAND"),
         (["--build", "make '", "--", "ls"], "--build must be words as a shell would read them"),
         (["--build", " ", "--", "ls"], "--build must not be empty"),
     ],
@@ -227,10 +274,8 @@ def test_a_bad_option_is_told_in_a_line(gate_stand, error_line, words, told):
 
 
 def test_base_is_required(gate_stand, error_line):
-    with pytest.raises(SystemExit) as stop:
-        main(["gate"])
-    assert stop.value.code == 2
-    assert "required: --base" in error_line()
+    assert main(["gate"]) == 2
+    assert "--base must be given" in error_line()
 
 
 @CALM

@@ -86,7 +86,7 @@ def test_a_verdict_file_can_be_a_side_of_the_next_call_and_is_one_session(gate_s
             2,
             "--head 'gone.json': there is no such file",
         ),
-        (["--base", "b.json", "--head", "b.json", "--suite", "s"], 2, "--suite is for measuring"),
+        (["--base", "b.json", "--head", "b.json", "--suite", "s"], 2, "s: cannot be read"),
         (["--base", "b.json", "--head", "b.json", "--pairs", "40"], 2, "--pairs is for measuring"),
         (["--base", "b.json", "--head", "b.json", "--seed", "0"], 2, "--seed is for measuring"),
         (
@@ -128,6 +128,18 @@ def without_a_reader(*words, both=True):
     )
     os.close(writing)
     return done
+
+
+def test_suite_has_terms_for_cells_of_files(gate_stand, capsys):
+    for name, size in (("a.json", 42), ("b.json", 84)):
+        Path(name).write_text(json.dumps({"binary": {"file-size": {"value": size}}}))
+    Path("terms.yaml").write_text("{factor: 1.5, files: [{match: bin*, deterministic: true}]}")
+    words = ["gate", "--base", "a.json", "--head", "b.json", "--suite", "terms.yaml"]
+    assert main(words) == 1
+    assert "worse by more than 50 %" in capsys.readouterr().out
+    assert main([*words, "--factor", "3"]) == 0
+    Path("terms.yaml").write_text("{files: [{factor: 1.1}]}")
+    assert main(words) == 2
 
 
 @pytest.mark.heavy

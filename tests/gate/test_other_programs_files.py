@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 from harness.errors import UserError
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.results import Results, compare_files, read_results, read_verdict, write_json
+from harness.gate.results.terms import CellTerms
+from harness.gate.step import are_copies
 from harness.gate.verdict import Exit, Verdict, exit_code
 from tests.gate.made_comparisons import comparison, result
 
@@ -105,7 +108,133 @@ Unit swaps better=higher
 PASS
 ok  \texample.org/queue\t0.245s
 """
-KINDS = {"pyperf": PYPERF, "hyperfine": HYPERFINE, "google": GOOGLE, "go": GO}
+JMH: list[dict[str, Any]] = [
+    {
+        "jmhVersion": "1.37",
+        "benchmark": "org.Queue.push",
+        "mode": "avgt",
+        "forks": 2,
+        "jdkVersion": "21.0.1",
+        "params": {"size": "8"},
+        "primaryMetric": {
+            "score": 12.0,
+            "scoreUnit": "ns/op",
+            "rawData": [[10.0, 11.0, 12.0], [13.0, 15.0, 14.0]],
+        },
+        "secondaryMetrics": {
+            "·gc.alloc.rate.norm": {"scoreUnit": "B/op", "rawData": [[24.0], [25.0]]}
+        },
+    },
+    {
+        "benchmark": "org.Queue.pop",
+        "mode": "thrpt",
+        "primaryMetric": {"scoreUnit": "ops/s", "rawData": [[100.0], [110.0]]},
+        "secondaryMetrics": {},
+    },
+    {
+        "benchmark": "org.Queue.peek",
+        "mode": "sample",
+        "primaryMetric": {
+            "scoreUnit": "ms/op",
+            "rawDataHistogram": [[[[0.5, 10], [0.25, 1]]], [[[0.75, 3]]]],
+        },
+    },
+]
+CRITERION = "\n".join(
+    json.dumps(each)
+    for each in (
+        {
+            "reason": "benchmark-complete",
+            "id": "queue/push",
+            "iteration_count": [10, 20, 30],
+            "measured_values": [100.0, 220.0, 360.0],
+            "unit": "ns",
+        },
+        {"reason": "group-complete", "group_name": "queue", "benchmarks": ["queue/push"]},
+    )
+)
+CARGO = """\
+running 2 tests
+test queue::push ... bench:       1,234.50 ns/iter (+/- 56)
+test tests::works ... ignored
+"""
+ASV: dict[str, Any] = {
+    "commit_hash": "c" * 40,
+    "env_name": "virtualenv-py3.11",
+    "date": 1700000000000,
+    "params": {"machine": "here", "cpu": "Aligned 9000"},
+    "python": "3.11",
+    "result_columns": ["result", "params", "version", "started_at", "duration"],
+    "results": {
+        "queue.time_push": [[0.25, 0.5, float("nan")], [["8", "16", "32"]], "v", 1700000001000, 1],
+        "queue.peakmem_push": [[4096], [], "v", 1700000002000],
+        "queue.Suite.track_hits": [[3.0], []],
+    },
+    "version": 2,
+}
+BENCHER: dict[str, Any] = {
+    "push": {
+        "latency": {"value": 88.0, "lower_value": 87.4, "upper_value": 88.9},
+        "throughput": {"value": 5.5},
+    },
+    "my_binary": {"file-size": {"value": 42.0}},
+    "tea": {"cups": {"value": 3}},
+}
+ACTION: list[dict[str, Any]] = [
+    {"name": "push", "unit": "ms", "value": 1.5, "range": "± 3"},
+    {"name": "rate", "unit": "ops/sec", "value": 70},
+    {"name": "load", "unit": "Percent", "value": 50},
+]
+HISTORY = "window.BENCHMARK_DATA = " + json.dumps(
+    {
+        "lastUpdate": 1700000001000,
+        "repoUrl": "https://example.org",
+        "entries": {
+            "Benchmark": [
+                {"date": 1, "tool": "customBiggerIsBetter", "benches": []},
+                {
+                    "commit": {"id": "d" * 40},
+                    "date": 1700000000000,
+                    "tool": "customBiggerIsBetter",
+                    "benches": ACTION,
+                },
+            ]
+        },
+    }
+)
+KINDS = {
+    "pyperf": PYPERF,
+    "hyperfine": HYPERFINE,
+    "google": GOOGLE,
+    "go": GO,
+    "jmh": JMH,
+    "criterion": CRITERION,
+    "cargo bench": CARGO,
+    "asv": ASV,
+    "bencher": BENCHER,
+    "github-action-benchmark": ACTION,
+}
+OTHERS: dict[str, dict[str, tuple[str, bool, tuple[float, ...]]]] = {
+    "jmh": {
+        "org.Queue.push(size=8)": ("ns/op", True, (11.0, 14.0)),
+        "org.Queue.pop": ("ops/s", False, (100.0, 110.0)),
+        "org.Queue.peek": ("ms/op", True, (0.5, 0.75)),
+    },
+    "criterion": {"queue/push": ("ns", True, (11.0,))},
+    "cargo bench": {"queue::push": ("ns", True, (1234.5,))},
+    "asv": {
+        "queue.time_push(8)": ("s", True, (0.25,)),
+        "queue.time_push(16)": ("s", True, (0.5,)),
+        "queue.peakmem_push": ("bytes", True, (4096.0,)),
+    },
+    "bencher": {
+        "push:latency": ("ns", True, (88.0,)),
+        "push:throughput": ("ops/s", False, (5.5,)),
+        "my_binary": ("bytes", True, (42.0,)),
+    },
+    "github-action-benchmark": {"push": ("ms", True, (1.5,)), "rate": ("ops/sec", False, (70.0,))},
+}
+"""Cells of formats of one number, or of one number a process: unit, direction, samples."""
 
 
 def written(path: Path, content: Any) -> str:
@@ -146,6 +275,154 @@ def test_a_file_of_google_benchmark_is_one_process_in_nanoseconds(tmp_path: Path
     assert "built for debugging" in read_results(written(tmp_path / "b", debug)).notes[0]
 
 
+@pytest.mark.parametrize("kind", OTHERS)
+def test_numbers_whose_direction_is_known_are_cells(tmp_path: Path, kind: str) -> None:
+    results = read_results(written(tmp_path / "a", KINDS[kind]))
+    assert told(results) == OTHERS[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("jmh", "org.Queue.push(size=8):gc.alloc.rate.norm"),
+        ("asv", "queue.Suite.track_hits"),
+        ("bencher", "tea"),
+        ("github-action-benchmark", "load"),
+    ],
+)
+def test_number_without_a_direction_is_compared_if_the_user_says_which_is_better(
+    tmp_path: Path, kind: str, name: str
+) -> None:
+    path = written(tmp_path / "a", KINDS[kind])
+    (note,) = read_results(path).notes
+    assert note.endswith(f"(key `files` of a suite): {name}")
+    results = read_results(path, [CellTerms("*" + name[-4:], better="higher", unit="x")])
+    assert told(results)[name][:2] == ("x", False)
+    assert results.notes == ()
+
+
+def test_history_of_the_action_is_the_last_run_in_the_direction_of_its_tool(tmp_path: Path) -> None:
+    results = read_results(written(tmp_path / "data.js", HISTORY))
+    assert [answer.cell.metric.lower_is_better for answer in results.answers.values()] == [
+        False
+    ] * 3
+    assert results.commit == "d" * 40
+    assert results.measured_at is not None
+
+
+def test_estimates_of_criterion_are_named_by_the_file_beside_them_or_their_path(
+    tmp_path: Path,
+) -> None:
+    new = tmp_path / "target" / "criterion" / "queue" / "push" / "new"
+    new.mkdir(parents=True)
+    estimate = {"point_estimate": 12.5, "standard_error": 0.1}
+    path = written(new / "estimates.json", {"mean": estimate, "median": estimate})
+    assert told(read_results(path)) == {"queue/push": ("ns", True, (12.5,))}
+    written(new / "benchmark.json", {"group_id": "queue", "full_id": "queue/push/8"})
+    assert list(read_results(path).answers) == ["queue/push/8"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"family_index": 0, "repetition_index": 0}, {"family_index": 1, "repetition_index": 0}],
+        [{"repetition_index": 0}, {"repetition_index": 0}],
+    ],
+)
+def test_two_google_benchmarks_of_one_name_are_not_taken_for_repetitions(
+    tmp_path: Path, changes: list[dict[str, int]]
+) -> None:
+    document = copy.deepcopy(GOOGLE)
+    for place, more in enumerate(changes):
+        document["benchmarks"][place] |= more
+    answers = read_results(written(tmp_path / "a", document)).answers
+    assert answers["BM_push/8"].reason == "is there twice: two benchmarks have this name"
+    assert answers["BM_pop"].values
+    for place in (0, 1):
+        document["benchmarks"][place] |= {"family_index": 0, "repetition_index": place}
+    assert read_results(written(tmp_path / "a", document)).answers["BM_push/8"].values
+
+
+def test_counters_of_google_benchmark_are_cells_if_the_user_asks(tmp_path: Path) -> None:
+    document = copy.deepcopy(GOOGLE)
+    for place in (0, 1):
+        document["benchmarks"][place] |= {"hits": 10 + place, "items_per_second": 7.0}
+    path = written(tmp_path / "a", document)
+    assert read_results(path).notes[0].endswith("(key `files` of a suite): BM_push/8:hits")
+    terms = [CellTerms("*:hits", better="higher"), CellTerms("*/8:cpu_time", better="lower")]
+    found = told(read_results(path, terms))
+    assert found["BM_push/8:hits"] == ("", False, (10.5,))
+    assert found["BM_push/8:cpu_time"] == ("ns", True, (1250.0,))
+    assert len(found) == 5
+
+
+@pytest.mark.parametrize("printed", ["hello\n", "a\n\nb ", "42 is printed\n", "done: 8 ns/op\n"])
+def test_line_of_go_that_the_benchmark_itself_breaks_is_put_together(
+    tmp_path: Path, printed: str
+) -> None:
+    whole = "BenchmarkRate/size=1-2 \t 7\t"
+    broken = GO.replace(whole, f"BenchmarkRate/size=1-2 \t{printed}       7\t")
+    assert broken != GO
+    path = written(tmp_path / "a", GO)
+    assert told(read_results(written(tmp_path / "b", broken))) == told(read_results(path))
+
+
+def test_line_of_go_that_never_goes_on_is_no_number_of_that_benchmark(tmp_path: Path) -> None:
+    broken = GO.replace("BenchmarkRate/size=1-2 \t 7\t 3.0 ns/op", "BenchmarkRate/size=1-2 \tno")
+    answers = read_results(written(tmp_path / "a", broken)).answers
+    lost = answers["example.org/queue.BenchmarkRate/size=1-2"]
+    assert lost.broken is Verdict.FAILED
+    assert lost.reason.startswith("its line is broken by other output")
+
+
+def test_honest_runs_with_few_digits_are_not_taken_for_copies() -> None:
+    """Two runs of 8 values on the same 12 places, as Go prints them."""
+    draw = random.Random(3)
+    places = [round(50.1 + n / 10, 1) for n in range(12)]
+    seen = [are_copies(draw.sample(places, 8), draw.sample(places, 8)) for _ in range(200)]
+    assert not any(seen)
+    values = [draw.gauss(50.0, 1.0) for _ in range(8)]
+    assert are_copies(values, values[::-1])
+
+
+def test_files_of_two_machines_are_compared_with_a_note(tmp_path: Path) -> None:
+    there = copy.deepcopy(GOOGLE)
+    there["context"]["host_name"] = "there"
+    sides = [written(tmp_path / name, content) for name, content in (("a", GOOGLE), ("b", there))]
+    notes = compare_files([sides[0]], [sides[1]], factor=1.05, alpha=0.01).notes
+    assert "the files differ in machine: here, there" in notes
+    other = changed(JMH, 0, "jdkVersion", to="17.0.2")
+    sides = [written(tmp_path / name, content) for name, content in (("c", JMH), ("d", other))]
+    notes = compare_files([sides[0]], [sides[1]], factor=1.05, alpha=0.01).notes
+    assert "the files differ in JDK: 21.0.1, 17.0.2" in notes
+
+
+def test_terms_of_the_user_hold_for_cells_of_files(tmp_path: Path) -> None:
+    go = GO.replace("       2 allocs/op", "       0 allocs/op")
+    path = written(tmp_path / "a", go.replace("50.5 ns", "0.0 ns").replace("51.5 ns", "0.0 ns"))
+    name = "example.org/queue.BenchmarkPush-2"
+    assert read_results(path).answers[name].broken is Verdict.FAILED
+    terms = [
+        CellTerms("*Push-2", may_be_zero=True, floor=3.0, factor=1.5),
+        CellTerms("*", floor=9.0),
+    ]
+    answer = read_results(path, terms).answers[name]
+    assert (answer.values, answer.cell.metric.floor, answer.cell.metric.factor) == (
+        (0.0,),
+        3.0,
+        1.5,
+    )
+
+
+def test_file_a_side_decides_a_number_that_is_deterministic(tmp_path: Path) -> None:
+    head = changed(BENCHER, "my_binary", "file-size", "value", to=84.0)
+    sides = [written(tmp_path / name, content) for name, content in (("a", BENCHER), ("b", head))]
+    terms = [CellTerms("my_binary", deterministic=True), CellTerms("push:*", deterministic=True)]
+    made = compare_files([sides[0]], [sides[1]], factor=1.05, alpha=0.01, terms=terms)
+    found = {each.cell.name: each.verdict for each in made.cells}
+    assert (found["my_binary"], found["push:latency"]) == (Verdict.REGRESSED, Verdict.OK)
+
+
 def test_each_run_of_go_in_a_file_is_a_sample_and_each_unit_a_cell(tmp_path: Path) -> None:
     results = read_results(written(tmp_path / "a", GO + GO.replace("50.5 ns", "70.5 ns")))
     assert told(results) == {
@@ -164,10 +441,7 @@ def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(
     tmp_path: Path, kind: str
 ) -> None:
     content = KINDS[kind]
-    each = [
-        f"{content}# {n}\n" if isinstance(content, str) else content | {"number": n}
-        for n in range(48)
-    ]
+    each = [numbered(content, n) for n in range(48)]
     base, head = (
         [written(tmp_path / f"{side}{n}", each[2 * n + side]) for n in range(24)] for side in (0, 1)
     )
@@ -182,6 +456,18 @@ def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(
     )
     assert [each.cell for each in again.cells] == [each.cell for each in made.cells]
     assert {each.verdict for each in again.cells} <= {Verdict.INCONCLUSIVE, Verdict.OK}
+
+
+def numbered(content: Any, number: int) -> Any:
+    """A file with the same results and another content."""
+    if isinstance(content, list):
+        return [{**each, "number": number} for each in content]
+    if isinstance(content, dict):
+        return {
+            **content,
+            **({"n": {f"n{number}": {"value": 1}}} if "tea" in content else {"number": number}),
+        }
+    return f'{content}\n{{"n": {number}}}\n' if "reason" in content else f"{content}# {number}\n"
 
 
 def many(kind: str, scale: float, hour: int) -> Any:
@@ -252,7 +538,7 @@ def test_a_packed_file_that_is_broken_or_endless_is_told(
         read_results(tmp_path / "bomb")
 
 
-def changed(document: dict[str, Any], *place: Any, to: Any) -> dict[str, Any]:
+def changed(document: Any, *place: Any, to: Any) -> Any:
     made = copy.deepcopy(document)
     inner: Any = made
     for step in place[:-1]:

@@ -193,7 +193,7 @@ def test_a_control_without_blocks_or_bounds_proves_nothing_and_says_so():
 
 def test_the_policy_of_what_cannot_be_told_is_part_of_the_verdict():
     made = comparison(result("a", Verdict.INCONCLUSIVE))
-    assert conclusion(made, Exit.OK).endswith("; passed (--inconclusive pass)")
+    assert conclusion(made, Exit.OK).endswith("; let through undecided (--inconclusive pass)")
     assert conclusion(made, Exit.REGRESSED).endswith("; failed (--inconclusive fail)")
     assert "more files a side" in conclusion(replace(made, interleaved=False))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -14,10 +15,13 @@ from pathlib import Path
 import pytest
 
 from harness.gate import session
-from harness.gate.cell import BENCHMARKS, WALL, Cell, Metric, Program
+from harness.gate.cell import BENCHMARKS, COUNT, RECORD, USE, Cell, Metric, Program
+from harness.gate.instructions import Counter, counter
+from harness.gate.notes import disturbances
 from harness.gate.sample import Sample, of_benchmarks, of_record, take
 from harness.gate.tree import Tree
 from harness.gate.verdict import Side
+from harness.machines.host.cpu import Reading
 
 CELL = Cell("one", Metric())
 HOST = {"cpu_model": "a CPU"}
@@ -50,7 +54,8 @@ def test_last_line_of_the_output_is_the_answer(tree: Tree) -> None:
         tree, f"print('warming up')\nprint({json.dumps(json.dumps(record))})\nprint()", cells=cells
     )
     assert sample.values == {"one": 7.0, "period": 0.5}
-    assert (sample.wrong, sample.error, sample.missing, sample.host) == (None, None, {}, HOST)
+    assert (sample.wrong, sample.error, sample.missing) == (None, None, {})
+    assert sample.host.items() >= HOST.items()
     assert sample.seconds > 0
     assert sample.started_at.endswith("+00:00")
 
@@ -92,12 +97,85 @@ def test_environment_is_clean_and_the_same_for_both_sides(
 
 def test_program_that_is_timed_answers_with_its_wall_time(tree: Tree) -> None:
     cell = Cell("one", Metric("wall_s", "s"))
-    sample = run(tree, "import time; time.sleep(0.2); print('hello')", cells=(cell,), answers=WALL)
+    sample = run(tree, "import time; time.sleep(0.2); print('hello')", cells=(cell,), answers=USE)
     assert 0.2 < sample.values["one"] < sample.seconds
     assert (
-        run(tree, "print('no luck'); raise SystemExit(3)", cells=(cell,), answers=WALL).error
+        run(tree, "print('no luck'); raise SystemExit(3)", cells=(cell,), answers=USE).error
         == "exit code 3 (no luck)"
     )
+
+
+def test_program_that_is_timed_answers_what_all_that_it_starts_uses(tree: Tree) -> None:
+    names = ("wall_s", "cpu_s", "user_s", "system_s", "peak_bytes")
+    cells = tuple(Cell(name, Metric(name)) for name in names)
+    burn = "x = bytearray(60_000_000)\nimport time\nwhile time.process_time() < 0.3: pass\n"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
+    values = run(tree, code, cells=cells, answers=USE).values
+    assert 0.3 < values["cpu_s"] == pytest.approx(values["user_s"] + values["system_s"])
+    assert 60e6 < values["peak_bytes"] < 600e6
+
+
+def test_program_that_answers_numbers_has_those_of_its_process_too(tree: Tree) -> None:
+    cells = (CELL, Cell("cpu", Metric("process.cpu_s")), Cell("mine", Metric("process.mine")))
+    code = "import json; print(json.dumps({'ns_per_hop': 7"
+    sample = run(tree, f"{code}}}))", cells=cells)
+    assert set(sample.values) == {"one", "cpu"}
+    assert sample.absent == {"mine"}
+    sample = run(tree, f"{code}, 'process': {{'mine': 3}}}}))", cells=cells)
+    assert (sample.values["mine"], sample.absent) == (3.0, {"cpu"})
+
+
+@pytest.mark.parametrize("kind", [USE, RECORD])
+def test_host_that_others_keep_busy_is_told_of_any_program(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Others keep 1.5 CPUs busy, beside what the process itself uses."""
+    readings = itertools.count()
+
+    def now() -> Reading:
+        first = next(readings) == 0
+        return Reading(0.0 if first else 2.0, 0.0, 10.0 if first else 13.0, 0.0, 0)
+
+    monkeypatch.setattr("harness.gate.sample.Reading.now", now)
+    cell = Cell("one", Metric("wall_s" if kind == USE else "n"))
+    sample = run(tree, "print('{\"n\": 1}')", cells=(cell,), answers=kind)
+    assert 1.3 < sample.host["load_of_others"] < 1.5
+    assert disturbances(sample.host) == ["load of other processes"]
+
+
+needs_counter = pytest.mark.skipif(counter() is None, reason="needs counters of perf, or valgrind")
+
+
+@needs_counter
+@pytest.mark.heavy
+def test_instructions_of_all_processes_are_counted(tree: Tree) -> None:
+    cell = Cell("one", Metric("instructions", "", deterministic=True))
+
+    def count(loops: int) -> float:
+        words = ("sh", "-c", f"n=0; while [ $n -lt {loops} ]; do n=$((n+1)); done")
+        sample = take(tree, Program("sh", words, (cell,), COUNT))
+        assert sample.error is None
+        return sample.values["one"]
+
+    few, many = count(100), count(5000)
+    assert many > 1.5 * few
+    assert count(100) == pytest.approx(few, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("perf", "# started\n\n12345,,instructions:u,1000,100.00,,\n", 12345),
+        ("perf", "<not supported>,,instructions:u,0,100.00,,\n", 0),
+        ("valgrind", "events: Ir \nfn=main\n1 5\nsummary: 678\n", 678),
+    ],
+)
+def test_count_is_read_from_what_the_tool_has_written(
+    tmp_path: Path, name: str, text: str, count: int
+) -> None:
+    for number in ("1", "2"):
+        (tmp_path / f"instructions.{number}").write_text(text)
+    assert Counter(name, 1.0).read(tmp_path) == 2 * count
 
 
 @pytest.mark.parametrize(

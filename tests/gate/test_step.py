@@ -114,7 +114,7 @@ def test_bounds_move_by_the_step_only_if_samples_share_a_value():
     )
     assert slack([0.0] * 4, [0.0, 1.0, 2.0, 2.0], True) == Slack(0.0, 1.0)
     assert slack([0.0] * 4, [4.0] * 4, True) == Slack(0.0, 1.0)
-    assert slack([1.0, 2.5, 3.25], [3.25, 1.0, 2.5], False) == UNKNOWN
+    assert slack([1.0123, 2.5456, 3.2577], [3.2577, 1.0123, 2.5456], False) == UNKNOWN
 
 
 @given(st.lists(st.floats(1e-300, 1e300), min_size=2, max_size=20), st.integers(1, 18))

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from harness.errors import UserError
-from harness.gate.cell import BENCHMARKS, Metric
+from harness.gate.cell import BENCHMARKS, COUNT, RECORD, USE, Cell, Metric
 from harness.gate.suite import load_suite, suite_of_command
 from harness.measurement.spec import Run
 
@@ -370,3 +370,31 @@ def test_programs_of_one_name_are_refused(write: Callable[..., Path]) -> None:
 def test_suites_of_the_project_can_be_loaded(name: str, cells: int, budget_s: float) -> None:
     suite = load_suite(ROOT / "config" / "gate" / f"{name}.yaml")
     assert (len(suite.cells), suite.time_budget_s) == (cells, budget_s)
+
+
+def test_instructions_are_counted_in_processes_of_their_own(tmp_path: Path) -> None:
+    metrics = [{"name": "wall_s"}, {"name": "peak_bytes"}, {"name": "instructions"}]
+    suite = {
+        "programs": [
+            {"name": "a", "time": "./a", "metrics": metrics},
+            {"name": "b", "command": "./b", "metrics": [{"name": "process.instructions"}]},
+            {"name": "c", "command": "./c", "metrics": [{"name": "instructions"}]},
+        ]
+    }
+    path = tmp_path / "suite.yaml"
+    path.write_text(json.dumps(suite), encoding="utf-8")
+    programs = load_suite(path).programs
+    assert [(each.name, each.answers, each.argv) for each in programs] == [
+        ("a", USE, ("./a",)),
+        ("a:instructions", COUNT, ("./a",)),
+        ("b", COUNT, ("./b",)),
+        ("c", RECORD, ("./c",)),
+    ]
+    (cell,) = programs[1].cells
+    assert cell == Cell("a:instructions", Metric("instructions", "", deterministic=True))
+
+
+def test_command_may_be_compared_by_several_metrics() -> None:
+    suite = suite_of_command(["./a"], [], ["cpu_s", "instructions"])
+    assert [cell.name for cell in suite.cells] == ["./a:cpu_s", "./a:instructions"]
+    assert suite.control == "./a:cpu_s"

@@ -17,7 +17,7 @@ from harness.gate import tree_cache
 from harness.gate.cell import Cell, Metric, Program
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.suite import Suite
-from harness.gate.tree import Role, Tree, check, prepare
+from harness.gate.tree import Role, Tree, check, prepare, room_of
 
 BUILD = (("sh", "-c", "echo building; cp number built"),)
 PROGRAM = Program("one", ("{python}", "one.py"), (Cell("one", Metric()),))
@@ -84,7 +84,7 @@ def made(
 
 
 def trees(repository: Path) -> Path:
-    return repository / ".millrace" / "gate" / "trees"
+    return room_of(repository) / "trees"
 
 
 def test_revision_is_built_in_a_tree_of_its_own_and_leaves_the_repository_clean(
@@ -210,6 +210,65 @@ def test_directory_is_built_in_place_and_told_if_it_is_dirty(repository: Path) -
     assert (repository / "built").read_text(encoding="utf-8") == "3"
 
 
+def test_clean_head_is_checked_out_beside_base_outside_the_repository(repository: Path) -> None:
+    """Files above a tree, such as a `Cargo.toml` with a workspace, would be head's for base too."""
+    sides = prepare({"base": "one", "head": "."}, suite_of(), repository, print)
+    base, head = sides["base"].directory, sides["head"].directory
+    assert head.name == git(repository, "rev-parse", "main")
+    assert (base.parent, len(str(base))) == (head.parent, len(str(head)))
+    assert not base.is_relative_to(repository)
+    assert repository.parent not in (*base.parents, *head.parents)
+    assert (head / "built").read_text(encoding="utf-8") == "2"
+    assert not (repository / "built").exists()
+    assert (sides["head"].side.label, sides["head"].notes) == (".", ())
+
+
+def test_clean_head_at_the_commit_of_base_has_the_tree_of_base(repository: Path) -> None:
+    sides = prepare({"base": "main", "head": "."}, suite_of(), repository, print)
+    assert sides["base"].directory == sides["head"].directory
+
+
+def test_head_with_changes_is_measured_in_place_with_a_note(repository: Path) -> None:
+    (repository / "new_module.py").touch()
+    sides = prepare({"base": "one", "head": "."}, suite_of(), repository, print)
+    assert sides["head"].directory == repository
+    assert "head '.' is measured in place" in sides["head"].notes[0]
+
+
+def test_two_directories_are_measured_in_place(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", "--detach", str(tmp_path / "old"), "one")
+    words: dict[Role, str] = {"base": str(tmp_path / "old"), "head": "."}
+    sides = prepare(words, suite_of(), repository, print)
+    assert [sides[role].directory for role in words] == [tmp_path / "old", repository]
+    assert not sides["head"].notes
+
+
+def test_clean_directory_that_is_another_part_of_the_tree_is_measured_in_place(
+    repository: Path,
+) -> None:
+    sides = prepare({"base": "one", "head": "sub"}, suite_of(), repository, print)
+    assert sides["head"].directory == repository / "sub"
+
+
+@pytest.mark.parametrize(
+    ("variables", "place"),
+    [
+        ({"MILLRACE_CACHE": "here"}, "here/gate"),
+        ({"MILLRACE_CACHE": "", "XDG_CACHE_HOME": "/var/x"}, "/var/x/millrace/gate"),
+        ({"MILLRACE_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "/h"}, "/h/.cache/millrace/gate"),
+    ],
+)
+def test_trees_are_in_the_cache_of_the_user_unless_a_variable_names_another(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], place: str
+) -> None:
+    monkeypatch.chdir(repository)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert room_of(repository).parent == Path(place).absolute()
+    git(repository, "worktree", "add", "--detach", str(repository.parent / "other"), "one")
+    assert room_of(repository) == room_of(repository.parent / "other")
+
+
 def test_file_that_git_does_not_know_makes_a_directory_dirty(repository: Path) -> None:
     (repository / "new_module.py").touch()
     assert made(repository, ".", "head").side.dirty
@@ -277,7 +336,7 @@ def test_looking_at_a_word_builds_nothing(repository: Path) -> None:
             match=f"--{role} must be a directory or a revision of this repository, not 'nonesuch'",
         ):
             check("nonesuch", repository, role)
-    assert not (repository / ".millrace").exists()
+    assert not room_of(repository).exists()
 
 
 @pytest.mark.parametrize(("role", "error"), [("base", NoBase), ("head", NothingMeasured)])
@@ -499,15 +558,7 @@ def test_tree_in_use_by_another_process_is_not_removed(
         "Path(sys.argv[4]).touch(); sys.stdin.read()\n"
     )
     sha, ready = git(repository, "rev-parse", "one"), tmp_path / "ready"
-    words = [
-        sys.executable,
-        "-c",
-        code,
-        str(repository / ".millrace" / "gate"),
-        str(repository),
-        sha,
-        str(ready),
-    ]
+    words = [sys.executable, "-c", code, str(room_of(repository)), str(repository), sha, str(ready)]
     with subprocess.Popen(
         words, stdin=subprocess.PIPE, cwd=Path(__file__).resolve().parents[2]
     ) as other:

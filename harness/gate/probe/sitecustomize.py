@@ -1,7 +1,8 @@
-"""Records the files that a Python process loads, from its start: Python's `site` imports this
-module because `PYTHONPATH` names its folder.
+"""Records the files that a Python process loads, or samples its stacks, from its start: Python's
+`site` imports this module because `PYTHONPATH` names its folder.
 
-Used only in the rehearsal of a program (`harness/gate/loaded.py`), never in a measured process.
+Used only in the rehearsal of a program (`harness/gate/loaded.py`) and in its profile
+(`harness/gate/explain`), never in a measured process.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ PROBE_FOLDER = str(Path(__file__).parent.absolute())
 # environment variable with the prefix of the files that receive the paths, each ended by a zero
 # byte
 PATHS_VARIABLE = "MILLRACE_LOADED"
+# environment variable with the prefix of the files that receive the sampled stacks
+STACKS_VARIABLE = "MILLRACE_STACKS"
 
 
 def _record(prefix: str) -> None:
@@ -51,4 +54,8 @@ def _go_on() -> None:
 if __name__ == "sitecustomize":
     if PATHS_VARIABLE in os.environ:
         _record(os.environ[PATHS_VARIABLE])
+    if STACKS_VARIABLE in os.environ:
+        import sampler
+
+        sampler.begin(os.environ[STACKS_VARIABLE])
     _go_on()

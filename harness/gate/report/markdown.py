@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from harness.gate.report.rows import HEADINGS, row, worst_first
 from harness.gate.report.words import conclusion, foot, heading, reasons, remarks
@@ -29,8 +30,9 @@ def markdown(
     only_changed: bool = False,
     inconclusive: Exit = Exit.INCONCLUSIVE,
     finished: bool = True,
+    explained: Sequence[str] = (),
 ) -> str:
-    """Return the whole report."""
+    """Return the whole report, with the lines of explanations."""
     shown = worst_first(comparison, only_changed)
     parts = [
         f"### Gate: {_escaped(conclusion(comparison, inconclusive, finished))}",
@@ -43,7 +45,7 @@ def markdown(
             *(_line([_escaped(word) for word in row(result)]) for result in shown),
         ]
         parts.append("\n".join(lines))
-    rest = [*reasons(comparison), *foot(comparison, only_changed), *remarks(comparison)]
+    rest = [*reasons(comparison), *foot(comparison, only_changed), *remarks(comparison), *explained]
     parts.append("\n".join(f"* {_escaped(line)}" for line in rest))
     return "\n\n".join(parts) + "\n"
 

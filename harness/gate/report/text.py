@@ -28,9 +28,10 @@ def text(
     colour: bool = False,
     inconclusive: Exit = Exit.INCONCLUSIVE,
     finished: bool = True,
+    explained: Sequence[str] = (),
 ) -> str:
-    """Return the whole report: the table, how to read it, other facts, and the verdict in its last
-    line."""
+    """Return the whole report: the table, how to read it, other facts, the lines of explanations,
+    and the verdict in its last line."""
     shown = worst_first(comparison, only_changed)
     head, *lines = _aligned([Row(*HEADINGS), *map(row, shown)])
     if colour:
@@ -50,6 +51,7 @@ def text(
         reasons(comparison),
         foot(comparison, only_changed),
         remarks(comparison),
+        explained,
         [conclusion(comparison, inconclusive, finished)],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

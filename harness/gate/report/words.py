@@ -160,7 +160,7 @@ def conclusion(
                 else "give more files a side"
             )
             policy = {
-                Exit.OK: "; passed (--inconclusive pass)",
+                Exit.OK: "; let through undecided (--inconclusive pass)",
                 Exit.REGRESSED: "; failed (--inconclusive fail)",
             }
             unknown = _count(comparison, Verdict.INCONCLUSIVE)

@@ -7,7 +7,9 @@ pytest_format.py    the part of it that pytest-benchmark knows: statistics of he
 load.py             the text of a file, in any encoding, packed or not
 read.py             the numbers of a side in a file, one for each cell and process (`side.py`).
                     The content shows which program wrote it. Formats of other programs are in
-                    pyperf.py, hyperfine.py, google_benchmark.py and go_bench.py
+                    pyperf.py, hyperfine.py, google_benchmark.py, go_bench.py, jmh.py, criterion.py,
+                    asv.py and named_values.py
+terms.py            the user's terms for cells of files
 compare_files.py    two sides that were measured before: a Comparison that was not interleaved
 """
 

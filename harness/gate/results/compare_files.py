@@ -29,6 +29,7 @@ from harness.gate.order import on_scale
 from harness.gate.results.read import read_results
 from harness.gate.results.sessions import Groups, one_say, sessions, without_copies
 from harness.gate.results.side import Answer, Results
+from harness.gate.results.terms import CellTerms, differing
 from harness.gate.scale import as_ratio
 from harness.gate.sequential import Looks, declare, fewest_blocks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
@@ -70,14 +71,16 @@ def compare_files(
     factor: float,
     alpha: float,
     allow_other_host: bool = False,
+    terms: Sequence[CellTerms] = (),
 ) -> Comparison:
     """Return the verdict on files of head against files of base; each side has at least one file.
+    `terms` are the user's, for some cells.
 
     Raises NoBase if base cannot be used, or is of another host; NothingMeasured if head holds no
     result; UserError if a file of head is no file of results.
     """
     started = datetime.now(UTC)
-    old_files, new_files = _read(base, _unusable_base), _read(head, _unusable_head)
+    old_files, new_files = (_read(base, terms, _unusable_base), _read(head, terms, _unusable_head))
     notes = [NOT_INTERLEAVED, *_copies(old_files, new_files)]
     rows = sessions(*(without_copies(files)[0] for files in (old_files, new_files)))
     old, new = (
@@ -85,6 +88,7 @@ def compare_files(
         for at, files in enumerate((old_files, new_files))
     )
     notes += [note for file in (*old.files, *new.files) for note in file.notes]
+    notes += differing([*old.files, *new.files])
     notes += _hosts(old, new, allow_other_host)
     if old.told.commit is not None and old.told.commit == new.told.commit:
         notes.append(same_commit(old.told.commit))
@@ -135,9 +139,11 @@ def _unusable_head(error: UserError) -> Exception:
     )
 
 
-def _read(paths: Sequence[str], refuse: Callable[[UserError], Exception]) -> tuple[Results, ...]:
+def _read(
+    paths: Sequence[str], terms: Sequence[CellTerms], refuse: Callable[[UserError], Exception]
+) -> tuple[Results, ...]:
     try:
-        return tuple(read_results(path) for path in paths)
+        return tuple(read_results(path, terms) for path in paths)
     except UserError as error:
         raise refuse(error) from error
 
@@ -262,6 +268,8 @@ class _Pairs:
 
 def _paired(old: Answer, new: Answer) -> _Pairs:
     count = min(len(old.values), len(new.values))
+    if count == 1 and new.cell.metric.deterministic:
+        return _Pairs(new.cell, old.values[:1] * 2, new.values[:1] * 2)  # the next would be equal
     return _Pairs(new.cell, old.values[:count], new.values[:count])
 
 

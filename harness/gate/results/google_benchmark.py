@@ -3,6 +3,13 @@
 A file is one process. A benchmark's repetitions are rounds of that process, so it gives one sample,
 the median of their real times. If the file has only aggregates, it is the one called median. Each
 benchmark chooses the unit of its times; they are compared in nanoseconds. Smaller is better.
+
+Two benchmarks may have one name. They differ in the numbers of their families, or repeat the number
+of a repetition; then neither is compared.
+
+All other numbers of a benchmark are counters: CPU time, and those of the user. They are compared if
+the user says which direction is better. Rates of bytes and items are left out, because they repeat
+the time.
 """
 
 from __future__ import annotations
@@ -12,10 +19,37 @@ from typing import Any
 
 from harness.gate.cell import Cell, Metric
 from harness.gate.errors import UnusableResults
-from harness.gate.results.side import Answer, Results, answer_of, fault, mapping, require_any, text
+from harness.gate.results.side import (
+    NO_DIRECTION,
+    Answer,
+    Results,
+    answer_of,
+    fault,
+    in_ns,
+    mapping,
+    text,
+)
 
 REAL_TIME = Metric("real_time", "ns")
-NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+UNITS = ("ns", "us", "ms", "s")
+CPU_TIME = Metric("cpu_time", "ns")
+FIELDS = frozenset(
+    {
+        *("name", "run_name", "run_type", "family_index", "per_family_instance_index", "label"),
+        *("repetitions", "repetition_index", "threads", "iterations", "real_time", "cpu_time"),
+        *("time_unit", "error_occurred", "error_message", "skipped", "skip_message"),
+        *(
+            "aggregate_name",
+            "aggregate_unit",
+            "cpu_coefficient",
+            "real_coefficient",
+            "big_o",
+            "rms",
+        ),
+        *("bytes_per_second", "items_per_second"),
+    }
+)
+"""Fields of a benchmark that are no counters of the user."""
 REPORTED_FACTS = frozenset({"cpus_allowed"})
 
 
@@ -39,10 +73,11 @@ def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
         for name, entries in told.items()
         if any(each.get("skipped") is True for each in entries)
     ]
-    answers = {
-        name: _answer(name, entries) for name, entries in told.items() if name not in skipped
-    }
-    require_any(answers, path)
+    answers: dict[str, Answer] = {}
+    for name, entries in told.items():
+        if name not in skipped:
+            answers[name] = _answer(name, entries)
+            answers |= {} if answers[name].broken else _counters(name, entries)
     context = document["context"]
     known = {
         "cpus_allowed": context.get("num_cpus"),
@@ -55,13 +90,13 @@ def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
         )
         == "debug",
     }
-    host = {key: value for key, value in known.items() if value is not None}
     return Results(
         path,
         answers,
-        host,
+        {key: value for key, value in known.items() if value is not None},
         tells=REPORTED_FACTS,
         notes=tuple(note for note, holds in doubts.items() if holds),
+        facts={"machine": host} if (host := text(context.get("host_name"))) else {},
     )
 
 
@@ -70,28 +105,48 @@ def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
     for each in told:
         if each.get("error_occurred") is True:
             return fault(cell, f"failed: {text(each.get('error_message')) or 'it gave no reason'}")
-    rounds = [each for each in told if each.get("run_type", "iteration") == "iteration"]
+    rounds = _rounds(told)
+    families = {
+        (each["family_index"], each.get("per_family_instance_index"))
+        for each in told
+        if "family_index" in each
+    }
+    numbers = [each["repetition_index"] for each in rounds if "repetition_index" in each]
+    if len(families) > 1 or len(set(numbers)) < len(numbers):
+        return fault(cell, "is there twice: two benchmarks have this name")
     units = {
         each.get("time_unit", "ns") for each in told if isinstance(each.get("time_unit", "ns"), str)
     }
-    if len(units) != 1 or not units <= NS.keys():
+    if len(units) != 1 or not units <= set(UNITS):
         return fault(
             cell,
-            f"time_unit must be one of {', '.join(NS)}, not {', '.join(sorted(units)) or 'missing'}",
+            f"time_unit must be one of {', '.join(UNITS)}, not {', '.join(sorted(units)) or 'missing'}",
         )
-    scale = NS[units.pop()]
-    times = [
-        each.get("real_time")
-        for each in rounds or told
-        if rounds or each.get("aggregate_name") == "median"
-    ]
-    return answer_of(cell, [[_scaled(time, scale) for time in times]] if times else [])
+    unit = units.pop()
+    times = [in_ns(each.get("real_time"), unit) for each in rounds or _medians(told)]
+    return answer_of(cell, [times] if times else [])
 
 
-def _scaled(time: Any, scale: float) -> Any:
-    """Return a time in nanoseconds. A value that is no number stays as it is, for the message."""
-    return (
-        time * scale
-        if isinstance(time, float) or (isinstance(time, int) and not isinstance(time, bool))
-        else time
-    )
+def _rounds(told: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [each for each in told if each.get("run_type", "iteration") == "iteration"]
+
+
+def _medians(told: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [each for each in told if each.get("aggregate_name") == "median"]
+
+
+def _counters(name: str, told: list[Mapping[str, Any]]) -> dict[str, Answer]:
+    """Return the answers of a benchmark's counters, by the name of the benchmark and counter."""
+    entries = _rounds(told) or _medians(told)
+    unit = str(entries[0].get("time_unit", "ns"))
+    found: dict[str, Answer] = {}
+    if all("cpu_time" in each for each in entries):
+        cell = Cell(f"{name}:cpu_time", CPU_TIME, key=f"{name}:cpu_time")
+        times = [in_ns(each["cpu_time"], unit) for each in entries]
+        found[cell.name] = answer_of(cell, [times], "the real time is")
+    for key in entries[0].keys() - FIELDS:
+        values = [each.get(key) for each in entries]
+        if all(isinstance(value, int | float) for value in values):
+            cell = Cell(f"{name}:{key}", Metric(key, ""), key=f"{name}:{key}")
+            found[cell.name] = answer_of(cell, [values], NO_DIRECTION)
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.gate.cell import Cell, Metric
 from harness.gate.errors import UnusableResults
-from harness.gate.results.side import Answer, Results, add, answer_of, mapping, require_any, text
+from harness.gate.results.side import Answer, Results, add, answer_of, mapping, text
 
 UNITS = {"second": "s", "byte": "bytes", "integer": ""}
 REPORTED_FACTS = frozenset({"cpu_model", "kernel", "python"})
@@ -48,8 +48,9 @@ def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
             name,
             answer_of(cell, [each for each in values if isinstance(each, list) and each]),
         )
-    require_any(answers, path)
-    return Results(path, answers, _host(shared), tells=REPORTED_FACTS)
+    machine = text(shared.get("hostname"))
+    facts = {"machine": machine} if machine else {}
+    return Results(path, answers, _host(shared), tells=REPORTED_FACTS, facts=facts)
 
 
 def _host(told: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,17 +10,36 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from harness.errors import UserError
 from harness.gate.cell import Cell, Metric
 from harness.gate.errors import UnusableResults
+from harness.gate.results.asv import is_asv, of_asv
+from harness.gate.results.criterion import (
+    is_bencher_lines,
+    is_criterion,
+    is_estimates,
+    of_bencher_lines,
+    of_criterion,
+    of_estimates,
+)
 from harness.gate.results.go_bench import is_go_bench, of_go_bench
 from harness.gate.results.google_benchmark import is_google_benchmark, of_google_benchmark
 from harness.gate.results.hyperfine import is_hyperfine, of_hyperfine
+from harness.gate.results.jmh import is_jmh, of_jmh
 from harness.gate.results.load import load_text, parse_json
+from harness.gate.results.named_values import (
+    DATA_JS,
+    is_bencher,
+    is_history,
+    is_list,
+    of_bencher,
+    of_history,
+    of_list,
+)
 from harness.gate.results.pyperf import is_pyperf, of_pyperf
 from harness.gate.results.pytest_format import host_of
 from harness.gate.results.sessions import digest, measured_at
@@ -34,6 +53,7 @@ from harness.gate.results.side import (
     require_any,
     text,
 )
+from harness.gate.results.terms import CellTerms, under
 from harness.gate.results.verdict_file import verdict_of
 from harness.gate.verdict import Verdict
 
@@ -50,27 +70,56 @@ ask for one."""
 
 BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.REMOVED, Verdict.UNMEASURED)
 OBJECT = ("{", "[")
-KNOWN = "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine or Google Benchmark, or output of go test -bench"
+KNOWN = (
+    "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, Criterion.rs, asv, Bencher or "
+    "github-action-benchmark, or output of go test -bench or cargo bench"
+)
 
 
-def read_results(path: str | os.PathLike[str]) -> Results:
-    """Read a file of any kind.
+def read_results(path: str | os.PathLike[str], terms: Sequence[CellTerms] = ()) -> Results:
+    """Read a file of any kind, under the user's terms for its cells.
 
     Raises UnusableResults if it holds no usable result, UserError if it is no file of results at
     all.
     """
-    content = load_text(path)
-    if not content.lstrip().startswith(OBJECT) and is_go_bench(content):
-        return replace(of_go_bench(content, str(path)), digest=digest(content))
-    document = parse_json(content, path)
+    results = under(_read(load_text(path), str(path)), terms)
+    if not results.stopped:  # a verdict tells more than numbers: wrong results, for example
+        require_any(results.answers, str(path))
+    return results
+
+
+def _read(content: str, path: str) -> Results:
+    is_object = content.lstrip().startswith(OBJECT)
+    for is_kind, of_kind in TEXTS:
+        if is_kind(content) and not (is_object and is_kind is is_go_bench):
+            return replace(of_kind(content, path), digest=digest(content))
+    document = parse_json(DATA_JS.sub("", content), path)
+    results = _of_document(document, path)
     return replace(
-        _of_document(document, str(path)),
-        digest=digest(document),
-        measured_at=measured_at(document),
+        results, digest=digest(document), measured_at=results.measured_at or measured_at(document)
     )
 
 
+TEXTS = (
+    (is_go_bench, of_go_bench),
+    (is_bencher_lines, of_bencher_lines),
+    (is_criterion, of_criterion),
+)
+"""Formats that are no JSON document: a test of the text, and its reader."""
+
+DOCUMENTS = (
+    (is_jmh, of_jmh),
+    (is_list, of_list),
+    (is_history, of_history),
+    (is_estimates, of_estimates),
+)
+"""Formats of JSON documents that no other format resembles."""
+
+
 def _of_document(document: Any, path: str) -> Results:
+    for is_kind, of_kind in DOCUMENTS:
+        if is_kind(document):
+            return of_kind(document, path)
     if isinstance(document, dict):
         if "gate" in document:
             return _of_verdict(document, path)
@@ -80,8 +129,12 @@ def _of_document(document: Any, path: str) -> Results:
             return of_pyperf(document, path)
         if is_hyperfine(document):
             return of_hyperfine(document, path)
+        if is_asv(document):
+            return of_asv(document, path)
         if isinstance(document.get("benchmarks"), list):
             return _of_pytest(document, path)
+        if is_bencher(document):
+            return of_bencher(document, path)
     raise UserError(f"{path}: no results that can be read: must be {KNOWN}")
 
 
@@ -136,10 +189,15 @@ def _of_pytest(document: Mapping[str, Any], path: str) -> Results:
                 Cell(name, ROUNDS, key=name), [[mapping(benchmark.get("stats")).get("median")]]
             ),
         )
-    require_any(answers, path)
     machine, commit = (mapping(document.get(key)) for key in ("machine_info", "commit_info"))
     made_of = text(commit.get("id"))
     known = None if made_of in NO_COMMIT else made_of
     return Results(
-        path, answers, host_of(machine), known, commit.get("dirty") is True, tells=REPORTED_FACTS
+        path,
+        answers,
+        host_of(machine),
+        known,
+        commit.get("dirty") is True,
+        tells=REPORTED_FACTS,
+        facts={"machine": node} if (node := text(machine.get("node"))) else {},
     )

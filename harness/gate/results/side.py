@@ -13,6 +13,11 @@ from harness.gate.errors import UnusableResults
 from harness.gate.verdict import Verdict
 from harness.measurement.rank_interval import middle_of
 
+NO_DIRECTION = "nothing says which direction is better"
+
+NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+"""Units of time, in nanoseconds."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -23,6 +28,9 @@ class Answer:
     values: tuple[float, ...] = ()
     broken: Verdict | None = None
     reason: str = ""
+    # the rounds of each process as in the file, to be judged by the terms of another metric
+    processes: tuple[tuple[Any, ...], ...] = ()
+    optional: str = ""  # the reason why it is compared only if the user asks for it
 
 
 @dataclass(frozen=True)
@@ -43,19 +51,25 @@ class Results:
     measured_at: datetime | None = None  # None: unknown
     # outputs may be appended to it, with the other side measured in between
     may_be_in_turns: bool = False
+    # facts that may differ, as a machine's name; a note tells of a difference
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def answer_of(cell: Cell, processes: Iterable[Sequence[Any]]) -> Answer:
+def answer_of(cell: Cell, processes: Iterable[Sequence[Any]], optional: str = "") -> Answer:
     """Return the answer of a cell: for each process the median of its rounds. A round that is no
     comparable number breaks the cell."""
+    given = tuple(map(tuple, processes))
     values = []
-    for rounds in processes:
+    for rounds in given:
         numbers = [comparable(each, cell.metric) for each in rounds]
         if None in numbers:
             bad = repr(rounds[numbers.index(None)])[:60]
-            return fault(cell, f"{cell.metric.name} must be {rule(cell.metric)}, not {bad}")
+            reason = f"{cell.metric.name} must be {rule(cell.metric)}, not {bad}"
+            return Answer(cell, (), Verdict.FAILED, reason, given, optional)
         values.append(middle_of([number for number in numbers if number is not None]))
-    return Answer(cell, tuple(values)) if values else fault(cell, f"has no {cell.metric.name}")
+    if not values:
+        return fault(cell, f"has no {cell.metric.name}")
+    return Answer(cell, tuple(values), None, "", given, optional)
 
 
 def fault(cell: Cell, reason: str) -> Answer:
@@ -75,6 +89,12 @@ def require_any(answers: Mapping[str, Answer], path: str) -> None:
     if all(answer.broken for answer in answers.values()):
         name, first = next(iter(answers.items()))
         raise UnusableResults(f"{path}: {name}: {first.reason or first.broken}")
+
+
+def in_ns(time: Any, unit: str) -> Any:
+    """Return a time in nanoseconds. A value that is no number stays as it is, for the message."""
+    is_number = isinstance(time, int | float) and not isinstance(time, bool)
+    return time * NS[unit] if is_number else time
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -38,6 +38,7 @@ def environment(**variables: str) -> dict[str, str]:
     return {
         **mine,
         **names,
+        "MILLRACE_CACHE": os.environ["MILLRACE_CACHE"],
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_SYSTEM": "/dev/null",
         **variables,

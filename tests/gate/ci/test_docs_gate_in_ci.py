@@ -37,7 +37,12 @@ def test_its_commands_of_the_history_are_commands(line):
 def test_the_files_it_links_to_are_there():
     links = {target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", PAGE)}
     ours = {target for target in links if target.startswith("../")}
-    assert ours == {"../examples/ci/gate.sh", "../examples/ci/action.yml", "../.ci/run"}
+    assert ours == {
+        "../examples/ci/gate.sh",
+        "../examples/ci/action.yml",
+        "../examples/ci/workflow.yml",
+        "../.ci/run",
+    }
     assert all((ROOT / "docs" / target).exists() for target in ours)
     assert links - ours == {"gate.md", "gate-statistics.md", "gate-error-rates.md"}
 

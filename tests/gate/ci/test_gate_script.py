@@ -16,7 +16,7 @@ STAND_IN = """\
 # In the place of millrace: keeps its arguments, writes the reports, and ends as it is told.
 printf '%s\\n' "$@" > "$ARGUMENTS"
 while [ $# -gt 0 ]; do
-    case $1 in --json | --markdown | --junitxml) echo report > "$2" ;; esac
+    case $1 in --json | --markdown | --junitxml) echo "### Gate: ${VERDICT:-OK: fine}" > "$2" ;; esac
     shift
 done
 exit "${CODE:-0}"
@@ -109,6 +109,14 @@ def test_a_given_base_is_taken_as_it_is_without_asking_the_remote(job, tmp_path)
     assert job.arguments[job.arguments.index("--head") + 1] == "HEAD"
 
 
+def test_call_that_decided_nothing_is_not_said_to_have_passed(job, tmp_path):
+    origin, _ = origin_with(tmp_path)
+    done = job(clone(origin), "--inconclusive", "pass", VERDICT="INCONCLUSIVE: cannot tell a")
+    assert done.returncode == 0
+    assert "UNDECIDED" in done.stdout
+    assert "passed" not in done.stdout
+
+
 @pytest.mark.parametrize("variables", [{"GATE_MAIN": "trunk"}, {"GATE_REMOTE": "upstream"}])
 def test_without_a_base_nothing_is_compared_and_that_is_no_pass(job, tmp_path, variables):
     origin, _ = origin_with(tmp_path)
@@ -139,11 +147,9 @@ def test_reports_are_kept_also_if_the_gate_says_no(job, tmp_path, code):
     origin, _ = origin_with(tmp_path)
     path = clone(origin)
     assert job(path, GATE_OUT="out/here", CODE=str(code)).returncode == code
-    assert sorted(file.name for file in (path / "out" / "here").iterdir()) == [
-        "verdict.json",
-        "verdict.md",
-        "verdict.xml",
-    ]
+    kept = sorted(file.name for file in (path / "out" / "here").glob("[!.]*"))
+    assert git(path, "status", "--porcelain") == ""
+    assert kept == ["verdict.json", "verdict.md", "verdict.xml"]
 
 
 @pytest.mark.parametrize(

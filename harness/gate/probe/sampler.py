@@ -1,0 +1,81 @@
+"""Samples the stacks of all threads of a Python process, from its start, for `gate --explain`.
+
+It is loaded by the programs that are explained, so it must run under any Python 3 and imports
+nothing of ours. A stack counts as long as the time since the sample before. The thread that samples
+is itself left out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+PERIOD_S = 0.001
+WRITING_S = 0.2  # between two writings: a process may end without `atexit`
+DEEPEST = 200  # innermost frames of a stack that are kept
+
+Frame = "tuple[str, str, int]"
+"""Name of a function, its file, and the first line of it there."""
+
+
+class Sampler:
+    """A thread that samples; `prefix` begins the name of the file, its process's id ends it."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.seconds: dict[tuple[Any, ...], float] = {}
+        self.lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begin in this process, also after a fork."""
+        self.seconds, self.lock = {}, threading.Lock()
+        threading.Thread(target=self._sample, name="sampler", daemon=True).start()
+
+    def _sample(self) -> None:
+        mine = threading.get_ident()
+        last_s = written_s = time.perf_counter()
+        while True:
+            time.sleep(PERIOD_S)
+            now_s = time.perf_counter()
+            for thread, frame in sys._current_frames().items():
+                if thread != mine:
+                    stack = _stack(frame)
+                    self.seconds[stack] = self.seconds.get(stack, 0.0) + now_s - last_s
+            last_s = now_s
+            if now_s - written_s > WRITING_S:
+                self.write()
+                written_s = time.perf_counter()
+
+    def write(self) -> None:
+        """Write all stacks so far."""
+        with self.lock:
+            told = [[list(stack), seconds] for stack, seconds in self.seconds.copy().items()]
+            file = Path(f"{self.prefix}.{os.getpid()}")
+            new = Path(f"{file}.new")
+            new.write_text(json.dumps(told), encoding="utf-8")
+            new.replace(file)
+
+
+def _stack(frame: Any) -> tuple[Any, ...]:
+    """Return the frames of a stack, the outermost first."""
+    found = []
+    while frame is not None and len(found) < DEEPEST:
+        code = frame.f_code
+        name = getattr(code, "co_qualname", code.co_name)
+        found.append((name, code.co_filename, code.co_firstlineno))
+        frame = frame.f_back
+    return tuple(reversed(found))
+
+
+def begin(prefix: str) -> None:
+    """Sample this process, and those that it forks, until they end."""
+    sampler = Sampler(prefix)
+    sampler.start()
+    atexit.register(sampler.write)
+    os.register_at_fork(after_in_child=sampler.start)

@@ -1,0 +1,63 @@
+"""Annotations for GitHub: lines that it shows at a commit and in its files, from any output of a
+step (workflow commands `error` and `warning`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.gate.report.rows import one_line, row, worst_first
+from harness.gate.verdict import CellResult, Comparison, Verdict
+
+KINDS = {
+    Verdict.REGRESSED: "error",
+    Verdict.WRONG: "error",
+    Verdict.FAILED: "error",
+    Verdict.FIXED: "error",
+    Verdict.UNMEASURED: "error",
+    Verdict.INCONCLUSIVE: "warning",
+}
+PLACE = re.compile(r"^(.+):(\d+)$")
+MOST = 10  # of each kind that GitHub shows for a step
+
+
+def annotations(comparison: Comparison, explained: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+    """Return a line for each cell that needs attention, the worst first.
+
+    `explained` are explanations as in a verdict's file: a cell is shown at the function of its
+    program that grew most.
+    """
+    lines: dict[str, list[str]] = {"error": [], "warning": []}
+    for result in worst_first(comparison):
+        kind = KINDS.get(result.verdict)
+        if kind and len(lines[kind]) < MOST:
+            lines[kind].append(_line(kind, result, explained))
+    return [*lines["error"], *lines["warning"]]
+
+
+def _line(kind: str, result: CellResult, explained: Sequence[Mapping[str, Any]]) -> str:
+    name, told = one_line(result.cell.name), row(result)
+    numbers = f"ratio {told.ratio} {told.bounds}, base {told.base}, head {told.head}"
+    grown = next(
+        (
+            each["grown"][0]
+            for each in explained
+            if each["grown"] and f"{result.cell.name}:".startswith(f"{each['program']}:")
+        ),
+        None,
+    )
+    place = PLACE.match(grown["place"]) if grown else None
+    where = f"file={_property(place[1])},line={place[2]}," if place else ""
+    grew = f"; most grew {one_line(grown['name'])}" if grown else ""
+    reason = one_line(result.reason) or numbers
+    title = _property(f"{name} {result.verdict}")
+    return f"::{kind} {where}title={title}::{_message(reason + grew)}"
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")
