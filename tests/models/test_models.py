@@ -214,7 +214,9 @@ def test_bad_options_are_told_in_one_line(monkeypatch, name, options, told):
 
 
 def test_an_option_that_no_model_has_is_told_with_those_there_are():
-    with pytest.raises(UserError, match="^no model has an option 'colour'; options are: .*threads"):
+    with pytest.raises(
+        UserError, match=r"^no model has an option 'colour'; options are: .*threads"
+    ):
         make_model("dynamic", colour=4)
 
 
