@@ -296,3 +296,19 @@ def test_figures_over_time_show_runs_from_their_beginning(name):
 )
 def test_a_stretch_of_time_reads_well(seconds, text):
     assert clock(seconds) == text
+
+
+def test_an_arm_may_have_its_own_capacity_and_lists_of_any_option(profile):
+    arm = {"model": "coroutine", "threads": 2, "quantum_ms": [5, 10], "replicas": [1, 2]}
+    path = profile(
+        config={"queue_capacity": 64},
+        size={"arms": [arm | {"queue_capacity": 9}, {"model": "dedicated"}]},
+    )
+    arms = load_config(path).experiment("one").arms
+    assert [(arm.name, arm.model.queue_capacity) for arm in arms] == [
+        ("coroutine-2-5ms", 9),
+        ("coroutine-2-5ms-replicas-2", 9),
+        ("coroutine-2-10ms", 9),
+        ("coroutine-2-10ms-replicas-2", 9),
+        ("dedicated", 64),
+    ]

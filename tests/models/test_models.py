@@ -201,12 +201,6 @@ def test_a_model_is_made_with_its_options(name, options, model):
         ),
         (
             "dynamic",
-            {"colour": 4},
-            "no model has an option 'colour'; options are: queue_capacity, threads, queued, elastic, "
-            "law, law_settings, minimum, maximum, policy, quantum_ms, replicas",
-        ),
-        (
-            "dynamic",
             {"elastic": True, "threads": 4},
             "threads must be from 1 to 3, the levels of the law, as there are CPUs for if no maximum is given, not 4",
         ),
@@ -217,6 +211,13 @@ def test_bad_options_are_told_in_one_line(monkeypatch, name, options, told):
     with pytest.raises(UserError) as caught:
         make_model(name, **options)
     assert str(caught.value) == told
+
+
+def test_an_option_that_no_model_has_is_told_with_those_there_are():
+    with pytest.raises(
+        UserError, match=r"^no model has an option 'colour'; options are: .*threads"
+    ):
+        make_model("dynamic", colour=4)
 
 
 def test_dynamic_has_a_thread_for_each_cpu_of_the_machine_unless_told_otherwise(monkeypatch):
