@@ -7,7 +7,7 @@ import pytest
 import harness.engine
 from harness.errors import RunFailed
 from harness.measurement import block
-from harness.measurement.block import block_order, measure_block
+from harness.measurement.block import block_order, run_block
 from harness.measurement.process import failed_record
 from harness.measurement.records import RecordError, validate_record
 from harness.measurement.run import measure, run_once
@@ -276,7 +276,7 @@ def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
         lambda spec, announce: pytest.fail("it needs no process of its own"),
     )
     monkeypatch.setattr(block, "simulate", lambda spec, announce: {"arm": spec.arm})
-    assert measure_block({"one": spec()}, 2, 0) == [{"arm": "one"}] * 2
+    assert list(run_block({"one": spec()}, 2, 0)) == [{"arm": "one"}] * 2
 
 
 @pytest.mark.parametrize(("events", "each"), [(5000, 500), (3, 1)])
