@@ -295,7 +295,7 @@ def test_windows_may_be_as_long_as_so_many_events_take(simulate, events, each):
 
 @pytest.mark.parametrize("law", ["gradient2", "hill_climbing", "ds2"])
 def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_did(law):
-    from harness.bench.replay import parse_trace, replay
+    from harness.bench.replay import parse_record, replay
     from harness.measurement.records import record_line, validate_record
 
     made = run_of(
@@ -312,7 +312,7 @@ def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_d
     )
     record = measure(made) | {"commit": None}
     validate_record(record)
-    trace = parse_trace(record_line(record))
+    trace = parse_record(record_line(record))
     decided = replay(law, trace)
     steps = [
         sample
