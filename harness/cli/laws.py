@@ -1,5 +1,5 @@
-"""`millrace laws`: compare the control laws on the SASO bench, list them, or feed them with a
-recorded trace."""
+"""`millrace laws`: compare the control laws on the SASO bench, list them, or feed them with the
+record of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from harness.bench.bench import Row
     from harness.bench.scenario import Scenario
 
-SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
+SUMMARY = "compare control laws on the SASO bench, replay a record, list them"
 
 DESCRIPTION = """\
 A control law chooses the number of threads while a graph runs. Without a command, the SASO bench drives each law through more
@@ -53,10 +53,10 @@ examples:
   millrace laws list
       every law with its settings
 
-  millrace laws replay --law streams trace.json
-      what the law would have decided on a recorded trace, and why
+  millrace laws replay --law streams record.json
+      what the law would have decided on the record of a run, and why
 
-How to write a law, and how to read a trace: docs/laws.md."""
+How to write a law, and how to read its decisions: docs/laws.md."""
 
 BENCH_DESCRIPTION = """\
 Drive laws through scenarios, closed loop: the level that a law chooses decides which point of the curve the next period shows.
@@ -77,22 +77,11 @@ With --paced they also have the rate of the source, `target`, and the `bound` on
 keys."""
 
 REPLAY_DESCRIPTION = """\
-Feed a recorded trace to a law and print what it decides after each sample. The throughputs are those of the trace, whatever
-the law decides.
+Feed the record of a run (one line of results/raw/*.jsonl) to a law and print what it decides after each sample. The throughputs
+are those of the record, whatever the law decides.
 
-A trace is a JSON object, in a file or (with -) on standard input:
-  {"min": 1, "max": 16, "start": 1, "throughputs": [100, 190, 350]}
-and, as far as wanted:
-  "cpu_ok": [true, ...]       one answer a request to climb; beyond its end requests are granted
-  "congested": [true, ...]    one a sample, for elastic_load_balance
-  "utilisation": [0.9, ...]   one a sample, for utilisation
-  "untrust_above": true       levels above the start are untrusted at first, for streams
-For laws that place queues (see list) it is multi-level, and has besides
-  "ports": 20                 input ports whose queues come and go; or a list of what their operators cost
-and, as far as wanted:
-  "costs": [[0.1, ...], ...]  shares of the work that the profiler saw, one a port: one list a sample, or one for all
-  "payload": 128, "cpus": 8   bytes a tuple; CPUs that threads may use
-The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
+RECORD is a file with one JSON object, or - for standard input. With the record of a run under multilevel a law of queues is
+asked, and under coroutine a law of replicas or of threads."""
 
 
 TITLES = {
@@ -135,20 +124,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.set_defaults(action=list_laws)
     replaying = commands.add_parser(
         "replay",
-        help="what a law would have decided on a recorded trace",
+        help="what a law would have decided on the record of a run",
         description=REPLAY_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    replaying.set_defaults(action=replay_trace)
-    replaying.add_argument("trace", metavar="TRACE", help="a JSON file, or - for standard input")
-    both = f"one of: {', '.join(LAWS[Decides.THREADS])}; for a multi-level trace: {', '.join(LAWS[Decides.QUEUES])}"
+    replaying.set_defaults(action=replay_record)
+    replaying.add_argument("record", metavar="RECORD", help="a JSON file, or - for standard input")
+    both = f"one of: {', '.join(LAWS[Decides.THREADS])}; for the record of a run under multilevel: {', '.join(LAWS[Decides.QUEUES])}"
     of = "replay_{}".format  # the same options before the command belong to the bench
     replaying.add_argument("--law", dest=of("law"), required=True, metavar="NAME", help=both)
     replaying.add_argument(
         "--multilevel",
         dest=of("multilevel"),
         action="store_true",
-        help="refuse a trace that is not multi-level",
+        help="refuse a record of another model than multilevel",
     )
     replaying.add_argument(
         "--set",
@@ -409,9 +398,9 @@ def law_as_text(law: type[Law], default: bool) -> str:
     return "\n  ".join([title, *(_table(rows) if len(rows) > 1 else ["no settings"])])
 
 
-def replay_trace(args: argparse.Namespace) -> int:
-    """Print what a law decides on a trace, or write it as JSON."""
-    from harness.bench.replay import answer, parse_trace, replay, told
+def replay_record(args: argparse.Namespace) -> int:
+    """Print what a law decides on the record of a run, or write it as JSON."""
+    from harness.bench.replay import answer, parse_record, replay, told
     from harness.cli.settings import parse_settings
 
     law, path = args.replay_law, args.replay_json
@@ -419,11 +408,9 @@ def replay_trace(args: argparse.Namespace) -> int:
     others = (*LAWS[Decides.QUEUES], *LAWS[Decides.REPLICAS])
     if args.replay_multilevel or law not in others:  # report a wrong name before reading anything
         law_class(law, Decides.QUEUES if args.replay_multilevel else Decides.THREADS)
-    trace = parse_trace(_text_of(args.trace))
+    trace = parse_record(_text_of(args.record))
     if args.replay_multilevel and trace.decides is not Decides.QUEUES:
-        raise UserError(
-            "--multilevel: the trace must have the key 'ports', or be the record of a run of such a law"
-        )
+        raise UserError("--multilevel: the record must be of a run under the model multilevel")
     decisions = replay(law, trace, settings)
     document = json.dumps(answer(law, decisions))
     if path == "-":

@@ -145,14 +145,3 @@ def simulate(run: Run, announce: Callable[[str], None]) -> dict[str, Any]:
     from harness.measurement.source import commit
 
     return measure(run, announce) | {"commit": commit()}
-
-
-def measure_block(
-    runs_by_arm: Mapping[str, Run],
-    repeats: int,
-    seed: int,
-    progress: Progress | None = None,
-    notify: Callable[[str], None] = say_on_stderr,
-) -> list[dict[str, Any]]:
-    """The records of a whole block, in the order in which they were measured."""
-    return list(run_block(runs_by_arm, repeats, seed, progress, notify))

@@ -1,4 +1,4 @@
-"""Multi-level traces: replayed, told, and what is refused as one."""
+"""Traces for laws that place queues: replayed, read from records, told, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import topologies
-from harness.bench.replay import answer, parse_trace, replay, told
+from harness.bench.replay import answer, parse_record, replay, told
 from harness.cli import main
 from harness.elasticity import layout_of
 from harness.errors import UserError
@@ -17,6 +17,7 @@ from harness.graph import PortId
 from harness.measurement.run import measure
 from harness.measurement.spec import run_of
 from harness.models import Dynamic
+from tests.elasticity.traces import trace_of
 
 TRACE = {
     "min": 2,
@@ -28,7 +29,7 @@ TRACE = {
 
 
 def replayed(law, **trace):
-    return answer(law, replay(law, parse_trace(json.dumps(trace))))
+    return answer(law, replay(law, trace_of(**trace)))
 
 
 def test_a_trace_with_ports_is_multilevel():
@@ -60,24 +61,10 @@ def test_costs_of_a_sample_come_before_those_of_the_ports():
     assert replayed("streams", **TRACE, costs=unknown)["queued"][0] == [0, 1, 2, 3]
 
 
-def test_ports_may_be_a_number_alone():
-    trace = parse_trace('{"max": 4, "throughputs": [1], "ports": 3, "payload": 64, "cpus": 2}')
-    layout = trace.layout
-    assert (len(layout.ports), layout.at, layout.operators) == (3, [1, 2, 3], 4)
-    assert (layout.payload, layout.cpus) == (64, 2)
-    assert trace.readings[0].costs == ()
-    assert parse_trace('{"max": 4, "throughputs": [1], "ports": 0}').layout.ports == []
-
-
-def test_what_ports_cost_is_the_layouts_work():
-    trace = parse_trace(json.dumps(TRACE))
-    assert trace.layout.flop == [0.0, 100.0, 100.0, 1.0, 1.0]
-    assert sum(trace.readings[0].costs) == pytest.approx(1.0)
-
-
 def test_a_trace_without_ports_is_for_laws_of_the_thread_level():
     with pytest.raises(
-        UserError, match="law middleware19 places queues: a trace for it must have the key 'ports'"
+        UserError,
+        match="law middleware19 places queues: it needs the record of a run under the model multilevel",
     ):
         replayed("middleware19", max=4, throughputs=[1])
     with pytest.raises(
@@ -117,7 +104,7 @@ def record(**more):
 
 
 def test_the_record_of_a_run_has_its_graph_and_its_costs():
-    trace = parse_trace(json.dumps(record()))
+    trace = parse_record(json.dumps(record()))
     assert [str(port) for port in trace.layout.ports] == record()["elastic"]["places"]
     assert trace.layout.links[1].target == 2
     assert trace.layout.cpus == 2
@@ -128,7 +115,7 @@ def test_the_record_of_a_run_has_its_graph_and_its_costs():
 
 def test_the_record_of_a_run_under_a_quota_has_the_cpus_that_its_law_knew_of():
     assert (
-        parse_trace(
+        parse_record(
             json.dumps(record(host={"cpus_allowed": 8, "cgroup_quota_cpus": 1.5}))
         ).layout.cpus
         == 2
@@ -146,13 +133,13 @@ def test_the_record_of_a_run_under_a_quota_has_the_cpus_that_its_law_knew_of():
     ],
 )
 def test_a_record_tells_how_many_tuples_its_runtime_moved_at_once(run, batch):
-    assert parse_trace(json.dumps(record(**run))).layout.batch == batch
+    assert parse_record(json.dumps(record(**run))).layout.batch == batch
 
 
 def test_the_record_of_another_law_is_a_trace_of_the_thread_level():
     other = record()
     other["elastic"]["places"] = None
-    assert parse_trace(json.dumps(other)).layout is None
+    assert parse_record(json.dumps(other)).layout is None
 
 
 @pytest.mark.parametrize(
@@ -166,7 +153,7 @@ def test_the_record_of_another_law_is_a_trace_of_the_thread_level():
     ],
 )
 def test_where_the_graph_is_not_known_a_pipeline_of_its_places_stands_for_it(how):
-    trace = parse_trace(json.dumps(record(**how)))
+    trace = parse_record(json.dumps(record(**how)))
     assert [str(port) for port in trace.layout.ports] == record()["elastic"]["places"]
     assert len(replay("middleware19", trace)) == 2
 
@@ -177,26 +164,21 @@ def test_what_the_law_went_by_is_replayed_where_a_record_has_it():
         sample(2.0, 200.0, law_tuples_per_s=230.0),
         sample(3.0, 300.0, law_tuples_per_s=None),
     ]
-    trace = parse_trace(json.dumps(record(samples=samples)))
+    trace = parse_record(json.dumps(record(samples=samples)))
     assert [reading.throughput for reading in trace.readings][-3:] == [100.0, 230.0, 300.0]
 
 
-def test_what_arrives_at_the_sinks_is_replayed_from_a_trace_and_from_a_record():
-    trace = parse_trace(
-        '{"max": 4, "ports": 3, "throughputs": [1, 2, 3], "arrived": [0.5, null, 0]}'
-    )
-    assert [reading.arrived for reading in trace.readings] == [0.5, None, 0.0]
-    assert parse_trace('{"max": 4, "ports": 3, "throughputs": [1]}').readings[0].arrived is None
-    made = parse_trace(
+def test_what_arrives_at_the_sinks_is_replayed():
+    made = parse_record(
         json.dumps(record(samples=[sample(1.0, 100.0, law_arrived=0.25), sample(2.0, 100.0)]))
     )
     assert [reading.arrived for reading in made.readings][-2:] == [0.25, None]
 
 
 def test_the_record_of_a_simulated_run_has_the_described_machines_cpus():
-    trace = parse_trace(json.dumps(record(simulated=True, machine="xeon:16")))
+    trace = parse_record(json.dumps(record(simulated=True, machine="xeon:16")))
     assert trace.layout.cpus == 16
-    unknown = parse_trace(json.dumps(record(simulated=True, machine="nowhere")))
+    unknown = parse_record(json.dumps(record(simulated=True, machine="nowhere")))
     assert unknown.layout.cpus == 4
 
 
@@ -205,7 +187,7 @@ def test_the_record_of_a_simulated_run_has_the_described_machines_cpus():
     [({"queue_capacity": 64}, 64), ({"queue_capacity": 64, "topology": "mine"}, 64), ({}, 1000)],
 )
 def test_the_record_of_a_run_has_its_queues(more, capacity):
-    assert parse_trace(json.dumps(record(**more))).layout.queue_capacity == capacity
+    assert parse_record(json.dumps(record(**more))).layout.queue_capacity == capacity
 
 
 @pytest.mark.heavy
@@ -229,7 +211,7 @@ def test_a_run_replayed_decides_as_it_did(law):
     samples = [
         sample for sample in periods if not sample["law_reason"].startswith("put off: ")
     ]  # for a thread that sleeps on
-    decisions = replay(law, parse_trace(json.dumps(made)))
+    decisions = replay(law, parse_record(json.dumps(made)))
     assert len(decisions) == len(samples) > len(periods) - 3 > 25
     assert [decision.threads for decision in decisions[:-1]] == [
         sample["threads_requested"] for sample in samples[1:]
@@ -244,7 +226,7 @@ def test_a_sample_that_the_law_did_not_see_is_left_out():
     held = sample(
         1.5, 1.0, law_state="waiting", law_reason="put off: 1 thread(s) would not suspend"
     )
-    trace = parse_trace(json.dumps(record(samples=[held, sample(2.0, 200.0)])))
+    trace = parse_record(json.dumps(record(samples=[held, sample(2.0, 200.0)])))
     assert [reading.throughput for reading in trace.readings] == [100.0, 200.0]
 
 
@@ -253,7 +235,7 @@ def test_a_period_of_several_samples_is_one_reading_of_the_length_that_the_law_k
         sample(1.5, 1.0, law_state=None),
         sample(2.0, 3.0, law_state="placing", law_tuples_per_s=2.0, law_elapsed_s=1.9),
     ]
-    trace = parse_trace(json.dumps(record(samples=samples)))
+    trace = parse_record(json.dumps(record(samples=samples)))
     assert [(reading.throughput, reading.elapsed_s) for reading in trace.readings] == [
         (100.0, 1.0),
         (2.0, 1.9),
@@ -261,40 +243,6 @@ def test_a_period_of_several_samples_is_one_reading_of_the_length_that_the_law_k
 
 
 # -- what is refused
-
-BAD = {
-    '"ports": -1': "ports must be a whole number from 0 to 100000, not -1",
-    '"ports": 1e9': "ports must be a whole number from 0 to 100000, not 1000000000.0",
-    '"ports": true': "ports must be a whole number from 0 to 100000, not true",
-    '"ports": "two"': 'ports must be a whole number from 0 to 100000, not "two"',
-    '"ports": [1, -2]': "ports[1] must be a number from 0, not -2",
-    '"ports": [1, "dear"]': 'ports[1] must be a number from 0, not "dear"',
-    '"ports": 2, "costs": 7': "costs must be a list, not 7",
-    '"ports": 2, "costs": [0.5]': "costs must hold one value for each of 2 ports, not 1",
-    '"ports": 2, "costs": [0.5, 2]': "costs[1] must be from 0 to 1, not 2",
-    '"ports": 2, "costs": [0.5, null]': "costs[1] must be a number, not null",
-    '"ports": 2, "costs": [[0.5, 0.5], [0.5, 0.5]]': "costs must hold one value for each of 1 samples, not 2",
-    '"ports": 2, "costs": [[0.5]]': "costs[0] must hold one value for each of 2 ports, not 1",
-    '"ports": 2, "costs": [[0.5, "x"]]': 'costs[0][1] must be a number, not "x"',
-    '"ports": 2, "payload": -1': "payload must be a whole number from 0 to",
-    '"ports": 2, "cpus": 0': "cpus must be a whole number from 1 to 1024, not 0",
-    '"ports": 2, "arrived": 0.1': "arrived must be a list, not 0.1",
-    '"ports": 2, "arrived": [0.1, 0.1]': "arrived must hold one value for each of 1 samples, not 2",
-    '"ports": 2, "arrived": [-0.1]': "arrived[0] must be a number from 0, not -0.1",
-    '"arrived": [0.1]': "arrived is for multi-level traces, which must have the key 'ports'",
-    '"costs": [1]': "costs is for multi-level traces, which must have the key 'ports'",
-    '"cpus": 2': "cpus is for multi-level traces, which must have the key 'ports'",
-    '"port": 2': 'a trace has no key "port"; its keys are: min, max',
-}
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_what_is_no_multilevel_trace_is_refused_in_one_short_line(text):
-    with pytest.raises(UserError) as refused:
-        parse_trace(f'{{"max": 4, "throughputs": [1], {text}}}')
-    assert BAD[text] in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert len(str(refused.value)) < 250
 
 
 @pytest.mark.parametrize(
@@ -325,7 +273,7 @@ def test_what_is_no_multilevel_trace_is_refused_in_one_short_line(text):
 )
 def test_a_record_that_is_none_is_refused_in_one_line(how, message):
     with pytest.raises(UserError) as refused:
-        parse_trace(json.dumps(record(**how)))
+        parse_record(json.dumps(record(**how)))
     assert message in str(refused.value)
 
 
@@ -354,7 +302,7 @@ def test_any_trace_is_replayed_within_bounds_and_places(
 
 
 def test_neighbouring_places_are_told_as_a_run():
-    layout = parse_trace('{"max": 4, "throughputs": [1], "ports": 12}').layout
+    layout = trace_of(max=4, throughputs=[1], ports=12).layout
     assert told([], layout) == ""
     assert told([7], layout) == "7"
     assert told({0, 1, 2, 5, 9, 10}, layout) == "0..2, 5, 9..10"
@@ -364,36 +312,46 @@ def test_neighbouring_places_are_told_as_a_run():
     assert told({1}, second) == "merge[1]"
 
 
+PLACED = record(
+    adaptation=[],
+    samples=[
+        sample(float(second), throughput, operator_cost=[0.0, 0.495, 0.495, 0.01, 0.0])
+        for second, throughput in enumerate(TRACE["throughputs"], start=1)
+    ],
+)
+
+
 @pytest.fixture
-def trace(tmp_path):
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(TRACE), encoding="utf-8")
+def placed(tmp_path):
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(PLACED), encoding="utf-8")
     return str(path)
 
 
-def test_a_multilevel_replay_prints_threads_and_queued_ports_after_each_sample(trace, capsys):
-    assert main(["laws", "replay", "--law", "streams", trace]) == 0
+def test_a_replay_of_placed_queues_prints_threads_and_ports_after_each_sample(placed, capsys):
+    assert main(["laws", "replay", "--law", "streams", placed]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["sample", "tuples/s", "level", "queues", "state", "ports", "reason"]
-    assert lines[2].split()[:6] == ["1", "200", "2", "4", "placing", "0..3"]
-    assert lines[2].endswith("2 of 2 bring more → kept; all 2 of the heaviest group")
-    assert lines[5].split()[:6] == ["4", "200", "4", "2", "climbing", "0..1"]
+    assert lines[1].split()[:6] == ["0", "100", "1", "2", "placing", "work1..work2"]
+    assert lines[1].endswith("all 2 of the heaviest group")
 
 
 def test_many_ports_are_cut_short(tmp_path, capsys):
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(TRACE | {"ports": [100.0, 1.0] * 40}), encoding="utf-8")
-    assert main(["laws", "replay", "--law", "streams", str(path)]) == 0
-    assert "0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …" in capsys.readouterr().out
+    path = tmp_path / "record.json"
+    places = [f"operator{number}[0]" for number in range(80)]
+    elastic = PLACED["elastic"] | {"places": places}
+    path.write_text(json.dumps(PLACED | {"topology": None, "elastic": elastic}), encoding="utf-8")
+    assert main(["laws", "replay", "--law", "middleware19", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "operator" in printed and max(map(len, printed.splitlines())) < 250
 
 
-def test_json_of_a_multilevel_replay_can_be_kept_in_the_file_of_its_trace(trace, tmp_path, capsys):
-    assert main(["laws", "replay", "--law", "middleware19", trace, "--json", "-"]) == 0
+def test_json_of_a_replay_has_the_places_with_queues(placed, capsys):
+    assert main(["laws", "replay", "--law", "middleware19", placed, "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found == replayed("middleware19", **TRACE)
-    both = tmp_path / "both.json"
-    both.write_text(json.dumps(TRACE | found), encoding="utf-8")
-    assert main(["laws", "replay", "--law", "middleware19", "--set", "history=no", str(both)]) == 0
+    assert found == answer("middleware19", replay("middleware19", parse_record(json.dumps(PLACED))))
+    assert len(found["queued"]) == len(PLACED["samples"])
+    assert main(["laws", "replay", "--law", "middleware19", "--set", "history=no", placed]) == 0
 
 
 @pytest.mark.parametrize(
@@ -401,19 +359,19 @@ def test_json_of_a_multilevel_replay_can_be_kept_in_the_file_of_its_trace(trace,
     [
         (
             ["--law", "streams", "--multilevel"],
-            {"max": 4, "throughputs": [1]},
-            "--multilevel: the trace must have the key 'ports'",
+            {"samples": [sample(1.0, 5.0)]},
+            "--multilevel: the record must be of a run under the model multilevel",
         ),
-        (["--law", "pldi17", "--multilevel"], TRACE, "law 'pldi17' does not place queues"),
-        (["--law", "magic"], TRACE, "law 'magic' is unknown"),
+        (["--law", "pldi17", "--multilevel"], PLACED, "law 'pldi17' does not place queues"),
+        (["--law", "magic"], PLACED, "law 'magic' is unknown"),
         (
             ["--law", "middleware19", "--set", "satisfaction=2"],
-            TRACE,
+            PLACED,
             "satisfaction must be from 0 to 1, not '2'",
         ),
         (
             ["--law", "streams", "--set", "speed=2"],
-            TRACE,
+            PLACED,
             "law streams has no setting 'speed'; it has none",
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import COMMANDS, main
+from tests.elasticity.traces import record_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "run pipeline --model manual"
@@ -172,7 +174,7 @@ CASES = {
     "show pipeline --model dynamic --threads many -o TMP/a.svg": "many",
     "show pipeline --threads 2 -o TMP/a.svg": "--threads",
     "show pipeline --seed=-1 -o TMP/a.svg": "--seed",
-    # laws: which command, law, setting, trace (what is wrong in a trace: tests/elasticity/test_replay.py)
+    # laws: which command, law, setting, record (what is wrong in a record: tests/elasticity/test_replay.py)
     "laws nonesuch": "nonesuch",
     "laws list extra": "extra",
     "laws --law magic": "law 'magic' is unknown; laws are: millrace, pldi17",
@@ -202,17 +204,17 @@ CASES = {
     "laws --json TMP/a.json replay --law fixed TMP/none.json": "--json before the command is for bench only",
     "laws --law fixed replay --law fixed TMP/none.json": "--law before the command is for bench only",
     "laws --multilevel replay --law fixed TMP/none.json": "--multilevel before the command is for bench only",
-    "laws replay": "TRACE",
+    "laws replay": "RECORD",
     "laws replay TMP/none.json": "--law",
     "laws replay --law magic TMP/none.json": "law 'magic' is unknown; laws are: millrace, pldi17",
     "laws replay --law '' TMP/none.json": "law '' is unknown",
     "laws replay --law fixed TMP/none.json": "TMP/none.json: cannot be read: No such file or directory",
     "laws replay --law fixed TMP": "cannot be read: Is a directory",
     "laws replay --law fixed TMP --set speed": "--set takes NAME=VALUE, not 'speed'",
-    'laws replay --law fixed CONFIG[{"max": 4, "throughputs": 1}] --set speed=9': "throughputs must be a list, not 1",
+    'laws replay --law fixed CONFIG[{"samples": 1}] --set speed=9': "samples must be a list, not 1",
     "laws replay --law fixed CONFIG[max: 4]": "must be JSON",
     "laws replay --law fixed CONFIG[]": "must be a JSON object, not an empty text",
-    'laws replay --law fixed CONFIG[{"max": 0, "throughputs": {}}]': "maximum level must be from 1 to 1024 threads, not 0",
+    'laws replay --law fixed CONFIG[{"max": 4, "throughputs": {}}]': "a record must have the key 'samples'",
     # sweep
     "sweep nonesuch": "nonesuch",
     "sweep pldi17_fig9 --config TMP/none.yaml": "none.yaml",
@@ -314,7 +316,7 @@ def test_bad_input_is_told_the_same_way_by_the_real_command(line, tmp_path):
     check(done.returncode, done.stdout, done.stderr, CASES.get(line, "nonesuch"))
 
 
-TRACE = '{"max": 4, "throughputs": [1, 2]}'
+RECORD = json.dumps(record_of([1, 2], 4))
 
 
 @pytest.mark.parametrize(
@@ -341,8 +343,8 @@ TRACE = '{"max": 4, "throughputs": [1, 2]}'
     ],
 )
 def test_bad_options_of_a_replay_are_one_line_and_exit_code_2(options, expected, tmp_path, capsys):
-    (tmp_path / "trace.json").write_text(TRACE, encoding="utf-8")
-    code = main(words_of(f"laws replay TMP/trace.json {options}", tmp_path))
+    (tmp_path / "record.json").write_text(RECORD, encoding="utf-8")
+    code = main(words_of(f"laws replay TMP/record.json {options}", tmp_path))
     check(code, *capsys.readouterr(), expected)
 
 

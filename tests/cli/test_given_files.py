@@ -19,7 +19,7 @@ READERS = {
     "run PIPE.py:graph": "graph.py",
     "show PIPE.yaml -o x.svg": "graph.yaml",
     "watch --replay PIPE": "records.jsonl",
-    "laws replay --law streams PIPE": "trace.json",
+    "laws replay --law streams PIPE": "record.json",
     "laws bench --scenarios PIPE": "curves.yaml",
     "sweep --dry-run --config PIPE": "config.yaml",
     "figures --dry-run --config PIPE": "config.yaml",

@@ -1,4 +1,4 @@
-"""`millrace laws list` and `millrace laws replay`: the listing, and a trace replayed."""
+"""`millrace laws list` and `millrace laws replay`: the listing, and a record replayed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import pytest
 
 from harness.cli import main
 from harness.elasticity import LAWS, Decides
+from tests.elasticity.traces import record_of
 
-TRACE = {"max": 4, "throughputs": [100, 200, 200, 200]}
+RECORD = record_of([100, 200, 200, 200], 4)
 
 
 @pytest.fixture
-def trace(tmp_path):
-    """The name of a file with a trace."""
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(TRACE), encoding="utf-8")
+def record(tmp_path):
+    """The name of a file with a record."""
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(RECORD), encoding="utf-8")
     return str(path)
 
 
@@ -30,8 +31,8 @@ def test_the_listing_has_every_law_with_its_settings(capsys):
     assert "doubling     false    -     true, false" in out
 
 
-def test_a_replay_prints_a_line_a_sample_with_its_reason(trace, capsys):
-    assert main(["laws", "replay", "--law", "pldi17", trace]) == 0
+def test_a_replay_prints_a_line_a_sample_with_its_reason(record, capsys):
+    assert main(["laws", "replay", "--law", "pldi17", record]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["sample", "tuples/s", "level", "state", "reason"]
     assert [line.split()[:4] for line in lines[1:]] == [
@@ -43,9 +44,9 @@ def test_a_replay_prints_a_line_a_sample_with_its_reason(trace, capsys):
     assert lines[2].endswith("trend below, above untrusted → up")
 
 
-def test_json_on_stdout_stands_alone(trace, capsys):
+def test_json_on_stdout_stands_alone(record, capsys):
     assert (
-        main(["laws", "replay", "--law", "pldi17", "--set", "doubling=true", trace, "--json", "-"])
+        main(["laws", "replay", "--law", "pldi17", "--set", "doubling=true", record, "--json", "-"])
         == 0
     )
     answer = json.loads(capsys.readouterr().out)
@@ -53,30 +54,23 @@ def test_json_on_stdout_stands_alone(trace, capsys):
     assert answer.keys() == {"law", "levels", "reasons", "states"}
 
 
-def test_json_into_a_file_leaves_the_table_on_stdout(trace, tmp_path, capsys):
+def test_json_into_a_file_leaves_the_table_on_stdout(record, tmp_path, capsys):
     path = tmp_path / "decisions.json"
-    assert main(["laws", "replay", "--law", "pldi17", trace, "--json", str(path)]) == 0
+    assert main(["laws", "replay", "--law", "pldi17", record, "--json", str(path)]) == 0
     assert json.loads(path.read_text(encoding="utf-8"))["levels"] == [2, 3, 2, 2]
     assert capsys.readouterr().out.startswith("sample")
 
 
-def test_a_trace_may_come_from_standard_input(monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(TRACE).encode())))
+def test_a_record_may_come_from_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(RECORD).encode())))
     assert main(["laws", "replay", "--law", "streams", "-", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["levels"] == [2, 4, 3, 2]
 
 
-def test_an_answer_can_be_kept_in_the_file_of_its_trace(trace, tmp_path, capsys):
-    assert main(["laws", "replay", "--law", "streams", trace, "--json", "-"]) == 0
-    both = tmp_path / "both.json"
-    both.write_text(json.dumps(TRACE | json.loads(capsys.readouterr().out)), encoding="utf-8")
-    assert main(["laws", "replay", "--law", "streams", str(both)]) == 0
-
-
-def test_a_trace_that_is_no_text_is_refused_in_one_line(tmp_path, capsys):
-    path = tmp_path / "trace.json"
+def test_a_record_that_is_no_text_is_refused_in_one_line(tmp_path, capsys):
+    path = tmp_path / "record.json"
     path.write_bytes(b'{"max": \xff}')
     assert main(["laws", "replay", "--law", "fixed", str(path)]) == 2
     assert capsys.readouterr().err.endswith(
-        "trace.json: must be UTF-8 text (invalid start byte at byte 8)\n"
+        "record.json: must be UTF-8 text (invalid start byte at byte 8)\n"
     )

@@ -34,8 +34,8 @@ def test_the_example_of_a_law_passes_its_test():
     names["test_it_climbs_until_a_thread_brings_nothing"]()
 
 
-def test_the_example_of_a_trace_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
-    (tmp_path / "trace.json").write_text(texts("json")[0], encoding="utf-8")
+def test_the_example_of_a_record_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
+    (tmp_path / "record.json").write_text(texts("json")[0], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     command, printed = texts("")
     assert main(command.split()[1:]) == 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.measurement import block
-from harness.measurement.block import block_order, measure_block
+from harness.measurement.block import block_order, run_block
 from harness.measurement.spec import Run, run_of
 
 
@@ -58,7 +58,7 @@ def runs(monkeypatch, tmp_path):
 
 def test_records_come_in_the_order_of_measuring_and_progress_counts_them(runs):
     told: list[tuple[int, int, str]] = []
-    records = measure_block(specs(2), 2, seed=5, progress=lambda *event: told.append(event))
+    records = list(run_block(specs(2), 2, seed=5, progress=lambda *event: told.append(event)))
     order = block_order(specs(2), 2, 5)
     assert runs == order
     assert [record["arm"] for record in records] == [spec.arm for spec in order]
@@ -73,4 +73,4 @@ def test_records_that_are_done_are_not_lost_to_an_interruption(runs):
         taken.append(record)
         break
     assert len(taken) == len(runs) == 1
-    assert len(measure_block(specs(2), 1, seed=5)) == 2, "and the lock is free again"
+    assert len(list(run_block(specs(2), 1, seed=5))) == 2, "and the lock is free again"

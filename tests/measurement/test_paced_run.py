@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from harness.bench.replay import parse_trace, replay
+from harness.bench.replay import parse_record, replay
 from harness.measurement.run import measure
 from harness.measurement.spec import run_of
 
@@ -74,7 +74,7 @@ def test_it_settles_on_as_few_threads_as_keep_up(run, rate, few, many):
 
 def test_a_record_replayed_decides_as_the_run_did(run):
     record = run(law_settings={"bound": 0.002}, **SIMULATED)
-    decisions = replay("millrace", parse_trace(json.dumps(record)), {"bound": 0.002})
+    decisions = replay("millrace", parse_record(json.dumps(record)), {"bound": 0.002})
     assert [(each.state, each.reason) for each in decisions] == [
         (s["law_state"], s["law_reason"]) for s in stepped(record)
     ]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from harness import elasticity
-from harness.bench.replay import parse_trace, replay
+from harness.bench.replay import parse_record, replay
 from harness.elasticity import Decides, Decision, Law, Reading
 from harness.elasticity.cpu_limit import LeaveToOthers
 from harness.errors import RunFailed, UserError
@@ -113,7 +113,7 @@ def test_threads_and_replicas_come_and_go_as_the_law_says_and_the_record_tells(s
 @BOTH
 def test_a_replay_reads_what_the_law_has_read(scripted, where):
     record = measure(spec(where))
-    trace = parse_trace(json.dumps(record))
+    trace = parse_record(json.dumps(record))
     read = scripted.readings[:]
     decisions = replay("millrace", trace)  # the name that the run asked for
     again = scripted.readings[len(read) :]
@@ -134,7 +134,7 @@ def test_a_replay_reads_what_the_law_has_read(scripted, where):
 def test_a_record_replayed_by_its_own_law_decides_as_the_run_did(law, where):
     record = measure(spec(where, law=law))
     assert record["correct"], record["error"]
-    trace = parse_trace(json.dumps(record))
+    trace = parse_record(json.dumps(record))
     stepped = [
         sample
         for sample in record["adaptation"] + record["samples"]

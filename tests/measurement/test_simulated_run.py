@@ -6,7 +6,7 @@ import pytest
 
 from harness.errors import RunFailed
 from harness.measurement import block
-from harness.measurement.block import block_order, measure_block
+from harness.measurement.block import block_order, run_block
 from harness.measurement.process import failed_record
 from harness.measurement.records import RecordError, validate_record
 from harness.measurement.run import measure, run_once
@@ -276,7 +276,7 @@ def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
         lambda spec, announce: pytest.fail("it needs no process of its own"),
     )
     monkeypatch.setattr(block, "simulate", lambda spec, announce: {"arm": spec.arm})
-    assert measure_block({"one": spec()}, 2, 0) == [{"arm": "one"}] * 2
+    assert list(run_block({"one": spec()}, 2, 0)) == [{"arm": "one"}] * 2
 
 
 @pytest.mark.parametrize(("events", "each"), [(5000, 500), (3, 1)])
@@ -295,7 +295,7 @@ def test_windows_may_be_as_long_as_so_many_events_take(simulate, events, each):
 
 @pytest.mark.parametrize("law", ["gradient2", "hill_climbing", "ds2"])
 def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_did(law):
-    from harness.bench.replay import parse_trace, replay
+    from harness.bench.replay import parse_record, replay
     from harness.measurement.records import record_line, validate_record
 
     made = run_of(
@@ -312,7 +312,7 @@ def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_d
     )
     record = measure(made) | {"commit": None}
     validate_record(record)
-    trace = parse_trace(record_line(record))
+    trace = parse_record(record_line(record))
     decided = replay(law, trace)
     steps = [
         sample

@@ -42,10 +42,12 @@ def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = Non
     )
     if decides is Decides.THREADS and name not in LAWS[decides]:
         if name in LAWS[Decides.QUEUES]:
-            raise UserError(f"law {name} places queues: a trace for it must have the key 'ports'")
+            raise UserError(
+                f"law {name} places queues: it needs the record of a run under the model multilevel"
+            )
         if name in LAWS[Decides.REPLICAS]:
             raise UserError(
-                f"law {name} chooses replicas: a trace for it must be the record of a run under the model coroutine"
+                f"law {name} chooses replicas: it needs the record of a run under the model coroutine"
             )
     return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, decides)
 

@@ -11,6 +11,7 @@ graph, with unknown costs of the operators.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -33,6 +34,32 @@ SHARES = ("system_cpu", "others_cpu", "utilisation")
 READ = (*LISTED, *SHARES, "target", "done", "latency_s")
 
 Costs = tuple[float, ...]
+
+
+def parse_record(text: str) -> Trace:
+    """Return the trace of the record in a text, one line of a file of records.
+
+    Raise UserError naming the key, the rule and the value.
+    """
+    if not text.strip():
+        raise UserError("a record must be a JSON object, not an empty text")
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            raise UserError(
+                f"a record must be one JSON object; another text follows in line {error.lineno}"
+            ) from None
+        raise UserError(
+            f"a record must be JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+        ) from None
+    except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
+        raise UserError(f"a record must be JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise UserError(f"a record must be a JSON object, not {checked.shown(document)}")
+    if "samples" not in document:
+        raise UserError("a record must have the key 'samples'")
+    return trace_of_record(document)
 
 
 def trace_of_record(record: Mapping[str, Any]) -> Trace:

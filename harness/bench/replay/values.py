@@ -1,4 +1,4 @@
-"""Checks of values of a trace.
+"""Checks of values of a record.
 
 Each raises a UserError that names the key, the rule and the value, in one short line.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from harness.errors import UserError
@@ -80,24 +80,6 @@ def given(document: Mapping[str, Any], key: str, default: int) -> object:
     """Return the value of a key; the default without it."""
     value = document.get(key)
     return default if value is None else value
-
-
-def flags(document: Mapping[str, Any], key: str) -> list[bool] | None:
-    """Return the list of true and false of a key; None without it."""
-    if document.get(key) is None:
-        return None
-    found = listed(document, key)
-    for i, value in enumerate(found):
-        if not isinstance(value, bool):
-            raise UserError(f"{key}[{i}] must be true or false, not {shown(value)}")
-    return found
-
-
-def same_length(key: str, values: Sequence[object], expected: int, of: str) -> None:
-    """Raise UserError unless there is one value for each of the expected; `of` names them in the
-    plural."""
-    if len(values) != expected:
-        raise UserError(f"{key} must hold one value for each of {expected} {of}, not {len(values)}")
 
 
 def shown(value: object) -> str:

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.bench.replay import parse_trace, replay, told
+from harness.bench.replay import replay, told
 from harness.elasticity import LAWS, Bounds, Decides, Layout, Reading, law_class
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
 from harness.graph import PortId
 from tests.elasticity.queues.pipelines import Pipeline, drive, make_law, pipeline
 from tests.elasticity.test_any_law import SHARES, THROUGHPUTS, bounds_of_levels
+from tests.elasticity.traces import trace_of
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_traces.json").read_text(encoding="utf-8"))
 COST = st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.5, 5e-324, 1.0])
@@ -90,7 +91,8 @@ def test_decisions_stay_within_bounds_and_places_and_repeat(
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{case['law']}: {case['name']}")
 def test_laws_decide_as_they_always_did(case):
     queues = case["queues"]
-    trace = parse_trace(json.dumps({key: value for key, value in case.items() if key != "queues"}))
+    other = ("law", "name", "levels", "queues", "queued", "reasons", "states")
+    trace = trace_of(**{key: value for key, value in case.items() if key not in other})
     decisions = replay(case["law"], trace)
     assert [decision.threads for decision in decisions] == case["levels"]
     assert [told(decision.queued, trace.layout) for decision in decisions] == queues

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from harness.bench.replay.trace import OF_PLACES
-from harness.cli import main
 from harness.elasticity import Bounds, Decides, law_class
 from tests.elasticity.queues.pipelines import Pipeline, drive, make_law, pipeline
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/laws.md").read_text(encoding="utf-8")
 PART = PAGE.partition("## Laws that place queues")[2].partition("## Writing a law")[0]
-
-
-def test_the_example_of_a_trace_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
-    trace = re.findall(r"^```json\n(.*?)^```$", PART, re.DOTALL | re.MULTILINE)[-1]
-    command, printed = re.findall(r"^```text\n(.*?)^```$", PART, re.DOTALL | re.MULTILINE)
-    (tmp_path / "trace.json").write_text(trace, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert main(command.split()[1:]) == 0
-    assert capsys.readouterr().out == printed
-
-
-def test_the_page_tells_of_every_key_of_a_trace():
-    assert all(f"`{key}`" in PART for key in OF_PLACES)
 
 
 def test_the_page_tells_of_every_setting_with_its_default():
