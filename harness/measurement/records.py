@@ -1,4 +1,4 @@
-"""Records in files: one run a line of JSON, checked against config/schemas/record.schema.json when written and when read."""
+"""Records in files: one run a line of JSON, checked against the declaration when written and read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 from harness.errors import RunFailed
 from harness.files.given import load_strict_json, read_given
 from harness.files.whole import write_whole
-from harness.measurement.assemble import SCHEMA_VERSION
-from harness.measurement.source import CHECKOUT
-
-SCHEMA = CHECKOUT / "config" / "schemas" / "record.schema.json"
+from harness.measurement.record.declaration import SCHEMA_VERSION
+from harness.measurement.record.json_schema import record_schema
 
 
 class RecordError(RunFailed):
@@ -120,4 +118,4 @@ def _parse(line: bytes) -> Any:
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    return Draft202012Validator(record_schema())

@@ -83,10 +83,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
         latency_bounds_ns,
     )  # loaded by now; imported late, as in `open_engine`
 
-    record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    fill_record(record, run, seen, graph, latency_bounds_ns())
-    if graph.counts is not None and not run.simulated and not seen.totals.stuck:
-        record["application"] = graph.counts()
+    fill_record(record, run, seen, graph, engine, latency_bounds_ns())
     if not run.simulated:
         return record | {"host": host.describe(seen.disturbance, calibrate=True)}
     whole = run.tuples is not None or seen.ended
