@@ -5,7 +5,8 @@
   control   samples to laws, decisions to the engine        adapt     time passes with a controller, until its laws have settled
   run       one run and its record; the room's front door   process   the same in a fresh process (`child` is its other end)
   block     all arms of a cell, interleaved                 lock      one measuring process at a time
-  assemble  spec + observation -> record                    records   records in files, checked against their schema
+  assemble  spec + observation -> record                    records   records in files, checked against their declaration
+  record/   the declaration of a record, and what follows from it
   host      fitness of the machine (`cpu_use`)              oracle    what was wrong with a run, in a line
   interval  mean and 95 % interval                          source    the commit that was measured
 

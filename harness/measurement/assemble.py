@@ -1,4 +1,4 @@
-"""From a run, its observation and the host to a record: one flat dict that fits config/schemas/record.schema.json."""
+"""From a run, its observation and the host to a record (`record.declaration`)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,26 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from harness.engine import Sample, Totals
+from harness.engine import Engine, Sample
 from harness.engine.oracle import explain
 from harness.graph import Graph
 from harness.graph.flow import Flow
 from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
+from harness.measurement.record.declaration import (
+    BALANCER,
+    ELASTIC,
+    OUTCOME,
+    RECORD,
+    SAMPLE,
+    SCHEMA_VERSION,
+    SIMULATION,
+)
+from harness.measurement.record.kinds import blank, build
 from harness.measurement.spec import PeerModel, Run, arm_name, cell_slug, level_of
 from harness.models import Model
 from harness.models.schemas import COLUMNS
-
-SCHEMA_VERSION = 1
 
 Number = TypeVar("Number", int, float)
 
@@ -35,60 +43,38 @@ def blank_record(
 
     `parameters` with their defaults filled in; `model`: that of the run, with the threads that it has.
     """
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "run_id": os.urandom(16).hex(),
-        "asked": run.asked,
-        "experiment": run.experiment,
-        "cell": run.cell or cell_slug(run.topology, parameters),
-        "arm": run.arm or arm_name(model),
-        "topology": run.topology,
-        "parameters": dict(parameters),
-        "model": model.name,
-        "peer": model.label if isinstance(model, PeerModel) else None,
-        **{name: getattr(model, name, None) for name in COLUMNS},
-        "threads": level_of(model),
-        "threads_total": 0,
-        "queue_capacity": getattr(model, "queue_capacity", None) or 0,
-        "machine": run.place.machine,
-        "simulated": run.simulated,
-        "simulation": _simulation(run) if run.simulated else None,
-        "seed": run.seed,
-        "repeat": run.repeat,
-        "order_in_block": run.order_in_block,
-        "duration_s": 0.0,
-        "warmup_s": 0.0,
-        "settled": False,
-        "ended": False,
-        "sink_tuples_per_s": None,
-        "submitted_tuples_per_s": None,
-        "ns_per_hop": None,
-        "hops": 0.0,
-        "tuples_sent": 0,
-        "tuples_received": 0,
-        "tuples_in_flight": 0,
-        "drained": False,
-        "order_violations": 0,
-        "order_checked": False,
-        "checksum_ok": False,
-        "conservation": [],
-        "correct": False,
-        "error": error,
-        "latency_ns": latency_summary((), (), 0),
-        "context_switches": 0,
-        "cpu_seconds": 0.0,
-        "elastic": None,
-        "adaptation": [],
-        "samples": [],
-        "scheduling": {},
-        "application": None,
-        "host": dict(host),
-        "commit": None,
-        "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-    }
+    return blank(
+        RECORD,
+        {
+            "schema_version": SCHEMA_VERSION,
+            "run_id": os.urandom(16).hex(),
+            "asked": run.asked,
+            "experiment": run.experiment,
+            "cell": run.cell or cell_slug(run.topology, parameters),
+            "arm": run.arm or arm_name(model),
+            "topology": run.topology,
+            "parameters": dict(parameters),
+            "model": model.name,
+            "peer": model.label if isinstance(model, PeerModel) else None,
+            **{name: getattr(model, name, None) for name in COLUMNS},
+            "threads": level_of(model),
+            "machine": run.place.machine,
+            "simulated": run.simulated,
+            "simulation": _simulation(run) if run.simulated else None,
+            "seed": run.seed,
+            "repeat": run.repeat,
+            "order_in_block": run.order_in_block,
+            "queue_capacity": getattr(model, "queue_capacity", None) or 0,
+            "error": error,
+            "host": dict(host),
+            "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        },
+    )
 
 
-def fill_record(record: dict[str, Any], run: Run, seen: Observation, graph: Graph) -> None:
+def fill_record(
+    record: dict[str, Any], run: Run, seen: Observation, graph: Graph, engine: Engine
+) -> None:
     """Enter what was seen of a run that did start."""
     from harness.runtime.protocol import latency_bounds_ns  # compiled; loaded by now
 
@@ -107,27 +93,42 @@ def fill_record(record: dict[str, Any], run: Run, seen: Observation, graph: Grap
         if bounded or seen.ended
         else add_histograms([sample.latency_counts for sample in samples])
     )
-    record |= {
-        "duration_s": elapsed_s,
-        "warmup_s": seen.warmup_s,
-        "settled": seen.settled,
-        "ended": seen.ended,
-        "sink_tuples_per_s": rate,
-        "submitted_tuples_per_s": _rate(
-            sum(sample.submitted_tuples for sample in samples), elapsed_s
-        ),
-        "ns_per_hop": 1e9 / (rate * hops) if rate and hops else None,
-        "hops": hops,
-        "latency_ns": latency_summary(histogram, latency_bounds_ns(), totals.latency_max_ns),
-        "context_switches": sum(sample.context_switches for sample in samples),
-        "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
-        "elastic": _elastic(seen),
-        "adaptation": [sample_entry(sample, _step(sample, seen), names) for sample in before],
-        "samples": [sample_entry(sample, _step(sample, seen), names) for sample in samples],
-        "correct": totals.correct and seen.error is None,
-        "error": explain(totals) or seen.error,
-        **_of_totals(totals),
-    }
+    counts = graph.counts is not None and not run.simulated and not totals.stuck
+    record |= build(
+        OUTCOME,
+        {
+            "threads_total": engine.threads,
+            "queue_capacity": engine.queue_capacity,
+            "duration_s": elapsed_s,
+            "warmup_s": seen.warmup_s,
+            "settled": seen.settled,
+            "ended": seen.ended,
+            "sink_tuples_per_s": rate,
+            "submitted_tuples_per_s": _rate(
+                sum(sample.submitted_tuples for sample in samples), elapsed_s
+            ),
+            "ns_per_hop": 1e9 / (rate * hops) if rate and hops else None,
+            "hops": hops,
+            "tuples_sent": totals.sent,
+            "tuples_received": totals.received,
+            "tuples_in_flight": totals.in_flight,
+            "drained": totals.drained,
+            "order_violations": totals.order_violations,
+            "order_checked": totals.order_checked,
+            "checksum_ok": totals.checksum_ok,
+            "conservation": list(totals.conservation),
+            "correct": totals.correct and seen.error is None,
+            "error": explain(totals) or seen.error,
+            "latency_ns": latency_summary(histogram, latency_bounds_ns(), totals.latency_max_ns),
+            "context_switches": sum(sample.context_switches for sample in samples),
+            "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
+            "elastic": _elastic(seen),
+            "adaptation": [sample_entry(sample, _step(sample, seen), names) for sample in before],
+            "samples": [sample_entry(sample, _step(sample, seen), names) for sample in samples],
+            "scheduling": dict(totals.scheduling),
+            "application": graph.counts() if counts else None,
+        },
+    )
 
 
 def enter_simulation(
@@ -137,7 +138,8 @@ def enter_simulation(
 
     `passed_tuples_per_s`: as from `passed`.
     """
-    record["simulation"] = {**simulation, "passed_tuples_per_s": passed_tuples_per_s}
+    entry = {**simulation, "passed_tuples_per_s": passed_tuples_per_s}
+    record["simulation"] = build(SIMULATION, entry)
     if simulation["bound"] is not None:
         record |= {"settled": False, "correct": False, "error": simulation["bound"]}
 
@@ -161,31 +163,14 @@ def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
 
 def _simulation(run: Run) -> dict[str, Any]:
     """Return the `simulation` of the record of a simulated run that did nothing."""
-    return {
-        "software": run.place.software,
-        "machine_digest": "",
-        "software_digest": "",
-        "seed": run.simulation_seed,
-        "constants": dict(run.constants),
-        "events": 0,
-        "virtual_s": 0.0,
-        "wall_s": 0.0,
-        "bound": None,
-    }
-
-
-def _of_totals(totals: Totals) -> dict[str, Any]:
-    return {
-        "tuples_sent": totals.sent,
-        "tuples_received": totals.received,
-        "tuples_in_flight": totals.in_flight,
-        "drained": totals.drained,
-        "order_violations": totals.order_violations,
-        "order_checked": totals.order_checked,
-        "checksum_ok": totals.checksum_ok,
-        "conservation": list(totals.conservation),
-        "scheduling": dict(totals.scheduling),
-    }
+    return blank(
+        SIMULATION,
+        {
+            "software": run.place.software,
+            "seed": run.simulation_seed,
+            "constants": dict(run.constants),
+        },
+    )
 
 
 def _elastic(seen: Observation) -> dict[str, Any] | None:
@@ -199,7 +184,7 @@ def _elastic(seen: Observation) -> dict[str, Any] | None:
     replicas = [
         sum(sample.replicas[index] for index in able) / len(able) for sample in seen.samples if able
     ]
-    return terms | {
+    found = {
         "settled_level": _middle(levels),
         "settled_queued": _middle(queued),
         "settled_replicas": _middle(replicas),
@@ -207,6 +192,7 @@ def _elastic(seen: Observation) -> dict[str, Any] | None:
         "adaptation_s": seen.warmup_s,
         "settled": seen.level_settled,
     }
+    return build(ELASTIC, terms | found)
 
 
 def _middle(numbers: list[Number]) -> Number | None:
@@ -229,7 +215,7 @@ def read_of(step: Step) -> dict[str, Any] | None:
 
 def sample_entry(sample: Sample, step: Step, names: Sequence[str]) -> dict[str, Any]:
     """A sample, and what was decided after it, as a record has them. `names`: of the operators."""
-    return {
+    entry = {
         "time_s": sample.time_s,
         "elapsed_s": sample.elapsed_s,
         "sink_tuples_per_s": _rate(sample.sink_tuples, sample.elapsed_s) or 0.0,
@@ -258,17 +244,23 @@ def sample_entry(sample: Sample, step: Step, names: Sequence[str]) -> dict[str, 
         "replicas_changed": dict(step.replicas),
         "operator_cost": rounded(sample.operator_cost),
         "balancers": [
-            {
-                "operator": name,
-                "active": balance.active,
-                "ports": balance.ports,
-                "tuples_per_s": _rate(balance.submitted, sample.elapsed_s) or 0.0,
-                "congestion": balance.congestion,
-                "reason": step.balancers.get(name),
-            }
-            for name, balance in getattr(sample, "balancers", {}).items()
+            _balancer_entry(name, sample, step) for name in getattr(sample, "balancers", {})
         ],
     }
+    return build(SAMPLE, entry)
+
+
+def _balancer_entry(name: str, sample: Sample, step: Step) -> dict[str, Any]:
+    balance = sample.balancers[name]
+    entry = {
+        "operator": name,
+        "active": balance.active,
+        "ports": balance.ports,
+        "tuples_per_s": _rate(balance.submitted, sample.elapsed_s) or 0.0,
+        "congestion": balance.congestion,
+        "reason": step.balancers.get(name),
+    }
+    return build(BALANCER, entry)
 
 
 def _rate(tuples: int, elapsed_s: float) -> float | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-PERCENTILES = (50, 90, 99)
+from harness.measurement.record.declaration import LATENCY, PERCENTILES
+from harness.measurement.record.kinds import build
 
 
 def add_histograms(histograms: Sequence[Sequence[int]]) -> list[int]:
@@ -32,7 +33,7 @@ def latency_summary(
             if total
             else None
         )
-    return {**summary, "count": total}
+    return build(LATENCY, {**summary, "count": total})
 
 
 def _percentile(counts: Sequence[int], bounds_ns: Sequence[int], longest_ns: int, rank: int) -> int:

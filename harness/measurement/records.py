@@ -1,4 +1,4 @@
-"""Records in files: one run a line of JSON, checked against config/schemas/record.schema.json when written and when read."""
+"""Records in files: one run a line of JSON, checked against the declaration when written and read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.errors import RunFailed
-from harness.files.checked_yaml import load_schema
 from harness.files.given import load_strict_json, read_given
 from harness.files.whole import write_whole
-from harness.measurement.assemble import SCHEMA_VERSION
-from harness.models.schemas import COLUMNS, column
+from harness.measurement.record.declaration import SCHEMA_VERSION
+from harness.measurement.record.json_schema import record_schema
 
 
 class RecordError(RunFailed):
@@ -120,10 +119,3 @@ def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(record_schema())
-
-
-def record_schema() -> dict[str, Any]:
-    """Return the schema of a record, with a column for each option of the models that has one."""
-    schema = load_schema("record")
-    schema["properties"] |= {name: column(name) for name in COLUMNS}
-    return schema

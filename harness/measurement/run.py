@@ -68,16 +68,13 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
             enter_simulation(record, engine.simulation)
         where = host.describe(simulates=run.simulated)
         return record | {"error": str(error) or "out of memory", "host": where}
-    record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    fill_record(record, run, seen, graph)
-    if run.simulated:
-        whole = run.tuples is not None or seen.ended
-        rate = None if whole else passed(seen.samples, graph.flow())
-        enter_simulation(record, engine.simulation, rate)
-        return record | {"host": host.describe(simulates=True)}
-    if graph.counts is not None and not seen.totals.stuck:
-        record["application"] = graph.counts()
-    return record | {"host": host.describe(seen.disturbance, calibrate=True)}
+    fill_record(record, run, seen, graph, engine)
+    if not run.simulated:
+        return record | {"host": host.describe(seen.disturbance, calibrate=True)}
+    whole = run.tuples is not None or seen.ended
+    rate = None if whole else passed(seen.samples, graph.flow())
+    enter_simulation(record, engine.simulation, rate)
+    return record | {"host": host.describe(simulates=True)}
 
 
 def _of_law(run: Run) -> dict[str, Any]:

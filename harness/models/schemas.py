@@ -1,4 +1,4 @@
-"""Entries of JSON schemas for the models' options: in an experiment's arm, a suite's run, a record."""
+"""Entries of JSON schemas for the models' options: in an experiment's arm and a suite's run."""
 
 from __future__ import annotations
 
@@ -35,13 +35,4 @@ def arm_entry(name: str) -> dict[str, Any]:
         "description": describe(name),
         "anyOf": [*one, several],
         "rule": f"{rule}, or a list of different ones",
-    }
-
-
-def column(name: str) -> dict[str, Any]:
-    """Return the rules of an option's column in a record: those of numbers, and any text."""
-    rules = {key: rule for key, rule in entry(name).items() if key not in ("rule", "pattern")}
-    return rules | {
-        "description": f"{describe(name)}; null for other models",
-        "type": [rules["type"], "null"],
     }

@@ -39,8 +39,7 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
     except RunFailed as error:
         return record | {"error": str(error), "host": host.describe()}
     seen.disturbance = engine.disturbance(len(seen.samples))
-    record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    fill_record(record, run, seen, graph)
+    fill_record(record, run, seen, graph, engine)
     told = host.describe(seen.disturbance) | {"ns_per_flop": engine.ns_per_flop}
     warmup_s = record["warmup_s"] + engine.settling_s
     return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order, "host": told}

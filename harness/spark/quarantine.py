@@ -12,27 +12,28 @@ now 2,700).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DoubleType, LongType, NumericType, StringType, StructField
+from pyspark.sql.types import StringType
 
-from harness.spark.schemas import (
-    ELASTIC,
-    LATENCY,
-    PARAMETERS,
-    RECORD,
-    SAMPLE,
-    SCHEMA_VERSION,
-    SIMULATION,
-    conform,
-)
+from harness.measurement.record import declaration
+from harness.measurement.record.declaration import SAMPLE, SCHEMA_VERSION
+from harness.measurement.record.kinds import Array, Field, Integer, Map, Number, String, Struct
+from harness.spark.schemas import PARAMETERS, RECORD, conform
 
 KEPT_CHARACTERS = 500  # of a line's text in the table
 NAMED_FIELDS = 5  # fields that a reason names before it says how many more there are
 
-NAMES = ("run_id", "experiment", "cell", "arm", "topology", "model", "machine", "started_at")
-AT_LEAST_ONE = ("threads",)  # every other number of a record is 0 or more
-SERIES = ("samples", "adaptation")
+FIELDS = declaration.RECORD.fields
+NAMES = [
+    field.name
+    for field in FIELDS
+    if isinstance(field.kind, String) and field.required and not field.null
+]
+COMPOUND = [field.name for field in FIELDS if isinstance(field.kind, (Struct, Array, Map))]
+SERIES = [field.name for field in FIELDS if field.kind == Array(SAMPLE)]
 # reads a bad line again, to distinguish a missing field from one of a wrong type
 KEYS = "from_json(value, 'map<string,string>')"
 
@@ -163,8 +164,7 @@ def _form_rules() -> list[tuple[str, str]]:
         ),
         (
             "misfit",
-            "'not a record: wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, "
-            "conservation or host'",
+            f"'not a record: wrong type inside {', '.join(COMPOUND[:-1])} or {COMPOUND[-1]}'",
         ),
         # a text field accepts any JSON value as its text
         *[
@@ -177,25 +177,11 @@ def _form_rules() -> list[tuple[str, str]]:
 def _value_rules() -> list[tuple[str, str]]:
     """Return the rules for the values of a record: (condition of a broken rule, reason)."""
     rules = [("record.run_id = ''", "'impossible value: run_id is empty'")]
-    numbers = {
-        field.name: field.dataType for field in RECORD if isinstance(field.dataType, NumericType)
-    }
-    numbers |= {f"latency_ns.{field.name}": field.dataType for field in LATENCY}
-    numbers |= {
-        f"elastic.{field.name}": field.dataType
-        for field in ELASTIC
-        if isinstance(field.dataType, NumericType)
-    }
-    numbers |= {
-        f"simulation.{field.name}": field.dataType
-        for field in SIMULATION
-        if isinstance(field.dataType, NumericType)
-    }
-    for name, kind in numbers.items():
-        least = 1 if name in AT_LEAST_ONE else 0
-        rule = f"{least} or more{' and finite' if isinstance(kind, DoubleType) else ''}"
+    for name, kind in _numbers(declaration.RECORD):
+        limit = f"more than {kind.least}" if _is_above(kind) else f"{kind.least} or more"
+        rule = f"{limit}{' and finite' if isinstance(kind, Number) else ''}"
         told = f"concat('impossible value: {name} is ', record.{name}, ', not {rule}')"
-        rules.append((f"NOT ({_possible(f'record.{name}', kind, least)})", told))
+        rules.append((f"NOT ({_possible(f'record.{name}', kind)})", told))
     for name, kind in PARAMETERS.items():
         text = f"record.parameters['{name}']"
         told = f"concat('impossible value: parameters.{name} is ', {text}, ', not a whole number from 0')"
@@ -206,26 +192,36 @@ def _value_rules() -> list[tuple[str, str]]:
     return rules + [
         rule
         for series in SERIES
-        for field in SAMPLE
+        for field in SAMPLE.fields
         for rule in _sample_rules(f"record.{series}", field)
     ]
 
 
-def _sample_rules(samples: str, field: StructField) -> list[tuple[str, str]]:
+def _numbers(struct: Struct, prefix: str = "") -> Iterator[tuple[str, Integer | Number]]:
+    """Yield each number of an object and of the objects in it: its path and its kind."""
+    for field in struct.fields:
+        if isinstance(field.kind, (Integer, Number)):
+            yield prefix + field.name, field.kind
+        elif isinstance(field.kind, Struct):
+            yield from _numbers(field.kind, f"{prefix}{field.name}.")
+
+
+def _sample_rules(samples: str, field: Field) -> list[tuple[str, str]]:
     """Return the rules for a number in every sample: (condition of a broken rule, reason). An
     optional number may be missing, but must be possible where it is present.
     """
-    series, kind = f"{samples}.{field.name}", field.dataType
-    if not isinstance(kind, NumericType):
+    series, kind = f"{samples}.{field.name}", field.kind
+    if not isinstance(kind, (Integer, Number)):
         return []
-    told = f"'impossible value: {field.name} of a sample is {'' if field.nullable else 'missing, '}negative or not finite'"
+    must_be_there = field.required and not field.null
+    told = f"'impossible value: {field.name} of a sample is {'missing, ' if must_be_there else ''}negative or not finite'"
     rules = [
         (
             f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})",
             told,
         )
     ]
-    if not field.nullable:
+    if must_be_there:
         # array_contains is null, not false, if an element is null and no element matches
         rules.append(
             (f"size({series}) > 0 AND array_contains({series}, {_literal(-1, kind)}) IS NULL", told)
@@ -233,16 +229,20 @@ def _sample_rules(samples: str, field: StructField) -> list[tuple[str, str]]:
     return rules
 
 
-def _possible(number: str, kind: DataType, least: int = 0) -> str:
-    """Return the SQL condition that a number is `least` or more, and finite. Spark orders "not a
+def _possible(number: str, kind: Integer | Number) -> str:
+    """Return the SQL condition that a number is within its limits, and finite. Spark orders "not a
     number" above infinity.
     """
-    finite = f" AND {number} < double('infinity')" if isinstance(kind, DoubleType) else ""
-    return f"{number} >= {least}{finite}"
+    finite = f" AND {number} < double('infinity')" if isinstance(kind, Number) else ""
+    return f"{number} {'>' if _is_above(kind) else '>='} {kind.least}{finite}"
 
 
-def _literal(number: int, kind: DataType) -> str:
-    return f"{number}{'D' if isinstance(kind, DoubleType) else 'L' if isinstance(kind, LongType) else ''}"
+def _is_above(kind: Integer | Number) -> bool:
+    return isinstance(kind, Number) and kind.above
+
+
+def _literal(number: int, kind: Integer | Number) -> str:
+    return f"{number}{'D' if isinstance(kind, Number) else 'L' if kind.bits == 64 else ''}"
 
 
 def _compact(candidates) -> str:

@@ -1,8 +1,7 @@
-"""The shape of a record, and of every table made from records. Fields, units and meanings:
-config/schemas/record.schema.json.
+"""The shapes of records and of every table made from records, as Spark reads and writes them.
 
-In `RECORD` a field that is not nullable must be present and not null. Spark does not enforce this
-when it reads; `quarantine` does.
+A record's shape follows from its declaration in `harness.measurement.record`. Spark does not
+enforce which fields must be present when it reads; `quarantine` does.
 """
 
 from __future__ import annotations
@@ -21,7 +20,18 @@ from pyspark.sql.types import (
     StructType,
 )
 
-SCHEMA_VERSION = 1  # version of the records that these jobs read
+from harness.measurement.record import declaration
+from harness.measurement.record.kinds import (
+    Array,
+    Boolean,
+    Integer,
+    Kind,
+    Map,
+    Number,
+    OneOf,
+    String,
+    Struct,
+)
 
 TEXT, WHOLE, SMALL, REAL, FLAG = (
     StringType(),
@@ -32,165 +42,40 @@ TEXT, WHOLE, SMALL, REAL, FLAG = (
 )
 
 
-def _struct(
-    required: dict[str, DataType], optional: dict[str, DataType] | None = None
-) -> StructType:
-    return StructType(
-        [StructField(name, kind, nullable=False) for name, kind in required.items()]
-        + [StructField(name, kind, nullable=True) for name, kind in (optional or {}).items()]
-    )
+def type_of(kind: Kind) -> DataType:
+    """Return the type with which Spark reads a kind of values. A field is nullable if it may be
+    null or missing.
+    """
+    match kind:
+        case String() | OneOf():
+            return TEXT
+        case Boolean():
+            return FLAG
+        case Integer():
+            return SMALL if kind.bits == 32 else WHOLE
+        case Number():
+            return REAL
+        case Array():
+            return ArrayType(type_of(kind.of))
+        case Map():
+            return MapType(TEXT, type_of(kind.of))
+        case Struct():
+            return StructType(
+                [
+                    StructField(
+                        field.name, type_of(field.kind), bool(field.null) or not field.required
+                    )
+                    for field in kind.fields
+                ]
+            )
 
 
 def _table(**columns: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in columns.items()])
 
 
-BALANCER = _struct(
-    {"operator": TEXT, "active": SMALL, "ports": SMALL, "tuples_per_s": REAL, "congestion": REAL},
-    {"reason": TEXT},
-)
-
-SAMPLE = _struct(
-    {
-        "time_s": REAL,
-        "elapsed_s": REAL,
-        "sink_tuples_per_s": REAL,
-        "source_tuples_per_s": REAL,
-        "submitted_tuples_per_s": REAL,
-        "threads_active": SMALL,
-        "cpu_s": REAL,
-        "context_switches": WHOLE,
-    },
-    {
-        "threads_requested": SMALL,
-        "threads_unsuspendable": SMALL,
-        "queued_ports": SMALL,
-        "system_cpu": REAL,
-        "others_cpu": REAL,
-        "utilisation": REAL,
-        "law_state": TEXT,
-        "law_reason": TEXT,
-        "law_tuples_per_s": REAL,
-        "law_elapsed_s": REAL,
-        "law_arrived": REAL,
-        "law_read": TEXT,
-        "switched_on": ArrayType(TEXT),
-        "switched_off": ArrayType(TEXT),
-        "replicas": MapType(TEXT, SMALL),
-        "replicas_changed": MapType(TEXT, SMALL),
-        "operator_cost": ArrayType(REAL),
-        "balancers": ArrayType(BALANCER),
-    },
-)
-
-ELASTIC = _struct(
-    {
-        "law": TEXT,
-        "settings": MapType(TEXT, TEXT),  # numbers, true and false in a record, all read as text
-        "period_s": REAL,
-        "minimum": SMALL,
-        "maximum": SMALL,
-        "start": SMALL,
-        "changes": SMALL,
-        "adaptation_s": REAL,
-        "settled": FLAG,
-    },
-    {
-        "settled_level": SMALL,
-        "settled_queued": SMALL,
-        "places": ArrayType(TEXT),
-        "settled_replicas": REAL,
-        "replicable": ArrayType(TEXT),
-    },
-)
-
-LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
-
-PROFILED = _struct({"cpu": TEXT, "digest": TEXT, "tuple_ns": REAL})
-
-SIMULATION = _struct(
-    {
-        "software": TEXT,
-        "machine_digest": TEXT,
-        "software_digest": TEXT,
-        "seed": WHOLE,
-        "constants": MapType(TEXT, REAL),
-        "events": WHOLE,
-        "virtual_s": REAL,
-        "wall_s": REAL,
-    },
-    {
-        "bound": TEXT,
-        "contenders": WHOLE,
-        "passed_tuples_per_s": REAL,
-        "reached": FLAG,
-        "load": REAL,
-        "profiled": PROFILED,
-    },
-)
-
-HOST = _struct(
-    {}, {"cpu_model": TEXT, "cpus_allowed": SMALL, "hostname_hash": TEXT, "host_fit": FLAG}
-)
-"""Fields of the host that the tables show; the others stay in the records."""
-
-RECORD = _struct(
-    {
-        "schema_version": SMALL,
-        "run_id": TEXT,
-        "experiment": TEXT,
-        "cell": TEXT,
-        "arm": TEXT,
-        "topology": TEXT,
-        "parameters": MapType(TEXT, TEXT),  # integers and words in a record, all read as text
-        "model": TEXT,
-        "threads_total": SMALL,
-        "queue_capacity": WHOLE,
-        "machine": TEXT,
-        "simulated": FLAG,
-        "seed": WHOLE,
-        "repeat": SMALL,
-        "order_in_block": SMALL,
-        "duration_s": REAL,
-        "warmup_s": REAL,
-        "settled": FLAG,
-        "hops": REAL,
-        "tuples_sent": WHOLE,
-        "tuples_received": WHOLE,
-        "tuples_in_flight": WHOLE,
-        "drained": FLAG,
-        "order_violations": WHOLE,
-        "order_checked": FLAG,
-        "checksum_ok": FLAG,
-        "conservation": ArrayType(TEXT),
-        "correct": FLAG,
-        "latency_ns": LATENCY,
-        "context_switches": WHOLE,
-        "cpu_seconds": REAL,
-        "samples": ArrayType(SAMPLE),
-        "scheduling": MapType(TEXT, WHOLE),
-        "host": HOST,
-        "started_at": TEXT,
-    },
-    {
-        "asked": TEXT,
-        "ended": FLAG,
-        "peer": TEXT,
-        "policy": TEXT,
-        "quantum_ms": REAL,
-        "replicas": SMALL,
-        "threads": SMALL,
-        "sink_tuples_per_s": REAL,
-        "submitted_tuples_per_s": REAL,
-        "ns_per_hop": REAL,
-        "error": TEXT,
-        "commit": TEXT,
-        "elastic": ELASTIC,
-        "adaptation": ArrayType(SAMPLE),
-        "simulation": SIMULATION,
-        "application": MapType(TEXT, WHOLE),
-    },
-)
+RECORD = type_of(declaration.RECORD)
+SAMPLE = type_of(declaration.SAMPLE)
 
 PARAMETERS: dict[str, DataType] = {
     "operators": SMALL,

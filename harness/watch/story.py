@@ -30,9 +30,7 @@ RATES = ("source_tuples_per_s", "submitted_tuples_per_s", "sink_tuples_per_s")
 
 @dataclass(frozen=True)
 class Period:
-    """Stretch between two samples. `sample`: as a record has it
-    (config/schemas/record.schema.json).
-    """
+    """Stretch between two samples. `sample`: as a record has it (docs/records.md)."""
 
     phase: str  # warming up, adapting, measuring
     sample: Mapping[str, Any]

@@ -11,11 +11,12 @@ from harness import elasticity
 from harness.cli import main
 from harness.elasticity import Bounds
 from harness.errors import RunFailed
-from harness.measurement import block, host
-from harness.measurement.assemble import blank_record
+from harness.measurement import block
+from harness.measurement.record.declaration import ELASTIC, HOST, SAMPLE
 from harness.measurement.records import read_records, validate_record
 from harness.measurement.spec import Run, virtual_period_s
 from harness.models import Coroutine, Dynamic, Manual
+from tests.records import example, record_of
 
 
 class Runs:
@@ -25,15 +26,14 @@ class Runs:
         self.specs: list[Run] = []
         self.changes: list[dict] = []
         self.interrupt_at: int | None = None
-        self.host = host.describe() | {"host_warnings": [], "host_fit": True}
+        self.host = example(HOST)
 
     def __call__(self, spec: Run, announce) -> dict:
         if self.interrupt_at == len(self.specs):
             raise KeyboardInterrupt
         announce("measuring")
         good = {
-            "settled": True,
-            "correct": True,
+            "host": dict(self.host),
             "threads_total": 3,
             "queue_capacity": 1000,
             "duration_s": spec.duration_s,
@@ -44,7 +44,7 @@ class Runs:
         }
         changes = self.changes[len(self.specs)] if len(self.specs) < len(self.changes) else {}
         self.specs.append(spec)
-        return blank_record(spec, spec.parameters, spec.model, self.host) | good | changes
+        return record_of(spec, **good | changes)
 
 
 @pytest.fixture
@@ -174,16 +174,16 @@ def test_settings_of_a_law_are_checked_and_reach_the_run_as_text(runs, monkeypat
 def periods(*states: str, moves: int = 0) -> list[dict]:
     """Periods of a law in these states; its level has moved in the first `moves` of them."""
     return [
-        {"law_state": state, "threads_requested": 1 + min(place, moves)}
+        example(SAMPLE, law_state=state, threads_requested=1 + min(place, moves))
         for place, state in enumerate(states)
     ]
 
 
 def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
-    terms = {
-        "law": "fixed", "settings": {"gain": 0.5, "bold": True}, "period_s": 0.25, "minimum": 1, "maximum": 8, "start": 1,
-        "settled_level": 4, "changes": 1, "adaptation_s": 6.25, "settled": True,
-    }  # fmt: skip
+    terms = example(
+        ELASTIC, law="fixed", settings={"gain": 0.5, "bold": True}, period_s=0.25, maximum=8,
+        settled_level=4, changes=1, adaptation_s=6.25, settled=True,
+    )  # fmt: skip
     replicated = terms | {"replicable": ["busy1", "busy2"], "settled_replicas": 3.5}
     alone = terms | {"replicable": ["busy1"], "settled_replicas": 1.0}
     less = terms | {"settled": False, "settled_level": 1, "changes": 2}
@@ -214,10 +214,9 @@ def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
     ]
 
 
-UNSETTLED = {
-    "law": "fixed", "settings": {}, "period_s": 0.25, "minimum": 1, "maximum": 8, "start": 1, "settled_level": 1, "changes": 0,
-    "adaptation_s": 6.25, "settled": False, "places": None, "replicable": None,
-}  # fmt: skip
+UNSETTLED = example(
+    ELASTIC, law="fixed", period_s=0.25, maximum=8, settled_level=1, adaptation_s=6.25
+)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 
 from harness.cli import main
 from harness.measurement import block
-from harness.measurement.assemble import blank_record
 from harness.measurement.spec import Run
 from tests.described import describe
+from tests.records import record_of
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +23,7 @@ def runs(monkeypatch, tmp_path) -> list[Run]:
 
     def answer(spec, announce):
         asked.append(spec)
-        good = {"correct": True, "settled": True, "threads_total": 3, "sink_tuples_per_s": 1000.0}
-        return blank_record(spec, spec.parameters, spec.model, {"host_warnings": []}) | good
+        return record_of(spec, threads_total=3, sink_tuples_per_s=1000.0)
 
     monkeypatch.setattr(block, "run_in_fresh_process", answer)
     monkeypatch.setattr(block, "simulate", answer)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.measurement import block, host
-from harness.measurement.assemble import blank_record
+from harness.measurement import block
 from harness.measurement.records import read_records, write_records
+from tests.records import record_of
 from tests.watch.stories import record, sample
 
 ELASTIC = [
@@ -48,19 +48,14 @@ class Run:
         announce(json.dumps(sample(2.0, queued_ports=11)))
         if self.raises is not None:
             raise self.raises
-        here = host.describe() | {"host_warnings": [], "host_fit": True}
         good = {
-            "settled": True,
-            "correct": True,
+            "parameters": {"operators": 10, "cost": 1, "payload": 128},
+            "threads": None,
             "threads_total": 3,
             "sink_tuples_per_s": 1e6,
             "duration_s": 2.0,
         }
-        return (
-            blank_record(spec, {"operators": 10, "cost": 1, "payload": 128}, spec.model, here)
-            | good
-            | self.changes
-        )
+        return record_of(spec, **good | self.changes)
 
 
 @pytest.fixture
@@ -161,8 +156,7 @@ def test_a_reader_that_goes_away_costs_neither_page_nor_record(
 
 def recorded(tmp_path: Path, *records: dict[str, Any]) -> str:
     path = tmp_path / "records.jsonl"
-    described = host.describe()
-    write_records(path, [each | {"host": described} for each in records])
+    write_records(path, records)
     return str(path)
 
 

@@ -22,6 +22,8 @@ from harness.gate.sample import Sample, of_benchmarks, of_record, take
 from harness.gate.tree import Tree
 from harness.gate.verdict import Side
 from harness.machines.host.cpu import Reading
+from harness.measurement.record.declaration import RECORD as RECORD_FIELDS
+from tests.records import example
 
 CELL = Cell("one", Metric())
 HOST = {"cpu_model": "a CPU"}
@@ -510,26 +512,13 @@ def test_benchmark_whose_test_fails_or_is_skipped_is_named_and_the_others_are_us
 def test_our_own_record_of_a_run_that_failed_is_wrong_only_if_tuples_were_harmed(
     found: dict, expected: str
 ) -> None:
-    record = {
-        "order_violations": 0,
-        "conservation": [],
-        "checksum_ok": True,
-        "tuples_received": 0,
-        "ns_per_hop": 7.0,
-    } | found
-    of_one = of_record(record | {"correct": False, "error": "it failed"}, (CELL,))
+    failed = {"checksum_ok": True, "ns_per_hop": 7.0, "correct": False, "error": "it failed"}
+    of_one = of_record(example(RECORD_FIELDS, **failed | found), (CELL,))
     assert {key: value for key, value in of_one.items() if key != "host"} == {expected: "it failed"}
 
 
 def test_our_own_record_that_is_not_correct_for_no_told_reason_is_wrong() -> None:
-    record = {
-        "order_violations": 0,
-        "conservation": [],
-        "checksum_ok": True,
-        "ns_per_hop": 7.0,
-        "correct": False,
-        "error": None,
-    }
+    record = example(RECORD_FIELDS, checksum_ok=True, ns_per_hop=7.0, correct=False)
     found = of_record(record, (CELL,))
     assert "wrong" in found
     assert "values" not in found

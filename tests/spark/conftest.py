@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from harness.measurement.record.declaration import ELASTIC, HOST, RECORD, SAMPLE, SIMULATION
+from tests.records import example
+
 FILE = "file:///records/a.jsonl"
 
 
@@ -28,8 +31,7 @@ def make_record() -> Callable[..., dict]:
 
     def make(without: str = "", **fields: Any) -> dict:
         model = fields.get("model", "manual")
-        record = {
-            "schema_version": 1,
+        few = {
             "run_id": f"{next(numbers):032x}",
             "experiment": "fig",
             "cell": "pipeline,operators=4",
@@ -37,92 +39,36 @@ def make_record() -> Callable[..., dict]:
             "topology": "pipeline",
             "parameters": {"operators": 4, "cost": 100, "payload": 128},
             "model": model,
-            "peer": None,
-            "threads": None,
             "threads_total": 1,
             "queue_capacity": 0 if model == "manual" else 8,
             "machine": "local",
-            "simulated": False,
-            "seed": 1,
-            "repeat": 0,
-            "order_in_block": 0,
             "duration_s": 1.0,
-            "warmup_s": 0.5,
-            "settled": True,
             "sink_tuples_per_s": 10.0,
             "submitted_tuples_per_s": 50.0,
             "ns_per_hop": 2.5e7,
             "hops": 4,
             "tuples_sent": 10,
-            "tuples_received": 10,
-            "tuples_in_flight": 0,
-            "drained": True,
-            "order_violations": 0,
-            "order_checked": True,
-            "checksum_ok": True,
-            "conservation": [],
-            "correct": True,
-            "error": None,
             "latency_ns": {"p50": 100, "p90": 200, "p99": 300, "max": 400, "count": 10},
             "context_switches": 3,
             "cpu_seconds": 0.9,
             "samples": [make_sample(time_s=1.0), make_sample(time_s=1.5)],
-            "scheduling": {},
-            "host": {
-                "cpu_model": "a CPU",
-                "cpus_allowed": 6,
-                "hostname_hash": "a host",
-                "host_fit": True,
-                "host_warnings": [],
-            },
+            "host": example(HOST, cpu_model="a CPU", cpus_allowed=6, hostname_hash="a host"),
             "commit": "c0ffee",
-            "started_at": "2025-01-01T00:00:00Z",
         }
-        assert fields.keys() <= record.keys() | {
-            "elastic",
-            "adaptation",
-            "simulation",
-            "replicas",
-        }  # which old records do not have
-        return {name: value for name, value in {**record, **fields}.items() if name != without}
+        record = example(RECORD, **few | fields)
+        return {name: value for name, value in record.items() if name != without}
 
     return make
 
 
 def make_elastic(**fields: Any) -> dict:
-    elastic = {
-        "law": "a law",
-        "settings": {"sensitivity": 0.05, "greedy": False},
-        "period_s": 0.5,
-        "minimum": 1,
-        "maximum": 4,
-        "start": 1,
-        "settled_level": 3,
-        "changes": 0,
-        "adaptation_s": 2.0,
-        "settled": True,
-    }
-    return {**elastic, **fields}
+    few = {"law": "a law", "settings": {"sensitivity": 0.05, "greedy": False}, "settled_level": 3}
+    return example(ELASTIC, **few | {"settled": True} | fields)
 
 
 @pytest.fixture(scope="session")
 def elastic() -> Callable[..., dict]:
     return make_elastic
-
-
-def make_simulation(**fields: Any) -> dict:
-    simulation = {
-        "software": "millrace",
-        "machine_digest": "0123456789ab",
-        "software_digest": "ba9876543210",
-        "seed": 1,
-        "constants": {},
-        "events": 1000,
-        "virtual_s": 0.05,
-        "wall_s": 2.5,
-        "bound": None,
-    }
-    return {**simulation, **fields}
 
 
 @pytest.fixture(scope="session")
@@ -131,22 +77,20 @@ def simulated() -> Callable[..., dict]:
     return lambda **fields: {
         "machine": "xeon",
         "simulated": True,
-        "simulation": make_simulation(**fields),
+        "simulation": example(SIMULATION, **{"software": "millrace"} | fields),
     }
 
 
 def make_sample(**fields: Any) -> dict:
-    sample = {
+    few = {
         "time_s": 1.0,
         "elapsed_s": 0.5,
         "sink_tuples_per_s": 12.0,
         "source_tuples_per_s": 11.0,
         "submitted_tuples_per_s": 50.0,
         "threads_active": 2,
-        "cpu_s": 0.4,
-        "context_switches": 1,
     }
-    return {**sample, **fields}
+    return example(SAMPLE, **few | fields)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from harness.measurement.record.declaration import BALANCER
+from tests.records import example, oldest
+
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
 
 FORM = "not a record: "
@@ -17,7 +20,8 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     whole = json.dumps(make_record())
     inside = (
         FORM
-        + "wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, conservation or host"
+        + "wrong type inside parameters, simulation, conservation, latency_ns, elastic, adaptation, samples, scheduling, "
+        "application or host"
     )
     sampled = " of a sample is missing, negative or not finite"
     unlikely = " of a sample is negative or not finite"
@@ -92,23 +96,23 @@ def test_each_bad_line_is_kept_with_its_reason_and_place(
     )
 
 
+def test_records_from_before_fields_were_added_are_usable(make_record, parse_lines, assert_rows):
+    from harness.spark.records import runs
+
+    whole = make_record(sink_tuples_per_s=7.0)
+    old = oldest(whole)
+    assert whole.keys() - old.keys() >= {"elastic", "asked", "ended"}
+    table = runs(parse_lines(old)).selectExpr("sink_tuples_per_s", "asked", "ended")
+    assert_rows(table, [{"sink_tuples_per_s": 7.0, "asked": None, "ended": None}])
+
+
 def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(
-    make_record, sample, parse_lines, assert_rows
+    make_record, sample, elastic, parse_lines, assert_rows
 ):
     from harness.spark.records import runs
 
-    terms = {
-        "law": "pldi17", "settings": {"sensitivity": 0.05, "doubling": False}, "period_s": 0.5, "minimum": 1, "maximum": 8,
-        "start": 1, "settled_level": None, "changes": 2, "adaptation_s": 6.0, "settled": True,
-    }  # fmt: skip
-    balance = {
-        "operator": "b",
-        "active": 1,
-        "ports": 2,
-        "tuples_per_s": 5.0,
-        "congestion": 0.5,
-        "reason": None,
-    }
+    terms = elastic(law="pldi17", settings={"sensitivity": 0.05, "doubling": False})
+    balance = example(BALANCER, active=1)
     controlled = sample(
         threads_requested=3,
         utilisation=None,
@@ -116,15 +120,15 @@ def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(
         law_reason="up",
         balancers=[balance],
     )
-    elastic = {"elastic": terms, "adaptation": [controlled], "samples": [controlled]}
-    table = runs(parse_lines({**make_record(model="dynamic"), **elastic}, make_record()))
+    seen = {"elastic": terms, "adaptation": [controlled], "samples": [controlled]}
+    table = runs(parse_lines(make_record(model="dynamic", **seen), make_record()))
     columns = (
         "elastic.law",
         "elastic.settings['doubling'] AS doubling",
-        "adaptation[0].threads_requested AS level",
+        "get(adaptation, 0).threads_requested AS level",
     )
     assert_rows(
-        table.selectExpr(*columns, "samples[0].balancers[0].active AS ports"),
+        table.selectExpr(*columns, "get(samples[0].balancers, 0).active AS ports"),
         [
             {"law": "pldi17", "doubling": "false", "level": 3, "ports": 1},
             {"law": None, "doubling": None, "level": None, "ports": None},

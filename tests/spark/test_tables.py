@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.measurement.record.declaration import SAMPLE
+from tests.records import oldest
+
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
 
 
@@ -539,7 +542,7 @@ def test_the_timeline_tells_the_replicas_of_each_operator_that_has_several(
     samples = [
         sample(replicas={"busy1": 2, "busy2": 3}, replicas_changed={"busy1": 3}),
         sample(replicas={}),
-        sample(),
+        oldest(sample(), SAMPLE),
     ]
     runs = runs_of(
         make_record(run_id="a", model="coroutine", replicas=1, elastic=elastic(), samples=samples)
@@ -571,16 +574,16 @@ def test_the_timeline_shows_elastic_runs_from_their_beginning(
             repeat=2,
             elastic=elastic(),
             adaptation=[told],
-            samples=[sample(time_s=1.0, threads_active=3)],
+            samples=[oldest(sample(time_s=1.0, threads_active=3), SAMPLE)],
         ),
         make_record(
             run_id="b",
             correct=False,
             elastic=elastic(law="other"),
-            samples=[sample(time_s=2.0, elapsed_s=0.25)],
+            samples=[oldest(sample(time_s=2.0, elapsed_s=0.25), SAMPLE)],
         ),
         make_record(run_id="c", arm="fixed", elastic=None, adaptation=[]),
-        make_record(run_id="d", arm="old"),
+        oldest(make_record(run_id="d", arm="old")),
     )
     shared = {
         "experiment": "fig",

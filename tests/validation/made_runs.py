@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.measurement import host
-from harness.measurement.assemble import blank_record
+from harness.measurement.record import declaration
 from harness.measurement.spec import Run
 from harness.validation.cases import Case
 from harness.validation.comparison import Comparison
+from tests.records import example
+from tests.records import record_of as made
 
-HOST = host.describe() | {"cpu_model": "Invented CPU @ 1 GHz", "cpus_allowed": 2}
+HOST = example(declaration.HOST, cpu_model="Invented CPU @ 1 GHz", cpus_allowed=2)
 PIPELINE = Case("pipeline", 1, 128, "manual")
 
 
@@ -24,13 +25,13 @@ def case(
 def record_of(spec: Run, rate: float | None, **changes: Any) -> dict[str, Any]:
     """The record of a run that went well, but for `changes`."""
     good = {
-        "correct": True,
-        "settled": True,
+        "host": dict(HOST),
         "duration_s": spec.duration_s,
         "sink_tuples_per_s": rate,
+        "hops": 20.0,
     }
-    good |= {"submitted_tuples_per_s": None if rate is None else 20 * rate, "hops": 20.0}
-    return blank_record(spec, spec.parameters, spec.model, HOST) | good | changes
+    good |= {"submitted_tuples_per_s": None if rate is None else 20 * rate}
+    return made(spec, **good | changes)
 
 
 def measured(of: Case, *rates: float, **changes: Any) -> list[dict[str, Any]]:

@@ -10,9 +10,11 @@ import pytest
 
 import topologies
 from harness.graph import Graph
+from harness.measurement.record.declaration import SIMULATION
 from harness.watch.page import COLUMNS, page
 from harness.watch.picture import Picture, packed, unpacked
 from harness.watch.story import Story, story_of_record
+from tests.records import example
 from tests.watch.stories import chain, record, sample
 
 VOID = {"meta", "input", "br"}
@@ -234,10 +236,7 @@ def test_many_ports_of_a_box_share_a_mark() -> None:
 
 
 def test_simulated_runs_say_so_and_others_do_not() -> None:
-    simulation = {
-        "software": "millrace", "machine_digest": "", "software_digest": "", "seed": 0, "constants": {}, "events": 1,
-        "virtual_s": 1.0, "wall_s": 1.0, "bound": None,
-    }  # fmt: skip
+    simulation = example(SIMULATION)
     graph = topologies.build("pipeline", {"operators": 10}, 0)[0]
     story = story_of_record(
         record(simulated=True, machine="xeon", simulation=simulation, samples=[sample(0.002)]),

@@ -10,10 +10,12 @@ from rich.console import Console
 
 import topologies
 from harness.errors import RunFailed
+from harness.measurement.record.declaration import BALANCER
 from harness.watch import lines
 from harness.watch.stage import stage
 from harness.watch.story import Story, story_of_record
 from harness.watch.terminal import View, decisions, sparkline
+from tests.records import example
 from tests.watch.stories import record, sample
 
 GRAPH = topologies.build("pipeline", {"operators": 10}, 0)[0]
@@ -123,14 +125,7 @@ def test_a_period_is_a_line() -> None:
         "3.00 s, adapting, 3 scheduler threads, 2 queues (work1, work2), 36 k tuples/s submitted, 3 k at the sinks, CPU 90 %, "
         "searching: look 3 → up; queue on: work3"
     )
-    balanced = {
-        "operator": "elb",
-        "active": 2,
-        "ports": 8,
-        "tuples_per_s": 1.0,
-        "congestion": 0.5,
-        "reason": None,
-    }
+    balanced = example(BALANCER, operator="elb", active=2, ports=8)
     told = {
         "threads_active": 1,
         "queued_ports": 3,

@@ -13,7 +13,9 @@ import pytest
 import yaml
 
 from harness.experiments.config import ROOT
+from harness.measurement.record.declaration import ELASTIC
 from harness.measurement.spec import Run
+from tests.records import example
 
 MANUAL_AND_DYNAMIC = [{"model": "manual"}, {"model": "dynamic", "threads": [1, 2]}]
 
@@ -75,16 +77,16 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
             "order_checked": True,
         }
         if getattr(spec.model, "elastic", False):
-            terms = {
-                "law": spec.model.law or "fixed",
-                "settings": dict(spec.model.law_settings),
-                "period_s": spec.period_s,
-                "minimum": spec.model.minimum or 1,
-                "maximum": spec.model.maximum or 16,
-                "start": 1,
-            }
-            became = {"settled_level": 1, "changes": 0, "adaptation_s": 0.5, "settled": True}
-            good |= {"elastic": terms | became}
+            good["elastic"] = example(
+                ELASTIC,
+                law=spec.model.law or "fixed",
+                settings=dict(spec.model.law_settings),
+                period_s=spec.period_s,
+                minimum=spec.model.minimum or 1,
+                maximum=spec.model.maximum or 16,
+                settled_level=1,
+                settled=True,
+            )
         threaded_port = 100
         good["queue_capacity"] = (
             threaded_port if spec.model.name == "manual" else spec.model.queue_capacity or 1000

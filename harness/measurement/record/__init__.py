@@ -1,0 +1,1 @@
+"""The record of a run: its fields, declared once, and what follows from them."""

@@ -1,0 +1,725 @@
+"""The fields of a record, each declared once: what it is called, what it holds, and since when.
+
+The JSON schema that checks records, the schema that Spark reads them with, the functions that
+write them, docs/records.md and the records of tests follow from this declaration. A new field
+leaves `SCHEMA_VERSION` as it is and has the day in `since`. A field that changes its meaning or
+that goes needs another version.
+"""
+
+from __future__ import annotations
+
+from harness.measurement.record.kinds import (
+    Array,
+    Boolean,
+    Field,
+    Integer,
+    Map,
+    Number,
+    OneOf,
+    String,
+    Struct,
+)
+from harness.models.models import OPTIONS, owners_of
+from harness.models.option import Flag, Real, Whole
+from harness.models.schemas import COLUMNS
+
+SCHEMA_VERSION = 1  # 1: the first
+
+NAME = String()
+TEXT = String(may_be_empty=True)
+FILE_NAME = String(pattern="^[A-Za-z0-9_.=,-]+$")
+DIGEST = String(pattern="^[0-9a-f]{12}$")
+FLAG = Boolean()
+SMALL = Integer(bits=32)
+AT_LEAST_ONE = Integer(least=1, bits=32)
+COUNT = Integer()
+AMOUNT = Number()
+NAMES = Array(TEXT)
+
+
+def _of_option(name: str) -> Field:
+    """Return the field that has a model's option as it was given."""
+    option = OPTIONS[name]
+    kinds = {Whole: AT_LEAST_ONE, Real: Number(above=True), Flag: FLAG}
+    meaning = option.help[0].upper() + option.help[1:]
+    null = f"the model is not {owners_of(name)}"
+    return Field(
+        name, kinds.get(type(option), NAME), meaning, option.unit, null=null, since=option.since
+    )
+
+
+BALANCER = Struct(
+    "Balancer",
+    (
+        Field("operator", TEXT, "Name of the operator in the graph"),
+        Field("active", SMALL, "Output ports in use at the end of the period"),
+        Field("ports", SMALL, "Output ports that it has"),
+        Field("tuples_per_s", AMOUNT, "Rate at which tuples left on its output ports", "tuples/s"),
+        Field(
+            "congestion",
+            AMOUNT,
+            "Mean fill of the buffers in use at the end of the period",
+            "0 .. 1",
+        ),
+        Field(
+            "reason",
+            TEXT,
+            "Reason for the decision of its law after the period",
+            null="the law has not stepped",
+        ),
+    ),
+)
+
+SAMPLE = Struct(
+    "Sample",
+    (
+        Field("time_s", AMOUNT, "End of the period, since the start of the run", "s"),
+        Field("elapsed_s", AMOUNT, "True length of the period", "s"),
+        Field("sink_tuples_per_s", AMOUNT, "Rate at which tuples reached the sinks", "tuples/s"),
+        Field("source_tuples_per_s", AMOUNT, "Rate at which the sources sent tuples", "tuples/s"),
+        Field(
+            "submitted_tuples_per_s",
+            AMOUNT,
+            "Rate at which tuples were submitted, over all output ports of all operators",
+            "tuples/s",
+        ),
+        Field(
+            "threads_active",
+            SMALL,
+            "Scheduler threads that run at the end of the period; 0 for models without",
+            "threads",
+        ),
+        Field("cpu_s", AMOUNT, "CPU time of the process in the period", "s"),
+        Field(
+            "context_switches",
+            COUNT,
+            "Context switches of the process in the period, voluntary and involuntary",
+        ),
+        Field(
+            "threads_requested",
+            SMALL,
+            "Thread level of the period; 0 for models without",
+            "threads",
+            since="2026-11-21",
+        ),
+        Field(
+            "threads_unsuspendable",
+            SMALL,
+            "Scheduler threads that must suspend and that an operator has not given back",
+            "threads",
+            since="2026-11-21",
+        ),
+        Field("queued_ports", SMALL, "Input ports with a queue", since="2026-11-21"),
+        Field(
+            "system_cpu",
+            AMOUNT,
+            "Busy share of the CPUs in the period, by all processes: of those that the process may "
+            "use, or of the quota of its cgroup, if that share is larger",
+            "0 .. 1",
+            since="2026-11-21",
+        ),
+        Field(
+            "others_cpu",
+            AMOUNT,
+            "Busy share of the CPUs in the period, by other processes",
+            "0 .. 1",
+            since="2026-11-21",
+        ),
+        Field(
+            "utilisation",
+            AMOUNT,
+            "Share of their time in which active scheduler threads executed operators",
+            "0 .. 1",
+            null="there are none",
+            since="2026-11-21",
+        ),
+        Field(
+            "law_state",
+            TEXT,
+            "State of the pool's control law after the period, in a word or two",
+            null="no law has stepped",
+            since="2026-11-21",
+        ),
+        Field(
+            "law_reason",
+            TEXT,
+            "Reason for its decision",
+            null="no law has stepped",
+            since="2026-11-21",
+        ),
+        Field(
+            "law_tuples_per_s",
+            AMOUNT,
+            "Throughput that the law read: tuples submitted, over `law_elapsed_s`",
+            "tuples/s",
+            null="no law has stepped",
+            since="2026-11-22",
+        ),
+        Field(
+            "law_elapsed_s",
+            AMOUNT,
+            "Length of the law's period, which may be several samples, without the time in which "
+            "the law computed",
+            "s",
+            null="no law has stepped",
+            since="2026-11-23",
+        ),
+        Field(
+            "law_arrived",
+            AMOUNT,
+            "Tuples at the sinks over tuples submitted, in the law's period",
+            null="no law has stepped, or no tuple was submitted",
+            since="2026-11-26",
+        ),
+        Field(
+            "law_read",
+            OneOf((Map(OneOf((AMOUNT, Array(AMOUNT)), or_null=True)),)),
+            "Other fields of its reading that the law needs (docs/laws.md), by name",
+            null="it needs no other",
+            since="2026-11-27",
+        ),
+        Field(
+            "switched_on",
+            NAMES,
+            "Input ports that got their queue after the period, as `operator[port]`",
+            since="2026-11-21",
+        ),
+        Field(
+            "switched_off",
+            NAMES,
+            "Input ports that lost their queue after the period, as `operator[port]`",
+            since="2026-11-21",
+        ),
+        Field(
+            "replicas",
+            Map(AT_LEAST_ONE),
+            "Replicas at the end of the period of each operator that has more than one, by name",
+            since="2026-11-28",
+        ),
+        Field(
+            "replicas_changed",
+            Map(AT_LEAST_ONE),
+            "New number of replicas of each operator that was changed after the period, by name",
+            since="2026-11-28",
+        ),
+        Field(
+            "operator_cost",
+            Array(AMOUNT),
+            "Share of the work of each operator as the profiler saw it, 0 .. 1, in the order of the "
+            "graph; empty without a profiler",
+            since="2026-11-21",
+        ),
+        Field(
+            "balancers",
+            Array(BALANCER),
+            "One entry for each elastic_load_balance operator",
+            since="2026-11-21",
+        ),
+    ),
+)
+
+ELASTIC = Struct(
+    "Law",
+    (
+        Field("law", NAME, "Name of the law"),
+        Field(
+            "settings",
+            Map(OneOf((Number(least=None), FLAG))),
+            "Settings of the law, defaults included, by name",
+        ),
+        Field("period_s", AMOUNT, "Time between two steps of the law", "s"),
+        Field("minimum", AT_LEAST_ONE, "Lowest level that it may choose", "threads"),
+        Field("maximum", AT_LEAST_ONE, "Highest level that it may choose", "threads"),
+        Field("start", AT_LEAST_ONE, "Level at which it begins", "threads"),
+        Field(
+            "places",
+            NAMES,
+            "Input ports whose queues the law may switch",
+            null="it switches none",
+            since="2026-11-21",
+        ),
+        Field(
+            "replicable",
+            NAMES,
+            "Operators whose number of replicas the law may change",
+            null="it changes none",
+            since="2026-11-28",
+        ),
+        Field(
+            "settled_level",
+            AT_LEAST_ONE,
+            "Median level of the measured window",
+            "threads",
+            null="it has no samples",
+        ),
+        Field(
+            "settled_queued",
+            SMALL,
+            "Median number of input ports with a queue in the measured window",
+            null="it has no samples",
+            since="2026-11-21",
+        ),
+        Field(
+            "settled_replicas",
+            Number(least=1),
+            "Median, over the measured window, of the mean number of replicas of `replicable`",
+            null="there are none, or no samples",
+            since="2026-11-28",
+        ),
+        Field("changes", SMALL, "Changes of the level in the measured window"),
+        Field(
+            "adaptation_s", AMOUNT, "Time before the measured window, in which the law adapted", "s"
+        ),
+        Field(
+            "settled",
+            FLAG,
+            "True if the law had kept its level for 8 periods when the measured window began, or at "
+            "the end of a run that was measured as a whole",
+        ),
+    ),
+)
+
+PROFILED = Struct(
+    "Profile",
+    (
+        Field("cpu", TEXT, "Model of the CPU that the profile was taken on"),
+        Field("digest", DIGEST, "Digest of the profile"),
+        Field("tuple_ns", AMOUNT, "Time of a tuple of the source there, in all operators", "ns"),
+    ),
+)
+
+SIMULATION = Struct(
+    "Simulation",
+    (
+        Field("software", NAME, "Profile of the software costs (config/software)"),
+        Field(
+            "machine_digest",
+            String(may_be_empty=True, pattern="^([0-9a-f]{12})?$"),
+            "First 12 hexadecimal digits of the SHA-256 of the machine's profile; empty if the run "
+            "did not start",
+        ),
+        Field(
+            "software_digest",
+            String(may_be_empty=True, pattern="^([0-9a-f]{12})?$"),
+            "First 12 hexadecimal digits of the SHA-256 of the software's profile; empty if the run "
+            "did not start",
+        ),
+        Field("seed", COUNT, "Seed of the random choices of the simulation"),
+        Field(
+            "constants",
+            Map(Number(least=None)),
+            "Constants of the machine that the run replaced, by path; a run with any is a variant "
+            "and enters no mean",
+        ),
+        Field("events", COUNT, "Events that were simulated"),
+        Field("virtual_s", AMOUNT, "Virtual time that passed in the whole run", "s"),
+        Field("wall_s", AMOUNT, "Real time that the simulation took", "s"),
+        Field(
+            "bound",
+            TEXT,
+            "Bound that cut the simulation short, and the place",
+            null="it came to its end",
+        ),
+        Field(
+            "contenders",
+            AT_LEAST_ONE,
+            "Largest number of threads that wanted to change one cache line at once",
+            "threads",
+            null="unknown",
+            since="2026-11-23",
+        ),
+        Field(
+            "passed_tuples_per_s",
+            AMOUNT,
+            "Hops executed in the measured window over `hops`: the rate at the sinks once as much "
+            "arrives as is sent",
+            "tuples/s",
+            null="unknown",
+            since="2026-11-23",
+        ),
+        Field(
+            "reached",
+            FLAG,
+            "True if a variant came out otherwise than with the machine's own constants and the "
+            "same random choices",
+            null="the two were not compared",
+            since="2026-11-28",
+            optional=True,
+        ),
+        Field(
+            "load",
+            AMOUNT,
+            "Threads that ran or waited for a CPU, mean over the virtual time",
+            "threads",
+            null="unknown",
+            since="2026-11-21",
+        ),
+        Field(
+            "profiled",
+            PROFILED,
+            "Profile, taken on the simulating machine, that gave the costs and selectivities of "
+            "typed operators",
+            null="the graph has no typed operators",
+            since="2026-11-28",
+        ),
+    ),
+)
+
+PERCENTILES = (50, 90, 99)
+
+LATENCY = Struct(
+    "Latency",
+    (
+        *(
+            Field(
+                f"p{percent}",
+                AMOUNT,
+                f"{percent}th percentile: the upper bound of its histogram bucket, at most `max`",
+                "ns",
+                null="nothing arrived",
+            )
+            for percent in PERCENTILES
+        ),
+        Field(
+            "max",
+            AMOUNT,
+            "Longest latency, in a timed run the upper bound of its bucket",
+            "ns",
+            null="nothing arrived",
+        ),
+        Field("count", COUNT, "Latencies counted in the measured window"),
+    ),
+)
+
+HOST = Struct(
+    "Host",
+    (
+        Field("cpu_model", NAME, "Name of the CPU"),
+        Field(
+            "cpus_allowed", AT_LEAST_ONE, "CPUs that the process may use (affinity mask)", "CPUs"
+        ),
+        Field("cpus_online", AT_LEAST_ONE, "CPUs of the machine that are online", "CPUs"),
+        Field(
+            "governor",
+            TEXT,
+            "Frequency governor of the CPUs allowed, several joined by commas",
+            null="the system does not say",
+        ),
+        Field(
+            "huge_pages",
+            TEXT,
+            "Rule of the system for memory in huge pages: always, madvise (on request, as queues "
+            "below 1 GiB do) or never",
+            null="the system does not say",
+            since="2026-11-26",
+        ),
+        Field(
+            "cgroup_quota_cpus",
+            AMOUNT,
+            "Smallest CPU quota of the process's cgroups",
+            "CPUs",
+            null="there is none",
+        ),
+        Field(
+            "throttled_us",
+            COUNT,
+            "Time that the cgroups were throttled in the measured window",
+            "µs",
+            null="the system does not say",
+        ),
+        Field(
+            "steal_share",
+            AMOUNT,
+            "Share of the allowed CPUs' time that the hypervisor took in the measured window; with "
+            "the warm-up if the window was shorter than 0.1 s",
+            "0 .. 1",
+            null="both together were shorter, or the system does not say",
+        ),
+        Field(
+            "load_of_others",
+            AMOUNT,
+            "Allowed CPUs that other processes kept busy in the same time",
+            "CPUs",
+            null="`steal_share` is",
+        ),
+        Field("memory_bytes", Integer(least=1), "Physical memory of the machine", "bytes"),
+        Field("kernel", TEXT, "Name and release of the operating system's kernel"),
+        Field(
+            "hostname_hash",
+            DIGEST,
+            "First 12 hexadecimal digits of the SHA-256 of the host's name: distinguishes hosts "
+            "without their names",
+        ),
+        Field("python", TEXT, "Implementation and version of Python"),
+        Field(
+            "compiler",
+            TEXT,
+            "Compiler of the engine, with its version; `unknown` if the engine was not loaded",
+        ),
+        Field("compiler_flags", TEXT, "Flags that the engine was compiled with"),
+        Field(
+            "ns_per_flop",
+            AMOUNT,
+            "Time of one dependent floating-point multiply on this host, measured after the run; of "
+            "a peer by its program",
+            "ns",
+            null="the run failed or was simulated",
+        ),
+        Field(
+            "hand_offs_ns",
+            Array(Number(above=True)),
+            "Times of a cache line from core to core, each way, right before and right after the "
+            "run, in ns; in validations",
+            since="2026-11-22",
+            optional=True,
+        ),
+        Field(
+            "shared_cache_bytes",
+            Integer(least=1),
+            "Part of the shared cache that copies got shortly before the run; in validations",
+            "bytes",
+            since="2026-11-26",
+            optional=True,
+        ),
+        Field("versions", Map(TEXT), "Versions of the software, by name"),
+        Field(
+            "host_fit",
+            FLAG,
+            "True if nothing is known against measuring on this host: `host_warnings` is empty",
+        ),
+        Field("host_warnings", NAMES, "Reasons against measuring on this host"),
+    ),
+)
+
+IDENTITY = Struct(
+    "Identity",
+    (
+        Field("schema_version", AT_LEAST_ONE, "Version of this format; 1 is the first"),
+        Field(
+            "run_id",
+            String(pattern="^[0-9a-f]{32}$"),
+            "Name of the run: 32 random hexadecimal digits",
+        ),
+        Field(
+            "asked",
+            DIGEST,
+            "Digest of all that was asked for, without the repeat, the place in the block and "
+            "replaced constants: runs of one arm under the same settings share it",
+            since="2026-11-25",
+        ),
+        Field(
+            "experiment",
+            FILE_NAME,
+            "Experiment that the run belongs to; `adhoc` for `millrace run`",
+        ),
+        Field(
+            "cell",
+            FILE_NAME,
+            "Point of the sweep: topology and parameters, as a name that a file can have",
+        ),
+        Field(
+            "arm",
+            FILE_NAME,
+            "What is compared within a cell: threading model, with its scheduler threads "
+            "(`dynamic-2`) or the law that changes them (`dynamic-elastic`)",
+        ),
+        Field("topology", NAME, "Name of the topology"),
+        Field(
+            "parameters",
+            Map(OneOf((Number(least=None), TEXT))),
+            "All parameters of the topology, defaults included, by name",
+        ),
+        Field("model", NAME, "Threading model, as `millrace models` lists it; of a peer its name"),
+        Field(
+            "peer",
+            NAME,
+            "Name and version of another runtime that was measured in place of Millrace",
+            null="Millrace was measured",
+            since="2026-11-27",
+        ),
+        *(_of_option(name) for name in COLUMNS),
+        Field(
+            "threads",
+            AT_LEAST_ONE,
+            "Scheduler threads",
+            "threads",
+            null="the model has none, or their number may change",
+        ),
+        Field(
+            "machine", NAME, "Machine that the run was made on, or simulated for; `local`: the host"
+        ),
+        Field("simulated", FLAG, "True if all times but `wall_s` are virtual"),
+        Field(
+            "simulation",
+            SIMULATION,
+            "Settings and costs of the simulation",
+            null="the run was measured",
+            since="2026-11-21",
+        ),
+        Field("seed", COUNT, "Seed of what the topology draws at random"),
+        Field("repeat", SMALL, "Repeat of the cell, from 0"),
+        Field("order_in_block", SMALL, "Position in the random order of the block, from 0"),
+    ),
+)
+"""Fields that say which run it was."""
+
+OUTCOME = Struct(
+    "Outcome",
+    (
+        Field(
+            "threads_total",
+            SMALL,
+            "Threads that execute operators, those of sources included, at the end of the window; 0 "
+            "if the run did not start",
+            "threads",
+        ),
+        Field("queue_capacity", COUNT, "Capacity of each queue; 0 without queues", "tuples"),
+        Field(
+            "duration_s",
+            AMOUNT,
+            "True length of the measured window; of a bounded run, from its start to its last tuple",
+            "s",
+        ),
+        Field(
+            "warmup_s", AMOUNT, "Length of the warm-up; 0 for a bounded run, which has none", "s"
+        ),
+        Field(
+            "settled",
+            FLAG,
+            "True if the run was stationary when its warm-up ended, and its measured halves agree "
+            "within 20 % (without a warm-up that was watched: 5 %); of a run that was bounded, or "
+            "has ended: true if it completed",
+        ),
+        Field(
+            "ended",
+            FLAG,
+            "True if all sources of a timed run ended before its time was over, as those of a "
+            "user's own graph may: the measured window is then the whole run",
+            since="2026-11-28",
+        ),
+        Field(
+            "sink_tuples_per_s",
+            AMOUNT,
+            "Throughput at the sinks over the measured window",
+            "tuples/s",
+            null="the window has no length",
+        ),
+        Field(
+            "submitted_tuples_per_s",
+            AMOUNT,
+            "Tuples submitted over all output ports of all operators, over the measured window",
+            "tuples/s",
+            null="the window has no length",
+        ),
+        Field(
+            "ns_per_hop",
+            AMOUNT,
+            "Time per tuple and operator passed: 1e9 / (sink_tuples_per_s * hops)",
+            "ns",
+            null="either factor is 0 or null",
+        ),
+        Field(
+            "hops",
+            AMOUNT,
+            "Operators (work, merge, python) that a tuple passes, per tuple at the sinks",
+        ),
+        Field("tuples_sent", COUNT, "Tuples sent by all sources in the whole run", "tuples"),
+        Field("tuples_received", COUNT, "Tuples that reached the sinks in the whole run", "tuples"),
+        Field(
+            "tuples_in_flight",
+            COUNT,
+            "Tuples left in queues when a run was cut short, counted and not lost",
+            "tuples",
+        ),
+        Field("drained", FLAG, "True if every port saw its final punctuation"),
+        Field(
+            "order_violations",
+            COUNT,
+            "Tuples that a sink saw after a later one of the same path",
+            "tuples",
+        ),
+        Field(
+            "order_checked",
+            FLAG,
+            "True if order was checked. False if a peer does not promise it, if the graph has too "
+            "many paths to tell apart, or a control port between a split and its merge where "
+            "branches have joined, or if the run failed",
+        ),
+        Field(
+            "checksum_ok", FLAG, "True if the tuples at the sinks were exactly those sent, unharmed"
+        ),
+        Field(
+            "conservation",
+            NAMES,
+            "Operators that got more or fewer tuples than were submitted to them, or lost some",
+        ),
+        Field(
+            "correct",
+            FLAG,
+            "True if no tuple was lost, doubled, reordered or harmed, and nothing failed; a run that "
+            "is not correct is a failed run",
+        ),
+        Field(
+            "error",
+            TEXT,
+            "Reason why the run failed: one line, and after it the last words of its process",
+            null="it did not fail",
+        ),
+        Field("latency_ns", LATENCY, "Latency from source to sink over the measured window"),
+        Field(
+            "context_switches",
+            COUNT,
+            "Context switches of the process in the measured window, voluntary and involuntary",
+        ),
+        Field("cpu_seconds", AMOUNT, "CPU time of the process in the measured window", "s"),
+        Field(
+            "elastic",
+            ELASTIC,
+            "Control law of an elastic pool, and its levels",
+            null="the pool is not elastic",
+            since="2026-11-21",
+        ),
+        Field(
+            "adaptation",
+            Array(SAMPLE),
+            "Readings before the measured window, in order, of a run in which something is elastic; "
+            "empty for others",
+            since="2026-11-21",
+        ),
+        Field("samples", Array(SAMPLE), "Readings of the measured window, in order"),
+        Field(
+            "scheduling",
+            Map(COUNT),
+            "Counts over all threads and the whole run: drains, searches, reschedules, blocks",
+        ),
+        Field(
+            "application",
+            Map(COUNT),
+            "Counts of the application, such as records that it could not read, by name",
+            null="the graph counts nothing, or the run was simulated",
+            since="2026-11-27",
+        ),
+    ),
+)
+"""Fields that say what came of the run."""
+
+CIRCUMSTANCES = Struct(
+    "Circumstances",
+    (
+        Field("host", HOST, "Host that the run was measured on, and what disturbed it"),
+        Field(
+            "commit",
+            String(pattern="^[0-9a-f]{40,64}([+]dirty)?$"),
+            "Commit of the source, with `+dirty` if tracked files were changed",
+            null="it is in no git checkout",
+        ),
+        Field(
+            "started_at",
+            String(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}([.]\d+)?([+]00:00|Z)$"),
+            "Start of the run (ISO 8601, UTC)",
+        ),
+    ),
+)
+"""Fields that say where and when the run was made."""
+
+RECORD = Struct("Record", IDENTITY.fields + OUTCOME.fields + CIRCUMSTANCES.fields)
