@@ -50,7 +50,7 @@ class Found:
 
 
 def commits_between(repository: Path, words: str) -> list[str]:
-    """Return the commits of `GOOD..BAD`, the good one first, along the first parents of the bad one.
+    """Return the commits of `GOOD..BAD`, the good one first, along first parents of the bad one.
 
     Raises UserError for a text that means no such commits.
     """

@@ -48,7 +48,7 @@ class Ended:
 
     @property
     def used(self) -> dict[str, float]:
-        """What the process took: the metrics of every program."""
+        """Resources that the process took: the metrics of every program."""
         return {
             "wall_s": self.seconds,
             "cpu_s": self.user_s + self.system_s,

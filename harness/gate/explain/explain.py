@@ -46,7 +46,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a program does on both sides. Without a profiler, `grown` is empty and `file` is ""."""
+    """Profile and use of a program on both sides. Without a profiler, `grown` is empty and `file` is ""."""
 
     program: str
     profiler: str  # "": none here sees anything of the program

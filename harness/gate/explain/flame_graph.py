@@ -105,8 +105,9 @@ def _drawn(box: Box, top: float, colour: str, before: float, after: float, unit:
     label = "" if letters < 3 else name if len(name) <= letters else f"{name[: letters - 1]}…"
     return (
         f"<g><title>{_escaped(told)}</title>"
-        f'<rect x="{box.left:.1f}" y="{y}" width="{box.width:.1f}" height="{ROW - 1}" fill="{colour}" '
-        f'stroke="white" stroke-width="0.5"/>{_text(box.left + 2, y + 12, label) if label else ""}</g>'
+        f'<rect x="{box.left:.1f}" y="{y}" width="{box.width:.1f}" height="{ROW - 1}" '
+        f'fill="{colour}" stroke="white" stroke-width="0.5"/>'
+        f"{_text(box.left + 2, y + 12, label) if label else ''}</g>"
     )
 
 

@@ -44,7 +44,8 @@ run = Run.from_json(sys.stdin.read())
 if run.simulated:
     raise SystemExit("a simulated run has no operators that run")
 graph, _ = build_subject(run)
-engine = open_engine(graph, run.model_of_repeat, run.place.machine, profile=True, profile_window_s=1.0)
+window = {"profile": True, "profile_window_s": 1.0}
+engine = open_engine(graph, run.model_of_repeat, run.place.machine, **window)
 engine.start()
 engine.sample(0.3)
 seen = engine.sample(1.0)

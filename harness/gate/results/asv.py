@@ -33,7 +33,7 @@ def is_asv(document: Mapping[str, Any]) -> bool:
 
 
 def of_asv(document: Mapping[str, Any], path: str) -> Results:
-    """Return the results in a document. Raises UnusableResults for another version of the format."""
+    """Return the results in a document. Raises UnusableResults for another version of it."""
     columns = document.get("result_columns")
     if document.get("version") != 2 or not isinstance(columns, list):
         raise UnusableResults(f"{path}: version must be 2, not {document.get('version')!r}")

@@ -1,9 +1,9 @@
 """Results of Criterion.rs and of Rust's own benchmarks:
 
 - the messages of `cargo criterion --message-format=json > FILE`, one JSON object a line;
-- `target/criterion/NAME/new/estimates.json`, whose benchmark is named by the file `benchmark.json`
-  beside it, or else by its path;
-- lines `test NAME ... bench: 1,234 ns/iter (+/- 56)`, as `cargo bench` prints them, and Criterion.rs
+- `target/criterion/NAME/new/estimates.json`, whose benchmark is named by `benchmark.json` beside
+  it, or else by its path;
+- lines `test NAME ... bench: 1,234 ns/iter (+/- 56)`, of `cargo bench`, and of Criterion.rs
   with `--output-format bencher`.
 
 A file is one process, and gives one sample of each benchmark: the median of the times of an

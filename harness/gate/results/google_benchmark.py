@@ -120,7 +120,8 @@ def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
     if len(units) != 1 or not units <= set(UNITS):
         return fault(
             cell,
-            f"time_unit must be one of {', '.join(UNITS)}, not {', '.join(sorted(units)) or 'missing'}",
+            f"time_unit must be one of {', '.join(UNITS)}, "
+            f"not {', '.join(sorted(units)) or 'missing'}",
         )
     unit = units.pop()
     times = [in_ns(each.get("real_time"), unit) for each in rounds or _medians(told)]

@@ -1,8 +1,8 @@
 """Files of JMH: `java -jar benchmarks.jar -rf json -rff FILE`.
 
-A fork is a fresh process and gives one sample, the median of its iterations. In the modes `thrpt` of
-JMH more is better, in all others less. A benchmark with parameters, or in several modes, is a cell
-for each. Its secondary metrics are compared if the user says which direction is better.
+A fork is a fresh process and gives one sample, the median of its iterations. In mode `thrpt` more
+is better, in all others less. A benchmark with parameters, or in several modes, is a cell for each.
+Its secondary metrics are compared if the user says which direction is better.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _answer(name: str, metric: Mapping[str, Any], is_rate: bool, optional: str =
 
 
 def _middle(fork: Any) -> float | None:
-    """Return the median of a fork's histograms, which list [value, count]; None if they are none."""
+    """Return the median of a fork's histograms, pairs of value and count; None if empty."""
     values: list[float] = []
     for histogram in _listed(fork):
         points = sorted((float(value), int(count)) for value, count in _listed(histogram))

@@ -1,4 +1,5 @@
-"""Formats that hold a name and a number, and little else. A file gives one sample of each benchmark.
+"""Formats that hold a name and a number, and little else. A file gives one sample of each
+benchmark.
 
 - Bencher Metric Format (bencher.dev): {"NAME": {"latency": {"value": 88.0}}}. Latencies, times and
   sizes are better if lower, throughputs if higher.

@@ -71,8 +71,8 @@ ask for one."""
 BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.REMOVED, Verdict.UNMEASURED)
 OBJECT = ("{", "[")
 KNOWN = (
-    "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, Criterion.rs, asv, Bencher or "
-    "github-action-benchmark, or output of go test -bench or cargo bench"
+    "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, "
+    "Criterion.rs, asv, Bencher or github-action-benchmark, or output of go test -bench or cargo bench"
 )
 
 
