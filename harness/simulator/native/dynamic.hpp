@@ -176,7 +176,7 @@ inline Port* Simulation::next_port(Worker& w) {
     ++w.searches;
     if (w.suspended) {
       idle(w, false);
-      suspended(w);
+      suspend(w);
       continue;
     }
     pass(w);
@@ -223,7 +223,7 @@ inline Port* Simulation::walk(Worker& w) {
     ++w.searches;
     if (w.suspended) {
       idle(w, false);
-      suspended(w);
+      suspend(w);
     }
     pass(w);
     uint32_t first = NO_PORT;
@@ -258,7 +258,7 @@ inline Port* Simulation::walk(Worker& w) {
   return nullptr;
 }
 
-inline void Simulation::suspended(Worker& w) {
+inline void Simulation::suspend(Worker& w) {
   pass(w);
   if (!software.printed)
     wake_idle(w);  // it may have been woken for a port that it now leaves to others

@@ -17,9 +17,7 @@ inline bool Simulation::call_instead(Worker& w, Target& target, Tuple* first, Co
   if (port.mode == CLOSING) {
     switch_off(w, port);
   } else if (port.mode == OPENING) {
-    change_contexts(port.index, true);
-    port.mode = QUEUED;
-    ++port.switches;
+    switch_on(port);
   }
   const bool called = port.mode & NOW_CALLED;
   if (called) {
@@ -41,6 +39,12 @@ inline bool Simulation::call_instead(Worker& w, Target& target, Tuple* first, Co
 inline void Simulation::change_contexts(uint32_t queue, bool on) {
   if (contexts == nullptr) return;
   contexts->change(queue, on, [&](uint32_t fed, bool sole) { ports[fed].sole = sole; });
+}
+
+inline void Simulation::switch_on(Port& port) {
+  change_contexts(port.index, true);
+  port.mode = QUEUED;
+  ++port.switches;
 }
 
 // Execute what is queued, then call.

@@ -157,8 +157,9 @@ class Simulation {
   void send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
   void call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
   void push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  Count put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count,
-            uint32_t path_step);
+  Count put(Worker& w, Target& target, Tuple* first, Count spacing, Count count, bool waited);
+  Count push_ring(Worker& w, Port& port, const Tuple* first, Count spacing, Count count,
+                  uint32_t path_step);
   void give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count);
   void take(Worker& w, Port& port, Tuple* first, Count count);
   void take_mark(Worker& w, Port& port, Tuple* mark);
@@ -179,7 +180,7 @@ class Simulation {
   uint64_t drain(Worker& w, Port& port, uint64_t most, bool yielding);
   void reschedule(Worker& w, Port& port, uint32_t& round);
   void wait_a_little(Worker& w, uint32_t& round, Port* port = nullptr);
-  void suspended(Worker& w);
+  void suspend(Worker& w);
   void release(Worker& w, Port& port);
   void look_again(Worker& w, Port& port);
   void tuples_ready(Worker& w, Target& target);
@@ -274,6 +275,7 @@ class Simulation {
   // -- modes.hpp
   bool call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
                     Tuple* scratch);
+  void switch_on(Port& port);
   void switch_off(Worker& w, Port& port);
   void change_contexts(uint32_t queue, bool on);
 

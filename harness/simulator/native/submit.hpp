@@ -235,9 +235,9 @@ inline void Simulation::call(Worker& w, Target& target, Tuple* first, Count spac
 
 // -- queues -----------------------------------------------------------------------------------------------------------------------------
 
-// The ring's push: returns how many fitted.
-inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* first, Count spacing,
-                                         Count count, uint32_t path_step) {
+// Returns how many fitted.
+inline Simulation::Count Simulation::push_ring(Worker& w, Port& port, const Tuple* first,
+                                               Count spacing, Count count, uint32_t path_step) {
   Ring& ring = port.ring;
   touch(w, port.filled, PRODUCER_BYTES);
   if (ring.tail - ring.head_seen + count > ring.capacity()) {
@@ -262,40 +262,20 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
 inline void Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
                              Tuple* scratch) {
   Port& port = *target.port;
-  const bool flagged =
-      port.shared ||
-      (software.printed && port.discipline->pooled);  // a threaded port has no flags (P17 s2.2)
   uint32_t round = 0;
   bool waited = false;
   for (;;) {
     pass(w);
     if (port.mode != QUEUED && call_instead(w, target, first, spacing, count, scratch)) return;
-    if (!flagged || try_flag(w, port.producing)) {
-      if (flagged && (port.mode & NOW_CALLED)) {
-        drop_flag(w, port, port.producing);
-        continue;
-      }
-      if (first->kind != DATA) ++port.marks;
-      if (port.stamps != nullptr) stamp(w, port, count);
-      const Count pushed = put(w, port, first, spacing, count, target.path_step);
-      if (pushed == 0 && first->kind != DATA) --port.marks;
-      if (pushed > 0) {
-        count_pushed(w, pushed);
-        ++port.pushes;
-        port.blocked += waited;
-        waited = false;
-      }
-      if (flagged) {
-        if (port.shared) pass(w);  // others see the flag taken as long as the copy takes
-        drop_flag(w, port, port.producing);
-      }
-      if (pushed > 0) {
-        (this->*port.discipline->published)(w, target);
-        count -= pushed;
-        if (count == 0) return;
-        first = slot(first, spacing, pushed);
-        round = 0;
-      }
+    const Count pushed = put(w, target, first, spacing, count, waited);
+    if (pushed == count) return;
+    if (pushed > 0) {
+      waited = false;
+      round = 0;
+      count -= pushed;
+      first = slot(first, spacing, pushed);
+    } else if (port.mode & NOW_CALLED) {
+      continue;  // the queue was switched off while this thread waited for its turn
     }
     if (over) {
       give_up(w, port, first, spacing, count);
@@ -304,6 +284,38 @@ inline void Simulation::push(Worker& w, Target& target, Tuple* first, Count spac
     waited = true;
     (this->*port.discipline->wait_for_room)(w, port, round);
   }
+}
+
+// Copy tuples, or a punctuation, into the target's queue as far as there is room. Returns their
+// number. `waited`: the queue was full before.
+inline Simulation::Count Simulation::put(Worker& w, Target& target, Tuple* first, Count spacing,
+                                         Count count, bool waited) {
+  Port& port = *target.port;
+  const bool flagged =
+      port.shared ||
+      (software.printed && port.discipline->pooled);  // a threaded port has no flags (P17 s2.2)
+  if (flagged) {
+    if (!try_flag(w, port.producing)) return 0;
+    if (port.mode & NOW_CALLED) {
+      drop_flag(w, port, port.producing);
+      return 0;
+    }
+  }
+  if (first->kind != DATA) ++port.marks;
+  if (port.stamps != nullptr) stamp(w, port, count);
+  const Count pushed = push_ring(w, port, first, spacing, count, target.path_step);
+  if (pushed == 0 && first->kind != DATA) --port.marks;
+  if (pushed > 0) {
+    count_pushed(w, pushed);
+    ++port.pushes;
+    port.blocked += waited;
+  }
+  if (flagged) {
+    if (port.shared) pass(w);  // others see the flag taken as long as the copy takes
+    drop_flag(w, port, port.producing);
+  }
+  if (pushed > 0) (this->*port.discipline->published)(w, target);
+  return pushed;
 }
 
 inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count spacing,
