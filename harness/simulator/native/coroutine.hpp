@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <exception>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "coroutine_graph.hpp"

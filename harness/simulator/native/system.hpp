@@ -67,6 +67,7 @@ class System {
   std::vector<Footprint> caches;  // by core: the slots that it has touched
   Time now = 0;
   size_t stack_bytes = FRAMES * (64 << 10);  // of each thread
+  // Programs call themselves, for operators behind each other: room for all of that.
   void nest(size_t bytes) noexcept { stack_bytes += FRAMES * bytes; }
 
   // -- for the programs of threads ----------------------------------------------------------------------------------------------------
