@@ -157,7 +157,7 @@ SANITIZERS_thread := -fsanitize=thread -fno-omit-frame-pointer -Og -g1
 SANITIZERS_address := -fsanitize=address,undefined -fno-omit-frame-pointer -Og -g1
 
 define STRESS_RULE
-build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp harness/calibration/native/*.hpp)
+build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp))
 	@mkdir -p $$(dir $$@)
 	@$$(CXX) $$(CXXFLAGS_STRESS) $$(SANITIZERS_$(1)) -o $$@ $$<
 endef

@@ -37,6 +37,9 @@ from harness.models import Queue
 from harness.models.layout import chosen_by, ends_of, paces_of, slots_of
 from harness.runtime.protocol import POLICIES
 
+FRAME_BYTES = 6 * 1024
+"""Stack for one level of nesting; tests/simulator/test_stacks.py fails if it is too little."""
+
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
 # `bursts`: work whose cost changes
 KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER, "typed": TYPED}
@@ -56,6 +59,8 @@ cdef void build(Simulation* core, object layout, object limit, object profiled) 
         core.policy = &POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy.name)]
     elif layout.pool_threads > 0:
         core.pool = &SCHEDULED
+    # a scheduler thread, or a source's, may drain any scheduled port downstream of where it is
+    core.system.nest(<size_t> FRAME_BYTES * max(layout.longest if core.pool != NULL else layout.calls))
     _make_operators(core, layout)
     _make_states(core, layout, limit)
     if profiled is not None:

@@ -194,6 +194,7 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
         uint64_t cpu_time() noexcept
         uint64_t load_time() noexcept
         void make_queue(WaitQueue& queue) except +
+        void nest(size_t bytes) noexcept
 
 
 cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:

@@ -193,13 +193,14 @@ SCRIPT = """
 import resource
 from harness.engine import open_engine
 from harness.errors import RunFailed
-from harness.models import Dynamic
+from harness.models import Dedicated
 from tests.runtime.shapes import pipeline
 
-engine = open_engine(pipeline(4000), Dynamic(1, queue_capacity=1), "xeon")  # nested as deep as the graph
+# a queue that fills before an expensive operator
+engine = open_engine(pipeline(1, cost=1_000_000), Dedicated(queue_capacity=2**20), "xeon")
 engine.start()
 line = next(line for line in open("/proc/self/status") if line.startswith("VmData"))
-most = int(line.split()[1]) * 1024 + 2**20
+most = int(line.split()[1]) * 1024 + 2**18
 resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
 try:
     for _ in range(100):

@@ -311,6 +311,7 @@ class Stacks {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) return false;
     memory_ = static_cast<char*>(memory);
+    madvise(memory, total(), MADV_NOHUGEPAGE);  // the first touch would take 2 MiB of a large stack
     for (size_t i = 0; i < count; ++i) {
       if (!guard(stack(i))) return false;
     }

@@ -27,34 +27,22 @@ inline void Simulation::start(uint32_t worker) {
   const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus
                                                   ? Occupancy::NONE
                                                   : worker * cpus / own_threads;
-  if (policy != nullptr) {
-    if (coroutines_ == nullptr) make_coroutines();
-    start_on_stack(w, cpu);
-    return;
+  if (policy != nullptr) prepare_to_resume(w);
+  auto body = &Simulation::source_body;
+  if (w.pooled) {
+    body = (policy != nullptr ? &resumed : pool)->body;
+  } else if (w.port != nullptr) {
+    body = w.port->discipline->body;
   }
-  const auto body =
-      w.op != nullptr ? &Simulation::source_body : (w.pooled ? pool : w.port->discipline)->body;
-  Task<> program = (this->*body)(w);
-  system.start(w, program.release(), cpu);  // its frames live in the thread's arena and end with it
+  system.start(w, [this, &w, body] { (this->*body)(w); }, cpu);
 }
 
-inline void Simulation::turn(uint32_t process) {
-  if (process == system.balancer) {
-    system.balance();
-  } else {
-    acting_.worker = bearers_[process];
-    system.act(*acting_.worker);
-    acting_.worker = nullptr;
-  }
-}
-
-inline uint64_t Simulation::run(Time until, uint64_t events) {
-  const Present present(acting_);
-  const uint64_t executed_before = executed;
-  uint64_t turns = 0;
-  const auto taken = [&] { return turns + executed - executed_before; };
+// Let time pass until a program goes on, and return its thread; null: run() is to return.
+inline Worker* Simulation::advance() {
   Calendar& calendar = system.calendar;
-  while (!over && taken() < events && !calendar.empty() && calendar.next().time <= until) {
+  acting_.worker = nullptr;
+  while (!calendar.empty() && (!over || ending_) && turns_ + executed < most_events_ &&
+         calendar.next().time <= until_) {
     const Calendar::Event event = calendar.next();
     if (event.time >= next_look_) {  // every thread has been where it is since the event before
       const uint64_t times = (event.time - next_look_) / profile_period_ + 1;
@@ -65,11 +53,26 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
       next_look_ += times * profile_period_;
     }
     system.now = event.time;
-    turn(event.process());  // which moves the event, or takes it out
-    ++turns;
+    ++turns_;
+    const uint32_t process = event.process();  // whose turn moves the event, or takes it out
+    if (process == system.balancer) {
+      system.balance();
+    } else if (system.act(*bearers_[process])) {
+      return acting_.worker = bearers_[process];
+    }
   }
-  if (!over && !calendar.empty() && taken() < events) system.now = std::max(system.now, until);
-  return taken();
+  return nullptr;
+}
+
+inline uint64_t Simulation::run(Time until, uint64_t events) {
+  const Present present(acting_);
+  const uint64_t before = turns_ + executed;
+  until_ = until;
+  most_events_ = before + events;
+  system.simulate([this] { return advance(); });
+  if (!over && !system.calendar.empty() && turns_ + executed < most_events_)
+    system.now = std::max(system.now, until);
+  return turns_ + executed - before;
 }
 
 inline void Simulation::end_run() { over = true; }
@@ -89,12 +92,11 @@ inline void Simulation::cut() {
 // Let the threads come to their ends, for at most so many events.
 inline void Simulation::run_out(uint64_t events) {
   const Present present(acting_);
-  Calendar& calendar = system.calendar;
-  while (events > 0 && !calendar.empty()) {
-    for (; events > 0 && !calendar.empty(); --events) {
-      system.now = std::max(system.now, calendar.next().time);
-      turn(calendar.next().process());
-    }
+  until_ = next_look_ = NEVER;
+  most_events_ = turns_ + executed + events;
+  ending_ = true;
+  while (!system.calendar.empty() && turns_ + executed < most_events_) {
+    system.simulate([this] { return advance(); });
     cut();  // who has gone to sleep since, before a lock that its holder will never give back, say
   }
 }
@@ -104,7 +106,7 @@ inline void Simulation::suspend(uint32_t worker, bool suspended) {
   w.suspended = suspended;
   if (coroutines_ != nullptr) {
     const Present present(acting_);
-    coroutines_->all->suspend(coroutines_->body_of(w.id).thread, suspended);
+    coroutines_->all->suspend(coroutines_->threads[w.id], suspended);
     return;
   }
   if (suspended && w.rest == IDLE) {

@@ -3,15 +3,14 @@
 //
 // Every operator with a resumed port, and every source, is a co-routine, which also executes the operators that are called behind it. Its loop
 // waits for a tuple at any of its ports and executes a batch of each that has some. Sends, kinds of operators, punctuation and the end are those of
-// the other models: tasks, which a co-routine executes on its own stack (drive), so a full queue stops it wherever it is.
-//
+// the other models, which a co-routine executes on its own stack, so a full queue stops it wherever it is.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <exception>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "coroutine_graph.hpp"
@@ -40,13 +39,6 @@ class Simulation::Coroutines {
     places.resize(most);
   }
 
-  struct Body {  // of a thread
-    uint32_t id;
-    millrace::Fibre stack;
-    millrace::Stacks memory;
-    All::Thread thread;
-  };
-
   struct OfOperator {  // that has had replicas
     std::unique_ptr<Crew> flow;
     std::unique_ptr<Replicated> replicas;
@@ -57,11 +49,7 @@ class Simulation::Coroutines {
   std::unique_ptr<All> all;
   std::vector<OfOperator> replicated;        // by the operators' own co-routines
   std::vector<Replicated::Replica*> places;  // by co-routine; null: it is no replica
-  std::deque<Body> bodies;
-  Body& body_of(uint32_t worker) {
-    return *std::find_if(bodies.begin(), bodies.end(),
-                         [&](const Body& body) { return body.id == worker; });
-  }
+  std::deque<All::Thread> threads;           // by worker, of those that have begun
 };
 
 // -- threads ------------------------------------------------------------------------------------------------------------------------------
@@ -86,70 +74,36 @@ inline void Simulation::make_coroutines() {
     all[co].fibre.worker = &w;
     for (const Port* port : region.inputs) all[co].inputs.push_back(port->index);
   }
-  if (!all.begin(STACK_BYTES)) throw std::bad_alloc();
+  if (!all.begin(system.stack_bytes, System::STACK_REACH)) throw std::bad_alloc();
 }
 
-// What a thread does on a stack of its own.
-inline void Simulation::start_on_stack(Worker& w, uint32_t cpu) {
-  Coroutines::Body& body = coroutines_->bodies.emplace_back();
-  if (!body.memory.reserve(1, STACK_BYTES)) throw std::bad_alloc();
-  body.id = w.id;
-  body.thread.index = w.id - own_threads;
-  body.thread.chance ^= system.random() | 1;
-  body.stack.begin(body.memory.stack(0), body.memory.bytes(), thread_body, &body.thread);
-  w.stack = &body.stack;
-  system.start(w, nullptr, cpu);
+inline void Simulation::prepare_to_resume(const Worker& w) {
+  if (coroutines_ == nullptr) make_coroutines();
+  Coroutines::All::Thread& thread = coroutines_->threads.emplace_back();
+  thread.index = w.id - own_threads;
+  thread.chance ^= system.random() | 1;
 }
 
-inline void Simulation::thread_body(void* argument, void*) {
-  Acting& acting = *current();
-  Worker& w = *acting.worker;
-  Simulation& simulation = acting.simulation;
-  w.stack->arrived();
-  try {
-    if (w.pooled) {
-      simulation.coroutines_->all->work(*static_cast<Coroutines::All::Thread*>(argument));
-      simulation.system.wait(w, simulation.pass(w));
-      simulation.system.end(w);
-    } else {
-      simulation.drive(w, (simulation.*w.port->discipline->body)(w));  // which ends the thread
-    }
-  } catch (...) {
-    simulation.system.failure = std::current_exception();
-  }
-  for (;;) simulation.system.suspend(*simulation.acting_.worker);
+// What a thread of the pool does: it resumes co-routines.
+inline void Simulation::resuming_body(Worker& w) {
+  coroutines_->all->work(coroutines_->threads[w.id]);
+  pass(w);
 }
 
 template <class Coroutine>
 void Simulation::coroutine_body(Coroutine& self) {
   Simulation& simulation = current()->simulation;
   Worker& w = *self.fibre.worker;
-  bool failed = false;
-  try {
+  simulation.system.guard(w, [&] {
     if (w.op->kind == SOURCE) {
-      simulation.drive(w, simulation.source_body(w));
+      simulation.source_body(w);
     } else if (w.replica) {
       simulation.replica_loop(w);
     } else {
       simulation.operator_loop(w, self);
     }
-  } catch (...) {
-    simulation.system.failure = std::current_exception();
-    failed = true;
-  }
-  while (failed) simulation.system.suspend(w);
+  });
   w.at = 0;
-}
-
-// Execute a task to its end, on the stack of the caller, which stops as often as the task does.
-inline void Simulation::drive(Worker& w, Task<> task) {
-  const std::coroutine_handle<> program = task.release();
-  for (std::coroutine_handle<> next = program;; next = w.resume) {
-    next.resume();
-    if (program.done()) break;
-    system.suspend(w);
-  }
-  program.destroy();
 }
 
 // The loop of every operator: a tuple at any port is enough, and each port that has some is worked on in turn.
@@ -174,7 +128,7 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
     for (Port* port : region.inputs) {
       Ring& ring = port->ring;
       if (ring.size() == 0) continue;
-      system.wait(w, pass(w));
+      pass(w);
       touch(w, port->emptied, CONSUMER_BYTES);
       if (ring.tail_seen - ring.head < port->batch) {
         look(w, ring.tail_line, publications(port->batch));
@@ -191,7 +145,7 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
       if (port->stamps != nullptr) w.born_ns = port->stamps->at(ring.head).born_ns;
       came_from(w, ring, count);
       region.taken += count;
-      drive(w, take(w, *port, batch.data(), count));
+      take(w, *port, batch.data(), count);
       ring.pop(count);
       ring.head_line.store(w.core);
       tell_spinning(*port);
@@ -216,14 +170,14 @@ inline void Simulation::replica_loop(Worker& w) {
   for (;;) {
     w.at = 0;
     w.mixed += software.coroutine_wait;
-    system.wait(w, pass(w));
+    pass(w);
     Tuple* first = self.all->take(self, &count);
     if (first == nullptr) break;
     region.taken += count;
-    drive(w, take(w, port, first, static_cast<Count>(count)));
+    take(w, port, first, static_cast<Count>(count));
   }
   if (self.all->ends(self) && w.op->open_streams > 0)
-    drive(w, close_operator(w, w.op));  // else it had come to its end by itself
+    close_operator(w, w.op);  // else it had come to its end by itself
 }
 
 inline bool Simulation::is_first(const Worker& w) const noexcept {
@@ -231,8 +185,8 @@ inline bool Simulation::is_first(const Worker& w) const noexcept {
 }
 
 // What a replica sends that is not the first: downstream after all that others send before it. Its targets have queues.
-inline Task<> Simulation::hold_back(Worker& w, Tuple* first, Count count) {
-  co_await pass(w);
+inline void Simulation::hold_back(Worker& w, Tuple* first, Count count) {
+  pass(w);
   Coroutines::Replicated::Replica& self = *coroutines_->places[w.coroutine];
   const auto held = static_cast<Count>(self.all->send(self, first, count));
   for (const Target& target : w.op->routes[0].targets)
@@ -309,27 +263,27 @@ inline void Simulation::gave(Operator& op) {
 }
 
 // A round of waiting for room at a port; for a co-routine whatever the port is.
-inline Task<> Simulation::wait_to_resume(Worker& w, Port& port, uint32_t& round) {
-  co_await pass(w);
+inline void Simulation::wait_to_resume(Worker& w, Port& port, uint32_t& round) {
+  pass(w);
   if (port.ring.size() <
       port.ring.capacity()) {  // another one is copying its tuples in, which is soon done
-    co_await wait_a_little(w, round, &port);
+    wait_a_little(w, round, &port);
   } else if (w.coroutine != Worker::NO_COROUTINE) {
-    co_await wait_for_room_as_coroutine(w, port);
+    wait_for_room_as_coroutine(w, port);
   } else {
-    co_await sleep_for_room(w, port);
+    sleep_for_room(w, port);
   }
 }
-inline Task<> Simulation::wait_for_room_as_coroutine(Worker& w, Port& port) {
+inline void Simulation::wait_for_room_as_coroutine(Worker& w, Port& port) {
   coroutines_->graph.full(port);
-  return leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
+  leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
 }
-inline Task<> Simulation::wait_to_be_given(Worker& w, const Operator& op) {
+inline void Simulation::wait_to_be_given(Worker& w, const Operator& op) {
   coroutines_->graph.regions[w.coroutine].lacks = &op;
-  return leave(w, [](auto& all, auto& self) { all.wait_for_other(self); });
+  leave(w, [](auto& all, auto& self) { all.wait_for_other(self); });
 }
-inline Task<> Simulation::sleep_as_coroutine(Worker& w, Time until) {
-  return leave(w, [until](auto& all, auto& self) {
+inline void Simulation::sleep_as_coroutine(Worker& w, Time until) {
+  leave(w, [until](auto& all, auto& self) {
     all.sleep_until(self, static_cast<int64_t>(until / NANOSECOND));
   });
 }
@@ -419,8 +373,8 @@ inline uint64_t Simulation::full_time(const Port& port) const noexcept {
 
 // A co-routine lets others run, by what is called.
 template <class Wait>
-Task<> Simulation::leave(Worker& w, Wait wait) {
-  co_await hand_over(w);
+void Simulation::leave(Worker& w, Wait wait) {
+  hand_over(w);
   const uint32_t at = w.at;
   w.at = 0;
   wait(*coroutines_->all, (*coroutines_->all)[w.coroutine]);

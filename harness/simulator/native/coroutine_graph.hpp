@@ -98,9 +98,7 @@ class Simulation::CoroutineGraph {
     if (writers_[port].size() == 1) touch(regions[writers_[port][0]].state, CO_STATE_BYTES);
     return writers_[port];
   }
-  void leaves(uint32_t co) const {
-    simulation_.drive(*regions[co].worker, simulation_.hand_over(*regions[co].worker));
-  }
+  void leaves(uint32_t co) const { simulation_.hand_over(*regions[co].worker); }
   void turn_begins(uint32_t thread, uint32_t co, int64_t now_ns) noexcept {
     regions[co].runs_since_ns = now_ns;
     Worker& w = simulation_.workers[simulation_.own_threads + thread];

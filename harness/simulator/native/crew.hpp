@@ -35,7 +35,7 @@ class Simulation::Crew {
     Worker& w = *co.fibre.worker;
     Ring& ring = port_.ring;
     for (;;) {
-      simulation_.system.wait(w, simulation_.pass(w));
+      simulation_.pass(w);
       simulation_.touch(w, port_.emptied, CONSUMER_BYTES);
       simulation_.look(w, ring.head_line);
       if (ring.tail_seen - ring.head < most) {
@@ -88,7 +88,7 @@ class Simulation::Crew {
   }
   void passing(All::Coroutine& co) {
     Worker& w = *co.fibre.worker;
-    simulation_.drive(w, simulation_.hand_over(w));
+    simulation_.hand_over(w);
   }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker& w = *co.fibre.worker;
@@ -96,10 +96,9 @@ class Simulation::Crew {
       for (end = begin + 1; first[begin].kind == DATA && end < count && first[end].kind == DATA;)
         ++end;
       if (first[begin].kind == DATA) {
-        simulation_.drive(w, simulation_.deliver_now(w, w.op->routes[0], first + begin,
-                                                     static_cast<Count>(end - begin)));
+        simulation_.deliver_now(w, w.op->routes[0], first + begin, static_cast<Count>(end - begin));
       } else {
-        simulation_.drive(w, simulation_.pass_mark_now(w, *w.op, first[begin]));
+        simulation_.pass_mark_now(w, *w.op, first[begin]);
       }
     }
     return count;  // a run that is over is told to each queue

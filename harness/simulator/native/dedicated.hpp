@@ -20,13 +20,13 @@ inline void Simulation::wake_one(Worker& w, WaitQueue& queue) {
   system.wake_one(w, queue);
 }
 
-inline Task<> Simulation::port_body(Worker& w) {
+inline void Simulation::port_body(Worker& w) {
   Port& port = *w.port;
   Ring& ring = port.ring;
   std::array<Tuple, MAX_BATCH> batch;
   Count batches = 0;
   while (port.open_streams > 0 && !over) {
-    co_await pass(w);
+    pass(w);
     if (ring.tail_seen - ring.head < port.batch) {
       look(w, ring.tail_line, publications(port.batch));
       ring.tail_seen = ring.tail;
@@ -36,18 +36,18 @@ inline Task<> Simulation::port_body(Worker& w) {
         std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
     if (count == 0) {
       w.at = 0;
-      co_await hand_over(w);
+      hand_over(w);
       wake_producer(w, port);
-      co_await wait_for_tuples(w, port);
+      wait_for_tuples(w, port);
       continue;
     }
     ++w.drains;
     w.mixed += software.take_batch * publications(count);
     ring.copy(count, batch.data());
     came_from(w, ring, count);
-    co_await take(w, port, batch.data(), count);
+    take(w, port, batch.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
-      co_await hand_over(w);
+      hand_over(w);
     } else if (count < CHEAP_BATCH && pool) {
       announce(w);
     }
@@ -58,26 +58,25 @@ inline Task<> Simulation::port_body(Worker& w) {
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);
     made_room(w, port);
   }
-  co_await hand_over(w);
+  hand_over(w);
   w.at = 0;
-  co_await pass(w);
-  system.end(w);
+  pass(w);
 }
 
-inline Task<> Simulation::wait_for_tuples(Worker& w, Port& port) {
+inline void Simulation::wait_for_tuples(Worker& w, Port& port) {
   Ring& ring = port.ring;
-  co_await pass(w);
+  pass(w);
   if (patience > 0 && ring.size() == 0 && !over) {
     port.patient = &w;
-    co_await system.spin(w, system.now + patience);
+    system.spin(w, system.now + patience);
     port.patient = nullptr;
   }
-  if (ring.size() > 0 || over) co_return;
+  if (ring.size() > 0 || over) return;
   ++w.waits;
   announce_sleep(w, port.arrivals);
-  co_await pass(w);
+  pass(w);
   if (ring.size() == 0 && !over) {
-    co_await system.sleep_in(w, port.arrivals);
+    system.sleep_in(w, port.arrivals);
   }
 }
 
@@ -89,43 +88,43 @@ inline void Simulation::wake_producer(Worker& w, Port& port) {
   wake_one(w, *port.room);
 }
 
-inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) {
-  co_await pass(w);
+inline void Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) {
+  pass(w);
   if (port.ring.size() <
       port.ring
           .capacity()) {  // not full: another producer is copying its tuples in, which is soon done
-    co_await wait_a_little(w, round, &port);
+    wait_a_little(w, round, &port);
   } else if (w.coroutine != Worker::NO_COROUTINE) {
     wake_one(w, port.arrivals);
-    co_await wait_for_room_as_coroutine(w, port);
+    wait_for_room_as_coroutine(w, port);
   } else {
-    co_await sleep_for_room(w, port);
+    sleep_for_room(w, port);
   }
 }
 
 // The queue is full: the thread looks for a while, then sleeps until half of it is empty.
-inline Task<> Simulation::sleep_for_room(Worker& w, Port& port) {
+inline void Simulation::sleep_for_room(Worker& w, Port& port) {
   Ring& ring = port.ring;
   const uint64_t head = ring.head;
   const Slots slots = w.slots;
   const uint32_t at = w.at;
-  co_await hand_over(w);
+  hand_over(w);
   wake_one(w, port.arrivals);
-  co_await pass(w);
+  pass(w);
   if (patience > 0 && ring.head == head && !over) {
     port.patient_producers.push_back(&w);
-    co_await system.spin(w, system.now + patience);
+    system.spin(w, system.now + patience);
     std::erase(port.patient_producers, &w);
   }
-  if (ring.head != head || over) co_return;
+  if (ring.head != head || over) return;
   ++w.waits;
   w.at = 0;
   w.rest = BLOCKED;
   idle(w, true);
   announce_sleep(w, *port.room);
-  co_await pass(w);
+  pass(w);
   if (ring.head == head && !over) {
-    co_await system.sleep_in(w, *port.room);
+    system.sleep_in(w, *port.room);
   }
   idle(w, false);
   w.rest = AWAKE;
@@ -149,7 +148,7 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
 }
 
 // One call after the other: who is woken first may run before the last one is.
-inline Task<> Simulation::wake_owed(Worker& w) {
+inline void Simulation::wake_owed(Worker& w) {
   for (Target* target : w.owed) {
     target->wake_owed = false;
     if (target->port->discipline->resumed) {
@@ -157,7 +156,7 @@ inline Task<> Simulation::wake_owed(Worker& w) {
     } else {
       wake_one(w, target->port->arrivals);
     }
-    co_await pass(w);
+    pass(w);
   }
   w.owed.clear();
 }

@@ -27,7 +27,7 @@ inline const Discipline Simulation::scheduled{
 inline const Discipline Simulation::resumed{
     .pooled = false,
     .resumed = true,
-    .body = nullptr,  // the pool's threads resume co-routines (Simulation::thread_body)
+    .body = &Simulation::resuming_body,  // of the pool's threads
     .published = &Simulation::tuples_resumable,
     .wait_for_room = &Simulation::wait_to_resume,
 };

@@ -97,19 +97,18 @@ inline void Simulation::put_on_list(Worker& w, Port& port) {
 
 // -- scheduler threads --------------------------------------------------------------------------------------------------------------------
 
-inline Task<> Simulation::scheduler_body(Worker& w) {
+inline void Simulation::scheduler_body(Worker& w) {
   for (;;) {
-    Port* port = co_await next_port(w);
+    Port* port = next_port(w);
     if (port == nullptr) break;
     ++w.drains;
     w.mixed += software.drain;
     touch(w, port->emptied, CONSUMER_BYTES);
-    const uint64_t done =
-        co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
+    const uint64_t done = drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
     const bool lingering = !software.printed && lingers(port->wary, done > 0),
                cheap = port->batch >= CHEAP_BATCH;
     announce(w);
-    co_await pass(w);
+    pass(w);
     w.at = 0;
     drop_flag(w, *port, port->consuming);
     if (software.printed || lingering || port->ring.size() > 0) {
@@ -121,16 +120,15 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     }
     if (lingering && cheap && done < CHEAP_BATCH) w.waiting += REST_NS * NANOSECOND;
   }
-  system.end(w);
 }
 
-inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yielding) {
+inline uint64_t Simulation::drain(Worker& w, Port& port, uint64_t most, bool yielding) {
   Ring& ring = port.ring;
   std::array<Tuple, MAX_BATCH> batch;
   uint64_t done = 0;
   const bool slow = w.slow;  // a drain within a drain: what is done behind it is as slow as before
   while (done < most) {
-    co_await pass(w);
+    pass(w);
     if (ring.tail_seen - ring.head < port.batch) {
       look(w, ring.tail_line, publications(port.batch));
       ring.tail_seen = ring.tail;
@@ -144,7 +142,7 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     w.mixed += software.take_batch * publications(count);
     ring.copy(count, batch.data());
     came_from(w, ring, count);
-    co_await take(w, port, batch.data(), count);
+    take(w, port, batch.data(), count);
     if (count < CHEAP_BATCH) announce(w);
     ring.pop(count);
     ring.head_line.store(w.core);
@@ -153,7 +151,7 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     if (over || (yielding && w.suspended)) break;
   }
   w.slow = slow;
-  co_return done;
+  return done;
 }
 
 inline void Simulation::release(Worker& w, Port& port) {
@@ -171,24 +169,24 @@ inline void Simulation::look_again(Worker& w, Port& port) {
   wake_idle(w);
 }
 
-inline Task<Port*> Simulation::next_port(Worker& w) {
-  if (software.printed) co_return co_await walk(w);
+inline Port* Simulation::next_port(Worker& w) {
+  if (software.printed) return walk(w);
   uint32_t misses = 0;
   while (!over) {
     ++w.searches;
     if (w.suspended) {
       idle(w, false);
-      co_await suspended(w);
+      suspend(w);
       continue;
     }
-    co_await pass(w);
+    pass(w);
     const uint32_t index = pop_list(w);
     if (index != NO_PORT) {
       Port& port = ports[index];
       if (try_flag(w, port.consuming)) {
         idle(w, false);
         wake_idle(w);
-        co_return &port;
+        return &port;
       }
       rmw(w, port.ready_line, false);
       port.ready = false;
@@ -199,35 +197,35 @@ inline Task<Port*> Simulation::next_port(Worker& w) {
     w.mixed += software.search;
     if (++misses <= LIST_YIELDS) {
       w.mixed += machine.yield;
-      co_await pass(w);
-      co_await system.yield(w);
+      pass(w);
+      system.yield(w);
       continue;
     }
     ++w.waits;
     rmw(w, idle_.line, false);
-    co_await pass(w);
+    pass(w);
     if (list_.ports.empty() && !over && !w.suspended) {
       w.rest = IDLE;
-      co_await system.sleep_in(w, idle_);
+      system.sleep_in(w, idle_);
       w.rest = AWAKE;
       waking_ = false;
     }
     rmw(w, idle_.line, false);
   }
   idle(w, false);
-  co_return nullptr;
+  return nullptr;
 }
 
 // P17 Figure 5: findWorkBlocking and findWorkNonBlocking.
-inline Task<Port*> Simulation::walk(Worker& w) {
+inline Port* Simulation::walk(Worker& w) {
   Time delay = software.back_off_first;
   while (!over) {
     ++w.searches;
     if (w.suspended) {
       idle(w, false);
-      co_await suspended(w);
+      suspend(w);
     }
-    co_await pass(w);
+    pass(w);
     uint32_t first = NO_PORT;
     for (;;) {
       const uint32_t index = pop_list(w);
@@ -237,39 +235,39 @@ inline Task<Port*> Simulation::walk(Worker& w) {
         look(w, port.ring.tail_line);
         if (port.ring.size() > 0) {
           idle(w, false);
-          co_return &port;
+          return &port;
         }
         drop_flag(w, port, port.consuming);
       }
       w.mixed += software.search;
-      co_await pass(w);
+      pass(w);
       push_list(w, index);
-      co_await pass(w);
+      pass(w);
       if (index == first) break;
       if (first == NO_PORT) first = index;
     }
     idle(w, true);
     ++w.waits;
-    co_await pass(w);
+    pass(w);
     w.rest = IDLE;
-    co_await system.sleep(w, system.now + delay + machine.timer_slack);
+    system.sleep(w, system.now + delay + machine.timer_slack);
     w.rest = AWAKE;
     if (delay < software.back_off_most) delay *= software.back_off_factor;
   }
   idle(w, false);
-  co_return nullptr;
+  return nullptr;
 }
 
-inline Task<> Simulation::suspended(Worker& w) {
-  co_await pass(w);
+inline void Simulation::suspend(Worker& w) {
+  pass(w);
   if (!software.printed)
     wake_idle(w);  // it may have been woken for a port that it now leaves to others
   ++w.waits;
-  co_await pass(w);
-  if (!w.suspended || over) co_return;
+  pass(w);
+  if (!w.suspended || over) return;
   w.asleep_began = system.now;
   w.rest = SUSPENDED;
-  co_await system.sleep(w);
+  system.sleep(w);
   w.asleep_time += system.now - w.asleep_began;
   w.asleep_began = NEVER;
   w.rest = AWAKE;
@@ -277,12 +275,12 @@ inline Task<> Simulation::suspended(Worker& w) {
 
 // -- full queues ----------------------------------------------------------------------------------------------------------------------------
 
-inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
+inline void Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   const uint32_t at = w.at;
   const Slots slots = w.slots;
   w.at = 0;
   announce(w);
-  co_await pass(w);
+  pass(w);
   if (!software.printed)
     look(w, port.ring.tail_line);  // as in the runtime, the flag of an empty queue is left alone
   if ((software.printed || port.ring.size() > 0) && try_flag(w, port.consuming)) {
@@ -290,17 +288,17 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
       ++w.reschedules;
       const uint64_t most = software.printed ? port.ring.capacity() / 4 + 1
                                              : rescheduled(port.ring.capacity(), port.most);
-      co_await drain(
+      drain(
           w, port, most,
           software.printed);  // P17 Figure 6 asks after each tuple whether the thread is suspended
       announce(w);
       round = 0;
-      co_await pass(w);
+      pass(w);
     }
     release(w, port);
     if (!software.printed) wake_idle(w);
   } else if (!software.printed) {
-    co_await wait_a_little(w, round, &port);
+    wait_a_little(w, round, &port);
   } else {  // P17 Figure 6 tries again and again; what looks often is looked at less often here, up to SPIN_STEP rounds at a time
     round = std::min(2 * round + 1, 2 * SPIN_STEP);
     w.mixed += software.wait_round * round;
@@ -311,8 +309,8 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
 
 // thread.hpp, spin(): pauses, then yields, then naps. Who spins looks in each round; here it goes on in the round in which it is told that
 // the port, if it waits for one, has changed.
-inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) {
-  co_await hand_over(w);
+inline void Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) {
+  hand_over(w);
   w.rest = BLOCKED;
   if (round >= SPINS) idle(w, true);
   if (round < SPINS * YIELDS) {
@@ -321,13 +319,13 @@ inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) 
     if (port == nullptr) {
       w.mixed += each * rounds;
     } else {
-      co_await pass(w);
+      pass(w);
       const bool changed = port->ring.size() < port->ring.capacity() && !port->producing.held;
       rounds = changed ? 1 : SPINS - round % SPINS;
       w.mixed += each * rounds;
       const Time began = system.now, length = std::max<Time>(system.take_owed(w), 1);
       port->spinning.push_back(&w);
-      co_await system.spin(w, began + length);
+      system.spin(w, began + length);
       std::erase(port->spinning, &w);
       rounds = static_cast<uint32_t>(
           std::clamp<Time>((system.now - began) * rounds / length, 1, rounds));
@@ -335,15 +333,15 @@ inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) 
     round += rounds;
     if (round % SPINS == 0) {
       w.mixed += machine.yield;
-      co_await pass(w);
-      co_await system.yield(w);
+      pass(w);
+      system.yield(w);
     }
-    co_await pass(w);
+    pass(w);
   } else {
     const Time nap = nap_ns(round / SPINS - YIELDS) * NANOSECOND;
     round += SPINS;
-    co_await pass(w);
-    co_await system.sleep(w, system.now + nap + machine.timer_slack);
+    pass(w);
+    system.sleep(w, system.now + nap + machine.timer_slack);
   }
   idle(w, false);
   w.rest = AWAKE;

@@ -7,35 +7,33 @@
 
 namespace millrace::sim {
 
-inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* first, Count spacing,
-                                           Count count, Tuple* scratch) {
+inline bool Simulation::call_instead(Worker& w, Target& target, Tuple* first, Count spacing,
+                                     Count count, Tuple* scratch) {
   Port& port = *target.port;
   // a shortcut leads round the lock; what IBM Streams does holds a flag in its stead, always
   const bool locked =
       port.call_lock != nullptr && (software.printed || !port.sole || port.mode != CALLED);
-  if (locked) co_await acquire(w, *port.call_lock);
+  if (locked) acquire(w, *port.call_lock);
   if (port.mode == CLOSING) {
-    co_await switch_off(w, port);
+    switch_off(w, port);
   } else if (port.mode == OPENING) {
-    change_contexts(port.index, true);
-    port.mode = QUEUED;
-    ++port.switches;
+    switch_on(port);
   }
   const bool called = port.mode & NOW_CALLED;
   if (called) {
     if (first->kind == DATA) {
-      co_await call(w, target, first, spacing, count, scratch);
+      call(w, target, first, spacing, count, scratch);
     } else {
       Tuple mark = *first;
       if (mark.kind != FINAL) mark.path += target.path_step;
-      co_await take_mark(w, port, &mark);
+      take_mark(w, port, &mark);
     }
   }
   if (locked) {
-    co_await pass(w);
+    pass(w);
     unlock(w, *port.call_lock);
   }
-  co_return called;
+  return called;
 }
 
 inline void Simulation::change_contexts(uint32_t queue, bool on) {
@@ -43,19 +41,25 @@ inline void Simulation::change_contexts(uint32_t queue, bool on) {
   contexts->change(queue, on, [&](uint32_t fed, bool sole) { ports[fed].sole = sole; });
 }
 
+inline void Simulation::switch_on(Port& port) {
+  change_contexts(port.index, true);
+  port.mode = QUEUED;
+  ++port.switches;
+}
+
 // Execute what is queued, then call.
-inline Task<> Simulation::switch_off(Worker& w, Port& port) {
+inline void Simulation::switch_off(Worker& w, Port& port) {
   const bool flagged = port.shared || software.printed;
   const Slots slots = w.slots;
   uint32_t round = 0;
-  co_await pass(w);
-  while (flagged && !try_flag(w, port.producing)) co_await wait_a_little(w, round, &port);
+  pass(w);
+  while (flagged && !try_flag(w, port.producing)) wait_a_little(w, round, &port);
   round = 0;
   while (!over) {
-    co_await pass(w);
+    pass(w);
     if (try_flag(w, port.consuming)) {
-      co_await drain(w, port, UINT64_MAX, false);
-      co_await pass(w);
+      drain(w, port, UINT64_MAX, false);
+      pass(w);
       if (port.ring.size() == 0) {
         port.mode |= NOW_CALLED;
         ++port.switches;
@@ -64,7 +68,7 @@ inline Task<> Simulation::switch_off(Worker& w, Port& port) {
       release(w, port);
       break;
     }
-    co_await wait_a_little(w, round, &port);
+    wait_a_little(w, round, &port);
   }
   if (flagged) drop_flag(w, port, port.producing);
   w.slots = slots;

@@ -77,7 +77,7 @@ inline void Simulation::check(Operator& op, std::vector<uint64_t>& next_of_path,
   }
 }
 
-inline Task<> Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count count) {
   switch (op.kind) {
     case FILTER:
       return filter(w, op, first, count);
@@ -96,17 +96,17 @@ inline Task<> Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count co
   }
 }
 
-inline Task<> Simulation::round_robin(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::round_robin(Worker& w, Operator& op, Tuple* first, Count count) {
   const Count begin = op.turn, outputs = static_cast<Count>(op.routes.size()),
               ways = std::min(count, outputs);
   op.turn = (begin + count) % outputs;
   for (Count i = 0; i < ways; ++i) {
     Route& route = op.routes[begin + i < outputs ? begin + i : begin + i - outputs];
-    co_await deliver_every(w, route, first + i, (count - i + outputs - 1) / outputs, outputs);
+    deliver_every(w, route, first + i, (count - i + outputs - 1) / outputs, outputs);
   }
 }
 
-inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::split(Worker& w, Operator& op, Tuple* first, Count count) {
   uint32_t round = 0;
   const uint32_t at = w.at;
   const Slots slots = w.slots;
@@ -115,22 +115,22 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
          !over) {  // not further ahead than there are slots (BOUND)
     if (w.coroutine != Worker::NO_COROUTINE) {
       op.wanted = count;
-      co_await wait_to_be_given(w, op);
+      wait_to_be_given(w, op);
       continue;
     }
     bool helped = false;
     announce(w);
-    co_await pass(w);
+    pass(w);
     look(w, op.merge->next_line);
     for (Port* port : op.between) {
       if (!port->discipline->pooled || port->ring.size() == 0 || !try_flag(w, port->consuming))
         continue;
-      co_await drain(w, *port, port->most, false);
-      co_await pass(w);
+      drain(w, *port, port->most, false);
+      pass(w);
       release(w, *port);
       helped = true;
     }
-    if (!helped) co_await wait_a_little(w, round);
+    if (!helped) wait_a_little(w, round);
   }
   w.at = at;
   w.slots = slots;
@@ -141,12 +141,12 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
                                     static_cast<uint32_t>(op.routes.size()))];
     ++route.sent;
     w.mixed += software.key_tuple;
-    co_await deliver(w, route, first + i, 1);
+    deliver(w, route, first + i, 1);
   }
-  if (op.keys == 0) co_await round_robin(w, op, first, count);
+  if (op.keys == 0) round_robin(w, op, first, count);
 }
 
-inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::filter(Worker& w, Operator& op, Tuple* first, Count count) {
   Count start = 0;
   w.mixed += software.filter_tuple * count;
   for (Count i = 0; i < count; ++i) {
@@ -154,25 +154,25 @@ inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count co
     op.dropped += fingerprint(first[i].sequence) * op.copies;
     if (i > start) {
       w.mixed += software.filter_cut;
-      co_await pass_on(w, op, first + start, i - start);
+      pass_on(w, op, first + start, i - start);
     }
     start = i + 1;
   }
-  if (count > start) co_await pass_on(w, op, first + start, count - start);
+  if (count > start) pass_on(w, op, first + start, count - start);
 }
 
 // A run of neighbours.
-inline Task<> Simulation::pass_on(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::pass_on(Worker& w, Operator& op, Tuple* first, Count count) {
   op.emitted += count;
   w.mixed += software.filter_run;
   if (op.routes.size() == 1) {
-    co_await deliver(w, op.routes[0], first, count);
+    deliver(w, op.routes[0], first, count);
   } else {
-    co_await round_robin(w, op, first, count);
+    round_robin(w, op, first, count);
   }
 }
 
-inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::merge(Worker& w, Operator& op, Tuple* first, Count count) {
   const uint32_t mask = static_cast<uint32_t>(op.slots.size() - 1);
   Count start = 0;
   w.mixed += software.merge_tuple * count;
@@ -181,13 +181,13 @@ inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count cou
       ++op.next;
       if (op.waiting_marks.empty() && (op.held == 0 || !op.present[op.next & mask])) continue;
       op.emitted += i + 1 - start;
-      co_await deliver(w, op.routes[0], first + start, i + 1 - start);
+      deliver(w, op.routes[0], first + start, i + 1 - start);
       start = i + 1;
-      co_await pass_on_waiting(w, op);
+      pass_on_waiting(w, op);
     } else {
       if (i > start) {
         op.emitted += i - start;
-        co_await deliver(w, op.routes[0], first + start, i - start);
+        deliver(w, op.routes[0], first + start, i - start);
       }
       start = i + 1;
       if (first[i].order - op.next > mask) {
@@ -198,7 +198,7 @@ inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count cou
         }
         op.overrun = true;
         end_run();
-        co_return;
+        return;
       }
       copy(w, 1, {Line::NOBODY, 0, op.slots.size() * stride});
       op.slots[first[i].order & mask] = first[i];
@@ -209,17 +209,17 @@ inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count cou
   op.next_line.store(w.core);
   if (count > start) {
     op.emitted += count - start;
-    co_await deliver(w, op.routes[0], first + start, count - start);
+    deliver(w, op.routes[0], first + start, count - start);
   }
 }
 
-inline Task<> Simulation::pass_on_waiting(Worker& w, Operator& op) {
+inline void Simulation::pass_on_waiting(Worker& w, Operator& op) {
   const uint32_t mask = static_cast<uint32_t>(op.slots.size() - 1);
   for (;;) {
     while (!op.waiting_marks.empty() && op.waiting_marks.front().order == op.next) {
       const Tuple mark = op.waiting_marks.front();
       op.waiting_marks.pop_front();
-      co_await pass_mark(w, op, mark);
+      pass_mark(w, op, mark);
     }
     const uint32_t most =
         op.waiting_marks.empty() ? 32 : std::min(32u, op.waiting_marks.front().order - op.next);
@@ -227,16 +227,16 @@ inline Task<> Simulation::pass_on_waiting(Worker& w, Operator& op) {
     uint32_t ready = 0;
     while (ready < most && place + ready <= mask && op.present[place + ready])
       op.present[place + ready++] = 0;
-    if (ready == 0) co_return;
+    if (ready == 0) return;
     op.next += ready;
     op.held -= ready;
     op.emitted += ready;
-    co_await deliver(w, op.routes[0], &op.slots[place], ready);
+    deliver(w, op.routes[0], &op.slots[place], ready);
   }
 }
 
 // A tuple of each input for one that goes on (barrier.pyx). What a look at a tuple costs is taken to be what it costs a merge.
-inline Task<> Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count count) {
   BarrierInput& input = op.inputs[w.input];
   uint32_t round = 0;
   w.mixed += software.merge_tuple * count;
@@ -244,7 +244,7 @@ inline Task<> Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count c
     if (op.over) {
       check(op, input.next_of_path, first, count);
       op.discarded += count;
-      co_return;
+      return;
     }
     const Count taken =
         static_cast<Count>(std::min<uint64_t>(count, op.room_of_input - input.held.size()));
@@ -255,31 +255,31 @@ inline Task<> Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count c
       first += taken;
       count -= taken;
       round = 0;
-      co_await send_complete(w, op);
+      send_complete(w, op);
     } else if (over) {
       op.processed -= count;  // as if it had not got them
       for (Count i = 0; i < count; ++i)
         w.given_up_fingerprints += fingerprint(first[i].sequence) * op.copies;
       op.left += count;
-      co_return;
+      return;
     } else {
       const uint32_t at = w.at;
       const Slots slots = w.slots;
       w.at = 0;
       if (op.lock != nullptr) unlock(w, *op.lock);
-      co_await wait_a_little(w, round);
-      if (op.lock != nullptr) co_await acquire(w, *op.lock);
+      wait_a_little(w, round);
+      if (op.lock != nullptr) acquire(w, *op.lock);
       w.at = at;
       w.slots = slots;
     }
   }
 }
 
-inline Task<> Simulation::send_complete(Worker& w, Operator& op) {
+inline void Simulation::send_complete(Worker& w, Operator& op) {
   uint64_t ready = UINT64_MAX;
   for (const BarrierInput& input : op.inputs) ready = std::min<uint64_t>(ready, input.held.size());
-  if (ready == 0) co_return;
-  std::vector<Tuple> batch;
+  if (ready == 0) return;
+  std::vector<Tuple>& batch = op.buffer;  // no other thread is here until all is sent (ALONE)
   while (ready > 0) {
     const auto count = static_cast<Count>(std::min<uint64_t>(ready, MAX_BATCH));
     batch.assign(op.inputs[0].held.begin(), op.inputs[0].held.begin() + count);
@@ -292,32 +292,32 @@ inline Task<> Simulation::send_complete(Worker& w, Operator& op) {
       input.held.erase(input.held.begin(), input.held.begin() + count);
     }
     for (const Tuple& tuple : batch) op.sent_fingerprints += fingerprint(tuple.sequence);
-    co_await pass_on(w, op, batch.data(), count);
+    pass_on(w, op, batch.data(), count);
     ready -= count;
   }
   for (const BarrierInput& input : op.inputs) {
     if (input.open_streams > 0 || !input.held.empty()) continue;
-    co_await end(w, op);
-    co_return;
+    end(w, op);
+    return;
   }
 }
 
-inline Task<> Simulation::input_ended(Worker& w, Operator& barrier) {
+inline void Simulation::input_ended(Worker& w, Operator& barrier) {
   BarrierInput& input = barrier.inputs[w.input];
-  if (--input.open_streams == 0 && input.held.empty() && !barrier.over) co_await end(w, barrier);
+  if (--input.open_streams == 0 && input.held.empty() && !barrier.over) end(w, barrier);
 }
 
-inline Task<> Simulation::end(Worker& w, Operator& barrier) {
+inline void Simulation::end(Worker& w, Operator& barrier) {
   barrier.over = true;
   for (BarrierInput& input : barrier.inputs) {
     barrier.discarded += input.held.size();
     input.held.clear();
   }
-  co_await send_final(w, barrier);
+  send_final(w, barrier);
 }
 
 // As many tuples on each output port as a profiled run has shown, evenly: the fraction that is left is owed (typed.pyx).
-inline Task<> Simulation::typed(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::typed(Worker& w, Operator& op, Tuple* first, Count count) {
   const uint32_t at = w.at;
   const Slots slots = w.slots;
   check(op, op.next_of_path, first, count);
@@ -333,7 +333,7 @@ inline Task<> Simulation::typed(Worker& w, Operator& op, Tuple* first, Count cou
         op.buffer[i] = Tuple{op.numbers[output]++, i == 0 ? born : 0, 0, 0, 0, DATA};
       op.routes[output].sent += part;
       op.emitted += part;
-      co_await deliver(w, op.routes[output], op.buffer.data(), part);
+      deliver(w, op.routes[output], op.buffer.data(), part);
       w.at = at;
       w.slots = slots;
     }
@@ -353,11 +353,11 @@ inline Simulation::Count Simulation::typed_output(Operator& source, Count count)
 }
 
 // Each tuple into the next buffer that has room, of the active ones (balance.pyx).
-inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count count) {
+inline void Simulation::balance(Worker& w, Operator& op, Tuple* first, Count count) {
   bool waited = false;
   Count place = 0;
   while (place < count) {
-    co_await pass(w);
+    pass(w);
     const Count wanted = count - place, active = op.active, turn = op.turn < active ? op.turn : 0,
                 share = (wanted + active - 1) / active;
     uint64_t most = wanted;
@@ -377,28 +377,28 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
     if (op.ways.empty()) {
       if (over) {
         op.routes[0].sent += wanted;
-        co_await push(w, op.routes[0].targets[0], first + place, 1, wanted,
-                      nullptr);  // which gives them up
-        co_return;
+        push(w, op.routes[0].targets[0], first + place, 1, wanted,
+             nullptr);  // which gives them up
+        return;
       }
       if (w.coroutine != Worker::NO_COROUTINE) {
         op.waiting = true;
-        co_await wait_to_be_given(w, op);
+        wait_to_be_given(w, op);
         op.waiting = false;
         waited = true;
         continue;
       }
       const uint64_t freed = op.freed;
-      co_await hand_over(w);
+      hand_over(w);
       ++w.waits;
       announce_sleep(w, op.room);
-      co_await pass(w);
+      pass(w);
       if (op.freed == freed && !over) {
         w.at = 0;
         w.rest = BLOCKED;
         op.waiting = true;
         idle(w, true);
-        co_await system.sleep_in(w, op.room);
+        system.sleep_in(w, op.room);
         idle(w, false);
         op.waiting = false;
         w.rest = AWAKE;
@@ -417,7 +417,7 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
       Route& route = op.routes[op.ways[i]];
       route.sent += part;
       w.mixed += software.way * publications(part) + software.way_tuple * part;
-      co_await push(w, route.targets[0], first + place + i, ways, part, nullptr);
+      push(w, route.targets[0], first + place + i, ways, part, nullptr);
     }
     op.turn = last + 1;
     place += dealt;
@@ -432,7 +432,7 @@ inline void Simulation::make(Operator& source, Tuple& tuple) {
   ++source.sent;
 }
 
-inline Task<> Simulation::source_body(Worker& w) {
+inline void Simulation::source_body(Worker& w) {
   Operator& op = *w.op;
   const uint64_t buffer = op.buffer.size() * stride;
   Count batches = 0;
@@ -441,9 +441,9 @@ inline Task<> Simulation::source_body(Worker& w) {
     if (op.window > 0) most = std::min(most, op.window - op.sent % op.window);
     if (most == 0) break;
     Count count = static_cast<Count>(most);
-    co_await pass(w);
+    pass(w);
     if (!op.paces.empty()) {
-      count = co_await due(w, op, count);
+      count = due(w, op, count);
       if (count == 0) continue;
     } else {
       for (Count i = 1; i < count; ++i) op.buffer[i].born_ns = 0;
@@ -463,12 +463,12 @@ inline Task<> Simulation::source_body(Worker& w) {
       op.routes[output].sent += count;
     }
     w.slots = {.kib = machine.fetch_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2]};
-    if (profile_period_ > 0) co_await pass(w);
+    if (profile_period_ > 0) pass(w);
     op.processed += count;
-    co_await deliver(w, op.routes[output], op.buffer.data(), count);
+    deliver(w, op.routes[output], op.buffer.data(), count);
     source_has_sent(w, op.buffer.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
-      co_await hand_over(w);
+      hand_over(w);
     } else if (count < op.buffer.size() && pool) {
       announce(w);
     }
@@ -477,19 +477,18 @@ inline Task<> Simulation::source_body(Worker& w) {
       Tuple mark{};
       mark.sequence = op.sent;
       mark.kind = WINDOW;
-      co_await pass_mark(w, op, mark);
+      pass_mark(w, op, mark);
     }
-    if (system.owed(w) > System::LONGEST_STEP) co_await pass(w);
+    if (system.owed(w) > System::LONGEST_STEP) pass(w);
   }
-  co_await close_operator(w, &op);
-  co_await hand_over(w);
+  close_operator(w, &op);
+  hand_over(w);
   w.at = 0;
-  co_await pass(w);
-  if (w.coroutine == Worker::NO_COROUTINE) system.end(w);
+  pass(w);
 }
 
 // Wait until a tuple is due; how many are, up to `most`. 0: look again, it may be over (pacing.pyx).
-inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Count most) {
+inline Simulation::Count Simulation::due(Worker& w, Operator& source, Count most) {
   const int64_t now = static_cast<int64_t>(system.now);
   const Pace& pace = source.paces[source.pace];
   const int64_t end = pace.length_ps > 0 ? source.pace_began + pace.length_ps : INT64_MAX;
@@ -503,29 +502,29 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
       source.buffer[count].born_ns = at / static_cast<int64_t>(NANOSECOND) + 1;
       source.pace_next += 1.0;
     }
-    if (count > 0) co_return count;
+    if (count > 0) return count;
   } else if (pace.gap_ps == 0 && now < end) {
     for (Count i = 1; i < most; ++i) source.buffer[i].born_ns = 0;
     source.buffer[0].born_ns = now / static_cast<int64_t>(NANOSECOND) + 1;
-    co_return most;
+    return most;
   }
   if (now < end) {
-    co_await hand_over(w);
+    hand_over(w);
     w.at = 0;
-    co_await pass(w);
+    pass(w);
     const Time then = std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)),
                                      system.now + LONGEST_PACED_SLEEP);
     if (w.coroutine != Worker::NO_COROUTINE) {
-      co_await sleep_as_coroutine(w, then);
+      sleep_as_coroutine(w, then);
     } else {
-      co_await system.sleep(w, then);
+      system.sleep(w, then);
     }
-    co_return 0;
+    return 0;
   }
   source.pace_began = end;
   if (pace.gap_ps > 0) source.pace_next -= static_cast<double>(pace.length_ps) / pace.gap_ps;
   source.pace = source.pace + 1 < source.paces.size() ? source.pace + 1 : 0;
-  co_return 0;
+  return 0;
 }
 
 }  // namespace millrace::sim

@@ -32,30 +32,36 @@ class Bench {
 
   // Start a thread that works, in steps, in each of which it touches so many bytes of slots;
   void compute(uint32_t thread, Time work, Time step, Sort sort, uint64_t bytes) {
-    begin(thread, computing(threads[thread], work, step, sort, bytes));
+    system_.start(threads[thread],
+                  [=, this] { computing(threads[thread], work, step, sort, bytes); });
   }
   // one that works, in one step, and then sleeps for a time;
   void nap(uint32_t thread, Time work, Time length) {
-    begin(thread, napping(threads[thread], work, length));
+    system_.start(threads[thread], [=, this] { napping(threads[thread], work, length); });
   }
   // one that does the same until it is woken;
-  void wait(uint32_t thread, Time work) { begin(thread, waiting(threads[thread], work)); }
+  void wait(uint32_t thread, Time work) {
+    system_.start(threads[thread], [=, this] { waiting(threads[thread], work); });
+  }
   // and one that keeps its CPU until a time and then wakes as many, and owes the time of some work when it comes to each.
   void wake(uint32_t thread, Time at, uint32_t count, Time work) {
-    begin(thread, waking(threads[thread], at, count, work));
+    system_.start(threads[thread], [=, this] { waking(threads[thread], at, count, work); });
   }
 
   void run(Time until) {
-    while (!system_.calendar.empty() && system_.calendar.next().time <= until) {
-      system_.now = system_.calendar.next().time;
-      const uint32_t process = system_.calendar.next().process();
-      if (process == system_.balancer) {
-        system_.balance();
-      } else {
-        system_.act(threads[process]);
+    system_.simulate([this, until]() -> Thread* {
+      while (!system_.calendar.empty() && system_.calendar.next().time <= until) {
+        const Calendar::Event event = system_.calendar.next();
+        system_.now = event.time;
+        ++events;
+        if (event.process() == system_.balancer) {
+          system_.balance();
+        } else if (system_.act(threads[event.process()])) {
+          return &threads[event.process()];
+        }
       }
-      ++events;
-    }
+      return nullptr;
+    });
     system_.now = until;
   }
   uint64_t events = 0;
@@ -63,9 +69,7 @@ class Bench {
   Time cpu_time() noexcept { return system_.cpu_time(); }
 
  private:
-  void begin(uint32_t thread, Task<> program) { system_.start(threads[thread], program.release()); }
-
-  Task<> computing(Probe& probe, Time work, Time step, Sort sort, uint64_t bytes) {
+  void computing(Probe& probe, Time work, Time step, Sort sort, uint64_t bytes) {
     probe.began = system_.now;
     while (probe.done < work) {
       (sort == FP      ? probe.fp
@@ -73,39 +77,35 @@ class Bench {
                        : probe.waiting) += std::min(step, work - probe.done);
       const Time before = system_.now;
       system_.caches[probe.core].touch(bytes, Footprint::NEVER_BEFORE);
-      co_await system_.pass(probe);
+      system_.pass(probe);
       probe.longest_gap = std::max(probe.longest_gap, system_.now - before);
       probe.done += std::min(step, work - probe.done);
     }
     probe.ended = system_.now;
-    system_.end(probe);
   }
-  Task<> napping(Probe& probe, Time work, Time length) {
+  void napping(Probe& probe, Time work, Time length) {
     probe.began = system_.now;
     probe.mixed += work;
-    co_await system_.pass(probe);
-    co_await system_.sleep(probe, system_.now + length);
+    system_.pass(probe);
+    system_.sleep(probe, system_.now + length);
     probe.ended = system_.now;
-    system_.end(probe);
   }
-  Task<> waiting(Probe& probe, Time work) {
+  void waiting(Probe& probe, Time work) {
     probe.began = system_.now;
     probe.mixed += work;
-    co_await system_.pass(probe);
-    co_await system_.sleep_in(probe, queue_);
+    system_.pass(probe);
+    system_.sleep_in(probe, queue_);
     probe.ended = system_.now;
-    system_.end(probe);
   }
-  Task<> waking(Probe& probe, Time at, uint32_t count, Time work) {
-    co_await system_.spin(probe, at);
+  void waking(Probe& probe, Time at, uint32_t count, Time work) {
+    system_.spin(probe, at);
     probe.began = system_.now;
     for (uint32_t i = 0; i < count; ++i) {
       probe.mixed += work;
       system_.wake_one(probe, queue_);
-      co_await system_.pass(probe);
+      system_.pass(probe);
     }
     probe.ended = system_.now;
-    system_.end(probe);
   }
 
   const Machine machine_;

@@ -12,7 +12,7 @@
 //   control.hpp    what the engine does: levels, periods, the end
 //
 // How time passes. What a thread does costs it time, which it *owes* (Thread::fp, mixed, waiting) until it touches something that others
-// touch: then it waits (`co_await pass`) until that time has passed, and acts on what is there then. So a batch of tuples is one event, and
+// touch: then it waits (`pass`) until that time has passed, and acts on what is there then. So a batch of tuples is one event, and
 // every look at a queue, flag, list or lock sees what others did before it in virtual time. Costs of touching a line are charged after
 // the touch.
 //
@@ -34,7 +34,6 @@
 #include "software.hpp"
 #include "state.hpp"
 #include "system.hpp"
-#include "task.hpp"
 #include "virtual_platform.hpp"
 
 namespace millrace::sim {
@@ -48,10 +47,10 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 struct Discipline {
   bool pooled;   // the pool executes its ports, whose queues may be switched off
   bool resumed;  // a co-routine executes it, which the pool resumes
-  Task<> (Simulation::*body)(Worker&);              // of the threads that execute its ports
+  void (Simulation::*body)(Worker&);                // of the threads that execute its ports
   void (Simulation::*published)(Worker&, Target&);  // what follows a publication
-  Task<> (Simulation::*wait_for_room)(Worker&, Port&,
-                                      uint32_t& round);  // a round of waiting before a full queue
+  void (Simulation::*wait_for_room)(Worker&, Port&,
+                                    uint32_t& round);  // a round of waiting before a full queue
 };
 
 class Simulation {
@@ -148,41 +147,40 @@ class Simulation {
 
   using Count = uint32_t;
 
-  void turn(uint32_t process);
+  Worker* advance();
 
   // -- submit.hpp
-  Task<> execute(Worker& w, Operator* op, Tuple* first, Count count);
-  Task<> deliver(Worker& w, Route& route, Tuple* first, Count count);
-  Task<> deliver_now(Worker& w, Route& route, Tuple* first, Count count);
-  Task<> deliver_to_all(Worker& w, Route& route, Tuple* first, Count count);
-  Task<> deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every);
-  Task<> send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  Task<> call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  Task<> push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  Count put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count,
-            uint32_t path_step);
+  void execute(Worker& w, Operator* op, Tuple* first, Count count);
+  void deliver(Worker& w, Route& route, Tuple* first, Count count);
+  void deliver_now(Worker& w, Route& route, Tuple* first, Count count);
+  void deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every);
+  void send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  void call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  void push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  Count put(Worker& w, Target& target, Tuple* first, Count spacing, Count count, bool waited);
+  Count push_ring(Worker& w, Port& port, const Tuple* first, Count spacing, Count count,
+                  uint32_t path_step);
   void give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count);
-  Task<> take(Worker& w, Port& port, Tuple* first, Count count);
-  Task<> take_with_marks(Worker& w, Port& port, Tuple* first, Count count);
-  Task<> take_mark(Worker& w, Port& port, Tuple* mark);
-  Task<> pass_mark(Worker& w, Operator& op, Tuple mark);
-  Task<> pass_mark_now(Worker& w, Operator& op, Tuple mark);
-  Task<> receive_mark(Worker& w, Operator& op, Tuple mark);
-  Task<> end_stream(Worker& w, Operator& op);
-  Task<> send_final(Worker& w, Operator& op);
-  Task<> close_operator(Worker& w, Operator* op);
-  Task<> acquire(Worker& w, Mutex& mutex);
+  void take(Worker& w, Port& port, Tuple* first, Count count);
+  void take_mark(Worker& w, Port& port, Tuple* mark);
+  void pass_mark(Worker& w, Operator& op, Tuple mark);
+  void pass_mark_now(Worker& w, Operator& op, Tuple mark);
+  void receive_mark(Worker& w, Operator& op, Tuple mark);
+  void end_stream(Worker& w, Operator& op);
+  void send_final(Worker& w, Operator& op);
+  void close_operator(Worker& w, Operator* op);
+  void acquire(Worker& w, Mutex& mutex);
   void unlock(Worker& w, Mutex& mutex);
-  Task<> hand_over(Worker& w);
+  void hand_over(Worker& w);
 
   // -- dynamic.hpp
-  Task<> scheduler_body(Worker& w);
-  Task<Port*> next_port(Worker& w);
-  Task<Port*> walk(Worker& w);
-  Task<uint64_t> drain(Worker& w, Port& port, uint64_t most, bool yielding);
-  Task<> reschedule(Worker& w, Port& port, uint32_t& round);
-  Task<> wait_a_little(Worker& w, uint32_t& round, Port* port = nullptr);
-  Task<> suspended(Worker& w);
+  void scheduler_body(Worker& w);
+  Port* next_port(Worker& w);
+  Port* walk(Worker& w);
+  uint64_t drain(Worker& w, Port& port, uint64_t most, bool yielding);
+  void reschedule(Worker& w, Port& port, uint32_t& round);
+  void wait_a_little(Worker& w, uint32_t& round, Port* port = nullptr);
+  void suspend(Worker& w);
   void release(Worker& w, Port& port);
   void look_again(Worker& w, Port& port);
   void tuples_ready(Worker& w, Target& target);
@@ -196,24 +194,23 @@ class Simulation {
   void tell_spinning(Port& port);
 
   // -- dedicated.hpp
-  Task<> port_body(Worker& w);
-  Task<> wait_for_tuples(Worker& w, Port& port);
-  Task<> wait_for_room(Worker& w, Port& port, uint32_t& round);
-  Task<> sleep_for_room(Worker& w, Port& port);
+  void port_body(Worker& w);
+  void wait_for_tuples(Worker& w, Port& port);
+  void wait_for_room(Worker& w, Port& port, uint32_t& round);
+  void sleep_for_room(Worker& w, Port& port);
   void tuples_published(Worker& w, Target& target);
   void announce_sleep(Worker& w, WaitQueue& queue);
   void wake_one(Worker& w, WaitQueue& queue);
   void wake_producer(Worker& w, Port& port);
-  Task<> wake_owed(Worker& w);
+  void wake_owed(Worker& w);
 
   // -- coroutine.hpp
-  static constexpr size_t STACK_BYTES = 64 << 10;
   class CoroutineGraph;
   class Crew;
   class Coroutines;
   void make_coroutines();
-  void start_on_stack(Worker& w, uint32_t cpu);
-  static void thread_body(void* argument, void*);
+  void prepare_to_resume(const Worker& w);
+  void resuming_body(Worker& w);
   template <class Coroutine>
   static void coroutine_body(Coroutine& self);
   template <class Coroutine>
@@ -223,8 +220,7 @@ class Simulation {
   void replica_loop(Worker& w);
   void make_replicas(uint32_t co);
   bool is_first(const Worker& w) const noexcept;
-  Task<> hold_back(Worker& w, Tuple* first, Count count);
-  void drive(Worker& w, Task<> task);
+  void hold_back(Worker& w, Tuple* first, Count count);
   static uint64_t barrier_room(const Port& port) noexcept;
   void tuples_resumable(Worker& w, Target& target);
   void another_sender(Worker& w, Port& port);
@@ -233,34 +229,34 @@ class Simulation {
   void count_pushed(const Worker& w, Count count);
   void source_has_sent(Worker& w, const Tuple* first, Count count);
   void made_room(Worker& w, Port& port);
-  Task<> wait_to_resume(Worker& w, Port& port, uint32_t& round);
-  Task<> wait_for_room_as_coroutine(Worker& w, Port& port);
-  Task<> wait_to_be_given(Worker& w, const Operator& op);
-  Task<> sleep_as_coroutine(Worker& w, Time until);
+  void wait_to_resume(Worker& w, Port& port, uint32_t& round);
+  void wait_for_room_as_coroutine(Worker& w, Port& port);
+  void wait_to_be_given(Worker& w, const Operator& op);
+  void sleep_as_coroutine(Worker& w, Time until);
   template <class Wait>
-  Task<> leave(Worker& w, Wait wait);
+  void leave(Worker& w, Wait wait);
   void gave(Operator& op);
 
   // -- operators.hpp
-  Task<> source_body(Worker& w);
-  Task<Count> due(Worker& w, Operator& source, Count most);
-  Task<> kernel(Worker& w, Operator& op, Tuple* first,
-                Count count);  // of those that deliver, keep or drop tuples themselves
-  Task<> round_robin(Worker& w, Operator& op, Tuple* first, Count count);
-  Task<> split(Worker& w, Operator& op, Tuple* first, Count count);
-  Task<> filter(Worker& w, Operator& op, Tuple* first, Count count);
-  Task<> pass_on(Worker& w, Operator& op, Tuple* first, Count count);
-  Task<> merge(Worker& w, Operator& op, Tuple* first, Count count);
-  Task<> pass_on_waiting(Worker& w, Operator& op);
-  Task<> barrier(Worker& w, Operator& op, Tuple* first, Count count);
-  Task<> typed(Worker& w, Operator& op, Tuple* first, Count count);
+  void source_body(Worker& w);
+  Count due(Worker& w, Operator& source, Count most);
+  void kernel(Worker& w, Operator& op, Tuple* first,
+              Count count);  // of those that deliver, keep or drop tuples themselves
+  void round_robin(Worker& w, Operator& op, Tuple* first, Count count);
+  void split(Worker& w, Operator& op, Tuple* first, Count count);
+  void filter(Worker& w, Operator& op, Tuple* first, Count count);
+  void pass_on(Worker& w, Operator& op, Tuple* first, Count count);
+  void merge(Worker& w, Operator& op, Tuple* first, Count count);
+  void pass_on_waiting(Worker& w, Operator& op);
+  void barrier(Worker& w, Operator& op, Tuple* first, Count count);
+  void typed(Worker& w, Operator& op, Tuple* first, Count count);
   Count typed_output(Operator& source, Count count);
-  Task<> send_complete(Worker& w, Operator& op);
-  Task<> end(Worker& w, Operator& barrier);
-  Task<> input_ended(Worker& w, Operator& barrier);
+  void send_complete(Worker& w, Operator& op);
+  void end(Worker& w, Operator& barrier);
+  void input_ended(Worker& w, Operator& barrier);
   static void check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first,
                     Count count);
-  Task<> balance(Worker& w, Operator& op, Tuple* first, Count count);
+  void balance(Worker& w, Operator& op, Tuple* first, Count count);
   void compute(Worker& w, const Operator& op, const Tuple* first, Count count);
   void sink(Worker& w, Operator& op, const Tuple* first, Count count);
   static void check(Operator& op, const Tuple* first, Count count, Time now);
@@ -277,13 +273,14 @@ class Simulation {
   void pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count);
 
   // -- modes.hpp
-  Task<bool> call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
-                          Tuple* scratch);
-  Task<> switch_off(Worker& w, Port& port);
+  bool call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                    Tuple* scratch);
+  void switch_on(Port& port);
+  void switch_off(Worker& w, Port& port);
   void change_contexts(uint32_t queue, bool on);
 
   // -- costs
-  System::Pass pass(Worker& w) noexcept { return system.pass(w); }
+  void pass(Worker& w) { system.pass(w); }
   void rmw(Worker& w, Line& line, bool cas) noexcept {
     w.waiting += line.rmw(machine, w.core, system.now + system.owed(w), cas, most_contenders);
   }
@@ -323,6 +320,10 @@ class Simulation {
   bool waking_ =
       false;  // one of them has been woken and has not looked yet: until then no other is
   Time profile_period_ = 0, next_look_ = NEVER;
+  // Until when time passes now, and how many events may have happened by then.
+  Time until_ = 0;
+  uint64_t turns_ = 0, most_events_ = 0;
+  bool ending_ = false;
   bool listed_ = false;
 };
 

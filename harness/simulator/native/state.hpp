@@ -15,6 +15,7 @@
 #include "ring.hpp"
 #include "stamps.hpp"
 #include "system.hpp"
+#include "tuple.hpp"
 
 namespace millrace::sim {
 

@@ -128,10 +128,10 @@ inline void Simulation::copy(Worker& w, Count count, const Visit& since) {
 
 // -- execute, deliver, send -------------------------------------------------------------------------------------------------------------
 
-inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count count) {
+inline void Simulation::execute(Worker& w, Operator* op, Tuple* first, Count count) {
   for (;;) {
     const bool locked = op->lock != nullptr;
-    if (locked) co_await acquire(w, *op->lock);
+    if (locked) acquire(w, *op->lock);
     w.at = op->index + 1;
     op->processed += count;
     ++executed;
@@ -144,9 +144,9 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
                      : software.call_batch * publications(count) + software.call_tuple * count;
       if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
       if (profile_period_ > 0 || system.owed(w) > System::LONGEST_STEP)
-        co_await pass(w);  // the profiler asks who spends which time
+        pass(w);  // the profiler asks who spends which time
       if (chooses(*op)) {
-        co_await kernel(w, *op, first, count);
+        kernel(w, *op, first, count);
       } else if (!locked && op->routes[0].targets.size() == 1 &&
                  op->routes[0].targets[0].port == nullptr) {
         const Target& target = op->routes[0].targets[0];  // a chain of calls is walked, not climbed
@@ -157,34 +157,36 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
         op = target.op;
         continue;
       } else {
-        co_await deliver(w, op->routes[0], first, count);
+        deliver(w, op->routes[0], first, count);
       }
     }
     if (locked) {  // held until its tuples are in a queue or through the operators called behind it (ORDER)
-      co_await pass(w);
+      pass(w);
       unlock(w, *op->lock);
     }
-    co_return;
+    return;
   }
 }
 
 // A replica may have to hold tuples back until its turn comes.
-inline Task<> Simulation::deliver(Worker& w, Route& route, Tuple* first, Count count) {
-  return w.replica && !is_first(w) ? hold_back(w, first, count)
-                                   : deliver_now(w, route, first, count);
+inline void Simulation::deliver(Worker& w, Route& route, Tuple* first, Count count) {
+  if (w.replica && !is_first(w)) {
+    hold_back(w, first, count);
+  } else {
+    deliver_now(w, route, first, count);
+  }
 }
 
-inline Task<> Simulation::deliver_now(Worker& w, Route& route, Tuple* first, Count count) {
-  return route.targets.size() == 1 ? send(w, route.targets[0], first, 1, count, nullptr)
-                                   : deliver_to_all(w, route, first, count);
-}
-
-inline Task<> Simulation::deliver_to_all(Worker& w, Route& route, Tuple* first, Count count) {
+inline void Simulation::deliver_now(Worker& w, Route& route, Tuple* first, Count count) {
+  if (route.targets.size() == 1) {
+    send(w, route.targets[0], first, 1, count, nullptr);
+    return;
+  }
   Count called = 0;
   for (Target& target : route.targets) {
     target.early = target.port != nullptr && target.port->mode == QUEUED;
     if (target.early) {
-      co_await send(w, target, first, 1, count, route.scratch.data());
+      send(w, target, first, 1, count, route.scratch.data());
     } else {
       ++called;
     }
@@ -192,28 +194,31 @@ inline Task<> Simulation::deliver_to_all(Worker& w, Route& route, Tuple* first, 
   if (called > 0) announce(w);
   for (Target& target : route.targets) {
     if (!target.early)
-      co_await send(w, target, first, 1, count, --called > 0 ? route.scratch.data() : nullptr);
+      send(w, target, first, 1, count, --called > 0 ? route.scratch.data() : nullptr);
   }
 }
 
-inline Task<> Simulation::deliver_every(Worker& w, Route& route, Tuple* first, Count count,
-                                        Count every) {
+inline void Simulation::deliver_every(Worker& w, Route& route, Tuple* first, Count count,
+                                      Count every) {
   w.mixed += software.way * publications(count) + software.way_tuple * count;
   if (every == 1 || route.targets.size() > 1) {
-    for (Count i = 0; i < count; ++i) co_await deliver(w, route, slot(first, every, i), 1);
+    for (Count i = 0; i < count; ++i) deliver(w, route, slot(first, every, i), 1);
   } else {
-    co_await send(w, route.targets[0], first, every, count, nullptr);
+    send(w, route.targets[0], first, every, count, nullptr);
   }
 }
 
-inline Task<> Simulation::send(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
-                               Tuple* scratch) {
-  return target.port == nullptr ? call(w, target, first, spacing, count, scratch)
-                                : push(w, target, first, spacing, count, scratch);
+inline void Simulation::send(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                             Tuple* scratch) {
+  if (target.port == nullptr) {
+    call(w, target, first, spacing, count, scratch);
+  } else {
+    push(w, target, first, spacing, count, scratch);
+  }
 }
 
-inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
-                               Tuple* scratch) {
+inline void Simulation::call(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                             Tuple* scratch) {
   const Count at_once = spacing == 1 ? count : 1;
   for (Count begin = 0; begin < count; begin += at_once) {
     Tuple* batch = slot(first, spacing, begin);
@@ -224,15 +229,15 @@ inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count sp
     }
     for (Count i = 0; i < at_once; ++i) batch[i].path += target.path_step;
     w.input = target.input;
-    co_await execute(w, target.op, batch, at_once);
+    execute(w, target.op, batch, at_once);
   }
 }
 
 // -- queues -----------------------------------------------------------------------------------------------------------------------------
 
-// The ring's push: returns how many fitted.
-inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* first, Count spacing,
-                                         Count count, uint32_t path_step) {
+// Returns how many fitted.
+inline Simulation::Count Simulation::push_ring(Worker& w, Port& port, const Tuple* first,
+                                               Count spacing, Count count, uint32_t path_step) {
   Ring& ring = port.ring;
   touch(w, port.filled, PRODUCER_BYTES);
   if (ring.tail - ring.head_seen + count > ring.capacity()) {
@@ -254,52 +259,63 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   return fitting;
 }
 
-inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
-                               Tuple* scratch) {
+inline void Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
+                             Tuple* scratch) {
+  Port& port = *target.port;
+  uint32_t round = 0;
+  bool waited = false;
+  for (;;) {
+    pass(w);
+    if (port.mode != QUEUED && call_instead(w, target, first, spacing, count, scratch)) return;
+    const Count pushed = put(w, target, first, spacing, count, waited);
+    if (pushed == count) return;
+    if (pushed > 0) {
+      waited = false;
+      round = 0;
+      count -= pushed;
+      first = slot(first, spacing, pushed);
+    } else if (port.mode & NOW_CALLED) {
+      continue;  // the queue was switched off while this thread waited for its turn
+    }
+    if (over) {
+      give_up(w, port, first, spacing, count);
+      return;
+    }
+    waited = true;
+    (this->*port.discipline->wait_for_room)(w, port, round);
+  }
+}
+
+// Copy tuples, or a punctuation, into the target's queue as far as there is room. Returns their
+// number. `waited`: the queue was full before.
+inline Simulation::Count Simulation::put(Worker& w, Target& target, Tuple* first, Count spacing,
+                                         Count count, bool waited) {
   Port& port = *target.port;
   const bool flagged =
       port.shared ||
       (software.printed && port.discipline->pooled);  // a threaded port has no flags (P17 s2.2)
-  uint32_t round = 0;
-  bool waited = false;
-  for (;;) {
-    co_await pass(w);
-    if (port.mode != QUEUED && co_await call_instead(w, target, first, spacing, count, scratch))
-      co_return;
-    if (!flagged || try_flag(w, port.producing)) {
-      if (flagged && (port.mode & NOW_CALLED)) {
-        drop_flag(w, port, port.producing);
-        continue;
-      }
-      if (first->kind != DATA) ++port.marks;
-      if (port.stamps != nullptr) stamp(w, port, count);
-      const Count pushed = put(w, port, first, spacing, count, target.path_step);
-      if (pushed == 0 && first->kind != DATA) --port.marks;
-      if (pushed > 0) {
-        count_pushed(w, pushed);
-        ++port.pushes;
-        port.blocked += waited;
-        waited = false;
-      }
-      if (flagged) {
-        if (port.shared) co_await pass(w);  // others see the flag taken as long as the copy takes
-        drop_flag(w, port, port.producing);
-      }
-      if (pushed > 0) {
-        (this->*port.discipline->published)(w, target);
-        count -= pushed;
-        if (count == 0) co_return;
-        first = slot(first, spacing, pushed);
-        round = 0;
-      }
+  if (flagged) {
+    if (!try_flag(w, port.producing)) return 0;
+    if (port.mode & NOW_CALLED) {
+      drop_flag(w, port, port.producing);
+      return 0;
     }
-    if (over) {
-      give_up(w, port, first, spacing, count);
-      co_return;
-    }
-    waited = true;
-    co_await (this->*port.discipline->wait_for_room)(w, port, round);
   }
+  if (first->kind != DATA) ++port.marks;
+  if (port.stamps != nullptr) stamp(w, port, count);
+  const Count pushed = push_ring(w, port, first, spacing, count, target.path_step);
+  if (pushed == 0 && first->kind != DATA) --port.marks;
+  if (pushed > 0) {
+    count_pushed(w, pushed);
+    ++port.pushes;
+    port.blocked += waited;
+  }
+  if (flagged) {
+    if (port.shared) pass(w);  // others see the flag taken as long as the copy takes
+    drop_flag(w, port, port.producing);
+  }
+  if (pushed > 0) (this->*port.discipline->published)(w, target);
+  return pushed;
 }
 
 inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count spacing,
@@ -312,46 +328,45 @@ inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count
   }
 }
 
-inline Task<> Simulation::take(Worker& w, Port& port, Tuple* first, Count count) {
+inline void Simulation::take(Worker& w, Port& port, Tuple* first, Count count) {
   w.input = port.input;
-  return port.marks == port.marks_taken ? execute(w, port.op, first, count)
-                                        : take_with_marks(w, port, first, count);
-}
-
-inline Task<> Simulation::take_with_marks(Worker& w, Port& port, Tuple* first, Count count) {
+  if (port.marks == port.marks_taken) {
+    execute(w, port.op, first, count);
+    return;
+  }
   Count start = 0;
   for (Count i = 0; i < count; ++i) {
     if (first[i].kind == DATA) continue;
     w.input = port.input;
-    if (i > start) co_await execute(w, port.op, first + start, i - start);
+    if (i > start) execute(w, port.op, first + start, i - start);
     start = i + 1;
     ++port.marks_taken;
-    co_await take_mark(w, port, first + i);
+    take_mark(w, port, first + i);
   }
   w.input = port.input;
-  if (count > start) co_await execute(w, port.op, first + start, count - start);
+  if (count > start) execute(w, port.op, first + start, count - start);
 }
 
 // -- locks ------------------------------------------------------------------------------------------------------------------------------
 
-inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
-  co_await pass(w);
+inline void Simulation::acquire(Worker& w, Mutex& mutex) {
+  pass(w);
   atomic(w, mutex.queue.line, true, software.lock);
   if (!mutex.held) {
     mutex.held = true;
-    co_return;
+    return;
   }
   const uint32_t at = w.at;
-  co_await hand_over(w);
+  hand_over(w);
   w.at = 0;  // no operator costs what waiting takes
   w.rest = BLOCKED;
   idle(w, true);
   for (;;) {
-    co_await pass(w);
+    pass(w);
     if (!mutex.held) break;
-    co_await system.sleep_in(w, mutex.queue);
+    system.sleep_in(w, mutex.queue);
     rmw(w, mutex.queue.line, true);
-    co_await pass(w);
+    pass(w);
     if (!mutex.held) break;  // else somebody who was awake came before: the lock is not fair
   }
   mutex.held = true;
@@ -367,8 +382,8 @@ inline void Simulation::unlock(Worker& w, Mutex& mutex) {
 }
 
 // Before this thread waits for another: what it has sent and made ready shall not have to wait for it.
-inline Task<> Simulation::hand_over(Worker& w) {
-  if (!w.owed.empty()) co_await wake_owed(w);
+inline void Simulation::hand_over(Worker& w) {
+  if (!w.owed.empty()) wake_owed(w);
   if (pool) {
     announce(w);
     wake_idle(w);
@@ -377,42 +392,42 @@ inline Task<> Simulation::hand_over(Worker& w) {
 
 // -- punctuation ------------------------------------------------------------------------------------------------------------------------
 
-inline Task<> Simulation::take_mark(Worker& w, Port& port, Tuple* mark) {
+inline void Simulation::take_mark(Worker& w, Port& port, Tuple* mark) {
   w.input = port.input;
   if (mark->kind == WINDOW) {
-    co_await receive_mark(w, *port.op, *mark);
+    receive_mark(w, *port.op, *mark);
   } else {
     --port.open_streams;
-    co_await end_stream(w, *port.op);
+    end_stream(w, *port.op);
   }
 }
 
-inline Task<> Simulation::pass_mark(Worker& w, Operator& op, Tuple mark) {
+inline void Simulation::pass_mark(Worker& w, Operator& op, Tuple mark) {
   if (w.replica && !is_first(w)) {
-    co_await hold_back(w, &mark, 1);
+    hold_back(w, &mark, 1);
   } else {
-    co_await pass_mark_now(w, op, mark);
+    pass_mark_now(w, op, mark);
   }
 }
 
-inline Task<> Simulation::pass_mark_now(Worker& w, Operator& op, Tuple mark) {
+inline void Simulation::pass_mark_now(Worker& w, Operator& op, Tuple mark) {
   w.mixed += software.mark;
   for (Route& route : op.routes) {
     for (Target& target : route.targets) {
       Tuple copy = mark;
       if (target.port != nullptr) {
-        co_await push(w, target, &copy, 1, 1, nullptr);
+        push(w, target, &copy, 1, 1, nullptr);
       } else {
         copy.path += target.path_step;
         w.input = target.input;
-        co_await receive_mark(w, *target.op, copy);
+        receive_mark(w, *target.op, copy);
       }
     }
   }
 }
 
-inline Task<> Simulation::receive_mark(Worker& w, Operator& op, Tuple mark) {
-  if (op.lock != nullptr) co_await acquire(w, *op.lock);
+inline void Simulation::receive_mark(Worker& w, Operator& op, Tuple mark) {
+  if (op.lock != nullptr) acquire(w, *op.lock);
   bool goes_on = true;
   if (op.kind == SPLIT) {
     mark.order = op.order;
@@ -422,7 +437,7 @@ inline Task<> Simulation::receive_mark(Worker& w, Operator& op, Tuple mark) {
     if (mark.mark > op.last_mark) {
       op.last_mark = mark.mark;
       op.waiting_marks.push_back(mark);
-      co_await pass_on_waiting(w, op);
+      pass_on_waiting(w, op);
     }
   } else if (op.kind == SINK || op.kind == CONTROL || op.kind == BARRIER) {
     goes_on = false;
@@ -437,39 +452,39 @@ inline Task<> Simulation::receive_mark(Worker& w, Operator& op, Tuple mark) {
       }
     }
   }
-  if (goes_on) co_await pass_mark(w, op, mark);
+  if (goes_on) pass_mark(w, op, mark);
   if (op.lock != nullptr) {
-    co_await pass(w);
+    pass(w);
     unlock(w, *op.lock);
   }
 }
 
-inline Task<> Simulation::end_stream(Worker& w, Operator& op) {
+inline void Simulation::end_stream(Worker& w, Operator& op) {
   if (op.lock != nullptr) {
-    co_await acquire(w, *op.lock);
+    acquire(w, *op.lock);
     unlock(w, *op.lock);
   }
   --op.open_streams;
-  if (op.kind == BARRIER) co_await input_ended(w, op);
-  if (op.open_streams == 0) co_await close_operator(w, &op);
+  if (op.kind == BARRIER) input_ended(w, op);
+  if (op.open_streams == 0) close_operator(w, &op);
 }
 
-inline Task<> Simulation::send_final(Worker& w, Operator& op) {
+inline void Simulation::send_final(Worker& w, Operator& op) {
   Tuple final{};
   final.kind = FINAL;
   for (Route& route : op.routes) {
     for (Target& target : route.targets) {
       if (target.port != nullptr) {
-        co_await push(w, target, &final, 1, 1, nullptr);
+        push(w, target, &final, 1, 1, nullptr);
       } else {
         w.input = target.input;
-        co_await end_stream(w, *target.op);
+        end_stream(w, *target.op);
       }
     }
   }
 }
 
-inline Task<> Simulation::close_operator(Worker& w, Operator* op) {
+inline void Simulation::close_operator(Worker& w, Operator* op) {
   for (;;) {
     w.mixed += software.mark;
     Target* next = nullptr;
@@ -477,15 +492,15 @@ inline Task<> Simulation::close_operator(Worker& w, Operator* op) {
         op->routes[0].targets[0].port == nullptr && !op->over) {
       next = &op->routes[0].targets[0];
     } else if (!op->over) {
-      co_await send_final(w, *op);
+      send_final(w, *op);
     }
     if (--open_operators == 0) end_run();
-    if (next == nullptr) co_return;
+    if (next == nullptr) return;
     op = next->op;
     --op->open_streams;
     w.input = next->input;
-    if (op->kind == BARRIER) co_await input_ended(w, *op);
-    if (op->open_streams > 0) co_return;
+    if (op->kind == BARRIER) input_ended(w, *op);
+    if (op->open_streams > 0) return;
   }
 }
 

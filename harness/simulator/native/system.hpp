@@ -19,6 +19,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,12 @@ namespace millrace::sim {
 class System {
  public:
   static constexpr Time LONGEST_STEP = 100 * MICROSECOND;
+  static constexpr size_t STACK_REACH = 16 << 10;  // no frame is larger: a guard is never missed
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  static constexpr size_t FRAMES = 8;  // as large as they are without sanitizers
+#else
+  static constexpr size_t FRAMES = 1;
+#endif
 
   System(const Machine& machine, uint32_t processes, uint64_t seed, uint32_t buckets)
       : calendar(processes + 1),
@@ -58,6 +66,9 @@ class System {
   const uint32_t balancer;  // a process of our own: idle CPUs look again for threads that wait
   std::vector<Footprint> caches;  // by core: the slots that it has touched
   Time now = 0;
+  size_t stack_bytes = FRAMES * (64 << 10);  // of each thread
+  // Programs call themselves, for operators behind each other: room for all of that.
+  void nest(size_t bytes) noexcept { stack_bytes += FRAMES * bytes; }
 
   // -- for the programs of threads ----------------------------------------------------------------------------------------------------
 
@@ -78,93 +89,59 @@ class System {
     return time;
   }
 
-  // `co_await pass(thread)`: let the time pass that the thread has spent.
-  struct Pass {
-    System& system;
-    Thread& thread;
-    bool await_ready() const noexcept { return !thread.owes(); }
-    void await_suspend(std::coroutine_handle<> handle) {
-      thread.resume = handle;
-      system.calendar.schedule(thread.id, system.now + system.take_owed(thread));
-    }
-    void await_resume() const noexcept {}
-  };
-  Pass pass(Thread& thread) noexcept { return {*this, thread}; }
-
-  // `co_await sleep(thread, until)`: give the CPU away until somebody wakes the thread, or until then.
-  struct Sleep {
-    System& system;
-    Thread& thread;
-    Time until;
-    Time call;  // CPU time until the CPU is free for another thread
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> handle) {
-      thread.resume = handle;
-      system.leave(thread, Thread::ASLEEP, call);
-      if (until != NEVER) system.calendar.schedule(thread.id, std::max(until, system.now));
-    }
-    void await_resume() const noexcept {}
-  };
-  Sleep sleep(Thread& thread, Time until = NEVER) noexcept {
-    return {*this, thread, until, machine_.sleep};
+  // Let the time pass that the thread has spent.
+  void pass(Thread& thread) {
+    if (!thread.owes()) return;
+    calendar.schedule(thread.id, now + take_owed(thread));
+    suspend(thread);
   }
+
+  // Give the CPU away until somebody wakes the thread, or until then.
+  void sleep(Thread& thread, Time until = NEVER) { sleep(thread, until, machine_.sleep); }
   // The same in a queue, where wake_one() finds it from now on. Who wakes because it is time takes itself out.
-  Sleep sleep_in(Thread& thread, WaitQueue& queue, Time until = NEVER) {
+  void sleep_in(Thread& thread, WaitQueue& queue, Time until = NEVER) {
     queue.sleepers.push_back(&thread);
-    return {*this, thread, until, machine_.sleep + futexes_.hold(queue, now, now)};
+    sleep(thread, until, machine_.sleep + futexes_.hold(queue, now, now));
   }
 
-  // `co_await yield(thread)`: let another thread have the CPU, if one waits for it.
-  struct Yield {
-    System& system;
-    Thread& thread;
-    bool await_ready() const noexcept {
-      RunQueue& cpu = system.cpus_[thread.cpu];
-      if (!cpu.empty()) return false;
-      if (cpu.somebody_lingers()) {  // who counts as waiting, and leaves
-        cpu.account(thread, system.now);
-        cpu.yield(system.machine_, thread, system.now);
-        cpu.pick(system.now, &thread);
-      }
-      return true;
+  // Let another thread have the CPU, if one waits for it.
+  void yield(Thread& thread) {
+    RunQueue& cpu = cpus_[thread.cpu];
+    const bool somebody = !cpu.empty();
+    if (!somebody && !cpu.somebody_lingers()) return;
+    cpu.account(thread, now);
+    cpu.yield(machine_, thread, now);
+    if (somebody) {
+      leave(thread, Thread::RUNNABLE);
+      suspend(thread);
+    } else {  // who counts as waiting, and leaves
+      cpu.pick(now, &thread);
     }
-    void await_suspend(std::coroutine_handle<> handle) {
-      thread.resume = handle;
-      RunQueue& cpu = system.cpus_[thread.cpu];
-      cpu.account(thread, system.now);
-      cpu.yield(system.machine_, thread, system.now);
-      system.leave(thread, Thread::RUNNABLE);
-    }
-    void await_resume() const noexcept {}
-  };
-  Yield yield(Thread& thread) noexcept { return {*this, thread}; }
+  }
 
-  // `co_await spin(thread, until)`: keep the CPU until then, or until hasten().
-  struct Spin {
-    System& system;
-    Thread& thread;
-    Time until;
-    bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> handle) {
-      thread.resume = handle;
-      thread.spinning = true;
-      system.calendar.schedule(thread.id, until);
-    }
-    void await_resume() const noexcept { thread.spinning = false; }
-  };
-  Spin spin(Thread& thread, Time until) noexcept { return {*this, thread, until}; }
+  // Keep the CPU until then, or until hasten().
+  void spin(Thread& thread, Time until) {
+    thread.spinning = true;
+    calendar.schedule(thread.id, until);
+    suspend(thread);
+    thread.spinning = false;
+  }
   void hasten(Thread& thread, Time latency) {
     const Time then = now + latency;
     if (thread.spinning && thread.state == Thread::RUNNING && then < calendar.when(thread.id))
       calendar.schedule(thread.id, then);
   }
 
-  // The last act of a program.
-  void end(Thread& thread) { leave(thread, Thread::ENDED); }
-
   // `cpu`: where a thread begins that finds no idle one; NONE: on the next one.
-  void start(Thread& thread, std::coroutine_handle<> program, uint32_t cpu = Occupancy::NONE) {
-    thread.resume = program;
+  void start(Thread& thread, std::function<void()> program, uint32_t cpu = Occupancy::NONE) {
+    if (!thread.memory.reserve(1, stack_bytes, STACK_REACH)) throw std::bad_alloc();
+    // Stacks begin at different places in their pages: else what is hot of all of them would share a
+    // few sets of a cache.
+    const size_t unused = thread.id % (PAGE / LINE) * LINE;
+    thread.program = std::move(program);
+    thread.own_stack.begin(thread.memory.stack(0), thread.memory.bytes() - unused, execute,
+                           &thread);
+    thread.stack = &thread.own_stack;
     thread.cpu = cpu != Occupancy::NONE ? cpu : occupancy_.spread();
     thread.core = machine_.core_of(thread.cpu);
     thread.state = Thread::ASLEEP;
@@ -222,43 +199,47 @@ class System {
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
 
-  // A thread's event has come: it goes on, or loses its CPU first.
-  void act(Thread& thread) {
+  // Let programs go on, one after the other. `next` lets time pass up to an event at which one does,
+  // and returns its thread; null: that is all. Throws what a program or `next` throws.
+  void simulate(std::function<Thread*()> next) {
+    next_ = std::move(next);
+    simulating_.adopt_thread();
+    const Thread* first = next_();
+    if (first != nullptr) simulating_.switch_to(*first->stack, this);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+  // A thread's event has come. Returns whether its program goes on: it may lose its CPU first.
+  bool act(Thread& thread) {
     if (thread.state == Thread::ASLEEP) {  // a timer
       wake(thread, thread.cpu);
-      return;
+      return false;
     }
     RunQueue& cpu = cpus_[thread.cpu];
     cpu.account(thread, now);
     if (now >= cpu.balance_at) even_out(cpu, thread.cpu);
     if (cpu.gives_way(machine_, thread, now)) {
       leave(thread, Thread::RUNNABLE);
-      return;
+      return false;
     }
     if (cpu.interrupt > 0 && cpu.preempt_at == NEVER) {  // told, and keeps its CPU
       calendar.schedule(thread.id, now + std::exchange(cpu.interrupt, 0));
+      return false;
+    }
+    return true;
+  }
+  // Call what may throw, on a thread's stack, which no exception can leave: who simulates gets it,
+  // and the thread never goes on.
+  template <class Program>
+  void guard(Thread& thread, Program program) {
+    try {
+      program();
       return;
+    } catch (...) {
+      failure_ = std::current_exception();
     }
-    if (thread.stack == nullptr) {
-      thread.resume.resume();
-    } else {
-      simulating_.switch_to(*thread.stack, nullptr);
-      if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
-    }
+    for (;;) thread.stack->switch_to(simulating_, this);
   }
-  // Stop a thread that has a stack of its own, which calls this, until its event comes.
-  void suspend(Thread& thread) noexcept { thread.stack->switch_to(simulating_, nullptr); }
-  // `wait(thread, pass(thread))`: as co_await, on a stack of its own.
-  template <class Awaitable>
-  void wait(Thread& thread, Awaitable awaitable) {
-    if (!awaitable.await_ready()) {
-      awaitable.await_suspend(nullptr);
-      suspend(thread);
-    }
-    awaitable.await_resume();
-  }
-  std::exception_ptr
-      failure;  // what a program on a stack of its own has thrown, which cannot leave that
 
   // The thread `from`, which runs, goes on as `to`.
   void become(Scheduled& from, Thread& to) noexcept {
@@ -311,6 +292,32 @@ class System {
   }
 
  private:
+  // What is on a thread's stack.
+  static void execute(void* thread_, void* system_) {
+    Thread& thread = *static_cast<Thread*>(thread_);
+    System& system = *static_cast<System*>(system_);
+    thread.stack->arrived();
+    Thread* next = nullptr;
+    system.guard(thread, [&] {
+      thread.program();
+      system.leave(thread, Thread::ENDED);
+      next = system.next_();
+    });
+    thread.stack->switch_to(next != nullptr ? *next->stack : system.simulating_, &system, true);
+  }
+  // Stop the thread, which calls this, until its event comes. It looks itself who is next: a thread
+  // that is next itself goes on at once, and another one without a way round by who simulates.
+  void suspend(Thread& thread) {
+    const Thread* next = next_();
+    if (next == &thread) return;
+    thread.stack->switch_to(next != nullptr ? *next->stack : simulating_, this);
+  }
+  // `call`: CPU time until the CPU is free for another thread.
+  void sleep(Thread& thread, Time until, Time call) {
+    leave(thread, Thread::ASLEEP, call);
+    if (until != NEVER) calendar.schedule(thread.id, std::max(until, now));
+    suspend(thread);
+  }
   void enqueue(RunQueue& cpu, Thread& thread) {
     cpu.enqueue(machine_, thread);
     one_more_waits();
@@ -561,6 +568,7 @@ class System {
     integrate(), runnable_ += static_cast<uint64_t>(change);
   }
 
+  static constexpr size_t PAGE = 4096, LINE = 64;
   static constexpr uint64_t ONE = Average::ONE;
   static constexpr uint64_t IMBALANCE_PCT = 117,
                             CFS_IMBALANCE_PCT =
@@ -568,6 +576,8 @@ class System {
   static constexpr uint64_t AFFINE_PCT = 108;  // half of what is above 100 counts there
   const Machine& machine_;
   millrace::Fibre simulating_;  // who simulates
+  std::function<Thread*()> next_;
+  std::exception_ptr failure_;  // of a program
   std::vector<RunQueue> cpus_;
   std::vector<Time> memory_free_at_;  // of each socket
   Occupancy occupancy_;

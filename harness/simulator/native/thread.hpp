@@ -1,17 +1,23 @@
-// thread.hpp - a virtual thread, as the operating system sees it, and averages that forget as Linux's do.
+// thread.hpp - a virtual thread, as the operating system sees it, and averages that forget as Linux's
+// do.
 //
-// What the system knows of a thread can go on as that of another record (System::become): where a thread executes one co-routine of an operator
-// after the other (virtual_platform.hpp), each has a record with what its program keeps, and the thread is now in this one, now in that.
+// Each thread has a stack of its own, on which its program stops while virtual time passes
+// (System::suspend). Memory of a stack is taken as it is touched, and kept until the thread's record
+// goes. A run may be given up with programs in the middle, which then are never ended: nothing on a
+// stack may own memory.
+//
+// What the system knows of a thread can go on as that of another record (System::become): where a
+// thread executes one co-routine of an operator after the other (virtual_platform.hpp), each has a
+// record with what its program keeps, and the thread is now in this one, now in that.
 #pragma once
 
 #include <algorithm>
-#include <coroutine>
 #include <cstdint>
+#include <functional>
 
 #include "calendar.hpp"
 #include "fibre.hpp"
 #include "footprint.hpp"
-#include "task.hpp"
 
 namespace millrace::sim {
 
@@ -78,9 +84,11 @@ struct Scheduled {
 };
 
 struct Thread : Scheduled {
-  Arena arena;
-  std::coroutine_handle<> resume;    // where its program goes on;
-  millrace::Fibre* stack = nullptr;  // or here, if it has a stack of its own
+  millrace::Fibre* stack =
+      nullptr;  // where its program goes on: on the one below, or a co-routine's
+  std::function<void()> program;
+  millrace::Fibre own_stack;
+  millrace::Stacks memory;  // of that stack
 };
 
 }  // namespace millrace::sim

@@ -1,11 +1,9 @@
-// virtual_platform.hpp - what co-routines of operators stand on (coroutines.hpp) in virtual time: words, a lock, a signal, a clock, fibres.
+// virtual_platform.hpp - what co-routines of operators stand on (coroutines.hpp) in virtual time:
+// words, a lock, a signal, a clock, fibres.
 //
-// The scheduler is the one that real threads execute, and its functions are plain: one that waits has to stop in the middle, so threads of
-// such a run have stacks of their own (System::suspend). What operators do are tasks (task.hpp), as in every model; who executes one on
-// such a stack stops with it (Simulation::drive).
-//
-// A thread that goes on with a co-routine becomes that co-routine's record (System::become), since what operators keep on their way, and
-// the frames of their tasks, belong to the co-routine and not to the thread that executes it now.
+// The scheduler is the one that real threads execute. A thread that goes on with a co-routine becomes
+// that co-routine's record (System::become), since its stack, and what operators keep on their way,
+// belong to the co-routine and not to the thread that executes it now.
 //
 // What things cost: a fence, a switch, a look at the clock, and what a turn takes besides them, what the software's profile says; a lock an
 // atomic operation, and waiting for it a sleep and a wake-up; a word that another core has written a transfer. Words beside a
@@ -113,7 +111,7 @@ struct VirtualPlatform {
       Acting& acting = *current();
       if (acting.worker == nullptr) return;
       Worker& w = *acting.worker;
-      acting.system.wait(w, acting.system.pass(w));
+      acting.system.pass(w);
       take_line(w);
       if (!held_) {
         held_ = true;
@@ -123,11 +121,11 @@ struct VirtualPlatform {
       w.rest = BLOCKED;
       w.idle(true, acting.system.now);
       do {
-        acting.system.wait(w, acting.system.pass(w));
+        acting.system.pass(w);
         if (!held_) break;
-        acting.system.wait(w, acting.system.sleep_in(w, queue_));
+        acting.system.sleep_in(w, queue_);
         take_line(w);
-        acting.system.wait(w, acting.system.pass(w));
+        acting.system.pass(w);
       } while (held_);  // somebody who was awake came before: the lock is not fair
       held_ = true;
       w.idle(false, acting.system.now);
@@ -137,7 +135,7 @@ struct VirtualPlatform {
       Acting& acting = *current();
       if (acting.worker == nullptr) return;
       Worker& w = *acting.worker;
-      acting.system.wait(w, acting.system.pass(w));
+      acting.system.pass(w);
       held_ = false;
       queue_.line.store(w.core);
       acting.system.wake_one(w, queue_);
@@ -184,9 +182,9 @@ struct VirtualPlatform {
       Worker& w = *acting.worker;
       const uint64_t wakes = wakes_;
       lock.unlock();
-      acting.system.wait(w, acting.system.pass(w));
+      acting.system.pass(w);
       if (wakes == wakes_) {
-        acting.system.wait(w, acting.system.sleep_in(w, queue_, until));
+        acting.system.sleep_in(w, queue_, until);
         queue_.sleepers.clear();  // it was time
       }
       lock.lock();
