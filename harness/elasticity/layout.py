@@ -11,7 +11,7 @@ from harness.graph.values import MAX_REPLICAS
 from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
 from harness.models.replicas import replicable
 
-BATCH = 32  # most tuples that this runtime moves at once (`runtime/submit.pyx`)
+BATCH = 32  # most tuples that this runtime moves at once (`runtime/native/submit.hpp`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Link:
     each source sends.
 
     `dealt`: True if the source operator deals its tuples out in turn. It then calls with one tuple
-    at a time (`runtime/submit.pyx`).
+    at a time (`runtime/native/submit.hpp`).
     """
 
     source: int
