@@ -33,6 +33,17 @@ if sanitizer:
     flags += [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"]
 
 
+# The path of a tuple is one large unit. Without these flags gcc stops inlining in it, and calls what is left by a table, since
+# another library could replace a function.
+of_path = ["-fvisibility=hidden", "--param=large-unit-insns=100000"]
+with_path = ("runtime", "calibration")
+
+
+def options(room):
+    """The compiler's options for the modules of a room."""
+    return [*flags, *(of_path if room.name in with_path else [])]
+
+
 def headers(room):
     """The folders of headers of a room: its own, the runtime's, and those of the operators that applications are made of."""
     operators = [Path("harness/operators")] if room.name == "applications" else []
@@ -52,7 +63,7 @@ extensions = [
         [str(source.relative_to(ROOT))],
         include_dirs=headers(room),
         language="c++",
-        extra_compile_args=[*flags, f'-DMILLRACE_FLAGS="{" ".join(flags)}"'],
+        extra_compile_args=[*options(room), f'-DMILLRACE_FLAGS="{" ".join(options(room))}"'],
         extra_link_args=["-pthread", *([f"-fsanitize={sanitizer}"] if sanitizer else [])],
         depends=depends(room),
     )

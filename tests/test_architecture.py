@@ -26,10 +26,6 @@ BACKWARD = {
 }
 """Imports that may go against the order of the table."""
 
-COMPILED_CYCLE = "harness.runtime."
-"""Beginning of the names of compiled modules that may cimport each other in a cycle: bodies of threads, ways of
-submitting and kernels call each other for each tuple. No Python module may be part of one."""
-
 Imports = Mapping[str, frozenset[str]]
 
 
@@ -136,11 +132,7 @@ def test_each_module_has_a_row_in_the_table():
 
 
 def test_no_modules_import_each_other_in_a_cycle():
-    compiled = {
-        module for module, paths in sources().items() if paths[0].suffix in (".pyx", ".pxd")
-    }
-    allowed = {module for module in compiled if module.startswith(COMPILED_CYCLE)}
-    assert [cycle for cycle in cycles(imports()) if not allowed.issuperset(cycle)] == []
+    assert cycles(imports()) == []
 
 
 def test_no_import_goes_against_the_order_of_the_table():

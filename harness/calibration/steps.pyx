@@ -13,8 +13,6 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_relaxed, memory_order_release
 
 from harness.errors import RunFailed
-from harness.runtime cimport dynamic
-from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
     HANDLED,
     NO_PORT,
@@ -29,9 +27,8 @@ from harness.runtime.native cimport (
     now_ns,
     slot,
 )
-from harness.runtime.operators cimport make_tuple
+from harness.runtime.path cimport deliver, drain, execute, make_tuple, pass_mark, reschedule, scheduler_body, source_body
 from harness.runtime.plan cimport Plan
-from harness.runtime.submit cimport deliver, execute, pass_mark
 
 from harness.models.layout import layout_of
 
@@ -246,7 +243,7 @@ cdef class Steps:
         for _try in range(TRIES):
             self._stuff(port)
             begin = now_ns()
-            dynamic.drain(worker, port, port.ring.capacity(), True)
+            drain(worker, port, port.ring.capacity(), True)
             best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
         return best
 
@@ -267,7 +264,7 @@ cdef class Steps:
             for _ in range(times):
                 round_ = 0
                 if port.ring.push(self.batch, 1, self.plan.run.stride, 0) == 0:
-                    dynamic.reschedule(self.worker, port, &round_)
+                    reschedule(self.worker, port, &round_)
             best = shortest(best, now_ns() - begin, times)
         port.consuming.unlock()
         while _take(port, 1, &left) > 0:
@@ -305,7 +302,7 @@ cdef class Steps:
                 self.plan.run.ready.push(port.index)
                 begin = now_ns()
                 with nogil:
-                    dynamic.scheduler_body(worker)
+                    scheduler_body(worker)
                 end = now_ns()
                 if op.processed.read() < op.copies:
                     break

@@ -33,7 +33,7 @@ LATE_IMPORTS = frozenset(
     (
         "harness.runtime.engine",  # one engine or the other runs a graph,
         "harness.runtime.protocol",  # with the code that both share,
-        "harness.runtime.typed",
+        "harness.runtime.path",
         "harness.simulator.engine",
         "harness.peers.measure",  # or another runtime runs it
         "harness.measurement.profiling",  # runs typed operators before they are simulated

@@ -45,7 +45,7 @@ are more. The room of these queues is a bound, too."""
 
 LEAST_BATCHES, MOST_BATCHES = 8, 64
 """Batches that a barrier holds of each input: the first number, and one more for each operator that
-sends to several inputs and may have sent to one already (barrier.pyx); the second number at
+sends to several inputs and may have sent to one already (barrier.hpp); the second number at
 most."""
 
 GOLDEN = 0xD1B54A32D192ED03

@@ -4,7 +4,6 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
 
 from harness.graph.kinds import BARRIER, NATIVE
-from harness.runtime.coroutine cimport deadlock_of, left_in_slots, refused_by_policy
 from harness.runtime.native cimport (
     DATA,
     BarrierState,
@@ -18,6 +17,7 @@ from harness.runtime.native cimport (
     Tuple,
     fingerprint,
 )
+from harness.runtime.path cimport coroutines_of
 from harness.runtime.plan cimport Plan
 
 from harness.engine.conservation import of_tuples, of_windows
@@ -47,7 +47,7 @@ def account_of(Plan plan, bint started, stuck, state):
     longest = 0
     error = next((call.error for call in plan.states.calls if call.error), None)
     if error is None and plan.policy is not None:
-        error = plan.policy.problem(refused_by_policy(run)) or deadlock_of(run) or None
+        error = plan.policy.problem(_refused_by_policy(run)) or coroutines_of(run).deadlock().decode() or None
     # final punctuation may get through where tuples, or other punctuation, were given up
     drained = started and run.open_operators.load(memory_order_acquire) == 0 and not run.gave_up.load(memory_order_acquire)
     for i in range(run.operator_count):
@@ -145,6 +145,14 @@ def _failure(operator, answer, when):
     return f"operator {operator.name!r} {did} ({when})"
 
 
+cdef int _refused_by_policy(Run* run) noexcept nogil:
+    """Return the index of the operator whose score by the policy was not a number; -1: there is
+    none.
+    """
+    cdef const Operator* op = coroutines_of(run).refused_by_policy()
+    return -1 if op == NULL else <int> op.index
+
+
 cdef uint64_t _left_behind(Run* run, uint32_t index, uint64_t* fingerprints):
     """Data tuples in a queue and given up before it; adds the fingerprints of those in the
     queue.
@@ -188,7 +196,7 @@ cdef _left_in_slots(Run* run, uint32_t co, Operator* op, list left_at, uint64_t*
     cdef InSlots slots
     cdef uint32_t i
     slots.op, slots.taken, slots.made, slots.fingerprints = op, 0, 0, 0
-    left_in_slots(run, co, _is_taken, _is_made, &slots)
+    coroutines_of(run).left_in_slots(co, _is_taken, _is_made, &slots)
     left_at[op.index] += slots.taken
     for i in range(op.routes[0].count):
         left_at[op.routes[0].targets[i].op.index] += slots.made

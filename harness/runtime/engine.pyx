@@ -20,12 +20,6 @@ from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
-from harness.runtime.balance cimport set_active
-from harness.runtime.bodies cimport is_thread_of, start_threads
-from harness.runtime.coroutine cimport buffers_changed, deadlocked, full_ns, judging, living_replicas
-from harness.runtime.coroutine cimport replicas as replicas_of
-from harness.runtime.coroutine cimport seems_deadlocked, set_replicas, useful_ns
-from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
     BalanceState,
@@ -43,9 +37,10 @@ from harness.runtime.native cimport (
     slot,
     value_for,
 )
+from harness.runtime.path cimport coroutines_of, deadlocked, end_run, set_active, want
 from harness.runtime.plan cimport Plan
+from harness.runtime.pool cimport is_thread_of, start_threads
 from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
-from harness.runtime.submit cimport end_run
 
 from harness.machines.host.cpu import Reading, others_share, system_share
 from harness.engine.engine import check_process
@@ -205,7 +200,7 @@ cdef class RuntimeEngine:
             raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
         set_active(<BalanceState*> self.plan.run.operators[<uint32_t> index].own, active)
         if self.plan.run.coroutines != NULL:
-            buffers_changed(self.plan.run, &self.plan.run.operators[<uint32_t> index])
+            coroutines_of(self.plan.run).buffers_changed(self.plan.run.operators[<uint32_t> index].routes[0].targets.port.index)
 
     def set_replicas(self, operator, number):
         cdef Run* run = self.plan.run
@@ -217,7 +212,7 @@ cdef class RuntimeEngine:
             if wanted > 1:
                 self.plan.make_room_for_replicas(index, co)
             with nogil:
-                set_replicas(run, co, wanted)
+                coroutines_of(run).set_replicas(co, wanted)
 
     def living_replicas(self):
         """Return the co-routines that each operator which may have replicas has now, by name,
@@ -225,7 +220,7 @@ cdef class RuntimeEngine:
         """
         cdef Run* run = self.plan.run
         check_process("living_replicas", self.process)
-        return {self.plan.operators[index].name: living_replicas(run, self.co_of[index]) for index in self.plan.layout.replicas}
+        return {self.plan.operators[index].name: coroutines_of(run).living(self.co_of[index]) for index in self.plan.layout.replicas}
 
     def finished(self):
         check_process("finished", self.process)
@@ -423,7 +418,7 @@ cdef class RuntimeEngine:
             return
         for i in range(run.port_count):
             moved += run.ports[i].pushes.read()
-        if moved != self.moved or not seems_deadlocked(run):
+        if moved != self.moved or not coroutines_of(run).seems_deadlocked():
             self.moved, self.halted = moved, -1.0
         elif self.halted < 0.0:
             self.halted = now_ns() / 1e9
@@ -542,7 +537,7 @@ cdef class RuntimeEngine:
         if not layout.policy:
             return ()
         return [
-            replicas_of(self.plan.run, self.co_of[index]) if index in layout.replicas else 1
+            coroutines_of(self.plan.run).replicas(self.co_of[index]) if index in layout.replicas else 1
             for index in range(len(layout.operators))
         ]
 
@@ -587,10 +582,10 @@ cdef class RuntimeEngine:
             processed[run.replica_operators[i].index] += run.replica_operators[i].processed.read()
         useful = [0] * run.operator_count if run.coroutines != NULL else []
         for i in range(run.co_worker_count):
-            useful[run.co_workers[i].op.index] += useful_ns(run, i)
+            useful[run.co_workers[i].op.index] += coroutines_of(run).useful_ns(i, now_ns())
         return {
             "useful": useful,
-            "full": [full_ns(run, i) for i in range(run.port_count)] if run.coroutines != NULL else [],
+            "full": [coroutines_of(run).full_ns(i, now_ns()) for i in range(run.port_count)] if run.coroutines != NULL else [],
             "time_s": time_s,
             "sent": sent,
             "received": received,
@@ -624,7 +619,7 @@ cdef class RuntimeEngine:
             else:
                 at = operator_of(run.workers[i])
                 where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
-                if at == 0 and run.workers[i].pooled and run.coroutines != NULL and judging(run, run.workers[i].co):
+                if at == 0 and run.workers[i].pooled and run.coroutines != NULL and coroutines_of(run).judging(run.workers[i].co):
                     where = f" in policy {self.plan.policy.name!r}"
                 stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()

@@ -1,4 +1,5 @@
-# native.pxd - declares native/*.hpp, name for name. Logic of the primitives is in the headers, of the models in the .pyx files.
+# native.pxd - declares the primitives and records of native/*.hpp, name for name; path.pxd declares
+# the path of a tuple.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
@@ -300,6 +301,10 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t port_count
         uint32_t ahead
 
+    cdef cppclass PythonState:
+        void* owner
+        bool (*call)(Operator*, Worker*, uint64_t, double, double*) noexcept nogil
+
     cdef cppclass NativeState:
         NativeFunction function
         void* state
@@ -421,10 +426,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     void delete_array[T](T* array) noexcept
 
 
-cdef extern from "coarse_clock.hpp" namespace "millrace" nogil:
-    bool batch_is_due(Worker* worker) noexcept
-
-
 cdef extern from "typed.hpp" namespace "millrace" nogil:
     enum: MILLRACE_MORE "::MILLRACE_MORE", MILLRACE_IDLE "::MILLRACE_IDLE"
     cdef cppclass millrace_context "::millrace_context":
@@ -470,9 +471,6 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
         uint64_t failed_at
 
     uint64_t port_seed(uint32_t op, uint32_t output) noexcept
-    Incoming& check(TypedState* state, Tuple* tuple_) noexcept
-    bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept
-    bool enter_typed "millrace::enter"(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept
     void rewind(TypedState* state, uint32_t output) noexcept
 
 
@@ -524,6 +522,7 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         LoopFunction run
         void* state
         void* python
+        void (*resume)(void*) noexcept nogil
         LoopInput* inputs
         LoopOutput* outputs
         uint32_t* counts
@@ -539,10 +538,6 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         uint64_t thread
         int64_t slice_ends_ns
 
-    void set_problem(LoopState* state, const char* text) noexcept
+    enum: LOOP_ENDED "millrace::LoopState::ENDED", LOOP_GO_ON "millrace::LoopState::GO_ON"
+    enum: WAIT_ALL "millrace::LoopState::WAIT_ALL", WAIT_ANY "millrace::LoopState::WAIT_ANY"
     void enter_pushed "millrace::enter"(LoopState* state, uint32_t output, double value) noexcept
-
-
-cdef extern from "oracle.hpp" namespace "millrace" nogil:
-    uint64_t check_end[Paths, Found](Paths& paths, Found& found, Tuple* tuple_, size_t payload) noexcept
-    void check_mark[Paths, Found](Paths& paths, Found& found, const Tuple* mark) noexcept

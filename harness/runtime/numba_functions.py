@@ -14,7 +14,7 @@ def numba_room_and_send() -> tuple[Any, Any]:
     """
     from numba import types
 
-    from harness.runtime.typed import addresses
+    from harness.runtime.path import addresses
 
     class Function(types.WrapperAddressProtocol):
         def __init__(self, address: int, signature: Any) -> None:

@@ -31,3 +31,4 @@ cdef class Plan:
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1
     cdef int make_room_for_replicas(self, uint32_t index, uint32_t co) except -1
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0
+    cdef int _connect_coroutines(self, uint32_t own, size_t stack_bytes, bint users_code) except -1

@@ -10,13 +10,8 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
-from harness.graph.kinds import BARRIER, LOOP, MERGE, WORK
-from harness.runtime.barrier cimport input_ended
-from harness.runtime.coroutine cimport free_coroutines, make_coroutines, prepare_replicas, replica_bytes
+from harness.graph.kinds import LOOP, MERGE, WORK
 from harness.runtime.derived cimport contexts_of, sizes_of
-from harness.runtime.disciplines cimport discipline_of
-from harness.runtime.loops cimport make_loop
-from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
     FINAL,
     BalanceState,
@@ -41,11 +36,20 @@ from harness.runtime.native cimport (
     reserve_memory,
     set_shortcut,
 )
-from harness.runtime.operators cimport kernel_for, mark_kernel_for
+from harness.runtime.path cimport (
+    Coroutines,
+    coroutine_body_for,
+    coroutines_for,
+    coroutines_of,
+    discipline_of,
+    kernel_for,
+    mark_kernel_for,
+    source_body_for,
+    stream_end_for,
+)
 from harness.runtime.policy cimport PolicyOf
 from harness.runtime.protocol cimport CALLED, MAX_BATCH, PATIENCE_LOOKS
-from harness.runtime.states cimport States
-from harness.runtime.typed cimport make_typed, typed_source_body
+from harness.runtime.states cimport States, make_loop, make_typed
 
 from harness.errors import RunFailed, UserError
 from harness.models import Queue
@@ -129,11 +133,11 @@ cdef class Plan:
         """
         if index in self.prepared:
             return 0
-        size, name = replica_bytes(self.run, co), self.operators[index].name
+        size, name = coroutines_of(self.run).replica_bytes(co), self.operators[index].name
         most = self.layout.replicas[index]
         self._check_memory(f"operator {name!r}", size, f" for tuples of {self.run.stride} bytes in the hands of up to {most} replicas")
         try:
-            prepare_replicas(self.run, co)
+            coroutines_of(self.run).prepare_replicas(co)
         except MemoryError:
             self.promised -= size
             raise RunFailed(f"the system refuses {size} bytes for replicas of operator {name!r}") from None
@@ -160,9 +164,8 @@ cdef class Plan:
         for i, operator in enumerate(self.operators):
             op = &self.run.operators[i]
             op.kernel = kernel_for(operator)
-            op.mark = mark_kernel_for(operator.kind.name)
-            if operator.kind is BARRIER:
-                op.stream_ended = input_ended
+            op.mark = mark_kernel_for(operator)
+            op.stream_ended = stream_end_for(operator)
             op.factor = 1.0
             op.lock = new mutex() if layout.locked[i] else NULL
             op.cost = layout.flop[i]
@@ -252,7 +255,7 @@ cdef class Plan:
 
     def _find_contexts(self):
         """Find the ports that may be called without a lock, and set shortcuts to those that begin
-        without a queue (modes.pyx).
+        without a queue (native/switching.hpp).
         """
         cdef Port* port
         cdef uint32_t i, j
@@ -367,7 +370,7 @@ cdef class Plan:
         for index in layout.sources:
             worker = &run.workers[next_worker]
             worker.op = &run.operators[index]
-            worker.body = source_body if worker.op.typed == NULL else typed_source_body
+            worker.body = source_body_for(self.operators[index])
             self.own_stacks.append(base + FRAME_BYTES * max(layout.calls[index], nested))
             if layout.threaded:
                 owed = self._lend_owed(worker, index, owed)
@@ -413,7 +416,50 @@ cdef class Plan:
         on_them = any([operator.typed is not None or operator.kind is LOOP for operator in self.operators])
         self.policy = PolicyOf(self.layout.policy, self.operators)
         bytes_ = (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * most_called
-        make_coroutines(self.run, self.layout, self.policy, bytes_, on_them)
+        self._connect_coroutines(own, bytes_, on_them)
+
+    cdef int _connect_coroutines(self, uint32_t own, size_t stack_bytes, bint users_code) except -1:
+        """Make the co-routines, before any thread: `own`, and those of replicas. Operators, ports
+        and workers exist already.
+
+        `users_code`: functions of users run on their stacks. Raises RunFailed if the system refuses
+        their stacks.
+        """
+        cdef uint32_t co, port, index
+        cdef Coroutines* all_
+        cdef Worker* worker
+        cdef Run* run = self.run
+        layout, operators = self.layout, self.operators
+        number = {index: co for co, index in enumerate(layout.coroutines)}
+        run.coroutines = coroutines_for(run, layout, run.co_worker_count, run.co_worker_count - own, self.policy.policy)
+        all_ = coroutines_of(run)
+        for co, index in enumerate(layout.coroutines):
+            worker = &run.co_workers[co]
+            worker.run = run
+            worker.op = &run.operators[index]
+            worker.body = coroutine_body_for(operators[index], index in layout.replicas)
+            all_.set_name(co, run.names[index])
+        for index in range(run.operator_count):
+            all_.add_operator(run.names[index])
+        for port, queue in enumerate(layout.queues):
+            if queue.kind is Queue.RESUMED:
+                all_.add_input(number[queue.operator], port)
+        for way in layout.ways:
+            kind, sender = layout.contexts[way.source]
+            if way.queue is not None and kind in ("source", "co-routine"):
+                all_.add_output(number[sender], way.queue)
+        for index in reversed(layout.order):
+            if index in number:
+                all_.add_to_order(number[index])
+        for index, most in layout.replicas.items():
+            all_.replicate(number[index], most, operators[index].keys)
+        for region in layout.regions:
+            kind, sender = layout.contexts[region.split]
+            if kind in ("source", "co-routine"):
+                (<MergeState*> run.operators[<uint32_t> region.merge].own).splits_on = number[sender]
+        if not all_.begin(stack_bytes, users_code):
+            raise RunFailed(f"the system refuses {run.co_worker_count:,} stacks of {stack_bytes // 1024:,} KiB for co-routines")
+        return 0
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
         """Give a thread room for the targets that it may have to wake: those of the operators that
@@ -437,8 +483,9 @@ cdef class Plan:
 
     def __dealloc__(self):
         cdef uint32_t i
-        if self.run.coroutines != NULL:
-            free_coroutines(self.run)
+        cdef Coroutines* coroutines
+        coroutines = coroutines_of(self.run)
+        del coroutines
         if self.run.operators != NULL:
             for i in range(self.run.operator_count):
                 if self.run.operators[i].lock != NULL:

@@ -2,8 +2,11 @@
 
 from libc.stdint cimport uint32_t
 
-from harness.runtime.native cimport Worker
+from harness.runtime.native cimport Run, Worker
 from harness.runtime.plan cimport Plan
+
+cdef bint is_thread_of(Run* run) noexcept nogil
+cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0
 
 
 cdef class Pool:

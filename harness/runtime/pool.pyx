@@ -14,20 +14,22 @@ Threads are made when the level first needs them and stay until the end of the r
 the program may change the level: one at a time does (`lock`), and nobody once the pool is closed.
 """
 
+import os
 import threading
 import time
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport uint32_t
+from libc.string cimport strncpy
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
-from harness.runtime cimport coroutine
-from harness.runtime.bodies cimport start_threads
-from harness.runtime.native cimport Worker, now_ns, operator_of
+from harness.runtime.native cimport Run, Worker, now_ns, operator_of
+from harness.runtime.path cimport coroutines_of
 from harness.runtime.plan cimport Plan
 from harness.runtime.protocol cimport BLOCKED, IDLE, SUSPENDED
 
-from harness.errors import UserError
+from harness.errors import RunFailed, UserError
 from harness.graph.values import MAX_THREADS
 
 
@@ -154,13 +156,13 @@ cdef class Pool:
         """
         self.worker(thread).suspended.store(suspended, memory_order_seq_cst)
         if self.plan.run.coroutines != NULL:
-            coroutine.suspend(self.plan.run, thread, suspended)
+            coroutines_of(self.plan.run).suspend(thread, suspended)
         elif not suspended:
             self.worker(thread).pause.wake_all()
 
     def _something_ready(self):
         if self.plan.run.coroutines != NULL:
-            return coroutine.somebody_ready(self.plan.run)
+            return coroutines_of(self.plan.run).somebody_ready()
         return not self.plan.run.ready.empty()
 
     def _asleep(self, int thread):
@@ -193,3 +195,87 @@ cdef class Pool:
             and self.worker(thread).searches.read() == self.searches[thread]
             and (self.worker(thread).rest.load(memory_order_relaxed) == BLOCKED or self._in_users_code(thread))
         )
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+cdef extern from *:
+    """
+    // The run whose operators this thread executes.
+    static thread_local const void* millrace_executes = nullptr;
+    static void millrace_begins(const void* run) { millrace_executes = run; }
+    static bool millrace_is_of(const void* run) { return millrace_executes == run; }
+    """
+    void begins "millrace_begins"(const void* run) noexcept nogil
+    bint is_of "millrace_is_of"(const void* run) noexcept nogil
+
+cdef extern from "thread_stack.hpp" namespace "millrace" nogil:
+    cdef cppclass ThreadStack:
+        @staticmethod
+        void install_handler() noexcept
+        ThreadStack() noexcept
+        void begin(const Worker* worker) noexcept
+
+ThreadStack.install_handler()
+
+cdef enum:
+    AT_ONCE = 16  # threads that are made before anybody looks whether to go on: some milliseconds
+    NAME_BYTES = 16  # the kernel's limit
+
+
+cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0:
+    """Start the threads of some workers from `first` on, at most `count`, without the interpreter's
+    lock; returns how many.
+
+    Raises RunFailed if the system refuses the first of them, or memory for one.
+    """
+    cdef char names[AT_ONCE][NAME_BYTES]
+    cdef size_t stacks[AT_ONCE]
+    cdef uint32_t i, made = 0
+    cdef int error = 0
+    cdef Worker* workers = &plan.run.workers[first]
+    count = min(count, <uint32_t> AT_ONCE)
+    for i in range(count):
+        name = plan.layout.thread_name(first + i).encode()
+        strncpy(names[i], name, NAME_BYTES - 1)
+        names[i][NAME_BYTES - 1] = 0
+        stacks[i] = plan.stack_of(first + i) + sizeof(ThreadStack)
+        if workers[i].pooled and plan.run.coroutines != NULL:
+            try:
+                coroutines_of(plan.run).prepare_thread(workers[i].co)
+            except MemoryError:
+                raise RunFailed(f"the system refuses memory to thread {first + i + 1}, {plan.layout.thread_name(first + i)!r}") from None
+    with nogil:
+        while made < count and error == 0:
+            error = workers[made].thread.start(body, &workers[made], stacks[made], names[made])
+            made += error == 0
+    if made == 0:
+        raise RunFailed(f"the system refuses thread {first + 1}, {plan.layout.thread_name(first)!r}: {os.strerror(error)}")
+    return made
+
+
+cdef bint is_thread_of(Run* run) noexcept nogil:
+    """Return True if the caller is an operator of the run: it must not wait for the run's threads,
+    because it is on one.
+    """
+    return is_of(run)
+
+
+cdef void* body(void* argument) noexcept nogil:
+    cdef Worker* worker = <Worker*> argument
+    cdef ThreadStack stack
+    stack.begin(worker)
+    begins(worker.run)
+    if worker.run.python:
+        with_interpreter(worker)
+    else:
+        worker.body(worker)
+    return NULL
+
+
+cdef void with_interpreter(Worker* worker) noexcept nogil:
+    """Run a body inside an open call of the interpreter, which then keeps the thread's state. Else
+    every `with gil` would make and destroy that state, which takes microseconds."""
+    with gil:
+        with nogil:
+            worker.body(worker)

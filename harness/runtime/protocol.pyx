@@ -2,7 +2,7 @@
 native/protocol.hpp, which explains each.
 """
 
-from harness.runtime cimport native
+cimport harness.runtime.native as native
 
 cdef extern from *:
     """

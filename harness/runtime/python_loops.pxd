@@ -2,5 +2,4 @@
 
 from harness.runtime.native cimport LoopState
 
-cdef void run_python(LoopState* state) noexcept nogil
-cdef object call_of(object operator)
+cdef object call_of(object operator, LoopState* state)

@@ -1,5 +1,6 @@
 # python_loops.pyx - operators in Python with a loop of their own: `async def process(context)`
-# (loops.pyx has what all loops do).
+# (native/loop_path.hpp has what
+# all loops do).
 #
 # A function runs on the stack of the thread, which the interpreter knows: it is a co-routine of
 # Python's, resumed by send(None). Where it must wait it yields its request and suspends, and then
@@ -13,33 +14,35 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_relaxed
 
-from harness.runtime.coroutine cimport check_for_preemption, on_thread
-from harness.runtime.loops cimport (
-    BLOCKED,
-    DONE,
-    OVER,
-    deliver_all,
-    enter,
+from harness.runtime.native cimport (
+    LOOP_ENDED,
+    LOOP_GO_ON,
+    WAIT_ALL,
+    WAIT_ANY,
+    LoopInput,
+    LoopState,
+    Tuple,
+    enter_pushed,
+    now_ns,
+    payload_of,
+)
+from harness.runtime.path cimport (
+    LOOP_BLOCKED,
+    LOOP_DONE,
+    LOOP_OVER,
+    control_value,
+    enter_room,
     fail,
     filled,
-    give_back,
     has,
     pop,
     stopped,
     verdict_on,
-    wait,
     waited,
 )
-from harness.runtime.native cimport LoopInput, LoopState, Tuple, Worker, enter_pushed, now_ns, payload_of
-from harness.runtime.users cimport control_value, failure_of
+from harness.runtime.users cimport failure_of
 
 from collections.abc import Mapping
-
-cdef enum Request:
-    ENDED = 0  # there is nothing more to resume
-    GO_ON = 1
-    WAIT_ALL = 2
-    WAIT_ANY = 3
 
 cdef enum:
     # after which a loop that need not wait lets go of what it has pushed, and of the interpreter's
@@ -48,21 +51,6 @@ cdef enum:
 
 
 # -- its function ----------------------------------------------------------------------------------
-
-
-cdef void run_python(LoopState* state) noexcept nogil:
-    cdef Worker* worker = state.worker
-    cdef uint32_t i
-    while True:
-        on_thread(worker, resume, state)
-        if state.request == ENDED:
-            return
-        for i in range(state.context.inputs):
-            give_back(state, &state.inputs[i])
-        deliver_all(state)
-        if state.request != GO_ON:
-            state.verdict = wait(state, state.request == WAIT_ANY)
-        check_for_preemption(worker)
 
 
 cdef void resume(void* argument) noexcept nogil:
@@ -79,7 +67,7 @@ cdef void step(LoopState* state) noexcept:
         # the run has failed if the object is not kept any more; from here on it is kept, until it
         # has ended
         if state.worker.run.failed.load(memory_order_relaxed) or stopped(state):
-            state.request = ENDED
+            state.request = LOOP_ENDED
             return
         Py_INCREF(<LoopCall> state.python)
         state.begun = True
@@ -111,7 +99,7 @@ cdef void step(LoopState* state) noexcept:
             refused(state, owner, foreign)
     state.thread = 0
     if ended:
-        state.request = ENDED
+        state.request = LOOP_ENDED
         try:
             owner.end()
         except BaseException:
@@ -195,9 +183,13 @@ cdef class LoopCall:
             process.close()  # what has raised something that is not ours has it behind itself
 
 
-cdef object call_of(object operator):
-    """The function of an operator with a loop of its own, for LoopState.python."""
-    return LoopCall(operator)
+cdef object call_of(object operator, LoopState* state):
+    """Let an operator with a loop of its own have its function. Returns the object with that, which
+    must live as long as the operator.
+    """
+    called = LoopCall(operator)
+    state.python, state.resume = <void*> called, resume
+    return called
 
 
 cdef Context context_of(LoopState* state, LoopCall owner):
@@ -313,7 +305,7 @@ cdef class Context:
             raise RuntimeError("push: the one before it was not awaited")
         if content is not None:
             memcpy(state.op.typed.context.room[port], <const char*> content, len(content))
-            full = enter(state, port)
+            full = enter_room(state, port)
         else:
             enter_pushed(state, port, number)
             full = filled(state, port) == state.outputs[port].most
@@ -473,16 +465,16 @@ cdef class Pause:
         if self.paused:
             raise StopIteration
         self.paused = True
-        self.context.alive("push").request = GO_ON
+        self.context.alive("push").request = LOOP_GO_ON
         return self.context
 
 
 cdef int32_t begun(LoopState* state, bint any_) noexcept nogil:
-    """The verdict on a wait that begins, or BLOCKED if the function has to suspend."""
+    """The verdict on a wait that begins, or LOOP_BLOCKED if the function has to suspend."""
     if state.closing:
-        return OVER
+        return LOOP_OVER
     if stopped(state) or now_ns() >= state.slice_ends_ns:
-        return BLOCKED
+        return LOOP_BLOCKED
     return verdict_on(state, any_)
 
 
@@ -504,22 +496,22 @@ cdef class Wait:
         cdef uint32_t i
         cdef int32_t verdict
         if self.suspended:
-            verdict = OVER if state.closing else state.verdict
+            verdict = LOOP_OVER if state.closing else state.verdict
         else:
             for i in range(state.context.inputs):
                 state.counts[i] = 0
             for port, count in self.counts:
                 state.counts[<uint32_t> port] = count
             verdict = begun(state, self.request == WAIT_ANY)
-            if verdict == BLOCKED:
+            if verdict == LOOP_BLOCKED:
                 self.suspended = True
                 state.request = self.request
                 return self.context
         self.suspended = False
         waited(state, verdict)
         if self.request == WAIT_ALL:
-            raise StopIteration(verdict == DONE)
-        if verdict != DONE:
+            raise StopIteration(verdict == LOOP_DONE)
+        if verdict != LOOP_DONE:
             raise StopIteration(())
         raise StopIteration(tuple([
             self.context.inputs[port] for port, count in self.counts if has(&state.inputs[<uint32_t> port], count)
@@ -553,18 +545,18 @@ cdef class Next:
         cdef int32_t verdict
         cdef Tuple* tuple_
         if self.suspended:
-            verdict = OVER if state.closing else state.verdict
+            verdict = LOOP_OVER if state.closing else state.verdict
         else:
             for i in range(state.context.inputs):
                 state.counts[i] = 0
             state.counts[self.port.index] = 1
             verdict = begun(state, True)
-            if verdict == BLOCKED:
+            if verdict == LOOP_BLOCKED:
                 self.suspended = True
                 state.request = WAIT_ANY
                 return self.port.context
         waited(state, verdict)
-        if verdict != DONE:
+        if verdict != LOOP_DONE:
             raise StopAsyncIteration
         tuple_ = pop(state, from_)
         if self.most == 0:

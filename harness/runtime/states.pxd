@@ -23,3 +23,7 @@ cdef class States:
     cdef void* _balance(self, operator) except NULL
     cdef void* _bursts(self, operator) except NULL
     cdef void* _native(self, operator) except NULL
+
+
+cdef int make_typed(States states, Operator* op, object operator, object layout) except -1
+cdef int make_loop(States states, Operator* op, object operator, object layout) except -1

@@ -13,27 +13,40 @@ from harness.runtime.native cimport (
     BarrierState,
     BurstState,
     Chosen,
+    Incoming,
+    LoopFunction,
+    LoopInput,
+    LoopOutput,
     LoopState,
     MergeState,
     NativeFunction,
     NativeState,
     Operator,
+    Outgoing,
     Pace,
+    ProcessFunction,
+    PythonState,
     SinkState,
     SourceState,
     SplitState,
+    StepFunction,
     Tuple,
     TypedState,
     delete_array,
     give_back_memory,
     make_array,
+    port_seed,
     reserve_memory,
+    rewind,
 )
+from harness.runtime.path cimport connect_loop, connect_typed
 from harness.runtime.protocol cimport most_at_once
-from harness.runtime.users cimport PythonCall
+from harness.runtime.python_loops cimport call_of
+from harness.runtime.users cimport PythonCall, TypedCall, connect_python, connect_typed_python
 
 from harness.errors import RunFailed
-from harness.models.layout import chosen_by, ends_of, paces_of
+from harness.graph.kinds import LOOP
+from harness.models.layout import chosen_by, ends_of, incoming_of, paces_of
 
 
 cdef enum:
@@ -105,7 +118,8 @@ cdef class States:
         elif kind == "python":
             call = PythonCall(operator.name, operator.function, op.control != NULL)
             self.calls.append(call)
-            op.own = <void*> call
+            op.own = self.block(sizeof(PythonState))
+            connect_python(<PythonState*> op.own, call)
         if op.own != NULL and kind != "python":
             self.made.append((kind, <size_t> op.own))
         return 0
@@ -216,3 +230,89 @@ cdef class States:
                 delete_array[NativeState](<NativeState*> <size_t> address)
         for address, size in self.regions or ():
             give_back_memory(<char*> <size_t> address, size)
+
+
+# -- typed operators and loops ---------------------------------------------------------------------
+
+
+cdef int make_typed(States states, Operator* op, object operator, object layout) except -1:
+    """Make the state of a typed operator, once it has that of its kind."""
+    cdef TypedState* state = make_array[TypedState](1)
+    cdef uint32_t i, source, output
+    cdef Outgoing* out
+    op.typed = state
+    states.made.append(("typed state", <size_t> state))
+    state.op = op
+    given = operator.typed
+    if operator.is_source:
+        state.source = <SourceState*> op.own
+    elif operator.is_sink:
+        state.latency = &(<SinkState*> op.own).latency
+    if operator.kind is LOOP:
+        pass  # make_loop() gives it its function
+    elif given.compiled:
+        if operator.is_source:
+            state.step = <StepFunction> <size_t> given.function.address
+        else:
+            state.process = <ProcessFunction> <size_t> given.function.address
+        if given.finish is not None:
+            state.finish = <StepFunction> <size_t> given.finish.address
+        state.state = <void*> <size_t> given.function.state
+        states.natives.append(given)
+    else:
+        called = TypedCall(operator)
+        states.calls.append(called)
+        connect_typed_python(state, called)
+    ways = incoming_of(layout, op.index)
+    state.incoming = <Incoming*> states.block(len(ways) * sizeof(Incoming))
+    for i, (source, output, port) in enumerate(ways):
+        state.incoming[i].seed = port_seed(source, output)
+        state.incoming[i].stride = layout.strides[source][output]
+        state.incoming[i].port = port
+    state.outputs = op.outputs
+    state.outgoing = <Outgoing*> states.block(op.outputs * sizeof(Outgoing))
+    state.context.room = <char**> states.block(op.outputs * sizeof(char*))
+    connect_typed(op)
+    for i in range(op.outputs):
+        out = &state.outgoing[i]
+        out.stride = layout.strides[op.index][i]
+        out.most = min(most_at_once(out.stride), layout.room_behind[op.index][i])
+        out.seed = port_seed(op.index, i)
+        out.slots = <Tuple*> states.block(out.most * out.stride)
+        rewind(state, i)
+    return 0
+
+
+cdef int make_loop(States states, Operator* op, object operator, object layout) except -1:
+    """Make the state of a loop operator, once it has that of a sink, and of a typed operator if it
+    is one.
+    """
+    cdef LoopState* state = make_array[LoopState](1)
+    cdef LoopOutput* out
+    cdef uint32_t i
+    op.loop = state
+    states.made.append(("loop state", <size_t> state))
+    state.op = op
+    if operator.native is not None:
+        state.run = <LoopFunction> <size_t> operator.native.address
+        state.state = <void*> <size_t> operator.native.state
+        states.natives.append(operator.native)
+    else:
+        states.calls.append(call_of(operator, state))
+    state.context.inputs, state.context.outputs = operator.inputs, operator.outputs
+    if op.typed == NULL:
+        state.context.payload_bytes = layout.payload
+    connect_loop(state)
+    state.counts = <uint32_t*> states.block(operator.inputs * sizeof(uint32_t))
+    state.inputs = <LoopInput*> states.block(operator.inputs * sizeof(LoopInput))
+    state.outputs = <LoopOutput*> states.block(operator.outputs * sizeof(LoopOutput))
+    for i in range(op.outputs):
+        out = &state.outputs[i]
+        if op.typed != NULL:
+            out.most = op.typed.outgoing[i].most
+            continue
+        out.most = min(most_at_once(layout.stride), layout.room_behind[op.index][i])
+        out.slots = <Tuple*> states.block(out.most * layout.stride)
+        copies = [layout.copies[layout.ways[way].target] for way in layout.outgoing[op.index][i]]
+        out.copies = 0 if None in copies else sum(copies)
+    return 0

@@ -1,19 +1,10 @@
-# users.pxd - operators whose logic is a user's; see users.pyx.
+# users.pxd - functions of users in Python; see users.pyx.
 
-from libc.stdint cimport int32_t, uint32_t
+from harness.runtime.native cimport PythonState, TypedState
 
-from harness.runtime.native cimport Operator, Tuple, Worker
-
-cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
-cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
-
-cdef double control_value(Operator* op) noexcept nogil
-cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
-
-
-cdef str text_of(error)
 cdef str failure_of(error, str when)
-cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil
+cdef void connect_python(PythonState* state, PythonCall owner) noexcept
+cdef void connect_typed_python(TypedState* state, TypedCall owner) noexcept
 
 
 cdef class PythonCall:
@@ -22,3 +13,11 @@ cdef class PythonCall:
     cdef bint controlled
     cdef readonly str error
     cdef str failed  # replaces `error` if there is no memory for it
+
+
+cdef class TypedCall:
+    cdef readonly str name
+    cdef object function, end, items
+    cdef tuple takes, gives
+    cdef public object error
+    cdef object failed

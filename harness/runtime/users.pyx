@@ -1,196 +1,28 @@
-# users.pyx - operators whose logic is a user's: a compiled function or a Python callable.
-#
-# Neither may return soon, or ever. So before a batch this thread hands on the tuples that others
-# could wait for, and Worker::at says where it is (pool.pyx, and the account of a run that had to be
-# cut short). A callable's tuple goes on before the next call; those of a compiled function, which
-# may be cheap, are kept until one is dropped or the batch ends: it must not wait for them
-# (docs/operators.md). The oracle finds changed or lost tuples, unless the operator was declared to
-# change or drop some. A run that is cut short waits for one call of theirs, not for the rest of a
-# batch.
+# users.pyx - functions of users in Python: callables of operators, and of typed operators. The path
+# of a tuple calls them by a pointer that an operator's state has (native/users.hpp,
+# native/typed_path.hpp); python_loops.pyx has those of operators with a loop of their own.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
+from libc.string cimport memcpy
+from libcpp cimport bool
+from libcpp.atomic cimport memory_order_relaxed, memory_order_release
 
-from harness.runtime.coroutine cimport on_thread
 from harness.runtime.native cimport (
-    HANDLED,
-    NativeState,
+    MILLRACE_IDLE,
+    MILLRACE_MORE,
     Operator,
-    SinkState,
-    Tuple,
+    PythonState,
+    Run,
+    TypedState,
     Worker,
-    fingerprint,
-    payload_of,
-    slot,
+    millrace_context,
 )
-from harness.runtime.operators cimport pass_on
-from harness.runtime.submit cimport acquire, end_run, hand_over
+from harness.runtime.path cimport control_value, end_run, on_own_stack
+
+from harness.errors import RunFailed
 
 
-cdef double control_value(Operator* op) noexcept nogil:
-    """Return the value of the last tuple at an operator's control port; 0: none has come, or it has
-    no such port.
-    """
-    if op.control == NULL:
-        return 0.0
-    return (<SinkState*> op.control.own).latest.load(memory_order_relaxed)
-
-
-cdef void let_others_in(Operator* op) noexcept nogil:
-    """Release the lock around a user's function that locks its own state: tuples of other input
-    ports may be in it at the same time.
-
-    Counting and delivering stay under the lock. Tuples of one port cannot overtake each other, for
-    one thread at a time executes a port.
-    """
-    if op.reentrant:
-        op.lock.unlock()
-
-
-cdef void keep_others_out(Operator* op, Worker* worker) noexcept nogil:
-    if op.reentrant:
-        acquire(worker, op.lock)
-
-
-cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil:
-    """Call users' code on the thread's stack: that of a co-routine is small, and the interpreter
-    does not know it.
-    """
-    if worker.resumed:
-        on_thread(worker, function, argument)
-    else:
-        function(argument)
-
-
-cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """Leave the rest of a batch of a run that was cut short: it counts as not yet given to the
-    operator (ONCE).
-    """
-    cdef uint32_t i
-    op.processed.add(-<uint64_t> count)
-    op.left += count
-    for i in range(count):
-        worker.given_up_fingerprints += fingerprint(slot(first, worker.run.stride, i).sequence) * op.copies
-    worker.run.gave_up.store(True, memory_order_relaxed)
-
-
-cdef struct NativeCalls:
-    Operator* op
-    Worker* worker
-    Tuple* first
-    uint32_t place, count
-    int32_t verdict
-
-
-cdef void call_native(void* argument) noexcept nogil:
-    """Call the function on tuples from `place` on, until it does not pass one on, none is left, or
-    the run is over.
-    """
-    cdef NativeCalls* calls = <NativeCalls*> argument
-    cdef Operator* op = calls.op
-    cdef Worker* worker = calls.worker
-    cdef NativeState* state = <NativeState*> op.own
-    cdef double control = control_value(op)
-    cdef Tuple* tuple_
-    calls.verdict = 1
-    while calls.place < calls.count and not worker.stop.load(memory_order_acquire):
-        tuple_ = slot(calls.first, worker.run.stride, calls.place)
-        let_others_in(op)
-        calls.verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
-        keep_others_out(op, worker)
-        if calls.verdict <= 0:
-            return
-        calls.place += 1
-
-
-cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """Call a C function on a batch. Tuples that it passes on stay in runs: neighbours go on
-    together, when the last of them is done.
-    """
-    cdef NativeState* state = <NativeState*> op.own
-    cdef size_t stride = worker.run.stride
-    cdef NativeCalls calls
-    cdef uint32_t start = 0
-    cdef Tuple* tuple_
-    calls.op, calls.worker, calls.first, calls.place, calls.count = op, worker, first, 0, count
-    hand_over(worker)
-    while calls.place < count:
-        on_own_stack(worker, call_native, &calls)
-        if calls.place == count:
-            break
-        tuple_ = slot(first, stride, calls.place)
-        if calls.verdict > 0:  # stopped
-            leave(op, worker, tuple_, count - calls.place)
-            count = calls.place
-            break
-        if calls.place > start:
-            pass_on(op, worker, slot(first, stride, start), calls.place - start)
-            hand_over(worker)
-        calls.place += 1
-        start = calls.place
-        if calls.verdict < 0:
-            # the first one; under the operator's lock, if others can be here
-            if state.error.load(memory_order_relaxed) == 0:
-                state.failed_at = tuple_.sequence
-                state.error.store(calls.verdict, memory_order_release)
-            worker.run.failed.store(True, memory_order_release)
-            end_run(worker.run)
-            return HANDLED
-        if op.drops:
-            op.dropped += fingerprint(tuple_.sequence) * op.copies
-    if count > start:
-        pass_on(op, worker, slot(first, stride, start), count - start)
-    return HANDLED
-
-
-cdef class PythonCall:
-    """A user's callable as an operator. The first exception ends the run and is kept here."""
-
-    def __cinit__(self, str name, object function, bint controlled):
-        self.name = name
-        self.function = function
-        self.controlled = controlled
-        self.error = None
-        self.failed = f"operator {name!r} raised an exception, and there was no memory to tell which"
-
-
-cdef struct PythonCalled:
-    Operator* op
-    Worker* worker
-    Tuple* tuple
-    double value
-    bint kept
-
-
-cdef void call_python(void* argument) noexcept nogil:
-    cdef PythonCalled* called = <PythonCalled*> argument
-    let_others_in(called.op)
-    with gil:
-        called.kept = call(called.op, called.worker, called.tuple.sequence, called.tuple.value, &called.value)
-    keep_others_out(called.op, called.worker)
-
-
-cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    cdef uint32_t i
-    cdef PythonCalled called
-    cdef Tuple* tuple_
-    called.op, called.worker = op, worker
-    hand_over(worker)
-    for i in range(count):
-        tuple_ = slot(first, worker.run.stride, i)
-        if worker.stop.load(memory_order_acquire):
-            leave(op, worker, tuple_, count - i)
-            break
-        worker.at.store(op.index + 1, memory_order_relaxed)
-        called.tuple, called.value = tuple_, 0.0
-        on_own_stack(worker, call_python, &called)
-        if called.kept:
-            tuple_.value = called.value
-            pass_on(op, worker, tuple_, 1)
-            hand_over(worker)
-        elif op.drops:
-            op.dropped += fingerprint(tuple_.sequence) * op.copies
-    return HANDLED
+# -- errors ----------------------------------------------------------------------------------------
 
 
 cdef str text_of(error):
@@ -223,13 +55,32 @@ cdef str place_of(error):
     return "" if file is None else f", {file}:{line}"
 
 
-cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
-    """Call the function with the interpreter's lock held; whether there is a result to pass on."""
+# -- callables of operators ------------------------------------------------------------------------
+
+
+cdef class PythonCall:
+    """A user's callable as an operator. The first exception ends the run and is kept here."""
+
+    def __cinit__(self, str name, object function, bint controlled):
+        self.name = name
+        self.function = function
+        self.controlled = controlled
+        self.error = None
+        self.failed = f"operator {name!r} raised an exception, and there was no memory to tell which"
+
+
+cdef bool call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept nogil:
+    """Call an operator's function. Returns True if there is a result to pass on."""
+    with gil:
+        return call_owner(op, worker, sequence, value, result)
+
+
+cdef bint call_owner(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
     cdef PythonCall owner
     # while this thread waited for the lock; the owner may be gone by now (engine.pyx)
     if worker.run.failed.load(memory_order_relaxed):
         return False
-    owner = <PythonCall> op.own
+    owner = <PythonCall> (<PythonState*> op.own).owner
     try:
         if owner.controlled:
             returned = owner.function(sequence, value, control_value(op))
@@ -247,3 +98,160 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
             owner.error = owner.failed  # there may be no memory for more
             owner.error = f"operator {owner.name!r} {failure_of(error, f'tuple {sequence}')}"
         return False
+
+
+cdef void connect_python(PythonState* state, PythonCall owner) noexcept:
+    """Let an operator call the function of `owner`, which must live as long as it."""
+    state.owner = <void*> owner
+    state.call = call
+
+
+# -- callables of typed operators ------------------------------------------------------------------
+
+
+cdef class TypedCall:
+    """The callables of a typed operator. The first exception ends the run and is kept here."""
+
+    def __cinit__(self, operator):
+        self.name = operator.name
+        self.function = operator.typed.function
+        self.end = operator.typed.finish
+        self.takes = operator.typed.takes
+        self.gives = operator.typed.gives
+        self.items = None  # what it still has to send
+        self.error = None
+        self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
+
+
+cdef struct PythonPart:
+    # What of an operator is executed in one go with the interpreter's lock held.
+    TypedState* state
+    # the tuple: by which input port it came; its content, null: none came, the last stream has
+    # ended
+    uint32_t port
+    const char* content
+    int32_t output  # of a tuple that is in its room now and to be sent; or one of the codes below
+
+
+cdef enum:
+    NOTHING_MORE = -1
+    NOTHING_AT_HAND = -2
+
+
+cdef void begin_call(void* argument) noexcept nogil:
+    """Call the function with a tuple, or with nothing at the end. `pull` then takes the tuples from
+    its result.
+    """
+    with gil:
+        ask(<PythonPart*> argument)
+
+
+cdef void ask(PythonPart* part) noexcept:
+    cdef TypedState* state = part.state
+    cdef TypedCall owner
+    # while this thread waited for the lock; the owner may be gone by now
+    if state.worker.run.failed.load(memory_order_relaxed):
+        return
+    owner = <TypedCall> state.python
+    try:
+        owner.items = None
+        if part.content != NULL:
+            schema = owner.takes[part.port]
+            items = owner.function(part.port, schema.unpack(part.content[:<size_t> schema.size]))
+        else:
+            items = owner.function() if state.source != NULL else owner.end() if owner.end is not None else None
+        owner.items = None if items is None else iter(items)
+    except BaseException as error:
+        raised(part, owner, error)
+
+
+cdef void pull(void* argument) noexcept nogil:
+    """Write the next tuple to send into its room."""
+    with gil:
+        write_next(<PythonPart*> argument)
+
+
+cdef void write_next(PythonPart* part) noexcept:
+    cdef TypedState* state = part.state
+    cdef TypedCall owner
+    cdef bytes content
+    part.output = NOTHING_MORE
+    if state.worker.run.failed.load(memory_order_relaxed):
+        return
+    owner = <TypedCall> state.python
+    try:
+        if owner.items is None:
+            return
+        try:
+            item = next(owner.items)
+        except StopIteration:
+            owner.items = None
+            return
+        if item is None and state.source != NULL:
+            part.output = NOTHING_AT_HAND
+            return
+        port, values = item
+        if not isinstance(port, int) or not 0 <= port < len(owner.gives):
+            raise ValueError(f"output port must be from 0 to {len(owner.gives) - 1}, not {port!r}")
+        content = owner.gives[port].pack(values)
+        memcpy(state.context.room[<uint32_t> port], <const char*> content, len(content))
+        part.output = port
+    except BaseException as error:
+        raised(part, owner, error)
+
+
+cdef int32_t process(millrace_context* context, uint32_t port, const void* content, void* _) noexcept nogil:
+    """Call the function with a tuple, or with nothing at the end, and send its tuples, never
+    waiting with the interpreter's lock.
+    """
+    cdef TypedState* state = <TypedState*> context
+    cdef PythonPart part
+    part.state = state
+    part.port = port
+    part.content = <const char*> content
+    on_own_stack(state.worker, begin_call, &part)
+    while True:
+        on_own_stack(state.worker, pull, &part)
+        if part.output < 0:
+            return 0
+        context.send(context, <uint32_t> part.output)
+
+
+cdef int32_t finish(millrace_context* context, void* _) noexcept nogil:
+    """Call the function for the end of the last stream."""
+    return process(context, 0, NULL, NULL)
+
+
+cdef int32_t step(millrace_context* context, void* _) noexcept nogil:
+    """Send the next tuple of a source."""
+    cdef TypedState* state = <TypedState*> context
+    cdef PythonPart part
+    part.state = state
+    part.content = NULL
+    if not state.begun:
+        state.begun = True
+        on_own_stack(state.worker, begin_call, &part)
+    on_own_stack(state.worker, pull, &part)
+    if part.output >= 0:
+        context.send(context, <uint32_t> part.output)
+        return MILLRACE_MORE
+    return MILLRACE_IDLE if part.output == NOTHING_AT_HAND else 0
+
+
+cdef void raised(PythonPart* part, TypedCall owner, error) noexcept:
+    cdef Run* run = part.state.worker.run
+    run.failed.store(True, memory_order_release)
+    end_run(run)
+    if owner.error is None:
+        owner.error = owner.failed  # there may be no memory for more
+        if isinstance(error, RunFailed):
+            owner.error = f"operator {owner.name!r}: {text_of(error)}"
+        else:
+            when = f"tuple {part.state.failed_at}" if part.content != NULL else f"after {part.state.op.processed.read()} tuples"
+            owner.error = f"operator {owner.name!r} {failure_of(error, when)}"
+
+
+cdef void connect_typed_python(TypedState* state, TypedCall owner) noexcept:
+    """Let a typed operator call the functions of `owner`, which must live as long as it."""
+    state.python = <void*> owner
+    state.process, state.finish, state.step = process, finish, step

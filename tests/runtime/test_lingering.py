@@ -1,4 +1,4 @@
-"""A port that had tuples stays on the list for a turn, seldom if for nothing; who keeps up rests (dynamic.pyx)."""
+"""A port that had tuples stays on the list for a turn, seldom if for nothing; who keeps up rests (dynamic.hpp)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,36 +20,46 @@ from harness.machines.host.cgroup import MemoryLimit
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import chain, pipeline, run_to_end
 
-WORKERS = (
-    "bodies",
-    "operators",
-    "submit",
-    "users",
-    "balance",
-    "manual",
-    "dedicated",
-    "dynamic",
-    "pacing",
-)
-"""Not `modes`: what a change of queues keeps is reserved beforehand (contexts.hpp), by containers that could grow."""
+RESERVED = "8Contexts"
+"""In the names of functions that keep what a change of queues needs in containers that could grow: room is reserved
+beforehand (contexts.hpp)."""
+
+ALLOCATES = re.compile("_Zn[wa]|(m|c|re)alloc$|_ZSt.*__throw_bad_alloc")
 
 
-@pytest.mark.parametrize("module", WORKERS)
-def test_no_code_of_the_runs_threads_can_allocate(module: str) -> None:
-    """An allocation that fails there would end the process: nothing there can throw. So no operator new is linked."""
-    library = next(Path(ROOT, "harness/runtime").glob(f"{module}.*.so"))
+def calls_of(binary: Path) -> dict[str, set[str]]:
+    """The functions that each function of an object file calls, or takes the address of."""
     listed = subprocess.run(
-        ["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True
+        ["objdump", "-dr", "--no-show-raw-insn", binary], capture_output=True, text=True, check=True
     ).stdout
-    wanted = {line.split()[-1].split("@")[0] for line in listed.splitlines()}
-    assert "_Py_NoneStruct" in wanted or "PyModuleDef_Init" in wanted, (
-        "nm lists what the module needs"
-    )
-    assert not [
-        name
-        for name in wanted
-        if name.startswith(("_Znw", "_Zna")) or name in ("malloc", "calloc", "realloc")
-    ]
+    found: dict[str, set[str]] = {}
+    function = ""
+    for line in listed.splitlines():
+        if head := re.match(r"[0-9a-f]+ <(.+)>:$", line):
+            function = head[1]
+            found.setdefault(function, set())
+        elif relocation := re.search(r"R_\S+\s+(\w+)", line):
+            found[function].add(relocation[1])
+    return found
+
+
+@pytest.mark.timeout(300)
+def test_no_code_of_the_path_can_allocate(tmp_path: Path) -> None:
+    """An allocation that fails there would end the process: nothing there can throw."""
+    source, binary = Path(__file__).parent / "path_alone.cpp", tmp_path / "path.o"
+    headers = ROOT / "harness/runtime/native"
+    options = ["-std=c++20", "-O1", "-fno-inline", "-fPIC", f"-I{headers}", "-w", "-c"]
+    subprocess.run(["g++", *options, source, "-o", binary], check=True)
+    calls = calls_of(binary)
+    todo = {name for name in calls if name.startswith("_ZN8millrace4PathI")}
+    assert len(todo) > 100, "the path is there"
+    reached: set[str] = set()
+    while todo:
+        reached |= todo
+        called = set().union(*(calls.get(name, set()) for name in todo))
+        todo = {name for name in called if RESERVED not in name} - reached
+    assert "pthread_mutex_lock" in reached, "calls are followed"
+    assert not [name for name in reached if ALLOCATES.match(name)]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ PROBE = """
 # distutils: language = c++
 from libcpp.atomic cimport memory_order_relaxed
 
-from harness.runtime.dynamic cimport drain
 from harness.runtime.native cimport Port, Tuple, Worker
+from harness.runtime.path cimport drain
 from harness.runtime.plan cimport Plan
 
 from harness.models.layout import layout_of

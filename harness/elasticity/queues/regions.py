@@ -5,12 +5,12 @@ A *placement* is the set of places that have queues. Operators joined by calls a
 a source, or from a port with a queue, to the next queues. One thread at a time executes a region,
 so a graph passes tuples no faster than its most loaded region does. An operator that several
 regions call is executed under a *lock*. The lock is held until its tuples are in a queue or through
-the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so one thread at a time executes
+the operators called behind it (P17 §5.2; `runtime/native/submit.hpp`), so one thread at a time executes
 all that, too.
 
 Tuples travel in batches. An operator that deals them out among its streams hands them one by one to
 those that it calls, a filter lets runs of neighbours pass, and only a queue makes whole batches of
-them again; calls and locks are paid for by the piece (`runtime/submit.pyx`).
+them again; calls and locks are paid for by the piece (`runtime/native/submit.hpp`).
 
 Units: the work of the whole graph for one tuple of each source is 1, and the hops over queues are
 counted for as many tuples. A hop costs time on both sides: the region before it pushes, the region

@@ -113,7 +113,7 @@ inline release() {
   fi
 }
 
-/* -- drain() of dynamic.pyx: the caller holds the consumer flag ------------------------------------------------------------------------ */
+/* -- drain() of dynamic.hpp: the caller holds the consumer flag ------------------------------------------------------------------------ */
 
 inline drain(most) {
   done = 0;

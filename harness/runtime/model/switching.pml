@@ -1,4 +1,4 @@
-/* switching.pml - queues that come and go while tuples flow: the protocol of modes.pyx and of push() in submit.pyx, for Spin.
+/* switching.pml - queues that come and go while tuples flow: the protocol of switching.hpp and of push() in submit.hpp, for Spin.
 
    One input port with a ring of two slots; threads that send to it, one that executes it, and one that changes its mode, suspends threads
    and may cut the run short. What is one step here is one atomic operation there, or touches what nobody else looks at.
@@ -91,7 +91,7 @@ inline execute(sender, nth) {
   }
 }
 
-/* drain() of dynamic.pyx: the caller holds the consumer flag. A tuple takes its slot until it is executed. */
+/* drain() of dynamic.hpp: the caller holds the consumer flag. A tuple takes its slot until it is executed. */
 inline drain(most, yielding) {
   done = 0;
   do
@@ -208,7 +208,7 @@ active [PRODUCERS] proctype producer() {
   :: number < TUPLES - _pid && !stop ->
     atomic { settled = settled | (!wishing * MINE); sent++ };
     if
-    :: shortcut -> execute(_pid, number); called = true /* data: execute() of submit.pyx does not look at the mode */
+    :: shortcut -> execute(_pid, number); called = true /* data: execute() of submit.hpp does not look at the mode */
     :: true -> push()                                   /* data, and punctuation even where there is a shortcut */
     fi;
     atomic {

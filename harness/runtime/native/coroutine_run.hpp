@@ -1,6 +1,6 @@
 // coroutine_run.hpp - the co-routines of a run: which operators they are, what they see of its ports, what policies see of them.
 //
-// Each has a Worker of its own, as a thread has, so that the way of a tuple (submit.pyx) is the same for both, and no frame on a co-routine's
+// Each has a Worker of its own, as a thread has, so that the way of a tuple (submit.hpp) is the same for both, and no frame on a co-routine's
 // stack keeps anything of the thread that executes it. The thread's Worker says which one that is (Worker::executes).
 #pragma once
 
@@ -72,7 +72,7 @@ struct RunPorts {
   }
   bool closed(uint32_t port) const {
     return run->ports[port].unended.load(std::memory_order_acquire) == 0;
-  }  // ENDED (submit.pyx)
+  }  // ENDED (submit.hpp)
   uint32_t reader(uint32_t port) const { return ports[port].reader; }
   const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port].writers; }
 
@@ -301,7 +301,7 @@ struct Crew {
         ++end;
       deliver(worker, slot(first, port.ring.stride(), begin), static_cast<uint32_t>(end - begin));
     }
-    return count;  // a run that is over is told to each queue (submit.pyx)
+    return count;  // a run that is over is told to each queue (submit.hpp)
   }
 };
 

@@ -101,12 +101,21 @@ struct LoopOutput {
 
 // `context` is first: the runtime finds this by it.
 struct LoopState {
+  // of a function in Python, which has suspended
+  enum Request : uint32_t {
+    ENDED = 0,  // there is nothing more to resume
+    GO_ON = 1,
+    WAIT_ALL = 2,
+    WAIT_ANY = 3,
+  };
+
   millrace_loop context;
   Operator* op;
   Worker* worker;
-  LoopFunction run;  // null: it is a co-routine of Python
+  LoopFunction run;
   void* state;
-  void* python;
+  void* python;           // the object with its function in Python; null: it is compiled
+  void (*resume)(void*);  // goes on with that function, until it suspends or has ended
   LoopInput* inputs;
   LoopOutput* outputs;
   uint32_t* counts;   // by input port: what it waits for

@@ -59,7 +59,7 @@ constexpr uint64_t rescheduled(size_t capacity, uint64_t most) noexcept {
   return std::min(std::max<uint64_t>(capacity / 4, LEAST_RESCHEDULED), most);
 }
 
-// -- ports that stay on the list (dynamic.pyx) --------------------------------------------------------------------------------------------
+// -- ports that stay on the list (dynamic.hpp) --------------------------------------------------------------------------------------------
 
 // After a port has stayed on the list for nothing, it leaves the list at once so many times.
 inline constexpr uint32_t WARY = 16;
@@ -111,7 +111,7 @@ constexpr bool passes(uint64_t mixed, uint64_t threshold) noexcept {
 // -- states -------------------------------------------------------------------------------------------------------------------------------
 
 // Of a scheduled port. WANTED_CALLED is the controlling thread's wish, NOW_CALLED the truth, which the producer side alone changes; the two
-// make four states (modes.pyx).
+// make four states (switching.hpp).
 enum Mode : uint32_t {
   WANTED_CALLED = 1,
   NOW_CALLED = 2,

@@ -7,7 +7,7 @@
 // seq_cst, so in their one order either the push comes first and the sleeper sees the port, or the announcement does and push() sees the sleeper.
 //
 // One at a time. While a thread that was woken has not looked yet (waking_), nobody else is woken: it will look, and once it has a port it
-// wakes the next, if there are more (dynamic.pyx). Else a hundred idle threads and the few that feed them spend their time at the lock of
+// wakes the next, if there are more (dynamic.hpp). Else a hundred idle threads and the few that feed them spend their time at the lock of
 // one mutex and one futex, each for a handful of tuples, and so no more ever come. The schedulers of Go and of Tokio hold back likewise.
 // Who is held back relies on the other's look: it linked its port, then saw waking_ true; the woken thread makes it false, then looks. All
 // four are seq_cst, so the look comes last and sees the port. waking_ becomes true only under the mutex and while somebody waits, and every

@@ -1,4 +1,5 @@
-// state.hpp - what a running graph consists of: plain records, laid out for who touches them. No logic; that is in the .pyx files.
+// state.hpp - what a running graph consists of: plain records, laid out for who touches them. No logic; that is in
+// path.hpp.
 //
 //   Operator   one line that is all a called operator needs (constants, and the count of who executes it), one line for rarer things
 //   Port       an input port with a queue: constants and its mode; the producers' line; the consumers' line
@@ -58,7 +59,7 @@ using StreamEnd = void (*)(Operator*, Worker*);
 using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload,
                                    uint64_t payload_bytes, double control, void* state);
 
-// What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.pyx).
+// What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.hpp).
 struct Discipline {
   bool pooled;           // the pool executes its ports, whose queues may be switched off
   void* (*body)(void*);  // of the threads, or of the co-routines, that execute its ports
@@ -82,7 +83,7 @@ struct Target {
   std::atomic<bool> direct;  // of any other: shortcut() is set
   uint32_t stride;           // of a slot
   char* scratch;  // coroutine model, called beside siblings: room for its own copies; else null
-  // what a worker still has to send this way (submit.pyx), `spacing` bytes apart; and the next one below in Worker::begun
+  // what a worker still has to send this way (submit.hpp), `spacing` bytes apart; and the next one below in Worker::begun
   Tuple* rest;
   size_t spacing;
   uint32_t left;
@@ -101,7 +102,7 @@ struct Operator {
   alignas(CACHE_LINE) Kernel kernel;
   double factor;  // of the multiplies: exactly 1.0, read at run time (flop.hpp)
   std::atomic<Operator*>
-      next;  // the one operator behind the one output port while that is called without a lock; else null (modes.pyx)
+      next;  // the one operator behind the one output port while that is called without a lock; else null (switching.hpp)
   std::mutex* lock;   // null: the plan has proved that one thread at a time gets here (P17 s5.2)
   Counter processed;  // data tuples
   Route* routes;      // by output port
@@ -132,7 +133,7 @@ struct Operator {
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
 
-// The way leads to the operator itself, without a look at the port: while its queue is off and nobody else can be in it (modes.pyx).
+// The way leads to the operator itself, without a look at the port: while its queue is off and nobody else can be in it (switching.hpp).
 inline void set_shortcut(Target* target) noexcept {
   if (target->from != nullptr) {
     target->from->next.store(target->op, std::memory_order_seq_cst);
@@ -190,7 +191,7 @@ struct Port {
       wary;  // scheduled: how often it still leaves the list of ready ports as soon as it is empty
 };
 
-// A stretch of a source's schedule (pacing.pyx).
+// A stretch of a source's schedule (sources.hpp).
 struct Pace {
   int64_t length_ns;  // how long it lasts; 0: for ever
   double gap_ns;      // between tuples; 0: as fast as allowed; below 0: silence
@@ -226,7 +227,7 @@ struct Chosen {
 
 struct MergeState;
 
-// Of an operator with a buffer before each output port (balance.pyx).
+// Of an operator with a buffer before each output port (balance.hpp).
 struct BalanceState {
   std::atomic<uint32_t> active;  // output ports that get tuples: the first so many
   uint32_t* ways;                // those of them that have room, as far as the operator has looked
@@ -252,6 +253,13 @@ struct NativeState {
   uint64_t failed_at;  // sequence number
 };
 
+// Of an operator whose function is Python's.
+struct PythonState {
+  void* owner;  // the object that has the function
+  // calls it, with the interpreter's lock held; returns whether `result` is to be passed on
+  bool (*call)(Operator*, Worker*, uint64_t sequence, double value, double* result);
+};
+
 struct SinkState {
   uint64_t* next_of_path;  // by path: the smallest sequence number that may come next
   uint32_t paths;          // 0: order is not checked
@@ -275,12 +283,13 @@ struct MergeState {
   uint64_t
       given_up;  // tuples that came when the run had been cut short, and for which there was no slot
   double last_mark;  // the number of the last punctuation seen: the split sends each one every way
-  uint32_t splits_on = UINT32_MAX;  // the co-routine that its split runs on
+  static constexpr uint32_t NO_SPLIT = UINT32_MAX;
+  uint32_t splits_on = NO_SPLIT;  // the co-routine that its split runs on
   bool
       overrun;  // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
 };
 
-// An input of a barrier (barrier.pyx).
+// An input of a barrier (barrier.hpp).
 struct BarrierInput {
   SpscRing ring;           // tuples that wait for those of other inputs
   uint64_t* next_of_path;  // as at a sink; so is `paths`
@@ -315,14 +324,14 @@ struct alignas(CACHE_LINE) Worker {
   Operator* op;          // of a source's thread, and of a co-routine
   Port* port;            // of a threaded port's thread
   Target*
-      begun;  // coroutine model: what of its deliveries waits for room, the last one first (submit.pyx)
+      begun;  // coroutine model: what of its deliveries waits for room, the last one first (submit.hpp)
   char* taken_out;    // a co-routine with a queue shorter than a batch: room for a batch; else null
   bool collects;      // its operator has sent what waits for a batch
   int64_t tick;       // when it last looked at the clock for what it collects (coarse_clock.hpp)
   uint32_t unlooked;  // how often it does not look until it does so again
   Target** owed;      // targets whose thread this worker may still have to wake
   Port*
-      unannounced;  // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
+      unannounced;  // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.hpp)
   uint32_t owed_count;
   uint32_t
       input;  // by which input port the tuples, or the punctuation, come that it hands to an operator: a barrier looks

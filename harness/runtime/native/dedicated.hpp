@@ -1,0 +1,142 @@
+// dedicated.hpp - threaded ports: an input port with a queue and a thread that executes only that
+// port (P17 s2.2). Every port is one under the dedicated model; under the others those that the
+// user has asked for.
+//
+// A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one
+// would take the core from the one it waits for. Such a system spends its time on switches between
+// threads, so the rules below make each switch worth many tuples:
+//
+//   both       look a while before they sleep where every thread has a CPU to itself: there a
+//              switch gains nothing (Run::patience).
+//   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when
+//              `wake_at` tuples wait, or else before it goes to sleep or ends itself (wake_owed),
+//              so no tuple stays in the queue. Where several threads send the same way, under an
+//              operator's lock, each wakes at once.
+//   producer   sleeps when the queue is full, on Port::room. The consumer wakes one when half the
+//              queue is free, at the latest when it is empty and the consumer goes to sleep; a
+//              producer that was woken and leaves room behind wakes the next.
+//
+// No lost wake-up: every decision to sleep is made by Parking::sleep_while, which looks again after
+// announcing itself (edge ANNOUNCE), and before a consumer sleeps it calls wake_one itself, not by
+// guess. A guess orders nothing: a thread that has just stored an index may look for sleepers
+// before its store is seen, and miss one that sleeps on the old index. It guesses again at its next
+// batch, and the last one is followed by that wake_one. No thread sleeps for ever: along a stream,
+// a sleeping producer has a full queue before it, so its consumer is awake or sleeps on a full
+// queue further down; the last one is a sink, which never waits for room.
+#pragma once
+
+#include "path.hpp"
+
+namespace millrace {
+
+template <class Platform>
+void* Path<Platform>::port_body(void* argument) {
+  auto* worker = static_cast<Worker*>(argument);
+  Port* port = worker->port;
+  uint32_t batches = 0;
+  while (port->open_streams > 0 && !worker->stop.load(std::memory_order_acquire)) {
+    Tuple* first;
+    const auto count = static_cast<uint32_t>(
+        port->ring.front(port->batch.load(std::memory_order_relaxed), &first));
+    if (count == 0) {
+      worker->at.store(0, std::memory_order_relaxed);
+      hand_over(worker);
+      wake_producer(port);
+      const uint64_t tail = port->ring.head().load(std::memory_order_acquire);
+      if (unchanged(worker, port->ring.tail(), tail)) {
+        worker->waits.add(1);
+        port->arrivals->sleep_while(port->ring.tail(), tail, worker->stop);
+      }
+      continue;
+    }
+    worker->drains.add(1);
+    take(worker, port, first, count);
+    ++batches;
+    if (batches % BATCHES_IN_SILENCE == 0) {
+      hand_over(worker);
+    } else if (count < CHEAP_BATCH) {
+      announce(worker);
+    }
+    port->ring.release(count);
+    if (worker->run->coroutines != nullptr) worker->run->coroutines->taken(port->index);
+    if (port->room->somebody_guess() && port->ring.size_guess() * 2 <= port->ring.capacity())
+      wake_producer(port);
+  }
+  hand_over(worker);
+  worker->at.store(0, std::memory_order_relaxed);
+  worker->thread.finish();
+  return nullptr;
+}
+
+// Wakes a producer that waits for room. One that fills several buffers watches a word common to
+// them (balance.hpp).
+template <class Platform>
+void Path<Platform>::wake_producer(Port* port) {
+  if (port->freed != nullptr) port->freed->fetch_add(1, std::memory_order_acq_rel);  // FREED
+  port->room->wake_one();
+}
+
+// Returns true if the other side has not moved. A thread with a CPU to itself looks for a while
+// first: sleeping and waking takes longer.
+template <class Platform>
+bool Path<Platform>::unchanged(Worker* worker, const Word<uint64_t>& word, uint64_t seen) {
+  for (uint32_t looks = worker->run->patience; looks > 0; --looks) {
+    if (word.load(std::memory_order_acquire) != seen) return false;
+    Platform::pause(worker);
+  }
+  return word.load(std::memory_order_acquire) == seen;
+}
+
+template <class Platform>
+void Path<Platform>::wait_for_room(Worker* worker, Port* port, uint32_t* round) {
+  const uint64_t head = port->ring.head().load(std::memory_order_acquire);
+  const uint32_t at = worker->at.load(std::memory_order_relaxed);
+  if (port->ring.tail().load(std::memory_order_acquire) - head < port->ring.capacity()) {
+    // not full: another producer is copying its tuples in, which is soon done
+    wait_a_little(worker, round);
+    return;
+  }
+  hand_over(worker);
+  port->arrivals->wake_one();
+  if (!unchanged(worker, port->ring.head(), head)) return;
+  worker->waits.add(1);
+  worker->at.store(0, std::memory_order_relaxed);
+  worker->rest.store(BLOCKED, std::memory_order_relaxed);
+  worker->idle.start();
+  port->room->sleep_while(port->ring.head(), head, worker->stop);
+  worker->idle.stop();
+  worker->rest.store(AWAKE, std::memory_order_relaxed);
+  worker->at.store(at, std::memory_order_relaxed);
+}
+
+template <class Platform>
+void Path<Platform>::tuples_published(Worker* worker, Target* target) {
+  Port* port = target->port;
+  const size_t waiting = port->ring.size_guess();
+  if (port->shared && waiting < port->ring.capacity() && port->room->somebody_guess())
+    port->room->wake_one();
+  if (port->shared && worker->run->coroutines != nullptr) another_sender(worker, port);
+  if (waiting >= port->wake_at.load(std::memory_order_relaxed) || !target->lazy_wake) {
+    port->arrivals->wake_one();
+  } else if (!target->wake_owed) {
+    target->wake_owed = true;
+    worker->owed[worker->owed_count++] = target;
+  }
+}
+
+template <class Platform>
+void Path<Platform>::wake_owed(Worker* worker) {
+  for (uint32_t i = 0; i < worker->owed_count; ++i) {
+    Target* target = worker->owed[i];
+    if (!target->wake_owed) continue;
+    target->wake_owed = false;
+    if (target->port->arrivals != nullptr) {
+      target->port->arrivals->wake_one();
+    } else {
+      worker->run->coroutines->written(target->port->index);
+    }
+  }
+  worker->owed_count = 0;
+}
+
+}  // namespace millrace

@@ -1,0 +1,303 @@
+// path.hpp - the path of a tuple, from its source to a sink, over a platform.
+//
+// Functions of the path call each other in circles: a push may drain a queue, a drain executes an
+// operator, and an operator pushes. They are all declared here, and defined by subject in the
+// headers below, which this file includes. So a compiler sees them together.
+//
+//   submit.hpp      tuples and punctuation to a port: call the operator, or queue the tuples
+//   dynamic.hpp     scheduler threads              dedicated.hpp   a thread for each port
+//   resumed.hpp     co-routines of operators       switching.hpp   queues that come and go
+//   kernels.hpp     operators of the harness       balance.hpp, barrier.hpp   two that block
+//   users.hpp       functions of users             sources.hpp     sources, and when they send
+//   typed_path.hpp  operators on tuples with attributes
+//   loop_path.hpp   operators with a loop of their own
+//
+// A platform has these members:
+//
+//   records      the types named below, with words and locks of the platform
+//   step         charges a thread for `count` tuples in a step; the runtime's does nothing, since
+//                its steps take the time that they take
+//   now_ns, pause, yield, spin   a clock, and short waits
+//
+// No function is noexcept: the interpreter unwinds the stack of a thread that asks for its lock
+// after it has ended.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "coarse_clock.hpp"
+#include "flop.hpp"
+#include "loops.hpp"
+#include "millrace.h"
+#include "oracle.hpp"
+#include "protocol.hpp"
+#include "state.hpp"
+#include "tuple.hpp"
+#include "typed.hpp"
+
+namespace millrace {
+
+// What a thread does on the path of a tuple, for platforms that charge for it.
+enum class Step : uint32_t {
+  EXECUTE,     // hands tuples to an operator
+  CHOOSE_WAY,  // shares tuples out among output ports
+  COPY,        // copies tuples, so that a called operator may change them
+  PUSH,        // puts tuples into a queue
+  TAKE,        // takes tuples out of a queue
+  DRAIN,       // begins with a port from the list of ready ports
+  SEARCH,      // has found no ready port
+};
+
+template <class Platform>
+struct Path {
+  using Discipline = typename Platform::Discipline;
+  using Operator = typename Platform::Operator;
+  using Port = typename Platform::Port;
+  using Route = typename Platform::Route;
+  using Run = typename Platform::Run;
+  using Target = typename Platform::Target;
+  using Tuple = typename Platform::Tuple;
+  using Worker = typename Platform::Worker;
+  using Lock = typename Platform::Lock;
+  template <class T>
+  using Word = typename Platform::template Word<T>;
+
+  using BalanceState = typename Platform::BalanceState;
+  using BarrierInput = typename Platform::BarrierInput;
+  using BarrierState = typename Platform::BarrierState;
+  using BurstState = typename Platform::BurstState;
+  using LoopInput = typename Platform::LoopInput;
+  using LoopState = typename Platform::LoopState;
+  using MergeState = typename Platform::MergeState;
+  using NativeState = typename Platform::NativeState;
+  using PythonState = typename Platform::PythonState;
+  using SinkState = typename Platform::SinkState;
+  using SourceState = typename Platform::SourceState;
+  using SplitState = typename Platform::SplitState;
+  using TypedState = typename Platform::TypedState;
+
+  // -- submit.hpp: data
+  static void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count);
+  static inline void hand_over(Worker* worker);
+  static inline void acquire(Worker* worker, Lock* lock);
+  static inline void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count);
+  static void hold_back(Worker* worker, Tuple* first, uint32_t count);
+  static void send_held(Worker* worker, Tuple* first, uint32_t count);
+  static inline void deliver_now(Worker* worker, Route* route, Tuple* first, uint32_t count);
+  static void deliver_to_all(Worker* worker, Route* route, Tuple* first, uint32_t count);
+  static void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count,
+                            uint32_t every);
+  static inline void send(Worker* worker, Target* target, Tuple* first, size_t spacing,
+                          uint32_t count, char* scratch);
+  static inline void call(Worker* worker, Target* target, Tuple* first, size_t spacing,
+                          uint32_t count, char* scratch);
+  static void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count,
+                   char* scratch);
+  static inline uint32_t put(Worker* worker, Target* target, Tuple* first, size_t spacing,
+                             uint32_t count, bool waited);
+  static void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint32_t count);
+  // -- several deliveries at once
+  static void begin(Worker* worker, Route* route, Tuple* first, size_t spacing, uint32_t count);
+  static void begin_way(Worker* worker, Target* target, Tuple* first, size_t spacing,
+                        uint32_t count);
+  static void put_off(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count);
+  static bool hand_on(Worker* worker);
+  static void call_rest(Worker* worker, Target* target);
+  static void end(Worker* worker, Target* before);
+  // -- out of a queue
+  static inline void take(Worker* worker, Port* port, Tuple* first, uint32_t count);
+  static void take_with_marks(Worker* worker, Port* port, Tuple* first, uint32_t count);
+  static void take_mark(Worker* worker, Port* port, Tuple* mark);
+  // -- punctuation
+  static void pass_mark(Worker* worker, Operator* op, Tuple* mark);
+  static void pass_mark_now(Worker* worker, Operator* op, Tuple* mark);
+  static void receive_mark(Worker* worker, Operator* op, Tuple* mark);
+  static void end_stream(Worker* worker, Operator* op);
+  static bool last_stream(Worker* worker, Operator* op);
+  static void send_final(Worker* worker, Operator* op);
+  static void close_operator(Worker* worker, Operator* op);
+  static void end_run(Run* run);
+
+  // -- dynamic.hpp
+  static void* scheduler_body(void* worker);
+  static void rest(Worker* worker);
+  static uint64_t drain(Worker* worker, Port* port, uint64_t most, bool yielding);
+  static void release(Worker* worker, Port* port);
+  static void put_back(Worker* worker, Port* port);
+  static Port* next_port(Worker* worker);
+  static void suspend(Worker* worker);
+  static void reschedule(Worker* worker, Port* port, uint32_t* round);
+  static void wait_a_little(Worker* worker, uint32_t* round);
+  static inline void tuples_ready(Worker* worker, Target* target);
+  static inline void announce(Worker* worker);
+  static void put_on_list(Worker* worker, Port* port);
+
+  // -- dedicated.hpp
+  static void* port_body(void* worker);
+  static void wake_producer(Port* port);
+  static bool unchanged(Worker* worker, const Word<uint64_t>& word, uint64_t seen);
+  static void wait_for_room(Worker* worker, Port* port, uint32_t* round);
+  static inline void tuples_published(Worker* worker, Target* target);
+  static void wake_owed(Worker* worker);
+
+  // -- switching.hpp
+  static bool call_instead(Worker* worker, Target* target, Tuple* first, size_t spacing,
+                           uint32_t count, char* scratch);
+  static uint32_t switch_on(Run* run, Port* port);
+  static uint32_t switch_off(Worker* worker, Port* port);
+  static void shorten(Port* port, Target* target);
+  static void lengthen(Port* port);
+  static void want(Port* port, bool called);
+
+  // -- resumed.hpp
+  static void* thread_body(void* worker);
+  static void* operator_body(void* worker);
+  static void* replica_body(void* worker);
+  static void choose_inputs(Worker* worker, uint32_t inputs);
+  static inline void release_slots(Run* run, Port* port, uint32_t count);
+  static inline void tuples_for_coroutine(Worker* worker, Target* target);
+  static void wait_for_coroutine(Worker* worker, Port* port, uint32_t* round);
+  static void wait_for_room_of_any(Worker* worker, uint32_t* round);
+  static void lack_rooms(Worker* worker);
+  static void before_leaving(Worker* worker);
+  static void another_sender(Worker* worker, Port* port);
+  static void deadlocked(Run* run);
+  static void on_own_stack(Worker* worker, void (*function)(void*), void* argument);
+
+  // -- kernels.hpp
+  static inline void make_tuple(SourceState* source, Tuple* tuple, uint32_t payload);
+  static int32_t work(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t work_round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static void multiply_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t selective_work(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t selective_work_in_bursts(Operator* op, Worker* worker, Tuple* first,
+                                          uint32_t count);
+  static int32_t filter(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static void pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t split(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static inline bool is_ahead(const Operator* op, const SplitState* state, uint32_t count);
+  static void wait_for_merge(Operator* op, Worker* worker, uint32_t count);
+  static bool mark_split(Operator* op, Worker* worker, Tuple* mark);
+  static int32_t pass_through(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static void overrun(Worker* worker, MergeState* state);
+  static void pass_on_waiting(Operator* op, Worker* worker, MergeState* state);
+  static bool mark_merge(Operator* op, Worker* worker, Tuple* mark);
+  static inline void merge_advanced(Run* run, MergeState* state);
+  static int32_t sink(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t absorb(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static bool mark_sink(Operator* op, Worker* worker, Tuple* mark);
+
+  // -- balance.hpp
+  static int32_t balance(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static void fill(Worker* worker, Route* route, Tuple* first, size_t spacing, uint32_t count);
+  static uint32_t look_for_room(Operator* op, BalanceState* state, uint32_t wanted, uint32_t* most);
+  static bool has_room(Operator* op, BalanceState* state);
+  static void wait_for_buffers(Operator* op, Worker* worker, BalanceState* state);
+  static void set_active(BalanceState* state, uint32_t active);
+
+  // -- barrier.hpp
+  static int32_t barrier(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static uint32_t room_of_input(Operator* op, uint32_t input);
+  static void check_parts(Worker* worker, BarrierState* state, BarrierInput* input, Tuple* first,
+                          uint32_t count);
+  static void send_complete(Operator* op, Worker* worker, BarrierState* state);
+  static void join(BarrierInput* input, Tuple* first, size_t stride, uint32_t count);
+  static void end_barrier(Operator* op, Worker* worker, BarrierState* state);
+  static void input_ended(Operator* op, Worker* worker);
+  static bool mark_barrier(Operator* op, Worker* worker, Tuple* mark);
+  static void wait_for_others(Operator* op, Worker* worker, uint32_t* round);
+
+  // -- users.hpp
+  struct NativeCalls;
+  struct PythonCalled;
+  static double control_value(Operator* op);
+  static void let_others_in(Operator* op);
+  static void keep_others_out(Operator* op, Worker* worker);
+  static void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static void call_native(void* calls);
+  static int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static void call_python(void* called);
+  static int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+
+  // -- sources.hpp
+  static constexpr int64_t LONGEST_SLEEP_NS = 10'000'000;  // then a source checks if it has to end
+  static void* source_body(void* worker);
+  static void send_window(Worker* worker, Operator* op, SourceState* source);
+  static uint32_t due(Worker* worker, SourceState* source, uint32_t most);
+  static void sleep_until(Worker* worker, int64_t time_ns, int64_t now);
+
+  // -- typed_path.hpp
+  static int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static inline void take_typed(Worker* worker, TypedState* state, Tuple* tuple);
+  static void leave_typed(Operator* op, Worker* worker, uint32_t count);
+  static void fail_typed(TypedState* state, int32_t answer, uint64_t at);
+  static void send_typed(millrace_context* context, uint32_t output);
+  static bool deliver_typed(TypedState* state);
+  static void begin_typed(TypedState* state, uint32_t output);
+  static void finish_typed(Worker* worker, Operator* op);
+  static void* typed_source_body(void* worker);
+
+  // -- loop_path.hpp
+  enum : int32_t { LOOP_OVER = 0, LOOP_DONE = 1, LOOP_BLOCKED = 2, LOOP_ERROR = -1 };  // verdicts
+  static void* loop_body(void* worker);
+  static inline bool stopped(LoopState* state);
+  static inline bool has(LoopInput* from, uint32_t count);
+  static inline int32_t verdict_on(LoopState* state, bool any);
+  static inline int32_t wait(LoopState* state, bool any);
+  static inline void waited(LoopState* state, int32_t verdict);
+  static inline void give_back(LoopState* state, LoopInput* from);
+  static void release_popped(LoopState* state, LoopInput* from, uint32_t count);
+  static void compact(LoopState* state, LoopInput* from);
+  static inline Tuple* pop(LoopState* state, LoopInput* from);
+  static inline uint32_t filled(LoopState* state, uint32_t output);
+  static bool enter_room(LoopState* state, uint32_t output);
+  static bool deliver_pushed(LoopState* state);
+  static void begin_pushed(LoopState* state, uint32_t output);
+  static void let_go(LoopState* state);
+  static void fail(LoopState* state);
+  static void run_loop(Worker* worker, LoopState* state);
+  static void check_left(LoopState* state);
+  static void absorb_rest(LoopState* state);
+  static int32_t resume_in_slices(millrace_loop* context, void* state);
+  static int32_t refuse(LoopState* state, const char* text);
+  static inline bool lacks(LoopState* state, uint32_t port, uint32_t count, const char* call,
+                           const char* kind);
+  static void refuse_port(LoopState* state, uint32_t port, uint32_t count, const char* call,
+                          const char* kind);
+  static inline int32_t asked(millrace_loop* context, const uint32_t* counts, bool any,
+                              const char* call);
+  static int32_t c_wait_all(millrace_loop* context, const uint32_t* counts);
+  static int32_t c_wait_any(millrace_loop* context, const uint32_t* counts);
+  static int64_t c_waiting(millrace_loop* context, uint32_t port);
+  static int32_t c_pop(millrace_loop* context, uint32_t port, millrace_tuple* popped);
+  static int32_t c_push(millrace_loop* context, uint32_t port, double value);
+  static void c_send(millrace_context* context, uint32_t output);
+  static int32_t c_stopping(millrace_loop* context);
+  static double c_control(millrace_loop* context);
+  static void connect(LoopState* state);
+};
+
+}  // namespace millrace
+
+#include "balance.hpp"
+#include "barrier.hpp"
+#include "dedicated.hpp"
+#include "dynamic.hpp"
+#include "kernels.hpp"
+#include "loop_path.hpp"
+#include "resumed.hpp"
+#include "sources.hpp"
+#include "submit.hpp"
+#include "switching.hpp"
+#include "typed_path.hpp"
+#include "users.hpp"

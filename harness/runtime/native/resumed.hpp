@@ -1,0 +1,240 @@
+// resumed.hpp - operators that are co-routines: sources, and all that have a queue before their
+// ports (C-Stream s3).
+//
+//   thread_body     picks a co-routine that can go on, as the policy says, and executes it until it
+//                   lets go of the thread
+//   operator_body   the loop of every operator: waits until one of its ports has tuples, and takes
+//   a
+//                   batch of each that has
+//   replica_body    the loop of an operator that may have replicas (replicas.hpp)
+//   source_body     (sources.hpp) the loop of a source
+//
+// States, wake-ups and policies are in coroutines.hpp; coroutine_run.hpp connects co-routines
+// with a run. Each has a Worker of its own, so that the way of a tuple (submit.hpp) is
+// the same as on a thread. Where a thread would wait, the co-routine waits, and its thread goes on
+// with another one. It never waits while it holds a lock: no co-routine's operator has one
+// (layout.py).
+//
+// The reader of a queue is not woken for each batch. It is woken as the thread of a threaded port
+// is (dedicated.hpp), when a quarter of the queue waits, or before the sender lets go of its
+// thread. A switch is then worth many tuples.
+//
+// Users' code runs on the thread's own stack, which is as large as any thread's, and which the
+// interpreter can use.
+//
+// A queue may also be fed by the thread of a threaded port, and a threaded port by a co-routine:
+// each side waits in its own way, and each wakes both.
+#pragma once
+
+#include "path.hpp"
+
+namespace millrace {
+
+template <class Platform>
+void* Path<Platform>::thread_body(void* argument) {
+  auto* worker = static_cast<Worker*>(argument);
+  worker->run->coroutines->work(worker->co);
+  worker->thread.finish();
+  return nullptr;
+}
+
+template <class Platform>
+void* Path<Platform>::operator_body(void* argument) {
+  auto* worker = static_cast<Worker*>(argument);
+  Run* run = worker->run;
+  const uint32_t inputs = run->coroutines->inputs(worker);
+  const bool joins = worker->op->stream_ended != nullptr;
+  uint32_t open = inputs;
+  while (open > 0) {
+    if (joins) choose_inputs(worker, inputs);
+    if (!run->coroutines->wait(worker)) return nullptr;
+    for (uint32_t i = 0; i < inputs; ++i) {
+      Port* port = run->coroutines->input(worker, i);
+      uint32_t most = port->batch.load(std::memory_order_relaxed);
+      if (joins) most = std::min(most, room_of_input(worker->op, port->input));
+      Tuple* first;
+      const auto count = static_cast<uint32_t>(port->ring.front(most, &first));
+      if (count == 0) continue;
+      if (port->stamps != nullptr)
+        worker->born_ns =
+            port->stamps->at(port->ring.head().load(std::memory_order_relaxed)).born_ns;
+      worker->taken += count;
+      if (port->ring.capacity() < MAX_BATCH) {
+        // tuples taken out of a queue take no room in it (Algorithm 3); in a short queue they would
+        // leave none
+        std::memcpy(worker->taken_out, first, count * port->ring.stride());
+        release_slots(run, port, count);
+        take(worker, port, reinterpret_cast<Tuple*>(worker->taken_out), count);
+      } else {
+        take(worker, port, first, count);
+        release_slots(run, port, count);
+      }
+      if (port->open_streams == 0) {
+        run->coroutines->close_input(worker, i);
+        --open;
+      }
+      if (worker->stop.load(std::memory_order_acquire)) return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+// Gives back slots at the front of a co-routine's queue: there is room for a co-routine that waits
+// for it, or a thread.
+template <class Platform>
+void Path<Platform>::release_slots(Run* run, Port* port, uint32_t count) {
+  port->ring.release(count);
+  run->coroutines->taken(port->index);
+  if (port->room != nullptr) port->room->wake_one();
+}
+
+// Lets a barrier wait at those ports for whose tuples it has room: it alone can make room, so it
+// must never wait for room.
+template <class Platform>
+void Path<Platform>::choose_inputs(Worker* worker, uint32_t inputs) {
+  for (uint32_t i = 0; i < inputs; ++i) {
+    const Port* port = worker->run->coroutines->input(worker, i);
+    const bool needed = port->open_streams > 0 && room_of_input(worker->op, port->input) > 0;
+    worker->run->coroutines->need(worker, i, needed);
+  }
+}
+
+template <class Platform>
+void* Path<Platform>::replica_body(void* argument) {
+  auto* worker = static_cast<Worker*>(argument);
+  Run* run = worker->run;
+  const size_t stride = run->stride;
+  uint32_t count = 0;
+  while (Tuple* first = run->coroutines->take(worker, &count)) {
+    worker->taken += count;
+    uint32_t start = 0;
+    worker->input = 0;
+    if (run->coroutines->marked(worker)) {
+      for (uint32_t i = 0; i < count; ++i) {
+        if (slot(first, stride, i)->kind == DATA) continue;
+        if (i > start) execute(worker, worker->op, slot(first, stride, start), i - start);
+        start = i + 1;
+        receive_mark(worker, worker->op, slot(first, stride, i));
+      }
+    }
+    if (count > start) execute(worker, worker->op, slot(first, stride, start), count - start);
+  }
+  if (run->coroutines->ends(worker)) close_operator(worker, worker->op);
+  return nullptr;
+}
+
+// -- queues
+// ----------------------------------------------------------------------------------------
+
+template <class Platform>
+void Path<Platform>::tuples_for_coroutine(Worker* worker, Target* target) {
+  Port* port = target->port;
+  if (!target->lazy_wake ||
+      port->ring.size_guess() >= port->wake_at.load(std::memory_order_relaxed)) {
+    worker->run->coroutines->written(port->index);
+  } else if (!target->wake_owed) {
+    target->wake_owed = true;
+    worker->owed[worker->owed_count++] = target;
+  }
+  if (port->shared) another_sender(worker, port);
+}
+
+// A thread waits before the full queue of a co-routine; `round` as of all disciplines.
+template <class Platform>
+void Path<Platform>::wait_for_coroutine(Worker* worker, Port* port, uint32_t* round) {
+  const uint64_t head = port->ring.head().load(std::memory_order_acquire);
+  const uint32_t at = worker->at.load(std::memory_order_relaxed);
+  if (port->ring.tail().load(std::memory_order_acquire) - head < port->ring.capacity()) {
+    // not full: another sender is copying its tuples in, and does not stop while it does
+    wait_a_little(worker, round);
+    return;
+  }
+  hand_over(worker);
+  worker->run->coroutines->written(port->index);
+  worker->waits.add(1);
+  worker->at.store(0, std::memory_order_release);
+  worker->rest.store(BLOCKED, std::memory_order_relaxed);
+  worker->idle.start();
+  port->room->sleep_while(port->ring.head(), head, worker->stop);
+  worker->idle.stop();
+  worker->rest.store(AWAKE, std::memory_order_relaxed);
+  worker->at.store(at, std::memory_order_relaxed);
+}
+
+// Waits for a round until one of the queues has room to which a worker still has to send.
+template <class Platform>
+void Path<Platform>::wait_for_room_of_any(Worker* worker, uint32_t* round) {
+  Port* only = nullptr;
+  uint32_t number = 0;
+  for (Target* target = worker->begun; target != nullptr; target = target->below) {
+    if (target->left == 0) continue;
+    Port* port = target->port;
+    if (port->ring.size_guess() < port->ring.capacity()) {
+      wait_a_little(worker, round);  // another sender has the queue
+      return;
+    }
+    if (port->arrivals != nullptr) port->arrivals->wake_one();
+    only = port;
+    ++number;
+  }
+  if (worker->resumed) {
+    lack_rooms(worker);
+    worker->run->coroutines->wait_for_any_room(worker);
+  } else if (number == 1) {
+    only->discipline->wait_for_room(worker, only, round);
+  } else {
+    const uint32_t at = worker->at.load(std::memory_order_relaxed);
+    worker->at.store(0, std::memory_order_release);
+    wait_a_little(worker, round);  // a thread sleeps for one queue only
+    worker->at.store(at, std::memory_order_relaxed);
+  }
+}
+
+// Room for what it still has to send is among what the co-routine waits for next.
+template <class Platform>
+void Path<Platform>::lack_rooms(Worker* worker) {
+  for (Target* target = worker->begun; target != nullptr; target = target->below) {
+    if (target->left > 0) worker->run->coroutines->lack(worker, target->port->index);
+  }
+}
+
+// Called on a co-routine's stack before it stops for anything.
+template <class Platform>
+void Path<Platform>::before_leaving(Worker* worker) {
+  if (worker->op->loop != nullptr) let_go(worker->op->loop);
+  hand_over(worker);
+}
+
+// Wakes another sender that waits for room, because the one that was woken for it has sent and left
+// room.
+template <class Platform>
+void Path<Platform>::another_sender(Worker* worker, Port* port) {
+  worker->run->coroutines->written_by_one_of(port->index);
+  if (port->room != nullptr && port->room->somebody_guess() &&
+      port->ring.size_guess() < port->ring.capacity())
+    port->room->wake_one();
+}
+
+// -- the rest
+// --------------------------------------------------------------------------------------
+
+// Fails a run whose co-routines all wait for each other.
+template <class Platform>
+void Path<Platform>::deadlocked(Run* run) {
+  if (!run->coroutines->find_deadlock()) return;
+  run->failed.store(true, std::memory_order_release);
+  end_run(run);
+}
+
+// Calls users' code on the thread's stack: that of a co-routine is small, and the interpreter does
+// not know it.
+template <class Platform>
+void Path<Platform>::on_own_stack(Worker* worker, void (*function)(void*), void* argument) {
+  if (worker->resumed) {
+    worker->run->coroutines->on_thread(worker, function, argument);
+  } else {
+    function(argument);
+  }
+}
+
+}  // namespace millrace

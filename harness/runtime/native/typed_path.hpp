@@ -1,0 +1,225 @@
+// typed_path.hpp - operators whose tuples have attributes, and that send none, one or many for each
+// they get, on any output port.
+//
+// Tuples that such an operator sends are collected in slots of each output port. All are delivered
+// when those of one port are full, when they are due (coarse_clock.hpp), and when the operator
+// is done with its batch: then nothing is held back. A delivery in the middle of a call
+// waits where a queue is full, as any other does, and so holds up the function that sends (BOUND).
+// The slots are the operator's, which is executed by one thread at a time (ALONE), and that thread
+// does not come back to it from a delivery, which leads downstream only.
+//
+// Once a run is cut short nothing more is sent: a sender that found a queue full may have given up
+// earlier tuples, and a receiver must not see a gap. The thread that gave up had seen Worker::stop,
+// before which Run::over was written, and the thread that executes the operator after it sees both
+// (edge HANDOVER, or the operator's lock).
+//
+// A compiled function runs on the stack of the co-routine, if it is one, since it waits where it
+// sends; the stack is as large as a thread's. A callable runs on that of the thread, as the
+// interpreter requires: its tuples are taken from it one by one, and sent when it has returned.
+//
+// As other functions of users (users.hpp) they may take long, so before a call this thread hands on
+// the tuples that others could wait for. Tuples sent are counted by output port, numbered and
+// sealed, and checked where they arrive (typed.hpp).
+#pragma once
+
+#include "path.hpp"
+
+namespace millrace {
+
+// Calls the function once a tuple. The tuples that a Python callable sends for one go on before the
+// next call, which may take long.
+template <class Platform>
+int32_t Path<Platform>::typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
+  TypedState* state = op->typed;
+  const size_t stride = state->incoming[first->path].stride;
+  const bool in_python = state->python != nullptr;
+  state->worker = worker;
+  hand_over(worker);
+  for (uint32_t i = 0; i < count; ++i) {
+    Tuple* tuple = slot(first, stride, i);
+    if (worker->stop.load(std::memory_order_acquire)) {
+      leave_typed(op, worker, count - i);
+      break;
+    }
+    const uint32_t port = check(state, tuple).port;
+    state->born_ns = tuple->born_ns;
+    if (in_python) state->failed_at = op->processed.read() - (count - i);
+    const int32_t answer = state->process(&state->context, port, payload_of(tuple), state->state);
+    if (answer < 0) {
+      fail_typed(state, answer, op->processed.read() - (count - i));
+      return HANDLED;
+    }
+    if (state->latency != nullptr && tuple->born_ns != 0)
+      state->latency->record(Platform::now_ns(worker) - tuple->born_ns);
+    if (in_python || batch_is_due(worker)) {
+      deliver_typed(state);
+      hand_over(worker);
+    }
+  }
+  deliver_typed(state);
+  return HANDLED;
+}
+
+// Ends a tuple that a loop has taken.
+template <class Platform>
+void Path<Platform>::take_typed(Worker* worker, TypedState* state, Tuple* tuple) {
+  check(state, tuple);
+  if (state->latency != nullptr && tuple->born_ns != 0)
+    state->latency->record(Platform::now_ns(worker) - tuple->born_ns);
+}
+
+// Leaves the rest of a batch of a run that was cut short: it counts as not yet given to the
+// operator (ONCE).
+template <class Platform>
+void Path<Platform>::leave_typed(Operator* op, Worker* worker, uint32_t count) {
+  op->processed.add(0 - uint64_t{count});
+  op->left += count;
+  worker->run->gave_up.store(true, std::memory_order_relaxed);
+}
+
+// Ends the run because the function has returned an error, at tuple `at` of those that came to it.
+template <class Platform>
+void Path<Platform>::fail_typed(TypedState* state, int32_t answer, uint64_t at) {
+  state->failed_at = at;
+  state->error.store(answer, std::memory_order_release);
+  state->worker->run->failed.store(true, std::memory_order_release);
+  end_run(state->worker->run);
+}
+
+// -- sending
+// ---------------------------------------------------------------------------------------
+
+// Sends the tuple that the function has written.
+template <class Platform>
+void Path<Platform>::send_typed(millrace_context* context, uint32_t output) {
+  auto* state = reinterpret_cast<TypedState*>(context);
+  Worker* worker = state->worker;
+  auto* source = state->source;
+  if (source == nullptr) {
+    if (enter(state, output, state->born_ns, state->outgoing[output].most) ||
+        batch_is_due(worker)) {
+      deliver_typed(state);
+      hand_over(worker);
+    }
+    return;
+  }
+  ++source->sent;
+  const uint32_t most =
+      std::min(source->batch.load(std::memory_order_relaxed), state->outgoing[output].most);
+  const int64_t born_ns = state->outgoing[output].filled == 0 ? Platform::now_ns(worker) : 0;
+  if (!enter(state, output, born_ns, most) && !batch_is_due(worker)) return;
+  deliver_typed(state);
+  ++state->batches;
+  if (state->batches % BATCHES_IN_SILENCE == 0) {
+    hand_over(worker);
+  } else if (most < source->room) {  // a region that takes its time
+    announce(worker);
+  }
+  if (worker->resumed) worker->run->coroutines->check_for_preemption(worker);
+}
+
+// Sends on the tuples in the slots of all output ports. Returns true if there were any.
+template <class Platform>
+bool Path<Platform>::deliver_typed(TypedState* state) {
+  Worker* worker = state->worker;
+  Target* before = worker->begun;
+  bool some = false;
+  worker->collects = false;
+  for (uint32_t output = 0; output < state->outputs; ++output) {
+    if (state->outgoing[output].filled == 0) continue;
+    begin_typed(state, output);
+    some = true;
+  }
+  end(worker, before);
+  return some;
+}
+
+template <class Platform>
+void Path<Platform>::begin_typed(TypedState* state, uint32_t output) {
+  auto& out = state->outgoing[output];
+  Operator* op = state->op;
+  Worker* worker = state->worker;
+  const uint32_t count = out.filled;
+  rewind(state, output);  // nothing is written into the slots until all is sent
+  // cut short: what came before may have been given up, so this is not sent
+  if (worker->run->over.load(std::memory_order_acquire)) {
+    worker->run->gave_up.store(true, std::memory_order_relaxed);
+    return;
+  }
+  op->routes[output].sent.add(count);
+  if (state->source != nullptr) {
+    op->processed.add(count);
+    worker->taken += count;
+    worker->born_ns = out.slots->born_ns;
+  } else {
+    op->emitted.add(count);
+  }
+  begin(worker, &op->routes[output], out.slots, out.stride, count);
+  worker->at.store(op->index + 1, std::memory_order_relaxed);
+}
+
+// Calls an operator's `finish` when its last stream has ended, before its own streams end. Nothing
+// in a run that is cut short.
+template <class Platform>
+void Path<Platform>::finish_typed(Worker* worker, Operator* op) {
+  TypedState* state = op->typed;
+  if (state->source != nullptr || worker->stop.load(std::memory_order_acquire)) return;
+  state->worker = worker;
+  state->born_ns = 0;
+  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  hand_over(worker);
+  const int32_t answer =
+      state->finish == nullptr ? 0 : state->finish(&state->context, state->state);
+  if (answer < 0) {
+    fail_typed(state, answer, op->processed.read());
+  } else {
+    deliver_typed(state);
+  }
+}
+
+// -- sources
+// ---------------------------------------------------------------------------------------
+
+// A source's own thread: calls its function until that has nothing more, the run is over, or enough
+// is sent.
+template <class Platform>
+void* Path<Platform>::typed_source_body(void* argument) {
+  // after which a source that had nothing is asked again; twice as long each time, up to
+  // LONGEST_SLEEP_NS (ASLEEP)
+  constexpr int64_t IDLE_NS = 50'000;
+  auto* worker = static_cast<Worker*>(argument);
+  Run* run = worker->run;
+  Operator* op = worker->op;
+  TypedState* state = op->typed;
+  int64_t idle_ns = IDLE_NS;
+  state->worker = worker;
+  while (!run->finishing.load(std::memory_order_relaxed) &&
+         !worker->stop.load(std::memory_order_acquire) &&
+         state->source->sent < state->source->limit) {
+    worker->at.store(op->index + 1, std::memory_order_relaxed);
+    const int32_t answer = state->step(&state->context, state->state);
+    if (answer == MILLRACE_MORE) {
+      idle_ns = IDLE_NS;
+      if (batch_is_due(worker) && deliver_typed(state)) hand_over(worker);
+      continue;
+    }
+    if (answer < 0) {
+      fail_typed(state, answer, op->processed.read());
+      break;
+    }
+    deliver_typed(state);
+    hand_over(worker);
+    if (answer != MILLRACE_IDLE) break;
+    const int64_t now = Platform::now_ns(worker);
+    sleep_until(worker, now + idle_ns, now);
+    idle_ns = std::min(2 * idle_ns, LONGEST_SLEEP_NS);
+  }
+  deliver_typed(state);
+  close_operator(worker, op);
+  hand_over(worker);
+  worker->at.store(0, std::memory_order_relaxed);
+  if (!worker->resumed) worker->thread.finish();
+  return nullptr;
+}
+
+}  // namespace millrace
