@@ -127,6 +127,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare files of different hosts; a note says how they differ",
     )
     sides.add_argument(
+        "--in-turns",
+        action="store_true",
+        help="files of results without times were measured in turns, in this order (default: each side at one time, which decides nothing)",
+    )
+    sides.add_argument(
         "--allow-shared-code",
         action="store_true",
         help="measure although both sides load code of one tree, as by an editable install; a note says which",
@@ -252,6 +257,7 @@ def _run(args: argparse.Namespace) -> int:
     options: dict[str, Any] = {
         "inconclusive": args.inconclusive,
         "allow_other_host": args.allow_other_host,
+        "in_turns": args.in_turns,
     }
     try:
         comparison = _compare_files(args) if _are_files(args) else _measure(args, options)
@@ -310,8 +316,14 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
         raise UserError(
             f"{given[0]} is for measuring, and files of results are measured already: leave it out"
         )
-    terms = {"factor": args.factor or FACTOR, "alpha": args.alpha or ALPHA}
-    return compare_files(args.base, args.head, **terms, allow_other_host=args.allow_other_host)
+    return compare_files(
+        args.base,
+        args.head,
+        factor=args.factor or FACTOR,
+        alpha=args.alpha or ALPHA,
+        allow_other_host=args.allow_other_host,
+        in_turns=args.in_turns,
+    )
 
 
 def _suite(args: argparse.Namespace) -> Suite:

@@ -1,4 +1,4 @@
-"""The blocks of one program: fresh processes of both sides in mirrored order, and their results for
+"""The blocks of one program: fresh processes of both sides in random order, and their results for
 each side and cell."""
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SampleRow:
     program: str
     control: bool  # both arms are base
     block: int  # of the program, from 0
-    position: int  # in the block, 0 .. 3; 0 and 1 are a pair, 2 and 3 the next
+    position: int  # in the block, 0 .. 3; the first process of each side is a pair
     arm: Arm
     sample: Sample
 
@@ -128,7 +128,7 @@ class Series:
             failed, other = self._failed(arm), self._failed("head" if arm == "base" else "base")
             if failed or (other and self._known(arm)):
                 continue
-            sample = self._sample(arm, position, draw, take, keep)
+            sample = self._sample(arm, position, len(seen[arm]), draw, take, keep)
             self._learn(arm, sample)
             seen[arm].append(sample)
         self.blocks += 1
@@ -138,15 +138,16 @@ class Series:
         self,
         arm: Arm,
         position: int,
+        number: int,
         draw: random.Random,
         take: Take,
         keep: Callable[[SampleRow], None],
     ) -> Sample:
-        """Run one process, and another one in its place if it gave no answer and may be
-        repeated."""
+        """Run a side's process of this number in the block, and another one in its place if it gave
+        no answer and may be repeated."""
         tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks
         if not any(cell.metric.deterministic for cell in self.program.cells):
-            pair += position // 2
+            pair += number
         crashes = self.crashes.setdefault(arm, [])
         while True:
             padding = {PADDING: "x" * draw.randrange(MOST_PADDING)}
