@@ -31,9 +31,9 @@ Base is the old version, head the new one. The gate builds both, measures them i
 verdict: regressed, ok, improved or inconclusive. If head is no slower, at most one call in a hundred (alpha 0.01) says that it
 is.
 
-A sample is a fresh process. A block is two pairs of samples in mirrored order (base head head base, or the other way round, by
-a coin), and the statistics count blocks. Measuring ends when each cell is decided or the time is up. At the same time base is
-compared with itself. If that finds a difference, the host cannot be trusted, and the call says so.
+A sample is a fresh process. A block is two samples of each side in a random order, and the statistics count blocks. Measuring
+ends when each cell is decided, one is proven slower, or the time is up. At the same time base is compared with itself. If that
+finds a difference, the host cannot be trusted, and the call says so.
 
 A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or files that
 pytest-benchmark, pyperf, hyperfine, Google Benchmark or `go test -bench` wrote, which may be packed by gzip.

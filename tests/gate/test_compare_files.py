@@ -496,3 +496,17 @@ def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
     )
     assert results.host["python"] == f"{sys.implementation.name} {platform.python_version()}"
     assert results.host["cpus_allowed"] >= 1 and results.host["cpu_model"]
+
+
+def test_files_that_do_not_show_their_order_decide_nothing_unless_they_were_measured_in_turns(runs):
+    """All of base before all of head, on a host that drifts by 8 %, in whole seconds or without a time."""
+    for stamp in ({}, {"datetime": "2026-01-02T03:04:05"}):
+        base, head = (
+            [runs.write({"a": level + 1e-6 * at}, **stamp) for at in range(20)]
+            for level in (1e-3, 1.08e-3)
+        )
+        made = judged(base, head, in_turns=False)
+        assert verdicts(made) == {"a": Verdict.INCONCLUSIVE}
+        assert "measured in 1 session a side" in made.cells[0].reason
+        assert "--in-turns" in made.cells[0].reason
+        assert verdicts(judged(base, head)) == {"a": Verdict.REGRESSED}

@@ -280,14 +280,11 @@ def _too_few(old: _Side, new: _Side) -> str:
     if not (old.shortened or new.shortened):
         return "{} processes a side"
     rows = min(old.sessions, new.sessions)
-    hint = (
-        ""
-        if rows > 1
-        else " (--in-turns, if they were measured in turns but the files do not tell)"
-    )
+    hint = " (--in-turns, if they were measured in turns but do not tell)" if rows == 1 else ""
     return (
-        f"measured in {rows} session{'s' if rows > 1 else ''} a side{hint}, without the other side in between: what the host was "
-        "like then counts as a difference, and nothing says how much that is; so there are {} samples a side"
+        f"measured in {rows} session{'s' if rows > 1 else ''} a side, without the other side in between: what the host was "
+        "like then counts as a difference, and nothing says how much that is; "
+        f"so there are {{}} samples a side{hint}"
     )
 
 
