@@ -33,9 +33,9 @@ Base is the old version, head the new one. The gate builds both, measures them i
 verdict: regressed, ok, improved or inconclusive. If head is no slower, at most one call in a hundred (alpha 0.01) says that it
 is.
 
-A sample is a fresh process. A block is two pairs of samples in mirrored order (base head head base, or the other way round, by
-a coin), and the statistics count blocks. Measuring ends when each cell is decided or the time is up. At the same time base is
-compared with itself. If that finds a difference, the host cannot be trusted, and the call says so.
+A sample is a fresh process. A block is two samples of each side in a random order, and the statistics count blocks. Measuring
+ends when each cell is decided, one is proven slower, or the time is up. At the same time base is compared with itself. If that
+finds a difference, the host cannot be trusted, and the call says so.
 
 A side is a revision (anything that git knows), a directory, or files of results, which may be packed by gzip: verdicts of the
 gate, or files of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, Criterion.rs, asv, Bencher,
@@ -161,6 +161,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-other-host",
         action="store_true",
         help="compare files of different hosts; a note says how they differ",
+    )
+    sides.add_argument(
+        "--in-turns",
+        action="store_true",
+        help="files of results without times were measured in turns, in this order (default: each side at one time, which decides nothing)",
     )
     sides.add_argument(
         "--allow-shared-code",
@@ -314,6 +319,7 @@ def _run(args: argparse.Namespace) -> int:
     options: dict[str, Any] = {
         "inconclusive": args.inconclusive,
         "allow_other_host": args.allow_other_host,
+        "in_turns": args.in_turns,
     }
     explained: list[str] = []
     try:
@@ -397,6 +403,7 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
         alpha=args.alpha or suite.alpha or ALPHA,
         allow_other_host=args.allow_other_host,
         terms=suite.cells,
+        in_turns=args.in_turns,
     )
 
 

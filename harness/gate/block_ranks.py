@@ -1,14 +1,17 @@
-"""The test of a cell: a rank test on blocks, whose null distribution comes from the coin that
-decided each block's order.
+"""The test of a cell: a rank test on blocks, whose null distribution comes from the random order of
+each block.
 
 To test "head is slower by at most `shift`", subtract `shift` from the logs of head's processes and
 rank all processes of both sides together (Mann and Whitney, Annals of Mathematical Statistics
-18(1), 1947). A block's score is the ranks of its two head processes minus those of its two base
-processes. If head is base times e^shift, the adjusted times do not depend on the coin; the coin
-only decides which of them are called head. So the sign of each score is a fair coin (Fisher, The
-Design of Experiments, 1935, chapter 3), whatever the host did, and Wilcoxon's signed-rank test
-applies to the scores: `Blocks` counts the pairs of blocks i <= j whose scores add up to more than
-0. The distribution of that count is known (`signed_rank.chance`).
+18(1), 1947). The statistic is the sum of head's ranks. If head is base times e^shift, the adjusted
+times do not depend on the orders; an order only decides which two of a block's four processes are
+called head. So each of the six choices in each block was equally likely (Fisher, The Design of
+Experiments, 1935, chapter 3), whatever the host did, and the distribution of the sum over all
+choices is computed exactly (`rank_sums.tails`). Four blocks have 1,296 outcomes.
+
+Files of results were not measured in a random order. For them, `free` is 0: only the exchange of
+both sides of a block counts as equally likely, which also holds if the host drifts steadily and
+base and head were measured in turns and mirrored order.
 
 Reason for ranks instead of the blocks' mean log ratios: on a virtual machine, some processes are a
 fifth slower for no visible reason. One such process spoils the mean of its block, but changes only
@@ -16,12 +19,13 @@ one rank. Comparing ranks over the whole call (Hodges and Lehmann, Annals of Mat
 33(2), 1962) uses the other processes of the block at full value, and costs a few percent of power
 where noise is normal.
 
-Ties: scores that are equal, or 0, are ordered by their blocks' mean log ratios minus `shift`, whose
-signs are the same coins. A tie that remains counts for neither direction, so p is never too small.
+Ties share the mean of their ranks, so that p is exact for them too.
 
-Bounds: every score falls as `shift` grows, so the count falls and p grows. A bound is the shift at
-which p passes the level. It is found by bisection to a millionth, on the side where the test still
-rejects: the test rejects everything beyond the bound.
+Bounds: as `shift` grows, each of head's ranks falls or stays, and each of base's rises or stays.
+The sum for another choice minus the observed sum is made of ranks of base minus ranks of head, so
+it grows or stays: p grows. A bound is the shift at which p passes the level. It is found by
+bisection to a millionth, on the side where the test still rejects: the test rejects everything
+beyond the bound.
 """
 
 from __future__ import annotations
@@ -33,8 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.gate.order import Block
-from harness.gate.pair_counts import pair_counts
-from harness.gate.signed_rank import chance
+from harness.gate.rank_sums import excess, tails
 
 # precision of a bound's log ratio; for differences, as a share of the largest value
 RESOLUTION = 1e-6
@@ -49,8 +52,12 @@ class Blocks:
     positive is worse.
     """
 
-    def __init__(self, blocks: Sequence[Block], by_difference: bool = False) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], by_difference: bool = False, free: int | None = None
+    ) -> None:
+        """`free`: the number of first blocks whose order was one of six; None: all."""
         self.n = len(blocks)
+        self._free = self.n if free is None else free
         self._base: NDArray[np.float64] = np.array(
             [block.base for block in blocks], dtype=np.float64
         )
@@ -62,14 +69,14 @@ class Blocks:
         self._unit = (largest or 1.0) if by_difference else 1.0
 
     def p_greater(self, shift: float) -> float:
-        """Return the p-value of "head is slower by at most `shift`": the greatest chance of so many
-        pairs of blocks above 0."""
-        return chance(self.n, self._counts(shift)[0])
+        """Return the p-value of "head is slower by at most `shift`": the greatest chance of so
+        large a sum of head's ranks."""
+        return tails(self._base, self._head, shift, self._free)[0]
 
     def p_less(self, shift: float) -> float:
         """Return the p-value of "head is slower by at least `shift`": the greatest chance of so
-        many pairs of blocks below 0."""
-        return chance(self.n, self._counts(shift)[1])
+        small a sum of head's ranks."""
+        return tails(self._base, self._head, shift, self._free)[1]
 
     def low(self, level: float) -> float:
         """Return the lower bound: head is slower by more than this, except with a chance of
@@ -85,21 +92,19 @@ class Blocks:
         return self._first(lambda shift: self.p_less(shift) <= level)
 
     def leans(self, shift: float) -> bool:
-        """True if the estimate is above `shift`, judged by one count instead of the search that the
-        estimate needs."""
-        above, below = self._counts(shift)
-        return above > below
+        """True if the estimate is above `shift`, judged by one sum of ranks instead of the search
+        that the estimate needs."""
+        return self._excess(shift) > 0
 
     def estimate(self) -> float:
-        """Return the middle of the shifts at which neither direction has more than half of the
-        pairs (Hodges and Lehmann, 1963)."""
-        half = self.n * (self.n + 1) / 4
-        above = self._last(lambda shift: self._counts(shift)[0] > half)
-        below = self._first(lambda shift: self._counts(shift)[1] > half)
+        """Return the middle of the shifts at which both sides have the same sum of ranks (Hodges
+        and Lehmann, 1963)."""
+        above = self._last(lambda shift: self._excess(shift) > 0)
+        below = self._first(lambda shift: self._excess(shift) < 0)
         return (above + below) / 2
 
-    def _counts(self, shift: float) -> tuple[int, int]:
-        return pair_counts(self._base, self._head, shift)
+    def _excess(self, shift: float) -> int:
+        return excess(self._base, self._head, shift)
 
     def _last(self, holds: Callable[[float], bool]) -> float:
         """Return the greatest shift at which `holds`; it must hold up to some shift. -inf if it

@@ -12,6 +12,7 @@ import math
 
 from harness.gate.block_ranks import RESOLUTION
 from harness.gate.cell import Cell
+from harness.gate.means import Means, means, tolerated
 from harness.gate.order import Pair, on_scale
 from harness.gate.scale import as_ratio, limits
 from harness.gate.sequential import Evidence, Looks
@@ -20,6 +21,7 @@ from harness.gate.verdict import CellResult, Decision, Verdict
 from harness.measurement.rank_interval import middle_of
 
 HYPOTHESES = ("regressed", "ok", "improved")
+TWO_SPEEDS = "some processes are far slower than the others, and more blocks are needed"
 
 
 class Row:
@@ -106,14 +108,38 @@ class Course(Row):
             return True
         self.leans = self.evidence.leans(worse)
         self.p["regressed"] = self.evidence.p_greater(worse)
-        self.p["ok"] = self.evidence.p_less(worse)
-        self.p["improved"] = self.evidence.p_less(better, faster=True)
+        if self._contradicted(self.p["regressed"], worse):
+            self.p["regressed"] = 1.0
+        not_slower = self._p_of_means(worse)
+        self.p["ok"] = max(self.evidence.p_less(worse), not_slower)
+        self.p["improved"] = max(self.evidence.p_less(better, faster=True), not_slower)
         if self.cell.metric.may_be_zero and min(*self.base, *self.head) == max(
             *self.base, *self.head
         ):
             # equal counts are truly equal: a count is not rounded, as a clock is
             self.p["ok"] = min(self.p["ok"], self.evidence.least_p())
         return True
+
+    def _means(self) -> Means:
+        return means(self.cell.metric, self.base, self.head)
+
+    def _p_of_means(self, worse: float) -> float:
+        """Return the p-value, at this look, of a mean that is slower by more than is tolerated."""
+        if not self.evidence.is_seen:
+            return 1.0
+        return min(1.0, self.evidence.weight * self._means().p_less(self._tolerated(worse)))
+
+    def _tolerated(self, worse: float) -> float:
+        return tolerated(self.cell.metric, middle_of(self.base), worse)
+
+    def _contradicted(self, p: float, worse: float) -> bool:
+        """True if the means contradict that head has regressed, which ranks say with p-value
+        `p`."""
+        if p > self.level["regressed"]:
+            return False
+        ranks = self.evidence.estimate()
+        distance = max(self._tolerated(worse), (ranks - worse) / 2)
+        return not self._means().agree(ranks, distance)
 
     def is_open(self) -> bool:
         """True if more blocks may decide the cell."""
@@ -176,7 +202,7 @@ class Course(Row):
         metric = self.cell.metric
         if metric.deterministic:
             return f"said to be deterministic, but {self._differing()}"
-        if self.evidence.looks.number(len(self.evidence.blocks)) == 0:
+        if not self.evidence.is_seen:
             return ""
         if are_copies(self.base, self.head):
             return "most values of head are base's too, digit for digit: results of the same processes prove nothing"
@@ -189,14 +215,27 @@ class Course(Row):
         _, worse = self._limits()
         if worse == 0.0:
             return "base is mostly 0, so every difference counts: give the metric a floor"
+        if self.evidence.p_greater(worse) <= self.level["regressed"]:
+            return f"typical processes of head are slower, but {self._told_means()}: {TWO_SPEEDS}"
         if self.evidence.steps_hide(worse, self.level["ok"]):
-            found = step([*self.base, *self.head])
+            found = step(self.base, self.head)
             return (
-                f"its values come in steps of about {found:.3g} {metric.unit}".rstrip()
-                + f", the least is "
-                f"{min(*self.base, *self.head):.6g}: a slowdown of less than a step may not show, so it cannot be called ok"
+                f"its values come in steps or groups of about {found:.3g} {metric.unit}".rstrip()
+                + f", the least is {min(*self.base, *self.head):.6g}: "
+                "a slowdown of less than a step may not show, so it cannot be called ok"
+            )
+        if self.evidence.p_less(worse) <= self.level["ok"]:
+            return (
+                f"typical processes of head are not slower, but {self._told_means()}: {TWO_SPEEDS}"
             )
         return ""
+
+    def _told_means(self) -> str:
+        """Return the ratio of the means with its 95 % interval, in words."""
+        found, base = self._means(), middle_of(self.base)
+        ends = (found.shift, found.shift - 2 * found.error, found.shift + 2 * found.error)
+        ratio, low, high = (as_ratio(self.cell.metric, shift, base) for shift in ends)
+        return f"the mean of head is {ratio:.3g} times that of base, from {low:.3g} to {high:.3g}"
 
     def _differing(self) -> str:
         name, side = next(

@@ -1,13 +1,13 @@
 """The geometric mean of all cells' ratios, with an exact interval.
 
 Block k of the mean is the mean over cells of their block k's mean log ratio. If head is base times
-a ratio, which may differ from cell to cell, the coin of a cell's block puts it above or below that
+a ratio, which may differ from cell to cell, the order of a cell's block puts it above or below that
 ratio by the same amount with the same chance. The same is true of the mean of such blocks, because
-each has its own coin. So Wilcoxon's test applies to it, and its bounds are as exact as those of a
+each has its own order. So Wilcoxon's test applies to it, and its bounds are as exact as those of a
 cell.
 
 A cell is measured until it is decided, so its number of blocks depends on its values. Bounds from
-all of its blocks would miss too often. So only the first ten blocks of each cell count, which is
+all of its blocks would miss too often. So only the first twelve blocks of each cell count, which is
 where the earliest look is.
 """
 

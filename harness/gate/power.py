@@ -45,10 +45,11 @@ def found(factor: float, scatter: float, shortfall: float) -> float:
 
 
 def rows(looks: Looks) -> Iterator[list[str]]:
-    """Yield a row for each look: blocks, mean half-width [sd], and for each of `SCATTERS` the mean
+    """Yield a row for each look but the early one: blocks, mean half-width [sd], and for each of `SCATTERS` the mean
     half-width and the slowdown that is found."""
-    n: int | None = 0
-    for k in range(1, LOOKS + 1):
+    n: int | None = looks.early
+    before = looks.number(looks.early)
+    for k in range(before + 1, before + LOOKS + 1):
         if (n := looks.next(n)) is None:
             return
         short = shortfalls(n, ALPHA / CELLS / looks.weight(k))

@@ -1,4 +1,4 @@
-"""The blocks of one program: fresh processes of both sides in mirrored order, and their results for
+"""The blocks of one program: fresh processes of both sides in random order, and their results for
 each side and cell."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SampleRow:
     program: str
     control: bool  # both arms are base
     block: int  # of the program, from 0
-    position: int  # in the block, 0 .. 3; 0 and 1 are a pair, 2 and 3 the next
+    position: int  # in the block, 0 .. 3; the first process of each side is a pair
     arm: Arm
     sample: Sample
 
@@ -145,7 +145,7 @@ class Series:
             failed, other = self._failed(arm), self._failed("head" if arm == "base" else "base")
             if failed or (other and self._known(arm)):
                 continue
-            pair = 0 if self._is_deterministic() else position // 2
+            pair = 0 if self._is_deterministic() else len(seen[arm])
             fixed = {HASH_SEED: str(hash_seeds[pair])}
             sample = self._sample(arm, position, pair, fixed, draw, take, keep)
             self._learn(arm, sample)
@@ -164,7 +164,8 @@ class Series:
         keep: Callable[[SampleRow], None],
     ) -> Sample:
         """Run one process, and another one in its place if it gave no answer and may be
-        repeated. `pair` is 0 or 1; `fixed` has the variables that both sides of a pair share."""
+        repeated. `pair` is its number in
+        the block, 0 or 1, among those of its side; `fixed` has the variables that both sides of a pair share."""
         tree = self.base if arm == "base" else self.head
         crashes = self.crashes.setdefault(arm, [])
         while True:

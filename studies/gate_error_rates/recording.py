@@ -208,8 +208,8 @@ def _block(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str, str], Blo
     if len(keys) > 1 or [row["position"] for row in rows] != [0, 1, 2, 3]:
         raise ValueError("it begins a block, whose other processes do not follow")
     sides = tuple(str(row["side"]) for row in rows)
-    if sides not in {("base", "head", "head", "base"), ("head", "base", "base", "head")}:
-        raise ValueError(f"a block is base, head, head, base, or mirrored, not {', '.join(sides)}")
+    if sorted(sides) != ["base", "base", "head", "head"]:
+        raise ValueError(f"a block is two of base and two of head, not {', '.join(sides)}")
     values = tuple(
         {str(cell): float(value) for cell, value in row["values"].items()} for row in rows
     )

@@ -40,6 +40,7 @@ def test_all_reports_of_one_call_tell_the_same(gate_stand, capsys):
     assert json.loads(texts[0])["gate"]["options"] == {
         "inconclusive": None,
         "allow_other_host": False,
+        "in_turns": False,
         "pairs": "auto",
         "time_budget_s": 540.0,
         "loaded": {"allowed": False},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.gate.pair_counts import pair_counts
+from harness.gate.rank_sums import tails
 from scipy import stats
 
 from harness.errors import UserError
@@ -21,7 +21,6 @@ from harness.gate.environment import clean_environment
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.results import compare_files, read_results, write_json
 from harness.gate.results.sessions import one_say
-from harness.gate.signed_rank import chance
 from harness.gate.verdict import CellResult, Decision, Exit, Side, Verdict, exit_code
 from tests.gate.made_comparisons import HOST, comparison, result
 
@@ -71,7 +70,7 @@ def runs(tmp_path):
 
 
 def judged(base, head, **changes):
-    return compare_files(base, head, **{"factor": 1.05, "alpha": 0.01, **changes})
+    return compare_files(base, head, **{"factor": 1.05, "alpha": 0.01, "in_turns": True, **changes})
 
 
 def verdicts(made):
@@ -185,7 +184,7 @@ def test_sessions_that_differ_are_called_no_more_often_than_promised():
         by_session = np.array([one_say(row.tolist()) for row in values])
         for name, taken in (("sessions", by_session), ("processes", values[:, :4])):
             base, head = (np.log(taken[first::2]).reshape(-1, 2) for first in (0, 1))
-            called[name] += chance(len(base), pair_counts(base, head, 0.0)[0]) <= alpha
+            called[name] += tails(base, head, 0.0, 0)[0] <= alpha
     assert called["sessions"] <= stats.binom.ppf(0.999, calls, alpha) < called["processes"]
 
 
@@ -246,16 +245,16 @@ def test_cells_with_different_numbers_of_blocks_are_decided_each_with_its_own(tm
         return CellResult(each.cell, each.decision, each.base[:pairs], each.head[:pairs])
 
     for name, verdict in (("old", Verdict.OK), ("new", Verdict.REGRESSED)):
-        for n in range(12):
+        for n in range(14):
             made = comparison(
                 result("long", verdict), cut(result("short", verdict), 2 if n else 1), seed=n
             )
             write_json(made, tmp_path / f"{name}{n}.json")
     files = {
-        name: [str(tmp_path / f"{name}{n}.json") for n in range(12)] for name in ("old", "new")
+        name: [str(tmp_path / f"{name}{n}.json") for n in range(14)] for name in ("old", "new")
     }
     again = judged(files["old"], files["new"])
-    assert [len(each.base) for each in again.cells] == [24, 23]
+    assert [len(each.base) for each in again.cells] == [28, 27]
     assert set(verdicts(again).values()) == {Verdict.REGRESSED}
 
 
@@ -300,13 +299,13 @@ def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_num
     for name, level in (("old", 100.0), ("new", 200.0)):
         values = tuple(level + index for index in range(14))
         one = CellResult(result("one").cell, Decision(Verdict.OK, 1.0, 0.9, 1.1, 7), values, values)
-        for n in range(10):
+        for n in range(12):
             write_json(comparison(one, seed=n), tmp_path / f"{name}{n}.json")
-    sides = [[tmp_path / f"{name}{n}.json" for n in range(10)] for name in ("old", "new")]
+    sides = [[tmp_path / f"{name}{n}.json" for n in range(12)] for name in ("old", "new")]
     (few,) = judged(*(side[:7] for side in sides)).cells
     assert few.verdict is Verdict.INCONCLUSIVE
     assert few.reason.endswith(
-        "so there are 14 samples a side, of which it takes 20 to decide anything"
+        "so there are 14 samples a side, of which it takes 24 to decide anything"
     )
     (many,) = judged(*sides).cells
     assert many.verdict is Verdict.REGRESSED
@@ -497,3 +496,17 @@ def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
     )
     assert results.host["python"] == f"{sys.implementation.name} {platform.python_version()}"
     assert results.host["cpus_allowed"] >= 1 and results.host["cpu_model"]
+
+
+def test_files_that_do_not_show_their_order_decide_nothing_unless_they_were_measured_in_turns(runs):
+    """All of base before all of head, on a host that drifts by 8 %, in whole seconds or without a time."""
+    for stamp in ({}, {"datetime": "2026-01-02T03:04:05"}):
+        base, head = (
+            [runs.write({"a": level + 1e-6 * at}, **stamp) for at in range(20)]
+            for level in (1e-3, 1.08e-3)
+        )
+        made = judged(base, head, in_turns=False)
+        assert verdicts(made) == {"a": Verdict.INCONCLUSIVE}
+        assert "measured in 1 session a side" in made.cells[0].reason
+        assert "--in-turns" in made.cells[0].reason
+        assert verdicts(judged(base, head)) == {"a": Verdict.REGRESSED}

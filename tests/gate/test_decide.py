@@ -76,13 +76,22 @@ def test_verdicts_of_throughputs_are_the_other_way_round(ratio, expected):
 
 def test_too_much_noise_and_too_few_blocks_are_inconclusive():
     assert verdict(time(), 1.0, spread=0.3) is Verdict.INCONCLUSIVE
-    assert verdict(time(), 1.5, blocks=9) is Verdict.INCONCLUSIVE
-    assert verdict(time(), 1.5, blocks=10) is Verdict.REGRESSED
+    assert verdict(time(), 1.4, blocks=11) is Verdict.INCONCLUSIVE
+    assert verdict(time(), 1.4, blocks=12) is Verdict.REGRESSED
+
+
+def test_only_a_head_that_is_far_slower_is_decided_before_the_first_look():
+    early = declare(1, ALPHA).early
+    assert verdict(time(), 2.0, blocks=early) is Verdict.REGRESSED
+    assert verdict(throughput(), 0.5, blocks=early) is Verdict.REGRESSED
+    assert verdict(time(), 1.4, blocks=early) is Verdict.INCONCLUSIVE
+    assert verdict(time(), 0.5, blocks=11) is Verdict.INCONCLUSIVE
+    assert verdict(time(floor=150.0), 2.0, blocks=early) is Verdict.INCONCLUSIVE
 
 
 def test_a_cell_without_blocks_is_unmeasured():
     family = Family([time("a"), time("b")], FACTOR, ALPHA, declare(2, ALPHA))
-    measure(family, "a", 1.0, 10)
+    measure(family, "a", 1.0, 12)
     result = family.results()[1]
     assert result.verdict is Verdict.UNMEASURED
     assert (result.decision.low, result.decision.high, result.decision.blocks) == (0.0, math.inf, 0)
@@ -92,15 +101,15 @@ def test_a_cell_without_blocks_is_unmeasured():
 
 def test_a_decided_cell_stays_decided():
     family = Family([time()], FACTOR, ALPHA, declare(1, ALPHA))
-    measure(family, "a", 1.2, 10)
+    measure(family, "a", 1.2, 12)
     decision = family.decision("a")
-    assert (decision.verdict, decision.blocks, family.open()) == (Verdict.REGRESSED, 10, [])
+    assert (decision.verdict, decision.blocks, family.open()) == (Verdict.REGRESSED, 12, [])
     measure(family, "a", 0.5, 90)
     assert family.decision("a") == decision
     (result,) = family.results()
     assert (len(result.base), len(result.head)) == (
-        20,
-        20,
+        24,
+        24,
     )  # and no value is told that the decision does not rest on
 
 
@@ -118,8 +127,8 @@ def test_values_are_told_pair_by_pair_in_order():
 
 
 def test_a_fixed_call_spends_all_of_alpha_at_its_end_and_nothing_before():
-    """Of 12 blocks that all say the same, the p-value is 2^-12: enough if all of alpha is spent on it, not if half is."""
-    alpha = 2.0**-12
+    """Of 12 blocks that all say the same, the p-value is 6^-12: enough if all of alpha is spent on it, not if half is."""
+    alpha = 1.001 * 6.0**-12
     for looks, expected in (
         (Looks.fixed(12), Verdict.REGRESSED),
         (Looks(12), Verdict.INCONCLUSIVE),
@@ -140,10 +149,10 @@ def test_after_its_last_look_a_cell_is_not_open():
 
 
 def test_a_decided_cell_makes_it_easier_for_the_others():
-    """Ten blocks that all say the same have p = 2^-10, here 4 * 2^-10 at the first look: more than half of alpha, less
+    """Ten blocks that all say the same have p = 6^-10, here 4 * 6^-10 at the first look: more than half of alpha, less
     than all.
     Two cells of which both have ten are open; once the other is decided, by its second look, both are."""
-    family = Family([time("a"), time("b")], FACTOR, 6 * 2.0**-10, Looks(10))
+    family = Family([time("a"), time("b")], FACTOR, 6.001 * 6.0**-10, Looks(10))
     measure(family, "a", 1.2, 10)
     measure(family, "b", 1.2, 10)
     assert {family.decision(name).verdict for name in "ab"} == {Verdict.INCONCLUSIVE}
@@ -256,9 +265,9 @@ def test_the_control_fails_if_base_differs_from_itself(ratio, spread, failed, ex
 
 
 def test_the_control_is_two_sided_and_pays_for_it():
-    """Ten blocks that say the same have a two-sided p of 2^-9, and the first look gets a quarter of alpha."""
-    assert control(1.1, 0.001, blocks=10, alpha=2.0**-7).failed
-    assert not control(1.1, 0.001, blocks=10, alpha=0.9 * 2.0**-7).failed
+    """Ten blocks that say the same have a two-sided p of 2 * 6^-10, and the first look gets a quarter of alpha."""
+    assert control(1.1, 0.001, blocks=10, alpha=8.01 * 6.0**-10).failed
+    assert not control(1.1, 0.001, blocks=10, alpha=7.9 * 6.0**-10).failed
 
 
 @pytest.mark.parametrize("cells", [1, 2, 5])

@@ -446,7 +446,7 @@ def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(
         [written(tmp_path / f"{side}{n}", each[2 * n + side]) for n in range(24)] for side in (0, 1)
     )
     file = base[0]
-    made = compare_files(base, head, factor=1.05, alpha=0.01)
+    made = compare_files(base, head, factor=1.05, alpha=0.01, in_turns=True)
     assert len(made.cells[0].base) == 24 * len(
         read_results(file).answers[made.cells[0].cell.name].values
     )
@@ -496,7 +496,7 @@ def test_one_file_a_side_decides_nothing_however_many_processes_it_holds(
         [written(tmp_path / f"{side}{n}", many(kind, side, 2 * n + side)) for n in range(10)]
         for side in (1, 2)
     )
-    (cell,) = compare_files(base, head, factor=1.02, alpha=0.01).cells
+    (cell,) = compare_files(base, head, factor=1.02, alpha=0.01, in_turns=True).cells
     assert (cell.verdict, len(cell.base)) == (Verdict.REGRESSED, 20)
 
 

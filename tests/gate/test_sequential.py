@@ -55,18 +55,33 @@ def test_what_is_spent_adds_up_to_all():
 def test_fewest_blocks_can_reject_and_one_less_cannot():
     for level in (0.5, 0.05, 0.01, 0.01 / 16, 1e-5):
         n = fewest_blocks(level)
-        assert 2.0**-n <= level < 2.0 ** -(n - 1) or n == 1
-    assert fewest_blocks(0.25) == 2
+        assert 6.0**-n <= level < 6.0 ** -(n - 1) or n == 1
+    assert fewest_blocks(1 / 36) == 2
+    assert fewest_blocks(0.25, 2) == 2
 
 
 @pytest.mark.parametrize(
-    ("cells", "alpha", "first"),
-    [(1, 0.05, 10), (1, 0.004, 11), (2, 0.004, 11), (8, 0.01, 12), (50, 0.01, 15), (8, 0.05, 10)],
+    ("cells", "alpha", "early"),
+    [(1, 0.01, 4), (2, 0.01, 4), (8, 0.01, 5), (50, 0.01, 6), (1, 0.004, 5), (1, 0.05, 3)],
 )
-def test_the_first_look_can_decide_all_cells_and_the_control(cells, alpha, first):
+def test_the_early_look_can_decide_any_cell_and_the_first_one_all_and_the_control(
+    cells, alpha, early
+):
     looks = declare(cells, alpha)
-    assert looks.first == first
-    assert 2.0**-first * looks.weight(1) <= alpha / max(cells, 2)
+    assert (looks.early, looks.first) == (early, 12)
+    assert 6.0**-early * looks.weight(1) <= alpha / cells
+    assert 6.0**-12 * looks.weight(2) <= alpha / max(cells, 2)
+    assert looks_below(looks, 20) == [early, 12, 15, 18]
+
+
+def test_looks_with_an_early_one_spend_all_and_no_more():
+    looks = declare(1, 0.01)
+    assert 0.99 < sum(1 / looks.weight(k) for k in range(1, 1001)) <= 1.0
+
+
+def test_files_have_no_early_look_and_more_blocks_for_many_cells():
+    assert (declare(1, 0.01, orders=2).early, declare(1, 0.01, orders=2).first) == (0, 12)
+    assert declare(50, 0.01, orders=2).first == 15
 
 
 def test_a_number_of_pairs_is_one_look_at_half_as_many_blocks():
@@ -154,4 +169,4 @@ def test_looking_at_every_look_errs_no_more_often_than_promised_but_testing_anew
         naive += min(p) <= alpha
     most = stats.binom.ppf(0.999, calls, alpha)
     assert careful <= most < naive
-    assert careful > 0.3 * calls * alpha  # it does spend it
+    assert careful > 0.2 * calls * alpha  # it does spend it

@@ -31,7 +31,7 @@ from harness.gate.results.sessions import Groups, one_say, sessions, without_cop
 from harness.gate.results.side import Answer, Results
 from harness.gate.results.terms import CellTerms, differing
 from harness.gate.scale import as_ratio
-from harness.gate.sequential import Looks, declare, fewest_blocks
+from harness.gate.sequential import MIRRORED, Looks, declare, fewest_blocks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
 NOT_INTERLEAVED = "base and head were measured at different times: whatever changed on the host meanwhile counts as a difference"
@@ -71,10 +71,12 @@ def compare_files(
     factor: float,
     alpha: float,
     allow_other_host: bool = False,
+    in_turns: bool = False,
     terms: Sequence[CellTerms] = (),
 ) -> Comparison:
     """Return the verdict on files of head against files of base; each side has at least one file.
-    `terms` are the user's, for some cells.
+    `in_turns`: both sides were measured in turns, in the order of the files, which matters if the
+    files do not show it. `terms` are the user's, for some cells.
 
     Raises NoBase if base cannot be used, or is of another host; NothingMeasured if head holds no
     result; UserError if a file of head is no file of results.
@@ -82,10 +84,10 @@ def compare_files(
     started = datetime.now(UTC)
     old_files, new_files = (_read(base, terms, _unusable_base), _read(head, terms, _unusable_head))
     notes = [NOT_INTERLEAVED, *_copies(old_files, new_files)]
-    rows = sessions(*(without_copies(files)[0] for files in (old_files, new_files)))
+    rows = sessions(*(without_copies(files)[0] for files in (old_files, new_files)), in_turns)
     old, new = (
-        _side(files, None if rows is None else rows[at])
-        for at, files in enumerate((old_files, new_files))
+        _side(files, groups, in_turns)
+        for files, groups in zip((old_files, new_files), rows, strict=True)
     )
     notes += [note for file in (*old.files, *new.files) for note in file.notes]
     notes += differing([*old.files, *new.files])
@@ -159,17 +161,12 @@ def _copies(old: Sequence[Results], new: Sequence[Results]) -> Iterator[str]:
         yield f"{len(both)} files of head hold the same as one of base: {next(f.path for f in new if f.digest in both)}"
 
 
-def _side(read: Sequence[Results], rows: Groups | None) -> _Side:
+def _side(read: Sequence[Results], groups: Groups, in_turns: bool) -> _Side:
     """Return the files of a side as one, without copies. A cell has the values of all files, and is
-    broken if it is broken in any file.
-
-    `rows`: its sessions, if all files contain their times; else the files keep their order, and
-    each is a session.
-    """
+    broken if it is broken in any file. `groups`: its sessions."""
     files, _ = without_copies(read)
-    groups = [[file] for file in files] if rows is None else rows
     names = dict.fromkeys(name for file in files for name in file.answers)
-    answers = {name: _joined(name, files, groups) for name in names}
+    answers = {name: _joined(name, files, groups, in_turns) for name in names}
     given = {
         name: sum(len(file.answers[name].values) for file in files)
         for name in names
@@ -179,7 +176,7 @@ def _side(read: Sequence[Results], rows: Groups | None) -> _Side:
     return _Side(files, answers, len(groups), shortened)
 
 
-def _joined(name: str, files: Sequence[Results], groups: Groups) -> Answer:
+def _joined(name: str, files: Sequence[Results], groups: Groups, in_turns: bool) -> Answer:
     cell = next(file.answers[name].cell for file in files if name in file.answers)
     for file in files:
         answer = file.answers.get(name)
@@ -199,7 +196,8 @@ def _joined(name: str, files: Sequence[Results], groups: Groups) -> Answer:
     values: list[float] = []
     for group in groups:
         row = [value for file in group for value in file.answers[name].values]
-        values += row if any(file.may_be_in_turns for file in group) else one_say(row)
+        is_row = in_turns and any(file.may_be_in_turns for file in group)
+        values += row if is_row else one_say(row)
     return Answer(cell, tuple(values))
 
 
@@ -289,9 +287,11 @@ def _too_few(old: _Side, new: _Side) -> str:
     if not (old.shortened or new.shortened):
         return "{} processes a side"
     rows = min(old.sessions, new.sessions)
+    hint = " (--in-turns, if they were measured in turns but do not tell)" if rows == 1 else ""
     return (
         f"measured in {rows} session{'s' if rows > 1 else ''} a side, without the other side in between: what the host was "
-        "like then counts as a difference, and nothing says how much that is; so there are {} samples a side"
+        "like then counts as a difference, and nothing says how much that is; "
+        f"so there are {{}} samples a side{hint}"
     )
 
 
@@ -335,13 +335,14 @@ def _families(
     """Yield families of cells that are tested together: the cells, their looks, their share of
     alpha, and the least number of blocks that can decide anything."""
     if several and stopped:
-        looks = declare(len(several), alpha, None)
+        looks = declare(len(several), alpha, orders=MIRRORED)
         yield several, looks, alpha, looks.first
         return
     for blocks in {pairs.blocks for pairs in several.values()}:
         alike = {name: pairs for name, pairs in several.items() if pairs.blocks == blocks}
         level = alpha * len(alike) / len(several)
-        yield alike, Looks.fixed(blocks), level, fewest_blocks(alpha / len(several))
+        least = fewest_blocks(alpha / len(several), MIRRORED)
+        yield alike, Looks.fixed(blocks, MIRRORED), level, least
 
 
 def _result(pairs: _Pairs, decision: Decision, reason: str) -> CellResult:

@@ -5,7 +5,9 @@ results that were measured one after the other, without the other side in betwee
 of the host at that time, however many they are. Such a row is a session, and so is a single file. A
 session may give the test two values, one side of a block. If it has more, it gives the medians of
 its earlier and its later half. If all of base is before all of head, there is one session on each
-side, and nothing shows how much two sessions of the same program would differ.
+side, and nothing shows how much two sessions of the same program would differ. The same is supposed
+if the files do not show their order: if one contains no time, or both sides have one time. A user
+who measured in turns can say so; then the files are taken in the order of the call.
 """
 
 from __future__ import annotations
@@ -73,9 +75,11 @@ def without_copies(files: Iterable[Results]) -> tuple[tuple[Results, ...], tuple
 Groups = Sequence[Sequence[Results]]
 
 
-def sessions(base: Sequence[Results], head: Sequence[Results]) -> tuple[Groups, Groups] | None:
-    """Return each side's sessions, by time; None if a file has no time of measurement, or if both
-    sides have the same time."""
+def sessions(
+    base: Sequence[Results], head: Sequence[Results], in_turns: bool = False
+) -> tuple[Groups, Groups]:
+    """Return each side's sessions, by time. If the times do not show the order, a side is one
+    session, or one for each file if they were measured `in_turns`."""
     told = [
         (file.measured_at, is_head, file)
         for is_head, files in ((False, base), (True, head))
@@ -84,7 +88,9 @@ def sessions(base: Sequence[Results], head: Sequence[Results]) -> tuple[Groups, 
     if any(at is None for at, *_ in told) or {file.measured_at for file in base} & {
         file.measured_at for file in head
     }:
-        return None
+        if in_turns:
+            return [[file] for file in base], [[file] for file in head]
+        return [base], [head]
     told.sort(key=lambda each: each[0])
     found: tuple[list[list[Results]], list[list[Results]]] = ([], [])
     for is_head, row in groupby(told, key=lambda each: each[1]):
