@@ -20,7 +20,7 @@ UV_SYSTEM_CERTS ?= $(if $(wildcard $(or $(SSL_CERT_FILE),/etc/ssl/certs/*.pem /e
 export UV_SYSTEM_CERTS
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report claims gate peers test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
+.PHONY: help figures report claims gate peers test test-fast bench ratios limits sim-bench switch-bench stress explore model-check test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
@@ -35,6 +35,7 @@ help:
 	@echo "make limits      what a run costs besides its speed: memory, planning, latency, sleep, profiling"
 	@echo "make sim-bench   the simulator's event core beside SimPy, on the same queueing networks"
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers, and without"
+	@echo "make explore     the runtime's protocols in many interleavings; one program further: make explore ARGS='--random 1 1000000'"
 	@echo "make model-check the protocol by which queues come and go, verified by Spin if it is installed"
 	@echo "make switch-bench  what it costs a pipeline when queues of another one come and go"
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
@@ -163,6 +164,21 @@ build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard $(for
 endef
 $(foreach sanitizer,none thread address,$(eval $(call STRESS_RULE,$(sanitizer))))
 .PRECIOUS: build/stress/none/% build/stress/thread/% build/stress/address/%
+
+# -- explore: each program goes through the interleavings of its scenarios ------------------------------------------------------
+
+EXPLORED := $(addprefix build/explore/,explore_coroutines explore_replicas explore_ready)
+
+explore: $(EXPLORED)
+	@for program in $(EXPLORED); do \
+	    echo "$$program"; \
+	    $$program $(or $(ARGS),--surprises 3 --executions 500000) || exit 1; \
+	    test -n "$(ARGS)" || $$program --surprises 4 --random 1 50000 || exit 1; \
+	done
+
+build/explore/%: tests/native/%.cpp tests/native/explore.hpp $(wildcard harness/runtime/native/*.hpp)
+	@mkdir -p $(dir $@)
+	@$(CXX) -std=c++20 -O2 -g1 -Wall -Wextra -Werror -Iharness/runtime/native -o $@ $<
 
 model-check:
 	@harness/runtime/model/check.sh build/model

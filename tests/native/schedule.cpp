@@ -44,6 +44,8 @@ struct Platform {
    private:
     T value_{};
   };
+  template <class T>
+  using RareWord = Word<T>;
   struct Lock {
     void lock() {}
     void unlock() {}

@@ -14,7 +14,7 @@
    HEED    a tuple that is sent after want() has returned goes the way that was wanted
    ENDS    every run in which no thread is neglected for ever comes to its end: no deadlock, no livelock
 
-   Left out: the list of ready ports (ready.pml), batches, what is behind the operator. A cycle comes back to a leaf (feed_back).
+   Left out: the list of ready ports (tests/native/explore_ready.cpp), batches, what is behind the operator. A cycle comes back to a leaf (feed_back).
    Memory is sequentially consistent here. Edge SHORTCUT is the only one that needs that; the others are checked under ThreadSanitizer.
 
    make model-check runs Spin; tests/runtime/test_switching_model.py runs the same file without. */

@@ -12,7 +12,8 @@
 // Only one thread at a time may run, claim or pick a co-routine (ALONE). Edges, at settle(): BLOCKED, CLAIM; at
 // stuck_now(): OUTSIDE
 // Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py; step by step beside
-// the reference tests/runtime/scheduler.py; in all interleavings by runtime/model/blocking.pml
+// the reference tests/runtime/scheduler.py; in many interleavings by
+// tests/native/explore_coroutines.cpp
 #pragma once
 
 #include <algorithm>
@@ -65,6 +66,8 @@ class Coroutines {
  public:
   template <class T>
   using Word = typename Platform::template Word<T>;
+  template <class T>
+  using RareWord = typename Platform::template RareWord<T>;
   using Lock = typename Platform::Lock;
 
   struct Thread;
@@ -114,7 +117,7 @@ class Coroutines {
     void* argument = nullptr;
     Word<bool> suspended{false};       // it picks nothing more: its level was taken away
     bool busy = false;                 // under the lock: it has picked one
-    std::atomic<bool> judging{false};  // a user's policy has it; no cost of a platform's
+    RareWord<bool> judging{false};     // a user's policy has it
     typename Platform::Signal signal;  // where it sleeps
     // who is being judged
     std::vector<uint32_t> asked;
@@ -838,10 +841,9 @@ class Coroutines {
   const uint32_t count_;
   std::unique_ptr<Senders[]> senders_;
   Word<bool> over_{false};
-  std::atomic<uint32_t> refused_{
-      NO_CO};  // the first whose score was not a number; no cost of a platform's
-  std::atomic<uint32_t> outside_{
-      0};  // threads that are none of these and change what co-routines may wait for; no cost of a platform's
+  RareWord<uint32_t> refused_{NO_CO};  // the first whose score was not a number
+  RareWord<uint32_t> outside_{
+      0};  // threads that are none of these and change what co-routines may wait for
   Lock lock_;
   // under the lock
   std::vector<Entry> ready_;                          // a heap where scores do not rise

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "real_platform.hpp"
+
 namespace millrace {
 
-class Counter {
+template <class Platform>
+class BasicCounter {
  public:
   void add(uint64_t amount) noexcept {  // the one writer
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
@@ -17,7 +20,8 @@ class Counter {
   uint64_t read() const noexcept { return value_.load(std::memory_order_relaxed); }  // anybody
 
  private:
-  std::atomic<uint64_t> value_{0};
+  typename Platform::template Word<uint64_t> value_{0};
 };
+using Counter = BasicCounter<RealPlatform>;
 
 }  // namespace millrace

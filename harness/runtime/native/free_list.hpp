@@ -11,22 +11,29 @@
 //        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)     who moved an end saw what it points to
 //        AGAIN  next.store(release) in push()            -> next.load(acquire) in pop()   the node is used again: the front has moved on
 // Progress: lock-free (a thread that stops half-way leaves tail_ one behind, and the next one moves it).
-// Checked by: tests/native/stress_free_list.cpp, tests/runtime/test_native.py
+// Checked by: tests/native/explore_ready.cpp in many interleavings;
+// tests/native/stress_free_list.cpp
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 
+#include "real_platform.hpp"
 #include "tuple.hpp"
 
 namespace millrace {
 
-class FreeList {
+template <class Platform>
+class BasicFreeList {
+  template <class T>
+  using Word = typename Platform::template Word<T>;
+
  public:
   static constexpr uint32_t NONE = UINT32_MAX;
 
-  explicit FreeList(uint32_t ports) : nodes_(new Node[ports + 1]), spare_(new uint32_t[ports]) {
+  explicit BasicFreeList(uint32_t ports)
+      : nodes_(new Node[ports + 1]), spare_(new uint32_t[ports]) {
     for (uint32_t port = 0; port < ports; ++port)
       spare_[port] = port + 1;  // node 0 starts as the list's empty front
   }
@@ -93,8 +100,8 @@ class FreeList {
 
  private:
   struct Node {
-    std::atomic<uint64_t> next{link(NONE, 0)};
-    std::atomic<uint32_t> port{NONE};
+    Word<uint64_t> next{link(NONE, 0)};
+    Word<uint32_t> port{NONE};
   };
   static constexpr uint64_t link(uint32_t index, uint32_t tag) noexcept {
     return static_cast<uint64_t>(tag) << 32 | index;
@@ -107,8 +114,9 @@ class FreeList {
   std::unique_ptr<Node[]> nodes_;
   std::unique_ptr<uint32_t[]>
       spare_;  // by port: its node while it is out of the list; its holder's alone
-  alignas(CACHE_LINE) std::atomic<uint64_t> head_{link(0, 0)};
-  alignas(CACHE_LINE) std::atomic<uint64_t> tail_{link(0, 0)};
+  alignas(CACHE_LINE) Word<uint64_t> head_{link(0, 0)};
+  alignas(CACHE_LINE) Word<uint64_t> tail_{link(0, 0)};
 };
+using FreeList = BasicFreeList<RealPlatform>;
 
 }  // namespace millrace

@@ -11,22 +11,26 @@
 //
 // Not a condition variable: there a woken thread takes a mutex before it goes on. Those that find it taken sleep once more, each until the one
 // before it has had a CPU and given the mutex back, while the queue that they wait for is empty. Here only who is about to sleep takes it.
-// Checked by: tests/native/stress_parking.cpp
+// Checked by: tests/native/explore_ready.cpp in many interleavings; tests/native/stress_parking.cpp
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 
-#include "futex.hpp"
+#include "real_platform.hpp"
 
 namespace millrace {
 
-class Parking {
+template <class Platform>
+class BasicParking {
+  template <class T>
+  using Word = typename Platform::template Word<T>;
+  using Called = Word<uint32_t>;
+
  public:
   // Sleeps while `word` is still `seen` and `stop` is not set.
-  void sleep_while(const std::atomic<uint64_t>& word, uint64_t seen,
-                   const std::atomic<bool>& stop) noexcept {
+  void sleep_while(const Word<uint64_t>& word, uint64_t seen, const Word<bool>& stop) noexcept {
     const auto waits = [&] {
       return word.load(std::memory_order_seq_cst) == seen && !stop.load(std::memory_order_seq_cst);
     };
@@ -35,37 +39,34 @@ class Parking {
       announce(self);
       if (!waits()) return withdraw(self);
       while (self.called.load(std::memory_order_acquire) == 0)
-        futex_sleep(self.called, 0);  // CALLED
+        Platform::sleep_on(self.called, 0);  // CALLED
     } while (waits());
   }
 
   // Sleeps until woken, `stop` is set, or `most_ns` have passed.
-  void sleep_for(int64_t most_ns, const std::atomic<bool>& stop) noexcept {
-    const timespec most{most_ns / 1'000'000'000, most_ns % 1'000'000'000};
+  void sleep_for(int64_t most_ns, const Word<bool>& stop) noexcept {
     Waiter self;
     announce(self);
-    if (!stop.load(std::memory_order_seq_cst)) futex_sleep(self.called, 0, &most);
+    if (!stop.load(std::memory_order_seq_cst)) Platform::sleep_on(self.called, 0, most_ns);
     if (self.called.load(std::memory_order_acquire) == 0) withdraw(self);  // CALLED
   }
 
   // After the word was changed. Wakes one waiter, if there is any.
   void wake_one() noexcept {
     if (!somebody()) return;
-    Futex* called;
+    Called* called;
     {
       const std::lock_guard lock(mutex_);
       called = call_first();
     }
-    if (called != nullptr)
-      futex_wake(
-          *called);  // which may be gone: then nobody sleeps there, or somebody who looks again
+    if (called != nullptr) Platform::wake_one_on(*called);  // which may be gone
   }
 
   // After the word or a stop flag was changed. Wakes all waiters.
   void wake_all() noexcept {
     if (!somebody()) return;
     const std::lock_guard lock(mutex_);
-    while (Futex* called = call_first()) futex_wake(*called);
+    while (Called* called = call_first()) Platform::wake_one_on(*called);
   }
 
   // Whether somebody sleeps here, as far as this thread can tell without ordering anything: for wake-ups that may be missed.
@@ -76,7 +77,7 @@ class Parking {
     Link *next = this, *previous = this;
   };
   struct Waiter : Link {  // on the stack of the thread that waits
-    Futex called{0};      // set with the mutex held, and then nothing of it is touched any more
+    Called called{0};     // set with the mutex held, and then nothing of it is touched any more
   };
 
   bool somebody() noexcept {
@@ -94,11 +95,11 @@ class Parking {
     const std::lock_guard lock(mutex_);
     if (self.called.load(std::memory_order_relaxed) == 0) remove(self);
   }
-  Futex* call_first() noexcept {
+  Called* call_first() noexcept {
     if (waiting_.next == &waiting_) return nullptr;
     Waiter& first = static_cast<Waiter&>(*waiting_.next);
     remove(first);
-    Futex* called = &first.called;
+    Called* called = &first.called;
     called->store(1, std::memory_order_release);  // CALLED
     return called;
   }
@@ -108,9 +109,10 @@ class Parking {
     waiters_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  std::atomic<uint32_t> waiters_{0};
-  std::mutex mutex_;
+  Word<uint32_t> waiters_{0};
+  typename Platform::Lock mutex_;
   Link waiting_;  // the first one is the next
 };
+using Parking = BasicParking<RealPlatform>;
 
 }  // namespace millrace

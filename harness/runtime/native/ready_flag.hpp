@@ -23,7 +23,8 @@
 // the ring is loaded, so the holder sees an empty ring, and the taker, a moment later, a tuple and a flag that is held. A seq_cst fence
 // for both would do as well. It would cost the taker more, and ThreadSanitizer cannot follow it.
 //
-// Checked by: tests/native/stress_ready_flag.cpp, tests/native/stress_ready_ports.cpp, model/ready.pml (with store buffers)
+// Checked by: tests/native/explore_ready.cpp in many interleavings;
+// tests/native/stress_ready_flag.cpp, stress_ready_ports.cpp
 #pragma once
 
 #include <atomic>
@@ -34,7 +35,11 @@
 
 namespace millrace {
 
-class ReadyFlag {
+template <class Platform>
+class BasicReadyFlag {
+  using Ring = BasicSpscRing<Platform>;
+  using Flag = BasicTryFlag<Platform>;
+
  public:
   // Whether the port seems to be on the list already. Who relies on it still has to set() later.
   bool seems_set() const noexcept { return word_.load(std::memory_order_relaxed) != 0; }
@@ -43,21 +48,22 @@ class ReadyFlag {
   bool set() noexcept {
     return word_.exchange(1, std::memory_order_acq_rel) == 0;
   }  // READY; producer, after it has published
-  bool clear(const SpscRing& ring, const TryFlag& consuming) noexcept {  // taker
-    word_.exchange(0, std::memory_order_acq_rel);                        // READY
+  bool clear(const Ring& ring, const Flag& consuming) noexcept {  // taker
+    word_.exchange(0, std::memory_order_acq_rel);                 // READY
     return look(ring, consuming);
   }
-  bool release(const SpscRing& ring, TryFlag& consuming) noexcept {  // holder
+  bool release(const Ring& ring, Flag& consuming) noexcept {  // holder
     consuming.unlock();
     return word_.fetch_add(0, std::memory_order_acq_rel) == 0 && look(ring, consuming);  // READY
   }
 
  private:
-  bool look(const SpscRing& ring, const TryFlag& consuming) noexcept {
+  bool look(const Ring& ring, const Flag& consuming) noexcept {
     return ring.size_guess() > 0 && !consuming.held() && set();
   }
 
-  std::atomic<uint32_t> word_{0};
+  typename Platform::template Word<uint32_t> word_{0};
 };
+using ReadyFlag = BasicReadyFlag<RealPlatform>;
 
 }  // namespace millrace

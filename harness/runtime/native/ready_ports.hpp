@@ -14,23 +14,28 @@
 // thread that leaves its wait makes it false: it never stays true with nobody on the way.
 //
 // Edges  those of free_list.hpp; the mutex closes the gap between a sleeper's last look and its sleep.
-// Checked by: tests/native/stress_ready_ports.cpp
+// Checked by: tests/native/explore_ready.cpp in many interleavings;
+// tests/native/stress_ready_ports.cpp
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 
 #include "free_list.hpp"
+#include "real_platform.hpp"
 
 namespace millrace {
 
-class ReadyPorts {
- public:
-  static constexpr uint32_t NONE = FreeList::NONE;
+template <class Platform>
+class BasicReadyPorts {
+  template <class T>
+  using Word = typename Platform::template Word<T>;
 
-  explicit ReadyPorts(uint32_t ports) : list_(ports) {}
+ public:
+  static constexpr uint32_t NONE = BasicFreeList<Platform>::NONE;
+
+  explicit BasicReadyPorts(uint32_t ports) : list_(ports) {}
 
   // Only for a port that is not on the list. Does not wake anybody.
   void push(uint32_t port) noexcept { list_.push(port); }
@@ -48,19 +53,19 @@ class ReadyPorts {
         return;  // who has announced itself and does not wait yet will look
       waking_.store(true, std::memory_order_seq_cst);
     }
-    wake_.notify_one();
+    wake_.wake_one();
   }
 
   // Sleeps until there is a port or one of the flags is set; the flags' writer calls wake_all() after it. Who then takes a port, or leaves
   // what there is to others, calls wake_one().
-  void sleep(const std::atomic<bool>& stop, const std::atomic<uint64_t>& suspended) noexcept {
+  void sleep(const Word<bool>& stop, const Word<uint64_t>& suspended) noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     {
-      std::unique_lock lock(mutex_);
+      const std::lock_guard lock(mutex_);
       while (list_.empty() && !stop.load(std::memory_order_seq_cst) &&
              suspended.load(std::memory_order_seq_cst) == 0) {
         ++waiting_;
-        wake_.wait(lock);
+        wake_.wait(mutex_);
         --waiting_;
         waking_.store(false, std::memory_order_seq_cst);
       }
@@ -72,17 +77,18 @@ class ReadyPorts {
     {
       const std::lock_guard lock(mutex_);
     }
-    wake_.notify_all();
+    wake_.wake_all();
   }
 
  private:
-  FreeList list_;
-  alignas(CACHE_LINE) std::atomic<uint32_t> sleepers_{
-      0};                            // read by every push, written only where nobody is in a hurry
-  std::atomic<bool> waking_{false};  // written where somebody is woken
-  std::mutex mutex_;
+  BasicFreeList<Platform> list_;
+  // Read by every push, written only where nobody is in a hurry
+  alignas(CACHE_LINE) Word<uint32_t> sleepers_{0};
+  Word<bool> waking_{false};  // written where somebody is woken
+  typename Platform::Lock mutex_;
   uint32_t waiting_ = 0;  // under the mutex: sleepers that have looked and wait
-  std::condition_variable wake_;
+  typename Platform::Signal wake_;
 };
+using ReadyPorts = BasicReadyPorts<RealPlatform>;
 
 }  // namespace millrace

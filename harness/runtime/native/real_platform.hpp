@@ -1,4 +1,6 @@
-// real_platform.hpp - what co-routines stand on (coroutines.hpp) on this machine: words, a lock, a clock, and sleep.
+// real_platform.hpp - this machine as a platform: words, locks, a clock, fibres and sleep. Headers
+// that synchronise threads take their platform as a parameter. The simulator has another one, with
+// costs, and tests/native/explore.hpp has one that goes through the interleavings.
 #pragma once
 
 #include <atomic>
@@ -8,6 +10,7 @@
 #include <mutex>
 
 #include "fibre.hpp"
+#include "futex.hpp"
 #include "thread.hpp"
 
 namespace millrace {
@@ -15,9 +18,11 @@ namespace millrace {
 struct RealPlatform {
   template <class T>
   using Word = std::atomic<T>;
+  template <class T>
+  using RareWord = std::atomic<T>;  // used too seldom to cost anything on a described machine
   using Lock = std::mutex;
   using Fibre = millrace::Fibre;
-  // Where one thread sleeps. The lock is held by who waits, and was held by who saw it wait.
+  // Where threads sleep. The lock is held by who waits, and was held by who saw it wait.
   class Signal {
    public:
     void wait(Lock& lock) {
@@ -32,6 +37,7 @@ struct RealPlatform {
       held.release();
     }
     void wake_one() noexcept { wake_.notify_one(); }
+    void wake_all() noexcept { wake_.notify_all(); }
 
    private:
     std::condition_variable wake_;
@@ -44,6 +50,17 @@ struct RealPlatform {
 #endif
   }
   int64_t now() const noexcept { return now_ns(); }
+
+  // Sleeps if the word is still `seen`, until woken, or until `most_ns` have passed; may end
+  // without a cause.
+  static void sleep_on(Word<uint32_t>& word, uint32_t seen) noexcept { futex_sleep(word, seen); }
+  static void sleep_on(Word<uint32_t>& word, uint32_t seen, int64_t most_ns) noexcept {
+    const timespec most{most_ns / 1'000'000'000, most_ns % 1'000'000'000};
+    futex_sleep(word, seen, &most);
+  }
+  // Wakes one of those that sleep there. The word may be gone: then nobody sleeps there, or
+  // somebody who looks again.
+  static void wake_one_on(Word<uint32_t>& word) noexcept { futex_wake(word); }
 
 #if defined(__SANITIZE_THREAD__)
   std::atomic<uint32_t> order_{0};

@@ -10,8 +10,10 @@
 // Edge PASSED    passed_.store, release -> load, acquire: a slot that was given back is free
 // Edge TOGETHER  alone_.store, release -> load, acquire: the tuples that the first replica has taken
 //                from the ring without the lock
+// Edge OWNER     slot.owner.store, fence -> slot.owner.load, seq_cst: the replica that waits for its turn
 // Edge BLOCKED   the fences of coroutines.hpp (may_go_on)
-// Checked by: tests/native/stress_replicas.cpp, model/replicas.pml, tests/simulator/test_replicas.py
+// Checked by: tests/native/stress_replicas.cpp, tests/simulator/test_replicas.py; in many interleavings by
+// tests/native/explore_replicas.cpp
 #pragma once
 
 #include <algorithm>
@@ -329,10 +331,14 @@ class Replicas {
     }
     if (!closed) return WAIT;
     lock_.lock();
-    ended_ = true;
-    leave(self);
+    // Others may have begun since it looked: they wait until it is no longer alone
+    const bool alone = width_.load(std::memory_order_relaxed) == 1;
+    if (alone) {
+      ended_ = true;
+      leave(self);
+    }
     lock_.unlock();
-    return LEFT;
+    return alone ? LEFT : AGAIN;
   }
 
   // By key: a bin's tuples are never worked on by two replicas at a time, nor out of order, and each bin
@@ -426,7 +432,7 @@ class Replicas {
   }
   void take_up(Replica& self, uint64_t ticket) {
     Slot& slot = slot_of(ticket);
-    slot.owner.store(self.number, std::memory_order_relaxed);
+    slot.owner.store(self.number, std::memory_order_relaxed);  // OWNER
     self.ticket.store(ticket, std::memory_order_relaxed);
     self.bin = slot.bin;
     self.holds = true;
@@ -491,8 +497,10 @@ class Replicas {
       passed_.store(++ticket, std::memory_order_release);  // PASSED
       flow_.passing(*self.co);
       Slot& next = slot_of(ticket);
-      if (!(next.word.fetch_or(FIRST, std::memory_order_acq_rel) & CLOSED)) {  // MET
-        all_.wake_this(*replicas_[next.owner.load(std::memory_order_relaxed)].co);
+      // MET. OWNER: a replica stores that the slot is its own, and, with a fence between the two, looks at the
+      // word before it blocks. Here the word is marked before the owner is read. So it sees the mark, or is seen.
+      if (!(next.word.fetch_or(FIRST, std::memory_order_seq_cst) & CLOSED)) {
+        all_.wake_this(*replicas_[next.owner.load(std::memory_order_seq_cst)].co);
         return;
       }
     }

@@ -12,7 +12,8 @@
 // Both sides look at the other's index only when their last look does not suffice, and publish once a batch, so that the index lines
 // move between cores once a batch instead of once a tuple. Progress: wait-free.
 // Source: Lamport, TOPLAS 5(2), 1983; remembered indices and batches as in MCRingBuffer (Lee, Bu, Chandranmenon, IPDPS 2010).
-// Checked by: tests/native/stress_spsc_ring.cpp, tests/runtime/test_native.py
+// Checked by: tests/native/explore_ready.cpp in many interleavings;
+// tests/native/stress_spsc_ring.cpp
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "real_platform.hpp"
 #include "tuple.hpp"
 
 namespace millrace {
 
-class SpscRing {
+template <class Platform>
+class BasicSpscRing {
+  using Index = typename Platform::template Word<uint64_t>;
+
  public:
   // `memory` holds capacity * stride bytes, belongs to the caller and outlives the ring.
   void init(char* memory, size_t capacity, size_t stride) noexcept {
@@ -88,8 +93,8 @@ class SpscRing {
   size_t stride() const noexcept { return stride_; }
 
   // What a waiting side watches (parking.hpp).
-  const std::atomic<uint64_t>& tail() const noexcept { return tail_; }
-  const std::atomic<uint64_t>& head() const noexcept { return head_; }
+  const Index& tail() const noexcept { return tail_; }
+  const Index& head() const noexcept { return head_; }
 
   // The `index`-th tuple from the front, when no thread is running any more (for the account of tuples left behind).
   Tuple* left_behind(size_t index) noexcept { return at((head_slot_ + index) % capacity_); }
@@ -122,12 +127,13 @@ class SpscRing {
       nullptr;  // constant after init: read by both sides, shared in peace
   size_t capacity_ = 0;
   size_t stride_ = 0;
-  alignas(CACHE_LINE) std::atomic<uint64_t> tail_{0};  // the producer's line
+  alignas(CACHE_LINE) Index tail_{0};  // the producer's line
   uint64_t head_seen_ = 0;
-  size_t tail_slot_ = 0;                               // tail_ modulo the capacity
-  alignas(CACHE_LINE) std::atomic<uint64_t> head_{0};  // the consumer's line
+  size_t tail_slot_ = 0;               // tail_ modulo the capacity
+  alignas(CACHE_LINE) Index head_{0};  // the consumer's line
   uint64_t tail_seen_ = 0;
   size_t head_slot_ = 0;  // head_ modulo the capacity
 };
+using SpscRing = BasicSpscRing<RealPlatform>;
 
 }  // namespace millrace

@@ -3,14 +3,17 @@
 // Edge  HANDOVER  held_.store(release) in unlock() -> held_.exchange(acquire) in try_lock()   what the holder did is seen by the next
 //
 // Deviation from P17: a plain load comes first, so that a thread that finds the flag taken does not steal its cache line.
-// Checked by: tests/native/stress_try_flag.cpp
+// Checked by: tests/native/explore_ready.cpp in many interleavings; tests/native/stress_try_flag.cpp
 #pragma once
 
 #include <atomic>
 
+#include "real_platform.hpp"
+
 namespace millrace {
 
-class TryFlag {
+template <class Platform>
+class BasicTryFlag {
  public:
   bool try_lock() noexcept {  // false = somebody else holds it
     return !held_.load(std::memory_order_relaxed) &&
@@ -24,7 +27,8 @@ class TryFlag {
   }  // HANDOVER; holder only
 
  private:
-  std::atomic<bool> held_{false};
+  typename Platform::template Word<bool> held_{false};
 };
+using TryFlag = BasicTryFlag<RealPlatform>;
 
 }  // namespace millrace

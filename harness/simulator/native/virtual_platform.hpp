@@ -58,6 +58,10 @@ class Present {
 };
 
 struct VirtualPlatform {
+  // Used too seldom to cost anything
+  template <class T>
+  using RareWord = std::atomic<T>;
+
   // A word with a line of its own;
   template <class T>
   class Word {
