@@ -1,4 +1,4 @@
-// dynamic.hpp - scheduler threads: harness/runtime/dynamic.pyx in virtual time, and, where Software::printed says so, P17 Figures 4 to 6.
+// dynamic.hpp - scheduler threads: harness/runtime/native/dynamic.hpp in virtual time, and, where Software::printed says so, P17 Figures 4 to 6.
 //
 // READY holds as there: a port with tuples is on the list, or in the hands of a thread that looks again when it lets go. As P17 prints it,
 // every port that no thread holds is on the list, with tuples or without, and an idle thread comes back after a time.

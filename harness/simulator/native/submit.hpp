@@ -1,4 +1,4 @@
-// submit.hpp - the one path of a tuple to a port: harness/runtime/submit.pyx in virtual time. Batches, nesting, ORDER and ONCE are as there.
+// submit.hpp - the one path of a tuple to a port: harness/runtime/native/submit.hpp in virtual time. Batches, nesting, ORDER and ONCE are as there.
 #pragma once
 
 #include "simulation.hpp"
