@@ -31,7 +31,7 @@ class Metric:
     floor: float = 0.0
     # 0 is a valid value: numbers are compared by their difference, not by their ratio
     may_be_zero: bool = False
-    # every process of a tree gives the same number, so one block is enough
+    # every process of a tree gives nearly the same number, so one block is enough
     deterministic: bool = False
     factor: float | None = None  # head is fine up to this ratio; None: the factor of the call
 

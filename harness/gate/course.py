@@ -1,9 +1,10 @@
 """The results of one cell's blocks so far: values, p-values, the levels for these, and the decision
 once there is one.
 
-A deterministic metric is the same in every process of a tree, so one block is enough and nothing is
-tested. If two processes of one side differ, the metric is not deterministic, and nothing is
-decided.
+A deterministic metric is the same in every process of a tree, but for a thousandth (`TOLERANCE`),
+because instruction counts differ by some millionths to 0.01 %. So one block is enough and nothing
+is tested. How far the processes of a side differ counts against each verdict. If they differ by
+more, the metric is not deterministic, and nothing is decided.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from harness.gate.step import ROUNDING_ERROR, are_copies, slack, step
 from harness.gate.verdict import CellResult, Decision, Verdict
 from harness.measurement.rank_interval import middle_of
 
+TOLERANCE = 1e-3  # largest relative difference of a deterministic metric within a side
 HYPOTHESES = ("regressed", "ok", "improved")
 TWO_SPEEDS = "some processes are far slower than the others, and more blocks are needed"
 
@@ -47,12 +49,18 @@ class Row:
         return self.evidence.add(block)
 
     def agrees(self) -> bool:
-        """True if each side has given one value in all of its processes."""
+        """True if each side has given one value in all of its processes, or nearly so if the metric
+        is deterministic."""
+        limit = TOLERANCE if self.cell.metric.deterministic else ROUNDING_ERROR
         return all(
-            max(side) - min(side) <= ROUNDING_ERROR * max(side)
-            for side in (self.base, self.head)
-            if side
+            max(side) - min(side) <= limit * max(side) for side in (self.base, self.head) if side
         )
+
+    def spread(self) -> float:
+        """Return how far the processes of a side are apart, at most, on the metric's scale."""
+        blocks = self.evidence.blocks
+        sides = [[value for block in blocks for value in block[at]] for at in (0, 1)]
+        return max(max(side) - min(side) for side in sides)
 
     def estimate(self) -> float:
         """Return the estimate of the shift, on the metric's scale: exact if neither side scatters,
@@ -96,11 +104,11 @@ class Course(Row):
             return False
         better, worse = self._limits()
         if self.cell.metric.deterministic:
-            shift = self.estimate()
+            shift, spread = self.estimate(), self.spread()
             proven = {
-                "regressed": shift > worse + ROUNDING_ERROR,
-                "ok": shift <= worse + ROUNDING_ERROR,
-                "improved": shift < better - ROUNDING_ERROR,
+                "regressed": shift - spread > worse + ROUNDING_ERROR,
+                "ok": shift + spread <= worse + ROUNDING_ERROR,
+                "improved": shift + spread < better - ROUNDING_ERROR,
             }
             self.p = {
                 name: 0.0 if holds and self.agrees() else 1.0 for name, holds in proven.items()
@@ -179,8 +187,8 @@ class Course(Row):
             return self.decided
         verdict = self.verdict()
         if self.cell.metric.deterministic and self.evidence.blocks:
-            shift = self.estimate()
-            return self.told(verdict, *((shift, shift) if self.agrees() else (-math.inf, math.inf)))
+            shift, spread = self.estimate(), self.spread() if self.agrees() else math.inf
+            return self.told(verdict, shift - spread, shift + spread)
         faster = verdict is Verdict.IMPROVED
         # the bound of the hypothesis behind the verdict
         high = self.evidence.high(self.level["improved" if faster else "ok"], faster)
@@ -200,6 +208,8 @@ class Course(Row):
         if self.standing() is not Verdict.INCONCLUSIVE:
             return ""
         metric = self.cell.metric
+        if metric.deterministic and self.agrees():
+            return "its processes differ by as much as would decide it"
         if metric.deterministic:
             return f"said to be deterministic, but {self._differing()}"
         if not self.evidence.is_seen:
@@ -241,6 +251,6 @@ class Course(Row):
         name, side = next(
             (name, side)
             for name, side in (("base", self.base), ("head", self.head))
-            if len(set(side)) > 1
+            if max(side) - min(side) > TOLERANCE * max(side)
         )
         return f"{name} gave {min(side):.6g} and {max(side):.6g}"

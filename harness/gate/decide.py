@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.gate.cell import Cell
-from harness.gate.course import HYPOTHESES, Course, Row
+from harness.gate.course import HYPOTHESES, TOLERANCE, Course, Row
 from harness.gate.holm import holm
 from harness.gate.order import Pair
 from harness.gate.scale import limits
@@ -89,7 +89,7 @@ class Control(Row):
     """The test of base against itself: alone in its family and two-sided, ratio = 1, with alpha / 2
     on each side.
 
-    A deterministic metric needs no test: all of its values must be equal.
+    A deterministic metric needs no test: all of its values must be equal, but for `TOLERANCE`.
 
     The distance of its bounds from 1 is the precision of this host: the host alone could cause a
     slowdown within it.
@@ -110,7 +110,8 @@ class Control(Row):
     def failed(self) -> bool:
         """True if base was found to differ from itself. Once true it stays true."""
         if self.cell.metric.deterministic:
-            return len({*self.base, *self.head}) > 1
+            values = (*self.base, *self.head)
+            return bool(values) and max(values) - min(values) > TOLERANCE * max(values)
         low, high = self._bounds()
         return low > 0 or high < 0
 

@@ -70,20 +70,21 @@ class Means:
 
 def means(metric: Metric, base: Sequence[float], head: Sequence[float]) -> Means:
     """Return the comparison of the means of at least two values a side."""
-    before, after = (np.asarray(side, dtype=np.float64) for side in (base, head))
-    most = max(float(before.max()), float(after.max())) or 1.0
-    # the largest value as the unit: sums stay finite
-    before, after = before / most, after / most
-    sign = 1.0 if metric.lower_is_better else -1.0
-    middles = float(before.mean()), float(after.mean())
-    variances = [float(side.var(ddof=1)) / len(side) for side in (before, after)]
-    thirds = [
-        float(((side - side.mean()) ** 3).mean()) / len(side) ** 2 for side in (before, after)
-    ]
+    sides = [np.asarray(side, dtype=np.float64) for side in (base, head)]
+    most = [float(side.max()) or 1.0 for side in sides]
     if metric.may_be_zero:
-        shift, unit = sign * (middles[1] - middles[0]) * most, most
+        most = [max(most)] * 2
+    # the largest value as the unit: sums stay finite
+    sides = [side / unit for side, unit in zip(sides, most, strict=True)]
+    sign = 1.0 if metric.lower_is_better else -1.0
+    middles = [float(side.mean()) for side in sides]
+    variances = [float(side.var(ddof=1)) / len(side) for side in sides]
+    thirds = [float(((side - side.mean()) ** 3).mean()) / len(side) ** 2 for side in sides]
+    if metric.may_be_zero:
+        shift, unit = sign * (middles[1] - middles[0]) * most[0], most[0]
     else:
-        shift, unit = sign * math.log(middles[1] / middles[0]), 1.0
+        logs = [math.log(middle) + math.log(m) for middle, m in zip(middles, most, strict=True)]
+        shift, unit = sign * (logs[1] - logs[0]), 1.0
         variances = [v / m**2 for v, m in zip(variances, middles, strict=True)]
         thirds = [third / m**3 for third, m in zip(thirds, middles, strict=True)]
     total = sum(variances)

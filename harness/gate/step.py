@@ -72,6 +72,9 @@ def slack(base: Sequence[float], head: Sequence[float], by_difference: bool) -> 
         return UNKNOWN
     is_tied = len(set(together)) < len(together)
     differs, same = smallest(base) if is_tied else 0.0, step(base, head)
+    if max(len(set(base)), len(set(head))) > 1:
+        # a side beyond a power of ten is rounded by more than the other shows
+        differs = max(differs, _printed(together))
     if by_difference:
         # limit for counts, whose step is 1
         most = 1.0 if all(value.is_integer() for value in together) else math.inf
@@ -156,6 +159,8 @@ def _grouped(places: np.ndarray, counts: np.ndarray) -> float:
 def _printed(values: Sequence[float]) -> float:
     """Return the unit of the last digit of the largest value, if the values have few digits and lie
     on both sides of a power of ten; else 0."""
+    if not any(values):
+        return 0.0
     digits, powers = zip(*map(_digits, filter(None, values)), strict=True)
     most = max(digits)
     if most > FEW_DIGITS or min(powers) == max(powers):

@@ -300,3 +300,19 @@ def test_a_failed_control_stays_failed():
 def test_an_unmeasured_control_has_not_failed():
     tested = Control(time(), FACTOR, ALPHA, Looks(10))
     assert (tested.failed, tested.result().verdict) == (False, Verdict.UNMEASURED)
+
+
+def test_deterministic_counts_may_differ_by_a_little_within_a_side():
+    cell = Cell("a", Metric("instructions", "", deterministic=True))
+
+    def said(base, head):
+        family = Family([cell], FACTOR, ALPHA, declare(1, ALPHA))
+        family.add("a", base, head)
+        return family.results()[0]
+
+    base = (1_000_000.0, 1_000_060.0)
+    assert said(base, (1_000_010.0, 1_000_070.0)).verdict is Verdict.OK
+    assert said(base, (1_030_000.0, 1_030_050.0)).verdict is Verdict.REGRESSED
+    assert said(base, (1_020_010.0, 1_020_050.0)).verdict is Verdict.INCONCLUSIVE
+    apart = said(base, (1_030_000.0, 1_040_000.0))
+    assert apart.verdict is Verdict.INCONCLUSIVE and "head gave 1.03e+06" in apart.reason

@@ -64,7 +64,7 @@ def test_throughputs_are_turned_and_deterministic_cells_count_with_their_ratio()
     rate = Metric("rate", "/s", lower_is_better=False)
     count = Metric("instructions", "", deterministic=True)
     found = geometric_mean(
-        comparison(cell([100.0] * 20, [50.0] * 20, rate), cell([1.0] * 2, [8.0] * 2, count, "b"))
+        comparison(cell([100.0] * 24, [50.0] * 24, rate), cell([1.0] * 2, [8.0] * 2, count, "b"))
     )
     assert (
         found is not None
@@ -75,10 +75,10 @@ def test_throughputs_are_turned_and_deterministic_cells_count_with_their_ratio()
 
 def test_cells_without_a_ratio_or_with_few_blocks_do_not_count():
     few, zero = (
-        cell([1.0] * 18, [2.0] * 18, name="b"),
-        cell([0.0] * 20, [2.0] * 20, Metric(may_be_zero=True), "c"),
+        cell([1.0] * 22, [2.0] * 22, name="b"),
+        cell([0.0] * 24, [2.0] * 24, Metric(may_be_zero=True), "c"),
     )
-    assert geometric_mean(comparison(cell([1.0] * 20, [2.0] * 20), few, zero)) is None
+    assert geometric_mean(comparison(cell([1.0] * 24, [2.0] * 24), few, zero)) is None
 
 
 def test_it_is_in_the_reports_with_an_interval_only_if_sides_were_measured_in_turns():

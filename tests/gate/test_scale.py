@@ -43,15 +43,15 @@ def poisson(mean: float, seed: int, count: int = 44) -> list[float]:
 
 
 def test_nothing_on_both_sides_is_ok():
-    result = judged(DROPS, [0.0] * 22, [0.0] * 22)
+    result = judged(DROPS, [0.0] * 24, [0.0] * 24)
     assert (result.verdict, result.decision.ratio, result.reason) == (Verdict.OK, 1.0, "")
     assert (
         judged(DROPS, [0.0] * 18, [0.0] * 18).verdict is Verdict.INCONCLUSIVE
     )  # fewer blocks than a look takes
-    assert judged(DROPS, [5.0] * 22, [5.0] * 22).verdict is Verdict.OK
+    assert judged(DROPS, [5.0] * 24, [5.0] * 24).verdict is Verdict.OK
 
 
-@pytest.mark.parametrize("head", [[3.0] * 22, poisson(4.0, seed=1)])
+@pytest.mark.parametrize("head", [[3.0] * 24, poisson(4.0, seed=1)])
 def test_nothing_to_something_is_a_regression_of_infinite_ratio(head):
     result = judged(DROPS, [0.0] * len(head), head)
     assert result.verdict is Verdict.REGRESSED
@@ -61,8 +61,8 @@ def test_nothing_to_something_is_a_regression_of_infinite_ratio(head):
 
 def test_a_difference_within_the_floor_is_nothing():
     floored = Metric("drops", "tuples", may_be_zero=True, floor=5.0)
-    assert judged(floored, [0.0] * 22, [3.0] * 22).verdict is Verdict.OK
-    assert judged(floored, [0.0] * 22, [9.0] * 22).verdict is Verdict.REGRESSED
+    assert judged(floored, [0.0] * 24, [3.0] * 24).verdict is Verdict.OK
+    assert judged(floored, [0.0] * 24, [9.0] * 24).verdict is Verdict.REGRESSED
     told = judged(DROPS, poisson(0.3, 1), poisson(0.3, 2))
     assert (told.verdict, told.reason) == (
         Verdict.INCONCLUSIVE,
@@ -80,8 +80,8 @@ def test_a_count_far_from_0_is_judged_by_the_factor_of_its_middle():
 
 def test_of_a_rate_that_may_be_0_less_is_worse():
     rate = Metric("hits", "", lower_is_better=False, may_be_zero=True)
-    assert judged(rate, [4.0] * 22, [0.0] * 22).verdict is Verdict.REGRESSED
-    assert judged(rate, [0.0] * 22, [4.0] * 22).verdict is Verdict.IMPROVED
+    assert judged(rate, [4.0] * 24, [0.0] * 24).verdict is Verdict.REGRESSED
+    assert judged(rate, [0.0] * 24, [4.0] * 24).verdict is Verdict.IMPROVED
     assert as_ratio(rate, 2.0, 4.0) == 2.0 and as_ratio(rate, 4.0, 4.0) == math.inf
 
 
@@ -169,7 +169,7 @@ def test_numbers_at_the_ends_of_floats_have_verdicts_and_reports(unit, lower_is_
     for before, after in itertools.product(ENDS, ENDS):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            result = judged(metric, [before] * 22, [after] * 22)
+            result = judged(metric, [before] * 24, [after] * 24)
             made = comparison(result, control=result)
             assert all(report(made) for report in (text, markdown, table, junit))
             document = json.loads(as_json(VerdictFile(made, 0)))

@@ -1,7 +1,6 @@
 """Whole calls on values that are coarse, or of which some are slow: no wrong verdict in more than 1 %.
 
-The share of wrong calls is held against the binomial distribution of 1 %, at 0.999; the seeds are fixed. More kinds, and
-more calls: `python -m studies.gate_error_rates.kinds`.
+The share of wrong calls is held against the binomial distribution of 1 %, at 0.999; the seeds are fixed.
 """
 
 from __future__ import annotations
