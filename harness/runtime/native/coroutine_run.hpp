@@ -435,7 +435,8 @@ class CoroutineRun {
   bool find_deadlock() {
     const std::lock_guard lock(telling_);
     if (!deadlock_.empty()) return true;
-    if (!all_.is_stuck()) return false;
+    // a run that is being ended has stopped its sources, and then its co-routines (Path::end_run)
+    if (!all_.is_stuck() || ports_.run->over.load(std::memory_order_acquire)) return false;
     const auto owner = [&](uint32_t port) { return operators_[ports_.run->ports[port].op->index]; };
     const auto input = [&](uint32_t port) { return ports_.run->ports[port].input; };
     deadlock_ = who_waits(all_, ports_, [&](uint32_t co) { return names_[co]; }, input, owner);
