@@ -1,6 +1,7 @@
 """Builds the Cython runtime and simulator in place: `python setup.py build_ext --inplace`.
 
-MILLRACE_SANITIZE=thread|address|undefined builds with that sanitizer; MILLRACE_CFLAGS replaces the optimisation flags.
+MILLRACE_SANITIZE=thread|address|undefined builds with that sanitizer; MILLRACE_CFLAGS replaces the
+optimisation flags.
 """
 
 import os
@@ -23,18 +24,19 @@ OTHERS = (
 )
 ROOMS = (RUNTIME, *(Path("harness") / room for room in OTHERS))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
-# -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
+# -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply
+# stays a multiply.
 optimise = os.environ.get("MILLRACE_CFLAGS", "-O3 -march=native -ffp-contract=off -g1")
-# -falign-functions=64: else what stands before a kernel in its file decides how its loops lie in cache lines, and an edit
-# elsewhere makes it 1.5 times as slow or as fast.
+# -falign-functions=64: else what stands before a kernel in its file decides how its loops lie in
+# cache lines, and an edit elsewhere makes it 1.5 times as slow or as fast.
 flags = ["-std=c++20", "-pthread", "-falign-functions=64", *shlex.split(optimise)]
 flags += ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter"]
 if sanitizer:
     flags += [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"]
 
 
-# The path of a tuple is one large unit. Without these flags gcc stops inlining in it, and calls what is left by a table, since
-# another library could replace a function.
+# The path of a tuple is one large unit. Without these flags gcc stops inlining in it, and calls
+# what is left by a table, since another library could replace a function.
 of_path = ["-fvisibility=hidden", "--param=large-unit-insns=100000"]
 with_path = ("runtime", "calibration")
 
@@ -45,7 +47,9 @@ def options(room):
 
 
 def headers(room):
-    """The folders of headers of a room: its own, the runtime's, and those of the operators that applications are made of."""
+    """The folders of headers of a room: its own, the runtime's, and those of the operators that
+    applications are made of.
+    """
     operators = [Path("harness/operators")] if room.name == "applications" else []
     return [str(each / "native") for each in dict.fromkeys((room, *operators, RUNTIME))]
 

@@ -1,5 +1,7 @@
-"""The same operator five ways; docs/operators.md tells how to choose. Run one: `python -m examples.numba_function`.
+"""The same operator five ways; docs/operators.md tells how to choose. Run one: `python -m
+examples.numba_function`.
 
-The operator is a gate. It passes on the tuples whose value reaches a threshold, doubled; counts them in its state; takes a new
-threshold from its control port; and ends the run at a negative value.
+The operator is a gate. It passes on the tuples whose value reaches a threshold, doubled; counts
+them in its state; takes a new threshold from its control port; and ends the run at a negative
+value.
 """

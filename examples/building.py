@@ -13,7 +13,9 @@ HEADERS = HERE.parent / "harness" / "runtime" / "native"
 
 
 def shared_library(source: str | Path, *flags: str) -> Path:
-    """The library made from a C file. It is put in its place at once: one that a process has loaded is never written to."""
+    """The library made from a C file. It is put in its place at once: one that a process has loaded
+    is never written to.
+    """
     source = Path(source)
     BUILT.mkdir(parents=True, exist_ok=True)
     library = BUILT / f"{source.stem}{source.suffix.replace('.', '_')}.so"

@@ -1,4 +1,6 @@
-"""A Python function as a C callback, by ctypes: each call takes the interpreter's lock by itself."""
+"""A Python function as a C callback, by ctypes: each call takes the interpreter's lock by
+itself.
+"""
 
 from __future__ import annotations
 

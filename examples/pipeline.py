@@ -30,11 +30,15 @@ class GateState(ctypes.Structure):
 
 
 AddGate = Callable[[Graph, str, float], tuple[Operator, Counts]]
-"""Adds a gate of a name and a threshold to a graph; returns it, and its state to read after the run."""
+"""Adds a gate of a name and a threshold to a graph; returns it, and its state to read after the
+run.
+"""
 
 
 def run(graph: Graph, tuples: int, model: Model | None = None) -> Totals:
-    """Send so many tuples from each source, let them drain, return the account. Without a model: dynamic with two threads."""
+    """Send so many tuples from each source, let them drain, return the account. Without a model:
+    dynamic with two threads.
+    """
     engine = open_engine(graph, model or Dynamic(threads=2), tuples=tuples)
     engine.start()
     while not engine.finished():
@@ -50,5 +54,6 @@ def show(add_gate: AddGate, tuples: int = 100_000) -> None:
     graph.connect(gate, graph.sink("sink"))
     totals = run(graph, tuples)
     print(
-        f"seen {state.seen}, kept {state.kept}, received {totals.received}: {'correct' if totals.correct else totals}"
+        f"seen {state.seen}, kept {state.kept}, received {totals.received}: "
+        f"{'correct' if totals.correct else totals}"
     )

@@ -1,4 +1,5 @@
-# The operator with the longest input queue goes on next, but none that has less than half a batch; sources go on where nothing else can.
+# The operator with the longest input queue goes on next, but none that has less than half a batch;
+# sources go on where nothing else can.
 from libc.stdint cimport uint32_t, uint64_t
 
 cdef extern from "millrace.h" nogil:

@@ -1,4 +1,5 @@
-"""The sample application of C-Stream (§2.2, Listing 1): names, of which the empty ones are dropped, each combined with a value.
+"""The sample application of C-Stream (§2.2, Listing 1): names, of which the empty ones are dropped,
+each combined with a value.
 
 name_source -> empty_filter -> combiner -> sink
               value_source ---^
@@ -32,7 +33,9 @@ def sample(model: Model, tuples: int) -> Totals:
 
 
 def main(tuples: int = 100_000) -> None:
-    """Run it on two threads, or as many as its barrier needs, and print what became of the tuples."""
+    """Run it on two threads, or as many as its barrier needs, and print what became of the
+    tuples.
+    """
     totals = sample(Dynamic(threads=2), tuples)
     verdict = "correct" if totals.correct else totals
     print(f"{tuples} names and {tuples} values: {totals.received} combined, {verdict}")

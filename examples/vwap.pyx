@@ -1,4 +1,5 @@
-# The volume weighted average price over a window of trades, as an aggregate of one's own: the functions of a fold.
+# The volume weighted average price over a window of trades, as an aggregate of one's own: the
+# functions of a fold.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef extern from "millrace.h" nogil:

@@ -235,13 +235,15 @@ def summary(found: Sequence[Worth]) -> str:
 
 
 EXPLANATION = f"""\
-Regret without a rule less regret with it, mean over scenarios, and the interval that holds the true mean with {CONFIDENCE:.0%}.
-Differ: scenarios in which it made any difference. A rule may pay if the interval reaches {WORTH:.1%}."""
+Regret without a rule less regret with it, mean over scenarios, and the interval that holds the true
+mean with {CONFIDENCE:.0%}. Differ: scenarios in which it made any difference. A rule may pay if the
+interval reaches {WORTH:.1%}."""
 
 
 SUMMARY = "measure what the rules and numbers of our laws are worth"
 DESCRIPTION = """\
-Switches off each rule or number of a law of ours, and scores it without them on scenarios that only score.
+Switches off each rule or number of a law of ours, and scores it without them on scenarios that only
+score.
 
 examples:
   python -m studies.ablation --every 10

@@ -155,7 +155,8 @@ def main() -> None:
     weights, of_natural, of_made_up = fit(words)
     print(weights)
     print(
-        f"taken for made up: {of_natural:.1%} of natural labels; for natural: {of_made_up:.1%} of made-up ones"
+        f"taken for made up: {of_natural:.1%} of natural labels; for natural: {of_made_up:.1%} of "
+        "made-up ones"
     )
 
 

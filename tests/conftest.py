@@ -1,6 +1,8 @@
-"""What all tests share: the order in which their files begin, who runs them, and the cases that property tests try.
+"""What all tests share: the order in which their files begin, who runs them, and the cases that
+property tests try.
 
-The same cases each time, so that a change alone makes a test fail; `--hypothesis-profile default` tries new ones.
+The same cases each time, so that a change alone makes a test fail; `--hypothesis-profile default`
+tries new ones.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ settings.register_profile(
 )  # no deadline: the machine may be busy
 settings.load_profile("repeatable")
 
-# Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two CPUs three processes with two
-# such threads each took 2.6 times as long. Set before anything imports numpy, and inherited by the processes of pytest-xdist.
+# Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two
+# CPUs three processes with two such threads each took 2.6 times as long. Set before anything
+# imports numpy, and inherited by the processes of pytest-xdist.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Trees of the gate, of all processes of a call of pytest, so that none is left in the user's cache.
@@ -47,7 +50,9 @@ LONGEST = (
     "studies/gate_error_rates/test_session.py",
     "bench/test_laws_on_the_bench.py",
 )
-"""Files that take longest, in descending order: begun first, so that at the end nobody waits for one that has begun last."""
+"""Files that take longest, in descending order: begun first, so that at the end nobody waits for
+one that has begun last.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,8 +69,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def signals_heeded() -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP as in a terminal, here and in what a test starts: `nohup make test`, or a script that has it
-    in the background, leaves some of them ignored, and what is ignored stays so in every program of ours.
+    """SIGINT, SIGTERM and SIGHUP as in a terminal, here and in what a test starts: `nohup make
+    test`, or a script that has it in the background, leaves some of them ignored, and what is
+    ignored stays so in every program of ours.
     """
     usual = {
         signal.SIGINT: signal.default_int_handler,
@@ -79,7 +85,9 @@ def signals_heeded() -> Iterator[None]:
 
 
 class OneSpark(LoadFileScheduling):
-    """A file a process, but all of Spark's in one: there it starts once, and its compiler has seen the queries of the first."""
+    """A file a process, but all of Spark's in one: there it starts once, and its compiler has seen
+    the queries of the first.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         return "tests/spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)

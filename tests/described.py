@@ -1,5 +1,5 @@
-"""Described machines for tests that need no profile: `xeon` with 176 CPUs, `power8` with 184, `local` with 2. Of each of them
-any number of CPUs may be used.
+"""Described machines for tests that need no profile: `xeon` with 176 CPUs, `power8` with 184,
+`local` with 2. Of each of them any number of CPUs may be used.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""A check of docstrings: each begins with a verb or a noun, and uses common words. `make lint` calls it.
+"""A check of docstrings: each begins with a verb or a noun, and uses common words. `make lint`
+calls it.
 
     python -m tests.docstrings FOLDER...
 
-It prints each docstring that breaks the rule, with its file and line, and ends with 1 if there is one.
+It prints each docstring that breaks the rule, with its file and line, and ends with 1 if there is
+one.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ TEXTS = {
 
 
 def example(struct: Struct, **changes: Any) -> dict[str, Any]:
-    """Return a valid object with all its fields but the optional ones; `changes` replace or add some.
+    """Return a valid object with all its fields but the optional ones; `changes` replace or add
+    some.
 
     Raises TypeError for a change of a field that is not declared.
     """

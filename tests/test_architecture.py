@@ -173,7 +173,8 @@ def test_a_cycle_is_found_and_what_leads_into_it_is_not_part_of_it():
 
 def test_a_file_with_a_row_of_its_own_does_not_count_with_its_folder():
     rows = rows_of(
-        "| where | what |\n|---|---|\n| `a/b/c.pyx` | x |\n| `a/`, `d/` | y |\n| `a/b/__init__.py` | z |\n"
+        "| where | what |\n|---|---|\n| `a/b/c.pyx` | x |\n| `a/`, `d/` | y |\n| `a/b/__init__.py` "
+        "| z |\n"
     )
     found = {
         name: row_of(rows, Path(name))

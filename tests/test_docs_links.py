@@ -1,4 +1,6 @@
-"""Every relative link of the docs leads to a file, and its anchor to a heading. Messages and comments name pages that exist."""
+"""Every relative link of the docs leads to a file, and its anchor to a heading. Messages and
+comments name pages that exist.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def prose(page: Path) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors that GitHub gives to headings: lower case, no punctuation, spaces as hyphens, repeats numbered."""
+    """The anchors that GitHub gives to headings: lower case, no punctuation, spaces as hyphens,
+    repeats numbered.
+    """
     made: dict[str, int] = {}
     for heading in re.findall(r"^#{1,6} +(.+?) *#*$", text, re.MULTILINE):
         shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
@@ -60,7 +64,8 @@ def test_a_link_to_a_missing_file_or_heading_is_found(tmp_path):
     (tmp_path / "other.md").write_text(other, encoding="utf-8")
     page = tmp_path / "page.md"
     page.write_text(
-        "# Here\n[1](other.md) [2](other.md#a-title-with-code) [3](other.md#twice-1) [4](#here) [5](https://example.org/x)\n"
+        "# Here\n[1](other.md) [2](other.md#a-title-with-code) [3](other.md#twice-1) [4](#here) "
+        "[5](https://example.org/x)\n"
         "[6](gone.md) [7](other.md#no-heading) [8](#there)\n",
         encoding="utf-8",
     )

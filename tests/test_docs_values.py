@@ -1,7 +1,9 @@
-"""Docs, captions, profiles and `--help` that name a value of a profile, or of the code, name the one that holds.
+"""Docs, captions, profiles and `--help` that name a value of a profile, or of the code, name the
+one that holds.
 
-A row of `SENTENCES` is a page, a pattern of a sentence in which each group is a value, and a function that tells the values.
-Pages are read without line breaks; `--help run` is what `millrace run --help` prints.
+A row of `SENTENCES` is a page, a pattern of a sentence in which each group is a value, and a
+function that tells the values. Pages are read without line breaks; `--help run` is what `millrace
+run --help` prints.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ ROOT = Path(__file__).resolve().parents[1]
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 CLOSE = 0.15
-"""By how much the time that a page names may differ from what a dry run of the profile counts, as a share."""
+"""By how much the time that a page names may differ from what a dry run of the profile counts, as a
+share.
+"""
 
 
 @cache
@@ -53,7 +57,9 @@ def arms(name: str, experiment: str, machine: str = "local") -> list:
 
 
 def periods_ms(experiment: str) -> list[float]:
-    """The shortest and the longest period of an experiment's simulated runs, in both sizes [virtual ms]."""
+    """The shortest and the longest period of an experiment's simulated runs, in both sizes [virtual
+    ms].
+    """
     blocks = [
         block
         for name in ("quick", "paper")
@@ -95,13 +101,17 @@ def default(function: object, name: str) -> object:
 
 
 def by_sources() -> list[int]:
-    """Of PacketAnalysis: operators a source, and those in common; ports that are threaded by hand likewise."""
+    """Of PacketAnalysis: operators a source, and those in common; ports that are threaded by hand
+    likewise.
+    """
     one, two = (by_hand("packet-analysis", sources=sources) for sources in (1, 2))
     return [two[0] - one[0], 2 * one[0] - two[0], two[1] - one[1], 2 * one[1] - two[1]]
 
 
 def validated() -> list[int]:
-    """Cases that `millrace validate` looks at: all, those of other models than coroutine, those of coroutine, the deep ones."""
+    """Cases that `millrace validate` looks at: all, those of other models than coroutine, those of
+    coroutine, the deep ones.
+    """
     every = cases.cases()
     deep = [case for case in every if case.topology in cases.DEEP]
     of_coroutine = sum(case.arm.startswith("coroutine") for case in every if case not in deep)
@@ -132,38 +142,48 @@ ADAPTATION = [
 ]
 
 SENTENCES = [
-    # -- times ----------------------------------------------------------------------------------------------------------
+    # -- times -------------------------------------------------------------------------------------
     ("README.md", r"then takes about (\d+) minutes on two CPUs", lambda: [minutes("quick")]),
     ("docs/figures.md", r"the quick profile: about (\d+) minutes", lambda: [minutes("quick")]),
-    ("config/quick.yaml", r"figures in about (\d+) minutes on two CPUs", lambda: [minutes("quick")]),
-    ("--help figures", r"quick profile, in about (\d+) minutes on two CPUs", lambda: [minutes("quick")]),
+    ("config/quick.yaml", r"figures in about (\d+) minutes on two "
+                          r"CPUs", lambda: [minutes("quick")]),
+    ("--help figures", r"quick profile, in about (\d+) minutes on two "
+                       r"CPUs", lambda: [minutes("quick")]),
     ("docs/figures.md", r"the full study: about (\d+) hours", lambda: [hours("paper")]),
     ("docs/claims.md", r"paper'` takes about (\d+) hours on two CPUs", lambda: [hours("paper")]),
     ("config/paper.yaml", r"About (\d+) hours on two CPUs", lambda: [hours("paper")]),
-    ("--help figures", r"sizes of the papers, in about (\d+) hours on two CPUs", lambda: [hours("paper")]),
+    ("--help figures", r"sizes of the papers, in about (\d+) hours on "
+                       r"two CPUs", lambda: [hours("paper")]),
     ("docs/gate.md", r"default budget of (\d+) minutes", lambda: [suite.TIME_BUDGET_S / 60]),
-    # -- profiles and experiments ---------------------------------------------------------------------------------------
-    ("docs/design.md", r"`--period` seconds in it: (\d+) by default, ([\d.]+) in the profiles", lambda: [
+    # -- profiles and experiments ------------------------------------------------------------------
+    ("docs/design.md", r"`--period` seconds in it: (\d+) by default, ([\d.]+) in the "
+                       r"profiles", lambda: [
         spec.PERIOD_S, profile("paper").period_s]),
-    ("docs/design.md", r"`--period` seconds in it: \d+ by default, ([\d.]+) in the profiles", lambda: [
+    ("docs/design.md", r"`--period` seconds in it: \d+ by default, ([\d.]+) in the "
+                       r"profiles", lambda: [
         profile("quick").period_s]),
     ("config/paper.yaml", r"1,000 operators, (\d+) repeats", lambda: [profile("paper").repeats]),
     ("config/experiments/pldi17_fig11.yaml", r"its law may go up to (\d+) threads", lambda: [
         max(arm.model.maximum for arm in arms("quick", "pldi17_fig11"))]),
     ("harness/plots/figures.py", r"the quick profile allows up to (\d+) threads", lambda: [
         max(arm.model.maximum for arm in arms("quick", "pldi17_fig11"))]),
-    ("harness/plots/figures.py", r"periods of ([\d.]+) to (\d+) ms", lambda: periods_ms("pldi17_fig11")),
-    ("config/experiments/pldi17_fig11.yaml", r"every (\d+) ms of virtual time, in the quick size every ([\d.]+) ms", lambda: [
+    ("harness/plots/figures.py", r"periods of ([\d.]+) to (\d+) "
+                                 r"ms", lambda: periods_ms("pldi17_fig11")),
+    ("config/experiments/pldi17_fig11.yaml", r"every (\d+) ms of virtual time, in the quick size "
+                                             r"every ([\d.]+) ms", lambda: [
         *reversed(periods_ms("pldi17_fig11"))]),
-    *((f"config/experiments/cstream_fig{number}.yaml", r"on (\d+) threads \(§5.1\), here on (\d+)\.", lambda number=number: [
+    *((f"config/experiments/cstream_fig{number}.yaml", r"on (\d+) threads \(§5.1\), here on "
+                                                       r"(\d+)\.", lambda number=number: [
         arms("paper", f"cstream_fig{number}", "cstream")[0].threads, arms("paper", f"cstream_fig{number}")[0].threads])
       for number in (6, 7, 8)),
     ("config/experiments/mw19_fig6.yaml", r"the full study has (\d+)", lambda: [periods("paper", "mw19_fig6")]),
-    ("harness/claims/middleware19.yaml", r"Simulated runs have (\d+) periods, of the quick profile (\d+)\.", lambda: [
+    ("harness/claims/middleware19.yaml", r"Simulated runs have (\d+) periods, of the quick profile "
+                                         r"(\d+)\.", lambda: [
         periods("paper", "mw19_fig6"), periods("quick", "mw19_fig6")]),
     ("config/experiments/mw19_fig6.yaml", r"(\d+) operators \(quick: (\d+)\)", lambda: [
         profile(name).experiment("mw19_fig6").cells[0].parameters["operators"] for name in ("paper", "quick")]),
-    ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: (\d+)\)", lambda: [
+    ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: "
+                                           r"(\d+)\)", lambda: [
         profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "quick")]),
     ("docs/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
         profile("paper").experiment("cstream_fig12").blocks()[0].arms[0].model.queue_capacity]),
@@ -172,68 +192,93 @@ SENTENCES = [
     ("docs/claims.md", r"holds some (\d+) such claims", lambda: [
         round(sum(len(paper.claims) for paper in papers().values()), -1)]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
-    # -- runs -----------------------------------------------------------------------------------------------------------
+    # -- runs --------------------------------------------------------------------------------------
     ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * steady.TOLERANCE]),
     ("README.md", r"at any moment, from 1 to ([\d,]+)", lambda: [MAX_THREADS]),
-    ("--help run", r"two windows in a row differ by less than (\d+) %", lambda: [100 * steady.TOLERANCE]),
-    ("--help run", r"kept its number of threads for (\d+) periods", lambda: [control.SETTLED_PERIODS]),
-    ("--help run", r"at most (\d+) periods .*? more than (\d+) s\..* limits are (\d+) periods and ([\d,]+) s",
+    ("--help run", r"two windows in a row differ by less than "
+                   r"(\d+) %", lambda: [100 * steady.TOLERANCE]),
+    ("--help run", r"kept its number of threads for (\d+) "
+                   r"periods", lambda: [control.SETTLED_PERIODS]),
+    ("--help run", r"at most (\d+) periods .*? more than (\d+) s\..* limits are (\d+) periods and "
+                   r"([\d,]+) s",
      lambda: ADAPTATION),
     ("--help run", r"is measured for (\d+) periods or longer", lambda: [spec.WINDOW_PERIODS]),
-    ("docs/design.md", r"its law has kept its level for (\d+) periods", lambda: [control.SETTLED_PERIODS]),
-    ("docs/design.md", r"and for (\d+) periods or 10 times the duration at most \((\d+) s\)", lambda: ADAPTATION[:2]),
+    ("docs/design.md", r"its law has kept its level for (\d+) "
+                       r"periods", lambda: [control.SETTLED_PERIODS]),
+    ("docs/design.md", r"and for (\d+) periods or 10 times the duration at most \((\d+) "
+                       r"s\)", lambda: ADAPTATION[:2]),
     ("docs/design.md", r"then measured for (\d+) periods at least", lambda: [spec.WINDOW_PERIODS]),
-    ("docs/design.md", r"over a window of its last two to (\w+) periods, of ([\d.]+) s at least", lambda: [
+    ("docs/design.md", r"over a window of its last two to (\w+) periods, of ([\d.]+) s at "
+                       r"least", lambda: [
         run.PROFILE_PERIODS, run.SHORTEST_PROFILE_S]),
     ("docs/design.md", r"drain for at most (\w+) seconds", lambda: [observe.STOP_S]),
-    ("docs/design.md", r"(\d+) ms are measured by default, in (\w+) samples, and a law looks every (\d+) ms", lambda: [
+    ("docs/design.md", r"(\d+) ms are measured by default, in (\w+) samples, and a law looks every "
+                       r"(\d+) ms", lambda: [
         1000 * spec.VIRTUAL_DURATION_S, observe.SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
-    ("docs/design.md", r"look every (\w+) quanta, (\d+) ms", lambda: [spec.QUANTA, spec.QUANTA * QUANTUM_MS]),
+    ("docs/design.md", r"look every (\w+) quanta, (\d+) "
+                       r"ms", lambda: [spec.QUANTA, spec.QUANTA * QUANTUM_MS]),
     ("docs/design.md", r"A run may have ([\d,]+) real threads", lambda: [thread_room.MOST_THREADS]),
-    ("docs/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) MiB", lambda: [
+    ("docs/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) "
+                       r"MiB", lambda: [
         QUEUE_CACHE / 2**10, QUEUE_BYTES / 2**10, THREADED_BYTES / 2**20]),
     ("docs/design.md", r"executes a quarter, (\d+) tuples at least", lambda: [LEAST_RESCHEDULED]),
-    ("docs/laws.md", r"adds a thread if U > `high` \(([\d.]+)\), and takes one away if U < `low` \(([\d.]+)\)", lambda: [
+    ("docs/laws.md", r"adds a thread if U > `high` \(([\d.]+)\), and takes one away if U < `low` "
+                     r"\(([\d.]+)\)", lambda: [
         setting("utilisation", "high"), setting("utilisation", "low")]),
-    ("docs/laws.md", r"it doubles while that brings (\d+) % more, .*? that differ by (\d+) % begin it anew", lambda: [
+    ("docs/laws.md", r"it doubles while that brings (\d+) % more, .*? that differ by (\d+) % begin "
+                     r"it anew", lambda: [
         100 * setting("plain_search", "gain"), 100 * setting("plain_search", "change")]),
-    ("docs/laws.md", r"by more than (\d+) % of the swing, the level climbs, by at most (\w+) threads a second", lambda: [
+    ("docs/laws.md", r"by more than (\d+) % of the swing, the level climbs, by at most (\w+) "
+                     r"threads a second", lambda: [
         100 * setting("hill_climbing", "ratio"), setting("hill_climbing", "speed")]),
     ("docs/laws.md", r"climbs by at most ([\d.]+) threads a period", lambda: [
         setting("gradient2", "queue") * setting("gradient2", "smoothing")]),
     ("docs/laws.md", r"within a `bound` \((\d+) s\)", lambda: [setting("aimd", "bound")]),
-    ("docs/laws.md", r"After a change it lets (\w+) periods pass", lambda: [setting("ds2", "warm_up")]),
+    ("docs/laws.md", r"After a change it lets (\w+) "
+                     r"periods pass", lambda: [setting("ds2", "warm_up")]),
     ("docs/laws.md", r"It wants them used to (\d+) %", lambda: [100 * setting("flink", "utilisation")]),
-    ("docs/laws.md", r"a share `tau` \(([\d.]+)\) of the period", lambda: [setting("cstream", "tau", Decides.REPLICAS)]),
-    ("docs/laws.md", r"takes in less than `gain` \(([\d.]+)\) more", lambda: [setting("cstream", "gain", Decides.REPLICAS)]),
+    ("docs/laws.md", r"a share `tau` \(([\d.]+)\) of "
+                     r"the period", lambda: [setting("cstream", "tau", Decides.REPLICAS)]),
+    ("docs/laws.md", r"takes in less than `gain` \(([\d.]+)\) "
+                     r"more", lambda: [setting("cstream", "gain", Decides.REPLICAS)]),
     ("docs/laws.md", r"have stayed the same for (\w+) periods", lambda: [control.SETTLED_PERIODS]),
-    ("docs/simulator.md", r"By default it simulates (\d+) ms", lambda: [1000 * spec.VIRTUAL_DURATION_S]),
+    ("docs/simulator.md", r"By default it simulates (\d+) "
+                          r"ms", lambda: [1000 * spec.VIRTUAL_DURATION_S]),
     ("docs/simulator.md", r"also after ([\d,]+) tuples", lambda: [drained()]),
     ("docs/machines.md", r"gives a port back after ([\d,]+) tuples", lambda: [drained()]),
     ("docs/simulator.md", r"runs on this machine for about (\w+) seconds", lambda: [
         pytest.approx(profiling.SETTLE_S + profiling.LOOKS * profiling.LOOK_S, abs=0.5)]),
     ("docs/operators.md", r"An operator has up to (\d+) replicas", lambda: [MAX_REPLICAS]),
     ("docs/graphs.md", r"graphs of more than ([\d,]+) operators", lambda: [MAX_OPERATORS]),
-    # -- the validation of the simulator --------------------------------------------------------------------------------
+    # -- the validation of the simulator -----------------------------------------------------------
     ("docs/design.md",
-        r"of this machine: (\d+) cases. Of these (\d+) are .* Another (\d+) are co-routines .* The last (\d+) are", validated),
-    ("docs/simulator.md", r"machine at hand: (\d+) cases, .*, (\d+) cases of co-routines, and (\d+) of pipelines",
+        r"of this machine: (\d+) cases. Of these (\d+) are .* Another (\d+) are co-routines .* The "
+        r"last (\d+) are", validated),
+    ("docs/simulator.md", r"machine at hand: (\d+) cases, .*, (\d+) cases of co-routines, and "
+                          r"(\d+) of pipelines",
         lambda: validated()[1:]),
-    ("docs/design.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more than (\d+) %", lambda: [
+    ("docs/design.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more "
+                       r"than (\d+) %", lambda: [
         100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.MIN_ORDERED_DIFFERENCE]),
     ("docs/simulator-validation.md", r"`validate` runs (\d+) cases", lambda: validated()[:1]),
     ("--help validate", r"predict the same (\d+) cases", lambda: validated()[:1]),
-    # -- benches of laws ------------------------------------------------------------------------------------------------
-    ("docs/laws-bench.md", r"has ([\d,]+) scenarios, of which (\d+) are held out", lambda: scenarios("threads")),
+    # -- benches of laws ---------------------------------------------------------------------------
+    ("docs/laws-bench.md", r"has ([\d,]+) scenarios, of which (\d+) are "
+                           r"held out", lambda: scenarios("threads")),
     ("docs/laws-bench.md", r"has (\d+) scenarios\. (\d+) of them are pipelines", lambda: [
         scenarios("queues")[0], scenarios("queues")[0] - scenarios("queues")[1]]),
-    ("docs/laws-bench.md", r"has (\d+) scenarios, 60 of each .* only score \((\d+) scenarios", lambda: scenarios("replicas")),
-    # -- graphs ---------------------------------------------------------------------------------------------------------
-    ("docs/applications.md", r"`form=figure` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("login-failures", form="figure")),
-    ("docs/applications.md", r"`form=large` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("login-failures", form="large")),
+    ("docs/laws-bench.md", r"has (\d+) scenarios, 60 of each .* only score \((\d+) "
+                           r"scenarios", lambda: scenarios("replicas")),
+    # -- graphs ------------------------------------------------------------------------------------
+    ("docs/applications.md", r"`form=figure` \|[^|]*\| (\d+) \| "
+                             r"(\d+) \|", lambda: by_hand("login-failures", form="figure")),
+    ("docs/applications.md", r"`form=large` \|[^|]*\| (\d+) \| "
+                             r"(\d+) \|", lambda: by_hand("login-failures", form="large")),
     ("docs/applications.md", r"`vwap` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("vwap")),
-    ("docs/applications.md", r"`wiki-word-count` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("wiki-word-count")),
-    ("docs/applications.md", r"`sources=S` \|[^|]*\| (\d+) S \+ (\d+) \| (\d+) S \+ (\d+) \|", by_sources),
+    ("docs/applications.md", r"`wiki-word-count` \|[^|]*\| (\d+) \| (\d+) "
+                             r"\|", lambda: by_hand("wiki-word-count")),
+    ("docs/applications.md", r"`sources=S` \|[^|]*\| (\d+) S \+ (\d+) \| (\d+) S \+ "
+                             r"(\d+) \|", by_sources),
     *(("docs/graphs.md", rf"\| `{name}` \| ([\d.]+) \|", lambda name=name: [default(Graph.elastic_load_balance, name)])
       for name in ("congestion_tolerance", "throughput_tolerance", "measure_period")),
 ]  # fmt: skip

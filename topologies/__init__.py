@@ -72,7 +72,8 @@ class Parameter:
             or not self.low <= number <= self.high
         ):
             raise UserError(
-                f"parameter {self.name} of topology {topology} must be {self.rule}, not {_shown(value)}"
+                f"parameter {self.name} of topology {topology} must be {self.rule}, not "
+                f"{_shown(value)}"
             )
         return number
 
@@ -108,7 +109,8 @@ class Topology:
         for name in given:
             if name not in parameters:
                 raise UserError(
-                    f"topology {self.name} has no parameter {_shown(name)}{_did_you_mean(name, parameters)}; "
+                    f"topology {self.name} has no parameter "
+                    f"{_shown(name)}{_did_you_mean(name, parameters)}; "
                     f"its parameters are: {', '.join(parameters)}"
                 )
         values = {
@@ -125,7 +127,8 @@ class Topology:
                 if name not in ("cost", "payload")
             )
             raise UserError(
-                f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with {shape}"
+                f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with "
+                f"{shape}"
             )
         return values
 
@@ -139,7 +142,8 @@ def find(name: str) -> Topology:
     """Return the topology called `name`. Raises UserError for an unknown name."""
     if name not in TOPOLOGIES:
         raise UserError(
-            f"topology {_shown(name)} is unknown{_did_you_mean(name, TOPOLOGIES)}; topologies are: {', '.join(TOPOLOGIES)}"
+            f"topology {_shown(name)} is unknown{_did_you_mean(name, TOPOLOGIES)}; topologies are: "
+            f"{', '.join(TOPOLOGIES)}"
         )
     return TOPOLOGIES[name]
 

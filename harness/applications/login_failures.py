@@ -89,7 +89,8 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     given = read_input(path)
     if login.lines(given.data[: 2**20], 1, 1).counted(3) == 0:
         raise UserError(
-            f"{path}: must be lines of a system log (time, host, service, message); none of its first MiB is one"
+            f"{path}: must be lines of a system log (time, host, service, message); none of its "
+            "first MiB is one"
         )
     return given.data, given.truncated
 
@@ -119,7 +120,10 @@ def generate(records: int, seed: int) -> bytes:
                 day += 1
                 if day > 28:
                     day, month = 1, (month + 1) % 12
-        when = f"{MONTHS[month]} {day:2d} {seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d} combo "
+        when = (
+            f"{MONTHS[month]} {day:2d} "
+            f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d} combo "
+        )
         pid += 1
         what = chance()
         if what < FAILED:

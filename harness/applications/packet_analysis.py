@@ -189,13 +189,20 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
 
 
 _TEXT = (
-    "air art bank base bay best blue book box bright care cast city clear cloud coast code craft data day deal direct dream "
-    "drive earth east farm fast field film fine first fish flow food forest fresh game garden gate gold good grand green "
-    "group guide hall hand health home house idea island job key kids lake land law life light line link list live local "
-    "mail map mark market media mind music net news night north ocean office open page paper park photo plan play point "
-    "post power press prime quick radio rain read river road rock room safe school sea search serve shop show silver sky "
-    "smart snow sound south space sport star stone store street sun table talk team tech time tour town track trade travel "
-    "tree true trust view voice walk watch water wave web west wind wood word work world yard young zone"
+    "air art bank base bay best blue book box bright care cast city clear cloud coast code "
+    "craft data day deal direct dream "
+    "drive earth east farm fast field film fine first fish flow food forest fresh game garden "
+    "gate gold good grand green "
+    "group guide hall hand health home house idea island job key kids lake land law life light "
+    "line link list live local "
+    "mail map mark market media mind music net news night north ocean office open page paper "
+    "park photo plan play point "
+    "post power press prime quick radio rain read river road rock room safe school sea search "
+    "serve shop show silver sky "
+    "smart snow sound south space sport star stone store street sun table talk team tech time "
+    "tour town track trade travel "
+    "tree true trust view voice walk watch water wave web west wind wood word work world yard "
+    "young zone"
 )
 WORDS = tuple(_TEXT.split())
 ENDINGS = ("com", "com", "com", "net", "org", "de", "io", "co.uk", "info")
@@ -217,7 +224,8 @@ def generate(records: int, seed: int) -> bytes:
     clients = [_client(number, draw) for number in range(CLIENTS)]
     infected, tunnelling = clients[100:103], clients[200:202]
     names = [
-        f"{pick(WORDS)}{pick(('', pick(WORDS), '-' + pick(WORDS), str(number % 50)))}.{pick(ENDINGS)}"
+        f"{pick(WORDS)}{pick(('', pick(WORDS), '-' + pick(WORDS), str(number % 50)))}"
+        f".{pick(ENDINGS)}"
         for number in range(DOMAINS)
     ]
     picked = iter(

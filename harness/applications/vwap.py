@@ -59,8 +59,10 @@ BARGAIN = Schema(
 SCHEMAS = (LINE, TICK, SUMS, AVERAGE, BARGAIN)
 
 HEADER = (
-    "#RIC,Date[G],Time[G],GMT Offset,Type,Ex/Cntrb.ID,Price,Volume,Buyer ID,Bid Price,Bid Size,Seller ID,Ask Price,Ask Size,"
-    "Qualifiers,Seq. No.,Exch Time,Block Trd,Floor Trd,PE Ratio,Yield,New Price,New Vol,New Seqno,Bid Yld,Ask Yld,Div Code,"
+    "#RIC,Date[G],Time[G],GMT Offset,Type,Ex/Cntrb.ID,Price,Volume,Buyer ID,Bid Price,Bid "
+    "Size,Seller ID,Ask Price,Ask Size,"
+    "Qualifiers,Seq. No.,Exch Time,Block Trd,Floor Trd,PE Ratio,Yield,New Price,New Vol,New "
+    "Seqno,Bid Yld,Ask Yld,Div Code,"
     "Div,Market VWAP,Halt Reason"
 )
 """30 columns in Reuters style."""
@@ -152,7 +154,8 @@ def generate(records: int, seed: int) -> bytes:
     for number, ticker in enumerate(picked):
         if chance() < 379 / 29_999:
             second += 1
-        time = f"{second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}.{draw.randrange(1000):03d}"
+        clock = f"{second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
+        time = f"{clock}.{draw.randrange(1000):03d}"
         price = prices[ticker] = max(
             0.05, round(prices[ticker] * (1.0 + draw.gauss(0.0, 0.0004)), 2)
         )
@@ -165,11 +168,13 @@ def generate(records: int, seed: int) -> bytes:
             )
             sizes = draw.randrange(1, 60), draw.randrange(1, 60)
             lines.append(
-                f"{begin}Quote,NYS,,,,{bid},{sizes[0]},,{max(0.01, ask)},{sizes[1]},R,{number},{time},,,,,,,,,,,,,"
+                f"{begin}Quote,NYS,,,,{bid},{sizes[0]},,{max(0.01, ask)},{sizes[1]},R,{number}"
+                f",{time},,,,,,,,,,,,,"
             )
         else:
             lines.append(
-                f"{begin}Trade,NYS,{price},{draw.randrange(1, 50) * 100},,,,,,,,{number},{time},,,,,,,,,,,,,"
+                f"{begin}Trade,NYS,{price},{draw.randrange(1, 50) * 100},,,,,,,,{number},{time}"
+                ",,,,,,,,,,,,,"
             )
     return "\n".join([*lines, ""]).encode()
 

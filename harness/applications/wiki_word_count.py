@@ -51,7 +51,10 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
         return generate(records, seed), False
     given = read_input(path)
     if wiki.changes(given.data[: 2**20], 1, 1).counted(3) == 0:
-        rule = "must be recent changes, a line of JSON each (timestamp, title, comment); none of its first MiB is one"
+        rule = (
+            "must be recent changes, a line of JSON each (timestamp, title, comment); none of "
+            "its first MiB is one"
+        )
         raise UserError(f"{path}: {rule}")
     return given.data, given.truncated
 

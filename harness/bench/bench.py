@@ -1,4 +1,6 @@
-"""Runs of all laws on all scenarios, a row for each pair, in as many processes as there are CPUs."""
+"""Runs of all laws on all scenarios, a row for each pair, in as many processes as there are
+CPUs.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def check_name(name: str, bench: str = "threads") -> None:
         )
     missing = sorted(law_class(name, _decides(bench)).NEEDS - SHOWN)
     raise UserError(
-        f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {', '.join(known)}"
+        f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: "
+        f"{', '.join(known)}"
     )
 
 

@@ -164,7 +164,9 @@ def _changes(rows: Rows) -> str:
 
 
 def _chosen_on(cell: Callable[[Rows], str]) -> Callable[[Rows], str]:
-    """Return the cell for the rows that are not held out; if all rows are held out, for all rows."""
+    """Return the cell for the rows that are not held out; if all rows are held out, for all
+    rows.
+    """
     return lambda rows: cell([row for row in rows if not row.held_out] or rows)
 
 
@@ -190,7 +192,10 @@ def _highest(rows: Rows) -> str:
 
 def _of_curves(name: str, rows: Rows) -> str:
     held_out = _count([row for row in rows if row.held_out])
-    return f"**{name}** ({_count(rows)} scenarios{f', {held_out} of them held out' if held_out else ''})"
+    return (
+        f"**{name}** ({_count(rows)} "
+        f"scenarios{f', {held_out} of them held out' if held_out else ''})"
+    )
 
 
 THREADS = Report(
@@ -217,17 +222,20 @@ THREADS = Report(
     },
     title=_of_curves,
     explanation=f"""\
-Accurate: scenarios in which the settled throughput is at least {ACCURATE:.0%} of the best. Accuracy: its mean. Settling: median
-of periods until settled, with up to 64 levels and with {WIDE}. Overshoot: scenarios in which the law climbed to more than
-twice the best level, and the highest multiple in 99 of 100. Changes: of level after settling, in 50 periods. Regret:
-throughput lost against an oracle, from the first period on. Held out: on kinds of curves that only score; the other columns are
-of the kinds that constants of our law were chosen on. Shares and means weigh kinds of curves the same.""",
+Accurate: scenarios in which the settled throughput is at least {ACCURATE:.0%} of the best.
+Accuracy: its mean. Settling: median of periods until settled, with up to 64 levels and with {WIDE}.
+Overshoot: scenarios in which the law climbed to more than twice the best level, and the highest
+multiple in 99 of 100. Changes: of level after settling, in 50 periods. Regret: throughput lost
+against an oracle, from the first period on. Held out: on kinds of curves that only score; the other
+columns are of the kinds that constants of our law were chosen on. Shares and means weigh kinds of
+curves the same.""",
     source="All throughputs are those of curves, not of runs.",
 )
 
 OF_SIMULATOR = """\
-All throughputs are simulated. Noise is by how much they vary from period to period while queues and threads stay. There is no
-oracle: the contestant that brings the most in a scenario stands for it. hand-placed is what is best by the surface."""
+All throughputs are simulated. Noise is by how much they vary from period to period while queues and
+threads stay. There is no oracle: the contestant that brings the most in a scenario stands for it.
+hand-placed is what is best by the surface."""
 
 QUEUES = Report(
     groups={
@@ -255,10 +263,11 @@ QUEUES = Report(
         f"**{name}** ({_count(rows)} scenario{'s' if _count(rows) > 1 else ''})"
     ),
     explanation="""\
-≥ 95%: scenarios in which the settled throughput is that share of the oracle's. Accuracy: its mean; worst: its least. Settling:
-median of periods until neither threads nor queues change. Overshoot: scenarios in which a law climbed to more than twice the
-oracle's threads, and queues. Changes: after settling, in 50 periods. Regret: throughput lost against the oracle, from the first
-period on. Threads, queues: mean after settling, over the oracle's.""",
+≥ 95%: scenarios in which the settled throughput is that share of the oracle's. Accuracy: its mean;
+worst: its least. Settling: median of periods until neither threads nor queues change. Overshoot:
+scenarios in which a law climbed to more than twice the oracle's threads, and queues. Changes: after
+settling, in 50 periods. Regret: throughput lost against the oracle, from the first period on.
+Threads, queues: mean after settling, over the oracle's.""",
     source="All throughputs are those of surfaces, not of runs.",
 )
 
@@ -291,8 +300,10 @@ def _against(rows: Rows) -> list[str]:
         1e-9, median(his.settling for _, his in pairs)
     )
     return [
-        f"{DEFAULT_LAW} over {REFERENCE}: as much throughput (at least {AS_MUCH:.0%} in each stretch) in {rate:.1%}; settled "
-        f"in at most half of the periods in {half:.1%}; the medians of settling have the ratio {ratio:.2f}."
+        f"{DEFAULT_LAW} over {REFERENCE}: as much throughput (at least {AS_MUCH:.0%} in each "
+        f"stretch) in {rate:.1%}; settled "
+        f"in at most half of the periods in {half:.1%}; the medians of settling have the ratio "
+        f"{ratio:.2f}."
     ]
 
 
@@ -315,10 +326,11 @@ REPLICAS = Report(
     title=_of_graphs,
     after=_against,
     explanation="""\
-Accurate: scenarios in which the settled rate is at least 97 % of the oracle's. Settling: periods until neither threads nor
-replicas change, median. Threads and replicas: those after settling over the least with which the sources could send 5 % more
-than they do: scenarios with at most 5 % more than that, and the mean. Changes: after settling, in 50 periods. Regret: what was
-lost against the oracle, from the first period on.""",
+Accurate: scenarios in which the settled rate is at least 97 % of the oracle's. Settling: periods
+until neither threads nor replicas change, median. Threads and replicas: those after settling over
+the least with which the sources could send 5 % more than they do: scenarios with at most 5 % more
+than that, and the mean. Changes: after settling, in 50 periods. Regret: what was lost against the
+oracle, from the first period on.""",
     source="All rates are those of a computed world, not of runs.",
 )
 
@@ -340,10 +352,12 @@ PACED = Report(
     },
     title=_of_graphs,
     explanation=f"""\
-Useful: tuples that are late by a factor count that much less. Met: scenarios in which at least {MET:.0%} of the useful
-throughput that is possible is there after settling: the source's rate, within the bound on latency. Settling: periods until the
-level does not change, median. Threads: after settling, over the fewest that meet both: scenarios with at most 5 % more, and the
-mean. Changes: after settling, in 50 periods. Regret: useful throughput lost, from the first period on.""",
+Useful: tuples that are late by a factor count that much less. Met: scenarios in which at least
+{MET:.0%} of the useful throughput that is possible is there after settling: the source's rate,
+within the bound on latency. Settling: periods until the level does not change, median. Threads:
+after settling, over the fewest that meet both: scenarios with at most 5 % more, and the mean.
+Changes: after settling, in 50 periods. Regret: useful throughput lost, from the first period
+on.""",
     source="All throughputs are computed, not of runs.",
 )
 

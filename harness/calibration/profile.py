@@ -29,8 +29,9 @@ SHARED_CACHE = "cache.l3"
 EEVDF_SLICE = "os.sched_base_slice_us"
 
 HEADER = """\
-# Written by `millrace calibrate`, which writes it anew. Keys and units: the schema in config/schemas. The range of a measured
-# constant are the quartiles of its rounds; what could not be measured is as it was in the profile that this one replaces.
+# Written by `millrace calibrate`, which writes it anew. Keys and units: the schema in
+# config/schemas. The range of a measured constant are the quartiles of its rounds; what could not
+# be measured is as it was in the profile that this one replaces.
 """
 
 Document = dict[str, Any]

@@ -205,7 +205,8 @@ def _reaction(run: Run) -> int:
     periods = _last_change(run) + 1 - _change(run)
     if periods <= 0:
         raise Missing(
-            f"a run of {run.experiment} changed neither threads nor queues after its load had changed"
+            f"a run of {run.experiment} changed neither threads nor queues after its load had "
+            "changed"
         )
     return periods
 

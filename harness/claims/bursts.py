@@ -88,7 +88,9 @@ def burst_recovery(runs: Sequence[Run]) -> Reading:
 
 
 def level_after_burst(runs: Sequence[Run]) -> Reading:
-    """Last level after a burst, before the next one begins, over the highest from its beginning on."""
+    """Last level after a burst, before the next one begins, over the highest from its beginning
+    on.
+    """
     found = []
     for _, within, after in map(_around, runs):
         if len(after.level):

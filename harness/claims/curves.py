@@ -65,7 +65,10 @@ class Rising(Predicate):
 
     def __str__(self) -> str:
         dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
-        return f"throughput of dynamic rises and never falls{dips} from level to level, up to {self.up_to} threads"
+        return (
+            f"throughput of dynamic rises and never falls{dips} from level to level, up to "
+            f"{self.up_to} threads"
+        )
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,10 @@ class RiseAndFall(Predicate):
         return in_each(cells, test)
 
     def __str__(self) -> str:
-        return f"over the fixed levels throughput has one peak, dips of up to {self.tolerance:.0%} apart"
+        return (
+            "over the fixed levels throughput has one peak, dips of up to "
+            f"{self.tolerance:.0%} apart"
+        )
 
 
 def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:

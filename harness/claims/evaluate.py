@@ -174,7 +174,10 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
     venue, cells, missing = look.venue, look.cells, look.missing
     hosts = sorted({host for cell in cells for host in cell.hosts})
     if len(hosts) > 1:
-        why = f"measured on different machines: {', '.join(f'{model} with {cpus} CPUs' for model, cpus in hosts)}"
+        why = (
+            "measured on different machines: "
+            f"{', '.join(f'{model} with {cpus} CPUs' for model, cpus in hosts)}"
+        )
         return _result(
             claim,
             venue,

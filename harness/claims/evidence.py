@@ -130,11 +130,13 @@ class Cell:
         row["failed"] = rows["failed"].sum()
         if pd.isna(row["mean"]):
             raise Missing(
-                f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs failed"
+                f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs "
+                "failed"
             )
         if row["mean"] == 0 and row["unsettled"] == row["n"]:
             raise Missing(
-                f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while it was measured"
+                f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while "
+                "it was measured"
             )
         return row
 

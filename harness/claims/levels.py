@@ -23,7 +23,9 @@ def around(levels: Iterable[int], best: int, most: int) -> tuple[int, int]:
 
 
 def lacking(levels: Iterable[int], best: int, most: int) -> str:
-    """Name the levels that are missing to know the height of the peak, for people; "" if none are."""
+    """Name the levels that are missing to know the height of the peak, for people; "" if none
+    are.
+    """
     low, high = around(levels, best, most)
     gaps = []
     if low - 1 < best / 2 and low < best:

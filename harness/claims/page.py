@@ -21,15 +21,18 @@ CLASS = {
 """Style of each verdict. Its words say the same, so that nothing depends on colour."""
 
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto;
+       padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
 table { border-collapse: collapse; margin: .6rem 0; } .wide { overflow-x: auto; }
-th, td { padding: .15rem .6rem; border-bottom: 1px solid #e4e4e4; text-align: left; vertical-align: top; }
+th, td { padding: .15rem .6rem; border-bottom: 1px solid #e4e4e4; text-align: left;
+         vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 details { border: 1px solid #ddd; border-radius: 4px; margin: .5rem 0; padding: .3rem .8rem; }
 summary { cursor: pointer; } summary code { color: #666; font-size: .85em; }
 .v { border-radius: 3px; padding: 0 .4em; white-space: nowrap; font-size: .9em; }
-.yes { background: #d3ecdf; } .part { background: #e8f2dc; } .no { background: #f6d5cc; } .open { background: #f5ecc8; }
+.yes { background: #d3ecdf; } .part { background: #e8f2dc; }
+.no { background: #f6d5cc; } .open { background: #f5ecc8; }
 .none { background: #e9e9e9; } .faint { color: #666; }
 """
 
@@ -121,7 +124,8 @@ def _result(result: Result) -> str:
         else ""
     )
     return (
-        f"<h3>{escape(result.machine)}: {_badge(result.verdict, report.headline(result))}{beside}</h3>{why}"
+        f"<h3>{escape(result.machine)}: "
+        f"{_badge(result.verdict, report.headline(result))}{beside}</h3>{why}"
         f"{f'<ul>{cells}</ul>' if cells else ''}{numbers}"
     )
 
@@ -152,4 +156,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int
         )
 
     body = "".join(line(row, "td") for row in rows)
-    return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+    top = line(head, "th")
+    return f'<div class="wide"><table><thead>{top}</thead><tbody>{body}</tbody></table></div>'

@@ -40,7 +40,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Term:
-    """Number of an arm, in the cell that is judged or in the one of that index in the claim's list."""
+    """Number of an arm, in the cell that is judged or in the one of that index in the claim's
+    list.
+    """
 
     arm: str
     quantity: str = "throughput"

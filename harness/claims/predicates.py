@@ -90,7 +90,10 @@ class NotWorst(Predicate):
         return in_each(cells, test)
 
     def __str__(self) -> str:
-        return f"{words(self.quantity)} of {self.arm} is above that of one at least of {_listed(self.against)}"
+        return (
+            f"{words(self.quantity)} of {self.arm} is above that of one at least of "
+            f"{_listed(self.against)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -235,7 +238,10 @@ class Within(Predicate):
 
     def __str__(self) -> str:
         unit = " for each CPU" if self.per_cpu else ""
-        return f"{words(self.quantity)}{unit} of {_listed(self.arms)} is {_limits(self.at_least, self.at_most)}"
+        return (
+            f"{words(self.quantity)}{unit} of {_listed(self.arms)} is "
+            f"{_limits(self.at_least, self.at_most)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -288,7 +294,10 @@ class BestVaries(Predicate):
         )
 
     def __str__(self) -> str:
-        return f"which of {_listed(self.arms)} has the highest {words(self.quantity)} is not the same in all cells"
+        return (
+            f"which of {_listed(self.arms)} has the highest {words(self.quantity)} is not the "
+            "same in all cells"
+        )
 
 
 PREDICATES: dict[str, type[Predicate]] = {

@@ -161,7 +161,9 @@ def best_level(cell: Cell, arm: str) -> Found:
 
 
 def _best(readings: Mapping[float, Reading]) -> Reading:
-    """Return the key of the greatest number, with the range of keys that may have the greatest one."""
+    """Return the key of the greatest number, with the range of keys that may have the greatest
+    one.
+    """
     best = max(readings, key=lambda key: readings[key].value)
     floor = max(reading.low for reading in readings.values())
     able = [key for key, reading in readings.items() if reading.high >= floor]
@@ -294,7 +296,9 @@ def latency(cell: Cell, arm: str) -> Found:
 
 
 def failed(cell: Cell, arm: str) -> Found:
-    """Return the number of failed runs: a tuple lost, doubled, out of order or harmed, or an error."""
+    """Return the number of failed runs: a tuple lost, doubled, out of order or harmed, or an
+    error.
+    """
     rows = (
         cell.throughput
         if arm == "every"

@@ -155,7 +155,9 @@ def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
 
 
 def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
-    """Compare: a number, or each of its `parts`, is within limits. The limits belong to the range."""
+    """Compare: a number, or each of its `parts`, is within limits. The limits belong to the
+    range.
+    """
     if reading.parts:
         return all_of([within(part, at_least, at_most) for part in reading.parts])
     least = -math.inf if at_least is None else at_least

@@ -17,32 +17,40 @@ from harness.machines.machine import for_people
 TITLE = "What the papers claim, and what the tables say"
 
 INTRODUCTION = """\
-Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml). Most checks were
-written before their numbers were seen. Some were made stricter or added by people who had seen a table, and so was the choice
-of the arm that is P17's and M19's elastic (docs/claims.md). A claim that fails stays here as failed; no constant of a simulated
-machine was fitted to one."""
+Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml).
+Most checks were written before their numbers were seen. Some were made stricter or added by people
+who had seen a table, and so was the choice of the arm that is P17's and M19's elastic
+(docs/claims.md). A claim that fails stays here as failed; no constant of a simulated machine was
+fitted to one."""
 
 LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",
-    Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or levels of some.",
+    Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or levels "
+    "of some.",
     Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
-    Verdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended before it had settled, latencies "
-    "are within a bucket of each other, it is about the best level and levels beside that are missing, or the one cell that is "
+    Verdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended before "
+    "it had settled, latencies "
+    "are within a bucket of each other, it is about the best level and levels beside that are "
+    "missing, or the one cell that is "
     "enough may be missing.",
-    Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, or what it compares was measured "
+    Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, or "
+    "what it compares was measured "
     "on different CPUs.",
     Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
 }
 
 EXPLANATION = """\
-Ranges of means over runs are 95 % intervals, and so are those of how far runs differ; of counts of context switches it is a
-factor of two, of latencies from the median to the 99th percentile. One run has no interval, so a claim that rests on it is
-open, unless it is simulated: then the value decides. Ranges of simulated throughputs are the band: least and greatest mean
-over the constants of machine and software that were varied, one at a time. *Holds throughout*: the verdict is the same
-wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken as independent, so that a constant
-which moves both sides of a comparison alike may still never flip it. *Not varied*: no band for these numbers, as no constant
-was varied for them, or none that was varied matters to any of them. One number is above another if they differ by more than
-2 %, or what a claim says instead. Latencies that differ by no more than a bucket of their histogram, 6.25 %, leave it open."""
+Ranges of means over runs are 95 % intervals, and so are those of how far runs differ; of counts of
+context switches it is a factor of two, of latencies from the median to the 99th percentile. One run
+has no interval, so a claim that rests on it is open, unless it is simulated: then the value
+decides. Ranges of simulated throughputs are the band: least and greatest mean over the constants of
+machine and software that were varied, one at a time. *Holds throughout*: the verdict is the same
+wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken as
+independent, so that a constant which moves both sides of a comparison alike may still never flip
+it. *Not varied*: no band for these numbers, as no constant was varied for them, or none that was
+varied matters to any of them. One number is above another if they differ by more than 2 %, or what
+a claim says instead. Latencies that differ by no more than a bucket of their histogram, 6.25 %,
+leave it open."""
 
 HEADINGS = ("flips within the band", "never settled")
 """Headings of the last columns of the summary."""
@@ -148,7 +156,9 @@ def markdown(results: Sequence[Result]) -> str:
 
 
 def document(results: Sequence[Result]) -> dict[str, object]:
-    """Return the report as JSON: `summary`, and `results`, one object for each claim and machine."""
+    """Return the report as JSON: `summary`, and `results`, one object for each claim and
+    machine.
+    """
     lines = [
         {"paper": line.paper, "machine": line.machine, "claims": line.claims}
         | {"varied": line.varied, "flips": line.flips, "unsettled": line.unsettled}
@@ -180,7 +190,10 @@ def number(value: float) -> str:
 def range_of(reading: Reading) -> str:
     """The range of a reading for people; what is not known is said."""
     if reading.is_open:
-        return f"{number(reading.low)} … {number(reading.high)}: {reading.lacks or 'a run ended too soon'}"
+        return (
+            f"{number(reading.low)} … {number(reading.high)}: "
+            f"{reading.lacks or 'a run ended too soon'}"
+        )
     if math.isinf(reading.high):
         return "one run: no interval"
     if reading.is_unreached:

@@ -34,7 +34,10 @@ class Venue:
         streams-4.2)`.
         """
         software = f", {self.software}" if self.software not in ("", SOFTWARE) else ""
-        return f"{for_people(self.machine)} ({'simulated' if self.simulated else 'measured'}{software})"
+        return (
+            f"{for_people(self.machine)} "
+            f"({'simulated' if self.simulated else 'measured'}{software})"
+        )
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a table that belong to this machine."""
@@ -109,7 +112,8 @@ def read_tables(folder: Path, experiments: Iterable[str]) -> Tables:
                 )
     if not any(name == "throughput" and not table.empty for (_, name), table in frames.items()):
         raise UserError(
-            f"--tables: {folder} has no throughput table of an experiment with claims; `millrace figures` makes them"
+            f"--tables: {folder} has no throughput table of an experiment with claims; `millrace "
+            "figures` makes them"
         )
     return Tables(frames)
 

@@ -1,13 +1,14 @@
 """The command line: `python -m harness COMMAND …`, also installed as `millrace`.
 
-One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches
-below that line), `add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a
-measuring process must start fast and must not load what it does not use. A command with words of its own (`gate history`)
-names their modules in `WORDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None if there is no
-`--`.
+One module of this package is one command. A command module holds `SUMMARY` (one line),
+`DESCRIPTION` (what `--help` teaches below that line), `add_arguments(parser)` and `run(args) ->
+int` (the exit code), and is imported only when it is called: a measuring process must start fast
+and must not load what it does not use. A command with words of its own (`gate history`) names their
+modules in `WORDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None
+if there is no `--`.
 
-Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, reported in one line;
-130 interrupted. `gate` has more, and 1 means one thing only there.
+Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad
+input, reported in one line; 130 interrupted. `gate` has more, and 1 means one thing only there.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ examples:
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line on stderr, without the usage text; its help begins with its description."""
+    """An argument parser whose errors are one line on stderr, without the usage text; its help
+    begins with its description.
+    """
 
     def format_help(self) -> str:
         """Return the description, the usage, and then all options."""
@@ -71,8 +74,10 @@ def _top_parser() -> OneLineParser:
     listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     parser = OneLineParser(
         prog="millrace",
-        description="Millrace runs operator graphs under several threading models, measures them, and draws the figures.",
-        epilog=f"commands:\n{listing}\n\n{EXAMPLES}\n\n`millrace COMMAND --help` explains one command.",
+        description="Millrace runs operator graphs under several threading models, measures them, "
+        "and draws the figures.",
+        epilog=f"commands:\n{listing}\n\n{EXAMPLES}\n\n`millrace COMMAND --help` explains one "
+        "command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"millrace {__version__}")
@@ -81,7 +86,9 @@ def _top_parser() -> OneLineParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code. A user's mistake is one line on stderr, never a traceback."""
+    """Run one command; returns its exit code. A user's mistake is one line on stderr, never a
+    traceback.
+    """
     accept_any_text()
     words = list(sys.argv[1:] if argv is None else argv)
     top = _top_parser()
@@ -103,7 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
-    """Run a command module with the words that follow its name; returns its exit code. Errors begin with `name`."""
+    """Run a command module with the words that follow its name; returns its exit code. Errors begin
+    with `name`.
+    """
     parser = OneLineParser(
         prog=name,
         description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.\n\n{module.DESCRIPTION}",

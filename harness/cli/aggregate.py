@@ -18,20 +18,24 @@ if TYPE_CHECKING:
 SUMMARY = "turn the records of runs into tables (Spark)"
 DESCRIPTION = """\
 Reads every *.jsonl file under --records, however deep, and writes into --tables, as Parquet:
-  throughput   mean, deviation and 95 % interval of each arm of each cell, over all correct runs, with how many of them settled
+  throughput   mean, deviation and 95 % interval of each arm of each cell, over all correct runs,
+               with how many of them settled
   samples      every run as a time series
-  timeline     the runs whose number of threads or active ports changes: samples with the levels and the reasons for them
+  timeline     the runs whose number of threads or active ports changes: samples with the levels and
+               the reasons for them
   latency      medians of the latency quantiles of each arm
-  speedup      each arm against manual, the best of the others and the best of another model, repeats paired
+  speedup      each arm against manual, the best of the others and the best of another model,
+               repeats paired
   quarantine   lines that are not usable records, each with its file, line number and reason
 
 Spark runs on this machine unless --master, or spark.master in the configuration, says otherwise:
   local[N]  spark://HOST:PORT  yarn  k8s://URL  sc://HOST:PORT
-On a cluster both directories must mean the same to all its machines: a shared file system, hdfs:, s3a:, …
+On a cluster both directories must mean the same to all its machines: a shared file system, hdfs:,
+s3a:, …
 
 examples:
-  millrace aggregate --records results/raw --tables results/tables
-  millrace aggregate --records results/raw --tables results/tables --master local[2] --set-spark spark.driver.memory=2g
+  millrace aggregate --records results/raw --tables results/tables millrace aggregate --records
+  results/raw --tables results/tables --master local[2] --set-spark spark.driver.memory=2g
 """
 
 
@@ -55,7 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ahead",
         action="store_true",
-        help="make the tables of the other experiments of --config too, for calls like this one to fetch: Spark starts once",
+        help="make the tables of the other experiments of --config too, for calls like this one to "
+        "fetch: Spark starts once",
     )
     parser.add_argument(
         "--set-spark",
@@ -89,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
         say(f"          {reason}")
     if summary.quarantined > len(summary.reasons) > 0:
         say(
-            f"          and {summary.quarantined - len(summary.reasons)} more, see the table quarantine"
+            f"          and {summary.quarantined - len(summary.reasons)} more, see the table "
+            "quarantine"
         )
     say(f"tables    {', '.join(summary.tables)} in {args.tables}")
     say(f"time      {time.monotonic() - started:.1f} s")
@@ -97,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"--records {args.records!r} holds no line of records")
     if summary.read == summary.quarantined:
         raise RunFailed(
-            f"no usable record among {summary.read} in {args.records!r}; first: {summary.reasons[0]}"
+            f"no usable record among {summary.read} in {args.records!r}; first: "
+            f"{summary.reasons[0]}"
         )
     return 0
 
@@ -153,7 +160,8 @@ def spark_settings(
         key, equals, value = assignment.partition("=")
         if not equals or not key.startswith("spark."):
             raise UserError(
-                f"--set-spark must be KEY=VALUE with a key that starts with 'spark.', not {assignment!r}"
+                "--set-spark must be KEY=VALUE with a key that starts with 'spark.', not "
+                f"{assignment!r}"
             )
         settings[key] = value
     if master is not None:

@@ -22,7 +22,8 @@ def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
     profile.add_argument(
         "--size",
         metavar="SIZE",
-        help="the profile config/SIZE.yaml: quick, or paper, the sizes of the papers (default: quick)",
+        help="the profile config/SIZE.yaml: quick, or paper, the sizes of the papers (default: "
+        "quick)",
     )
     profile.add_argument("--config", metavar="FILE", help="a profile of your own")
 

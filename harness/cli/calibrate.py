@@ -32,16 +32,20 @@ It writes two files, from which simulated runs take their constants:
 
   config/machines/local.yaml      cores    clock, multiply, hardware threads that share a core
                                   lines    atomic operations, cache lines that move between cores
-                                  copies   slots copied from ring to ring, by cache and by who wrote them
+                                  copies   slots copied from ring to ring, by cache and by who wrote
+                                           them
                                   system   sleep, wake, switch, yield
-  config/software/millrace.yaml   steps    what each step of this runtime costs, one by one, without running a graph
+  config/software/millrace.yaml   steps    what each step of this runtime costs, one by one, without
+                                  running a graph
 
-All groups are measured in turn, in several rounds. A constant is the median of its rounds, and its range is their quartiles.
+All groups are measured in turn, in several rounds. A constant is the median of its rounds, and its
+range is their quartiles.
 
-A hypervisor that moves the CPUs changes the time that a cache line takes from core to core. Measurements beside an unusual time
-are left out. The command names constants whose quartiles are more than 20 % apart, since something else used the machine:
-calibrate again when it is quiet. What cannot be measured here keeps its value, tag and source in the file; if the file is of
-another CPU, the command names these constants.
+A hypervisor that moves the CPUs changes the time that a cache line takes from core to core.
+Measurements beside an unusual time are left out. The command names constants whose quartiles are
+more than 20 % apart, since something else used the machine: calibrate again when it is quiet. What
+cannot be measured here keeps its value, tag and source in the file; if the file is of another CPU,
+the command names these constants.
 
 Threads are pinned to CPUs that this process may use; taskset narrows them. It takes up to a minute.
 
@@ -173,7 +177,8 @@ def _groups(only: list[str] | None) -> dict[str, Group]:
     for name in only or ():
         if name not in GROUPS:
             raise UserError(
-                f"--only must be one of {', '.join(GROUPS)}, not {name[:80]!r}{did_you_mean(name, GROUPS)}"
+                f"--only must be one of {', '.join(GROUPS)}, not "
+                f"{name[:80]!r}{did_you_mean(name, GROUPS)}"
             )
     known = {**probes.GROUPS, STEPS: software}
     return {name: known[name] for name in GROUPS if not only or name in only}
@@ -244,18 +249,28 @@ def _notices(
 ) -> Iterator[str]:
     """Yield the notices that a reader needs to judge the numbers."""
     if len(host.cores) < 2:
-        yield "one core may be used: what takes two (transfers, contention, waking another core) was left out"
+        yield (
+            "one core may be used: what takes two (transfers, contention, waking another core) "
+            "was left out"
+        )
     if host.caches is None:
         yield "the system does not tell plausible cache sizes: those of the profile stay"
     if others > MAX_OTHERS_CPU_SHARE:
-        yield f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again when the machine is quiet"
+        yield (
+            f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again "
+            "when the machine is quiet"
+        )
     if seen.left_out:
         yield (
-            f"{seen.left_out} of {seen.visits} measurements were left out: a cache line took another time from core to core "
+            f"{seen.left_out} of {seen.visits} measurements were left out: a cache line took "
+            "another time from core to core "
             "than in most of them, as when a hypervisor moves the CPUs"
         )
     if seen.other_state:
-        yield f"measured in another state of the machine than the rest: {', '.join(seen.other_state)}; calibrate again"
+        yield (
+            "measured in another state of the machine than the rest: "
+            f"{', '.join(seen.other_state)}; calibrate again"
+        )
     if moved:
         told = "what was not measured now is of another state of the machine"
         yield f"{moved[0]} was {moved[1]:.3g} and is {moved[2]:.3g}: {told}"

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 SUMMARY = "check the papers' claims against the tables"
 DESCRIPTION = """\
-A verdict is reproduced, not reproduced, or the reason why there is no answer; the numbers that it rests on are beside it. For
-simulated machines the report says whether a verdict depends on estimated constants. Measurements on this machine are reported
-beside. A claim that fails is part of the report: the exit code is 0, unless --strict is given.
+A verdict is reproduced, not reproduced, or the reason why there is no answer; the numbers that it
+rests on are beside it. For simulated machines the report says whether a verdict depends on
+estimated constants. Measurements on this machine are reported beside. A claim that fails is part of
+the report: the exit code is 0, unless --strict is given.
 
 examples:
-  millrace claims                                            all claims, on what `millrace figures` made
+  millrace claims                                            all claims, on what `millrace figures`
+                                                             made
   millrace claims --tables results/paper/tables --paper P17 --machine xeon
   millrace claims p17-5.1-manual-worst p17-5.3-dynamic-best
   millrace claims -o claims.md -o claims.html -o claims.json

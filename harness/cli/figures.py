@@ -17,19 +17,22 @@ if TYPE_CHECKING:
 
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
-This measures the experiments of a profile, aggregates the records with Spark, runs the profile's benches, and draws all
-figures. You can interrupt it; it resumes and repeats at most one run.
+This measures the experiments of a profile, aggregates the records with Spark, runs the profile's
+benches, and draws all figures. You can interrupt it; it resumes and repeats at most one run.
 
-A TARGET is the name of a figure (pldi17_fig9), `claims` (which claims of the papers hold), or any file that the workflow
-makes. Without a TARGET it makes all figures and checks the claims, but for figures that are made on request: applications,
-elastic_levels, multilevel, peers, and those beside Storm in the quick size. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png`
-does the same.
+A TARGET is the name of a figure (pldi17_fig9), `claims` (which claims of the papers hold), or any
+file that the workflow makes. Without a TARGET it makes all figures and checks the claims, but for
+figures that are made on request: applications, elastic_levels, multilevel, peers, and those beside
+Storm in the quick size. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png` does the same.
 
 examples:
-  millrace figures                                 all figures of the quick profile, in about 16 minutes on two CPUs
+  millrace figures                                 all figures of the quick profile, in about 16
+                                                   minutes on two CPUs
   millrace figures pldi17_fig9                     one figure; only its experiment is measured
-  millrace figures --size paper                    the sizes of the papers, in about 6 hours on two CPUs
-  millrace figures --report                        the figures with captions as one page, results/report.html
+  millrace figures --size paper                    the sizes of the papers, in about 6 hours on two
+                                                   CPUs
+  millrace figures --report                        the figures with captions as one page,
+                                                   results/report.html
 """
 
 
@@ -61,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=IN_RESULTS,
         metavar="FILE",
-        help="write a report, .html or .zip, when the figures are made (without FILE: report.html in the profile's results)",
+        help="write a report, .html or .zip, when the figures are made (without FILE: report.html "
+        "in the profile's results)",
     )
 
 
@@ -223,7 +227,8 @@ def _unusable(config: Config, targets: list[str]) -> list[str]:
                 print(f"{name}: measured again, it {problem}", file=sys.stderr)
     if len(unusable) > damaged:
         print(
-            f"to measure again, since they were measured under other settings: {len(unusable) - damaged} blocks",
+            "to measure again, since they were measured under other settings: "
+            f"{len(unusable) - damaged} blocks",
             file=sys.stderr,
         )
     return unusable

@@ -29,24 +29,29 @@ if TYPE_CHECKING:
 SUMMARY = "compare the speed of two versions of a program, for CI: slower, fine, or cannot tell"
 
 DESCRIPTION = """\
-Base is the old version, head the new one. The gate builds both, measures them in turns, and gives each cell of a suite a
-verdict: regressed, ok, improved or inconclusive. If head is no slower, at most one call in a hundred (alpha 0.01) says that it
-is.
+Base is the old version, head the new one. The gate builds both, measures them in turns, and gives
+each cell of a suite a verdict: regressed, ok, improved or inconclusive. If head is no slower, at
+most one call in a hundred (alpha 0.01) says that it is.
 
-A sample is a fresh process. A block is two samples of each side in a random order, and the statistics count blocks. Measuring
-ends when each cell is decided, one is proven slower, or the time is up. At the same time base is compared with itself. If that
-finds a difference, the host cannot be trusted, and the call says so.
+A sample is a fresh process. A block is two samples of each side in a random order, and the
+statistics count blocks. Measuring ends when each cell is decided, one is proven slower, or the time
+is up. At the same time base is compared with itself. If that finds a difference, the host cannot be
+trusted, and the call says so.
 
-A side is a revision (anything that git knows), a directory, or files of results, which may be packed by gzip: verdicts of the
-gate, or files of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, Criterion.rs, asv, Bencher,
-github-action-benchmark, `go test -bench` or `cargo bench`.
+A side is a revision (anything that git knows), a directory, or files of results, which may be
+packed by gzip: verdicts of the gate, or files of pytest-benchmark, pyperf, hyperfine, Google
+Benchmark, JMH, Criterion.rs, asv, Bencher, github-action-benchmark, `go test -bench` or `cargo
+bench`.
 
 exit codes:
   0    ok: no cell is worse by more than the factor
   1    regressed: at least one cell is proven slower, whatever became of the others
-  2    the call is wrong: an option, the suite, the revision of head, or both sides load one tree's code
-  3    inconclusive: at least one cell is not decided (--inconclusive pass makes it 0, fail makes it 1)
-  4    no base: its revision is unknown, it does not build, it has no number for a cell, or its results are of another host
+  2    the call is wrong: an option, the suite, the revision of head, or both sides load one tree's
+       code
+  3    inconclusive: at least one cell is not decided (--inconclusive pass makes it 0, fail makes it
+       1)
+  4    no base: its revision is unknown, it does not build, it has no number for a cell, or its
+       results are of another host
   5    not measured: head does not build, or gave no number for a cell
   6    host unstable: base differs from itself, or gave no number beside itself
   7    wrong results: head lost, doubled, reordered or harmed tuples
@@ -57,7 +62,8 @@ examples:
   millrace gate --base main
       the working tree against main, with the default suite, in at most 10 minutes
 
-  millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 --junitxml gate.xml --markdown gate.md
+  millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 --junitxml gate.xml
+  --markdown gate.md
       in CI: up to 5 % slower is fine, 5 minutes, reports for the server and for people
 
   millrace gate --base main --explain -- ./program --size 100
@@ -70,14 +76,16 @@ examples:
       no suite: compare how long a command takes in both trees, from its start to its end
 
   millrace gate --base old1.json --base old2.json --head new1.json --head new2.json
-      files of pytest-benchmark, measured in turns; a decision at alpha 0.01 takes at least 14 files a side
+      files of pytest-benchmark, measured in turns; a decision at alpha 0.01 takes at least 14 files
+      a side
 
   millrace gate --base main --json verdict.json; millrace gate --base verdict.json --head later.json
-      a verdict file holds head's samples, and can be a side later; one file tells the ratio, several in turns decide
+      a verdict file holds head's samples, and can be a side later; one file tells the ratio,
+      several in turns decide
 
   millrace gate --bisect v1.2.0..main -- ./program --size 100
-      which commit made it slower, and with which chance that is wrong; exit code 0 if it is known, 1 if there is nothing to
-      find, 125 if it is undecided
+      which commit made it slower, and with which chance that is wrong; exit code 0 if it is known,
+      1 if there is nothing to find, 125 if it is undecided
 
   millrace gate history show    verdicts over time, and when they changed"""
 
@@ -126,13 +134,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--base",
         action="append",
         metavar="REV|DIR|RESULTS",
-        help="what to compare with: a revision, a directory, or a file of results; may be repeated for files",
+        help="what to compare with: a revision, a directory, or a file of results; may be repeated "
+        "for files",
     )
     sides.add_argument(
         "--head",
         action="append",
         metavar="REV|DIR|RESULTS",
-        help="what is in question (default: the current directory); files if --base is files, and may be repeated then",
+        help="what is in question (default: the current directory); files if --base is files, and "
+        "may be repeated then",
     )
     sides.add_argument(
         "--bisect",
@@ -142,20 +152,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sides.add_argument(
         "--suite",
         metavar="FILE",
-        help="what to measure (default: the project's config/gate/default.yaml); with files of results, terms for their cells",
+        help="what to measure (default: the project's config/gate/default.yaml); with files of "
+        "results, terms for their cells",
     )
     sides.add_argument(
         "--build",
         action="append",
         metavar="COMMAND",
-        help="before -- COMMAND, which is then timed in place of a suite: how to build a tree; may be repeated (default: not)",
+        help="before -- COMMAND, which is then timed in place of a suite: how to build a tree; may "
+        "be repeated (default: not)",
     )
     sides.add_argument(
         "--metric",
         action="append",
         choices=USED,
         metavar="NAME",
-        help=f"before -- COMMAND: what to compare, one of {', '.join(USED)}; may be repeated (default: wall_s)",
+        help=f"before -- COMMAND: what to compare, one of {', '.join(USED)}; may be repeated "
+        "(default: wall_s)",
     )
     sides.add_argument(
         "--allow-other-host",
@@ -165,31 +178,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sides.add_argument(
         "--in-turns",
         action="store_true",
-        help="files of results without times were measured in turns, in this order (default: each side at one time, which decides nothing)",
+        help="files of results without times were measured in turns, in this order (default: each "
+        "side at one time, which decides nothing)",
     )
     sides.add_argument(
         "--allow-shared-code",
         action="store_true",
-        help="measure although both sides load code of one tree, as by an editable install; a note says which",
+        help="measure although both sides load code of one tree, as by an editable install; a note "
+        "says which",
     )
     terms = parser.add_argument_group("when a cell has regressed")
     terms.add_argument(
         "--factor",
         type=factor,
         metavar="X",
-        help=f"the ratio, head over base, up to which head is fine; above 1 (default: the suite's, else {FACTOR:g}). "
-        "A slowdown that equals it cannot be told from one below it: to find 5 %% for certain, take 1.02 or 1.03",
+        help="the ratio, head over base, up to which head is fine; above 1 (default: the suite's, "
+        f"else {FACTOR:g}). "
+        "A slowdown that equals it cannot be told from one below it: to find 5 %% for certain, "
+        "take 1.02 or 1.03",
     )
     terms.add_argument(
         "--alpha",
         type=alpha,
         metavar="P",
-        help=f"chance of any false alarm in a call, at most; above 0, below 0.5 (default: the suite's, else {ALPHA:g})",
+        help="chance of any false alarm in a call, at most; above 0, below 0.5 (default: the "
+        f"suite's, else {ALPHA:g})",
     )
     terms.add_argument(
         "--inconclusive",
         choices=[policy for policy in POLICIES if policy],
-        help="what cells that cannot be told amount to: exit code 0, 1, or 125 for git bisect run (default: 3). pass "
+        help="what cells that cannot be told amount to: exit code 0, 1, or 125 for git bisect run "
+        "(default: 3). pass "
         "keeps 3 if there were too few blocks to say anything of any cell",
     )
     effort = parser.add_argument_group("how long")
@@ -198,13 +217,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=pairs,
         default="auto",
         metavar="N|auto",
-        help="pairs of each cell, an even number, looked at once at their end; auto (the default): until decided",
+        help="pairs of each cell, an even number, looked at once at their end; auto (the default): "
+        "until decided",
     )
     effort.add_argument(
         "--time-budget",
         type=seconds(SHORTEST_S),
         metavar="S",
-        help="seconds to measure, builds not counted (default: the suite's; with --pairs N: as long as it takes)",
+        help="seconds to measure, builds not counted (default: the suite's; with --pairs N: as "
+        "long as it takes)",
     )
     effort.add_argument(
         "--seed",
@@ -231,7 +252,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="gate-explain",
         metavar="FOLDER",
-        help="profile the programs whose cells have regressed, or else the most doubtful one, on both sides: the functions that "
+        help="profile the programs whose cells have regressed, or else the most doubtful one, on "
+        "both sides: the functions that "
         "grew most, and a flame graph in FOLDER (default: gate-explain)",
     )
     outputs.add_argument("--csv", metavar="PATH|-", help="raw numbers, one row a cell")
@@ -361,7 +383,8 @@ def _are_files(args: argparse.Namespace) -> bool:
                 raise kind(f"{option} {shown(text)}: there is no such file")
         if kinds[option] == {True, False}:
             raise UserError(
-                f"{option} must be files of results only, or one revision or directory, not both: {', '.join(texts)}"
+                f"{option} must be files of results only, or one revision or directory, not both: "
+                f"{', '.join(texts)}"
             )
         if kinds[option] == {False} and len(texts) > 1:
             raise UserError(

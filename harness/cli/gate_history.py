@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 SUMMARY = "keep verdicts of the gate, and find changes of level over them"
 DESCRIPTION = """\
-A gate compares two commits, so it cannot see many small slowdowns that each stay below its factor. A history of verdicts, one a
-night, shows them. `add` keeps a verdict, `show` prints for each cell the latest result, the level and its changes, and `plot`
-draws them.
+A gate compares two commits, so it cannot see many small slowdowns that each stay below its factor.
+A history of verdicts, one a night, shows them. `add` keeps a verdict, `show` prints for each cell
+the latest result, the level and its changes, and `plot` draws them.
 
-Results of different hosts (CPU, CPUs allowed, quota, governor, kernel, Python, compiler) form separate series.
+Results of different hosts (CPU, CPUs allowed, quota, governor, kernel, Python, compiler) form
+separate series.
 
 examples:
   millrace gate --base v1.4 --json verdict.json
@@ -148,7 +149,8 @@ def plot(args: argparse.Namespace) -> int:
     for path in paths:
         if path.suffix.removeprefix(".") not in KINDS:
             raise UserError(
-                f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not {str(path)!r}"
+                f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not "
+                f"{str(path)!r}"
             )
     found = _series(args)
     from harness.plots import gate_trend, style
@@ -180,5 +182,6 @@ def _known(option: str, value: str, known: Iterable[str], is_known: bool) -> Non
     if not is_known:
         names = sorted(set(known))
         raise UserError(
-            f"{option} {value!r} is not in the history{did_you_mean(value, names)}; it has: {'; '.join(names)}"
+            f"{option} {value!r} is not in the history{did_you_mean(value, names)}; it has: "
+            f"{'; '.join(names)}"
         )

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 SUMMARY = "compare control laws on the SASO bench, replay a record, list them"
 
 DESCRIPTION = """\
-A control law chooses the number of threads while a graph runs. Without a command, the SASO bench drives each law through more
-than a thousand scenarios (throughput curves with noise, changes of load and bounds) and prints how well it did. It computes for
-a few minutes and runs no graph.
+A control law chooses the number of threads while a graph runs. Without a command, the SASO bench
+drives each law through more than a thousand scenarios (throughput curves with noise, changes of
+load and bounds) and prints how well it did. It computes for a few minutes and runs no graph.
 
 examples:
   millrace laws bench --every 60
@@ -48,7 +48,8 @@ examples:
       the laws that choose threads and replicas, on graphs of co-routines
 
   millrace laws bench --paced
-      laws of threads beside paced sources: keep up, within a bound on latency, with the fewest threads
+      laws of threads beside paced sources: keep up, within a bound on latency, with the fewest
+      threads
 
   millrace laws list
       every law with its settings
@@ -59,7 +60,8 @@ examples:
 How to write a law, and how to read its decisions: docs/laws.md."""
 
 BENCH_DESCRIPTION = """\
-Drive laws through scenarios, closed loop: the level that a law chooses decides which point of the curve the next period shows.
+Drive laws through scenarios, closed loop: the level that a law chooses decides which point of the
+curve the next period shows.
 
 Scenarios of your own are a list, in YAML or JSON:
   - name: my-sink
@@ -73,15 +75,15 @@ Scenarios of your own are a list, in YAML or JSON:
     seed: 7
     events:              # kinds: scale, burst, cpu (factor), curve (throughput), idle
       - {kind: scale, at: 50, factor: 0.5}
-With --paced they also have the rate of the source, `target`, and the `bound` on latency in seconds. docs/laws-bench.md has all
-keys."""
+With --paced they also have the rate of the source, `target`, and the `bound` on latency in seconds.
+docs/laws-bench.md has all keys."""
 
 REPLAY_DESCRIPTION = """\
-Feed the record of a run (one line of results/raw/*.jsonl) to a law and print what it decides after each sample. The throughputs
-are those of the record, whatever the law decides.
+Feed the record of a run (one line of results/raw/*.jsonl) to a law and print what it decides after
+each sample. The throughputs are those of the record, whatever the law decides.
 
-RECORD is a file with one JSON object, or - for standard input. With the record of a run under multilevel a law of queues is
-asked, and under coroutine a law of replicas or of threads."""
+RECORD is a file with one JSON object, or - for standard input. With the record of a run under
+multilevel a law of queues is asked, and under coroutine a law of replicas or of threads."""
 
 
 TITLES = {
@@ -116,7 +118,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--simulator",
         type=whole(1, MAX_EVERY),
         metavar="N",
-        help="with --multilevel: N scenarios of the library, or as many as fit it, on the simulator in place of surfaces",
+        help="with --multilevel: N scenarios of the library, or as many as fit it, on the "
+        "simulator in place of surfaces",
     )
     listing = commands.add_parser(
         "list", help="every law with its settings", description="Every law with its settings."
@@ -130,7 +133,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     replaying.set_defaults(action=replay_record)
     replaying.add_argument("record", metavar="RECORD", help="a JSON file, or - for standard input")
-    both = f"one of: {', '.join(LAWS[Decides.THREADS])}; for the record of a run under multilevel: {', '.join(LAWS[Decides.QUEUES])}"
+    both = (
+        f"one of: {', '.join(LAWS[Decides.THREADS])}; for the record of a run under "
+        f"multilevel: {', '.join(LAWS[Decides.QUEUES])}"
+    )
     of = "replay_{}".format  # the same options before the command belong to the bench
     replaying.add_argument("--law", dest=of("law"), required=True, metavar="NAME", help=both)
     replaying.add_argument(
@@ -218,7 +224,8 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
     add(
         "--json",
         metavar="PATH|-",
-        help="write the rows with all levels as JSON: to PATH, or with - to stdout in place of the table",
+        help="write the rows with all levels as JSON: to PATH, or with - to stdout in place of the "
+        "table",
     )
 
 
@@ -230,7 +237,8 @@ def run(args: argparse.Namespace) -> int:
         for option, default in vars(plain.parse_args([])).items():
             if option != "action" and getattr(args, option) != default:
                 raise UserError(
-                    f"--{option} before the command is for bench only: write options of a command behind it"
+                    f"--{option} before the command is for bench only: write options of a command "
+                    "behind it"
                 )
     return args.action(args)
 
@@ -276,10 +284,14 @@ def _on_the_simulator(
     chosen = simulable(drawn, args.simulator)
     if not chosen:
         raise UserError(
-            f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} there is none"
+            f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} "
+            "there is none"
         )
     if len(chosen) < args.simulator:
-        notice = f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not {args.simulator}"
+        notice = (
+            f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not "
+            f"{args.simulator}"
+        )
         print(f"millrace laws: {notice}", file=sys.stderr, flush=True)
     return chosen
 
@@ -351,7 +363,8 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
         document = _json_or_none(text) or load_yaml(text)
     except (yaml.YAMLError, ValueError, UserError) as error:
         raise UserError(
-            f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}"
+            f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: "
+            f"{' '.join(str(error).split())[:200]}"
         ) from None
     try:
         return list(parse_paced(document) if bench == "paced" else parse_scenarios(document))

@@ -15,9 +15,10 @@ from harness.terminal.output import say
 SUMMARY = "list the machines that can be simulated, or the constants of one"
 
 DESCRIPTION = """\
-Machines are files in config/machines/. For each constant the list shows its value, unit, range, source and tag: measured on
-that hardware, on an adjacent machine, or an estimate. A star marks what `millrace sweep --over machine.sweep` varies. NAME may
-be a file. docs/machines.md explains each constant.
+Machines are files in config/machines/. For each constant the list shows its value, unit, range,
+source and tag: measured on that hardware, on an adjacent machine, or an estimate. A star marks what
+`millrace sweep --over machine.sweep` varies. NAME may be a file. docs/machines.md explains each
+constant.
 
 With --software it lists the costs of runtimes (config/software/) in place of machines.
 
@@ -95,10 +96,12 @@ def as_text(profile: Machine | Software) -> str:
     head = [f"{profile.name}: {profile.title}"]
     if isinstance(profile, Machine):
         head.append(
-            f"{_shape(profile)} (sockets × chips × cores × SMT): {profile.cpus} CPUs, {_clock(profile)}"
+            f"{_shape(profile)} (sockets × chips × cores × SMT): {profile.cpus} CPUs, "
+            f"{_clock(profile)}"
         )
     head.append(
-        f"{', '.join(f'{count} {tag}' for tag, count in _tags(profile).items())}; {profile.path}, digest {profile.digest}"
+        f"{', '.join(f'{count} {tag}' for tag, count in _tags(profile).items())}; {profile.path}, "
+        f"digest {profile.digest}"
     )
     if profile.get("notes"):
         head.append(profile["notes"])

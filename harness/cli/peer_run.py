@@ -25,14 +25,16 @@ def add_peer_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--peer",
         metavar="NAME",
-        help="run it in another runtime instead: asyncio, go, java and others (docs/peers.md); `make peers` builds them",
+        help="run it in another runtime instead: asyncio, go, java and others (docs/peers.md); "
+        "`make peers` builds them",
     )
 
 
 def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
     """The run of a peer that is asked for. `defaults`: what the options are if nothing is said.
 
-    Raises UserError for a peer that is not there, for an option of ours, and for a graph that peers do not run.
+    Raises UserError for a peer that is not there, for an option of ours, and for a graph that peers
+    do not run.
     """
     from harness.peers import find_peer
     from harness.peers.plan import plan_of

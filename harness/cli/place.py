@@ -30,7 +30,8 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
         "--cpus",
         type=whole(1, MAX_CPUS),
         metavar="N",
-        help="simulated machines only: use the first N CPUs; cores come first, then their further hardware threads",
+        help="simulated machines only: use the first N CPUs; cores come first, then their further "
+        "hardware threads",
     )
     parser.add_argument(
         "--simulated", action="store_true", help="simulate the machine, even if it is local"
@@ -46,7 +47,8 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
         action="append",
         default=[],
         metavar="PATH=VALUE",
-        help="replace a constant of a simulated machine, or its cache.l3, as in atomic.fence=20; may be repeated",
+        help="replace a constant of a simulated machine, or its cache.l3, as in atomic.fence=20; "
+        "may be repeated",
     )
 
 

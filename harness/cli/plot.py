@@ -9,7 +9,8 @@ from harness.errors import UserError
 
 SUMMARY = "draw a figure from the tables"
 DESCRIPTION = """\
-Tables are made by `millrace aggregate`, or by `millrace laws bench`. What they lack is shown as missing.
+Tables are made by `millrace aggregate`, or by `millrace laws bench`. What they lack is shown as
+missing.
 
 examples:
   millrace plot crossover --tables results/tables/crossover -o crossover.png
@@ -49,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     for path in paths:
         if path.suffix.removeprefix(".") not in KINDS:
             raise UserError(
-                f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not {str(path)!r}"
+                f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not "
+                f"{str(path)!r}"
             )
     from harness.plots.draw import draw
 

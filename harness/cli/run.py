@@ -41,19 +41,22 @@ from topologies import TOPOLOGIES
 SUMMARY = "run one topology or graph file under one threading model and report it"
 
 DESCRIPTION = """\
-Each repeat runs in a process of its own. It warms up until sources and sinks agree and two windows in a row differ by
-less than 5 %, then it is measured. A run that never settles is reported as such. A run whose sources end before its time is
-over, as those of a graph of your own may, is measured from its first tuple to its last. Every run is checked: no tuple may
-be lost, doubled, reordered or harmed, or the exit code is 1.
+Each repeat runs in a process of its own. It warms up until sources and sinks agree and two windows
+in a row differ by less than 5 %, then it is measured. A run that never settles is reported as such.
+A run whose sources end before its time is over, as those of a graph of your own may, is measured
+from its first tuple to its last. Every run is checked: no tuple may be lost, doubled, reordered or
+harmed, or the exit code is 1.
 
-With --elastic, a run adapts first: until the control law has kept its number of threads for 8 periods and the rates are
-stationary. This takes at most 40 periods or 10 times the duration, whichever is longer, and never more than 600 s. With --model
-multilevel, where the law also places queues, the limits are 120 periods and 1,200 s. Then the run is measured for 5 periods or
-longer, while the law goes on.
+With --elastic, a run adapts first: until the control law has kept its number of threads for 8
+periods and the rates are stationary. This takes at most 40 periods or 10 times the duration,
+whichever is longer, and never more than 600 s. With --model multilevel, where the law also places
+queues, the limits are 120 periods and 1,200 s. Then the run is measured for 5 periods or longer,
+while the law goes on.
 
 examples:
   millrace run pipeline
-      a pipeline of default size under the dynamic model, one scheduler thread for each CPU, measured for 2 s
+      a pipeline of default size under the dynamic model, one scheduler thread for each CPU,
+      measured for 2 s
 
   millrace run data-parallel --set width=10 --set cost=1000 --model dynamic --threads 2 --repeats 5
       five repeats, with the mean and its 95 % interval
@@ -68,16 +71,19 @@ examples:
       the same on a simulated machine, in virtual time; machines are listed by millrace machines
 
   millrace run pipeline --set cost=1000 --model dynamic --elastic --max-threads 8 --log -
-      a control law finds the number of threads while tuples flow; each period prints what it saw and why it decides so
+      a control law finds the number of threads while tuples flow; each period prints what it saw
+      and why it decides so
 
   millrace run pipeline --model multilevel --log -
       a law decides about threads and queues
 
   millrace run chain --set operators=2 --model coroutine --elastic --max-threads 4 --log -
-      a law decides about threads and replicas; --law cstream is that of the paper, --law utilisation chooses threads alone
+      a law decides about threads and replicas; --law cstream is that of the paper, --law
+      utilisation chooses threads alone
 
   millrace run pipeline --set operators=10 --peer go
-      the same graph in Go, with a goroutine for each operator; docs/peers.md lists the other runtimes
+      the same graph in Go, with a goroutine for each operator; docs/peers.md lists the other
+      runtimes
 
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
@@ -96,7 +102,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log",
         metavar="PATH|-",
-        help="write a line for each phase and for each period of a control law: to PATH, or with - to stderr",
+        help="write a line for each phase and for each period of a control law: to PATH, or with - "
+        "to stderr",
     )
     parser.add_argument(
         "--repeats",
@@ -108,13 +115,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         metavar="PATH|-",
-        help="write one JSON record for each run, one a line: to PATH, which is replaced after the last run or at Ctrl-C; "
+        help="write one JSON record for each run, one a line: to PATH, which is replaced after the "
+        "last run or at Ctrl-C; "
         "with - to stdout, as each run ends and in place of the table",
     )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Describe a run; `required`: whether it has to be said which topology. `run_asked` reads what was given."""
+    """Describe a run; `required`: whether it has to be said which topology. `run_asked` reads what
+    was given.
+    """
     add_topology_argument(parser, required)
     add_settings_argument(parser)
     parser.add_argument(
@@ -128,7 +138,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--period",
         type=seconds(0.0),
         metavar="S",
-        help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least {SHORTEST_S:g}, since the "
+        help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least "
+        f"{SHORTEST_S:g}, since the "
         "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
         f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {QUANTA} quanta)",
     )
@@ -136,21 +147,24 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--allow-threads",
         type=whole(1, MOST_ALLOWED),
         metavar="N",
-        help=f"real threads that a run may have, if this host has room for them (default: {MOST_THREADS})",
+        help="real threads that a run may have, if this host has room for them (default: "
+        f"{MOST_THREADS})",
     )
     add_place_arguments(parser)
     parser.add_argument(
         "--duration",
         type=seconds(0.0),
         metavar="S",
-        help=f"seconds to measure (default: {DURATION_S:g}; simulated runs: {VIRTUAL_DURATION_S:g} s of virtual time)",
+        help=f"seconds to measure (default: {DURATION_S:g}; simulated runs: {VIRTUAL_DURATION_S:g} "
+        "s of virtual time)",
     )
     parser.add_argument(
         "--warmup",
         type=warmup,
         default="auto",
         metavar="auto|S",
-        help="seconds to run before measuring, 0 allowed; auto (the default): until the run is stationary",
+        help="seconds to run before measuring, 0 allowed; auto (the default): until the run is "
+        "stationary",
     )
     parser.add_argument(
         "--seed",
@@ -163,7 +177,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--tuples",
         type=whole(0, MAX_TUPLES),
         metavar="N",
-        help="send exactly N tuples from each source, drain and measure all of it; --duration and --warmup then have no effect",
+        help="send exactly N tuples from each source, drain and measure all of it; --duration and "
+        "--warmup then have no effect",
     )
 
 
@@ -272,7 +287,8 @@ def _check_once(run: Run, repeats: int) -> None:
         value = run.parameters.get(parameter.name, parameter.default)
         if value in parameter.once:
             raise UserError(
-                f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not {repeats}"
+                f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not "
+                f"{repeats}"
             )
 
 
@@ -293,8 +309,10 @@ def _tell_window(layout: Layout, run: Run) -> None:
     """Say that a run will be measured for longer than was asked for, if a law is at work."""
     if layout.pool.elastic:
         tell(
-            f"millrace: a run with a control law is measured for {WINDOW_PERIODS} periods at least, so for "
-            f"{run.elastic_window_s:g} s and not for --duration {run.duration_s:g}; a shorter --period makes it shorter"
+            f"millrace: a run with a control law is measured for {WINDOW_PERIODS} periods at "
+            "least, so for "
+            f"{run.elastic_window_s:g} s and not for --duration {run.duration_s:g}; a shorter "
+            "--period makes it shorter"
         )
 
 
@@ -307,8 +325,8 @@ def _run_of_peer(args: argparse.Namespace) -> Run:
 
 
 def _check_period(layout: Layout, period_s: float) -> None:
-    """Raise UserError for a period of laws where there are none. The law of a load balance has its own, but how long all may
-    take to settle is counted in this one.
+    """Raise UserError for a period of laws where there are none. The law of a load balance has its
+    own, but how long all may take to settle is counted in this one.
     """
     balances = any(
         operator.kind is ELASTIC_LOAD_BALANCE and operator.elastic
@@ -316,12 +334,15 @@ def _check_period(layout: Layout, period_s: float) -> None:
     )
     if not balances and not layout.pool.elastic:
         raise UserError(
-            f"period applies where a law is at work only; nothing is elastic here under {layout.model.name}: {period_s:g}"
+            "period applies where a law is at work only; nothing is elastic here under "
+            f"{layout.model.name}: {period_s:g}"
         )
 
 
 def _check_lengths(args: argparse.Namespace, place: Place) -> None:
-    """Raise UserError for a measured window or a period of laws [s] that is too short where the run is made."""
+    """Raise UserError for a measured window or a period of laws [s] that is too short where the run
+    is made.
+    """
     if place.simulated:
         least = dict.fromkeys(("duration", "period"), SHORTEST_VIRTUAL_S)
     else:
@@ -330,7 +351,8 @@ def _check_lengths(args: argparse.Namespace, place: Place) -> None:
         given = getattr(args, name)
         if given is not None and given < shortest:
             raise UserError(
-                f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not '{given:g}'"
+                f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not "
+                f"'{given:g}'"
             )
 
 

@@ -12,9 +12,18 @@ from harness.models import Coroutine
 from harness.watch.lines import count
 
 COLUMNS = {
-    "run": 4, "tuples/s": 12, "submitted/s": 14, "ns/hop": 8, "p50 latency": 11, "p99 latency": 11, "settled": 7, "correct": 7,
-}  # fmt: skip
-"""Columns of the table with their widths [characters]: a row is printed before the next ones are known."""
+    "run": 4,
+    "tuples/s": 12,
+    "submitted/s": 14,
+    "ns/hop": 8,
+    "p50 latency": 11,
+    "p99 latency": 11,
+    "settled": 7,
+    "correct": 7,
+}
+"""Columns of the table with their widths [characters]: a row is printed before the next ones are
+known.
+"""
 
 
 def report(records: Sequence[dict[str, Any]]) -> list[str]:
@@ -51,8 +60,8 @@ def row(records: Sequence[dict[str, Any]]) -> str:
 
 
 def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines below the table: runs that ended, where laws came to, the mean with its interval if there are several runs,
-    and what to know about the host.
+    """The lines below the table: runs that ended, where laws came to, the mean with its interval if
+    there are several runs, and what to know about the host.
     """
     return (
         _end_lines(records)
@@ -90,7 +99,8 @@ def _simulation_lines(record: dict[str, Any]) -> list[str]:
         return []
     replaced = "".join(f", {path} {value:g}" for path, value in told["constants"].items())
     return [
-        f"SIMULATED on {record['machine']} with the costs of {told['software']}{replaced}, in virtual time"
+        f"SIMULATED on {record['machine']} with the costs of {told['software']}{replaced}, in "
+        "virtual time"
     ]
 
 
@@ -99,7 +109,8 @@ def _effort_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     told = [record["simulation"] for record in records if record["simulation"] is not None]
     return (
         [
-            f"simulated {sum(each['events'] for each in told):,} events in {sum(each['wall_s'] for each in told):.1f} s"
+            f"simulated {sum(each['events'] for each in told):,} events in "
+            f"{sum(each['wall_s'] for each in told):.1f} s"
         ]
         if told
         else []
@@ -115,13 +126,17 @@ def _law_lines(record: dict[str, Any]) -> list[str]:
         f", {name} {words[value] if isinstance(value, bool) else format(value, 'g')}"
         for name, value in terms["settings"].items()
     )
-    levels = f"from {terms['minimum']} to {terms['maximum']} scheduler threads, beginning at {terms['start']}"
+    levels = (
+        f"from {terms['minimum']} to {terms['maximum']} scheduler threads, beginning at "
+        f"{terms['start']}"
+    )
     return [f"law {terms['law']}: {levels}, a step every {terms['period_s']:g} s{settings}"]
 
 
 def _end_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     return [
-        f"run {number}: its sources ended after {record['duration_s']:.3g} s; the rates are of the whole run"
+        f"run {number}: its sources ended after {record['duration_s']:.3g} s; the rates are of the "
+        "whole run"
         for number, record in enumerate(records, start=1)
         if record.get("ended")
     ]
@@ -142,7 +157,8 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
             )
             where = f"{count(terms['settled_level'], 'scheduler thread')}{queues}{_replicas(terms)}"
             lines.append(
-                f"run {number}: after {terms['adaptation_s']:.3g} s the law {_found(record)}: {where}, {moves}"
+                f"run {number}: after {terms['adaptation_s']:.3g} s the law {_found(record)}: "
+                f"{where}, {moves}"
             )
     return lines
 
@@ -172,9 +188,15 @@ def _found(record: dict[str, Any]) -> str:
     states = [sample["law_state"] for sample in periods]
     lost = [state for state in states[-SETTLED_PERIODS:] if state in NOT_COUNTED]
     if "crowded" in lost:
-        return f"was held back, as others had the CPUs in {states.count('crowded')} of {len(states)} periods"
+        return (
+            f"was held back, as others had the CPUs in {states.count('crowded')} of "
+            f"{len(states)} periods"
+        )
     if lost:
-        return f"kept its level, but learnt nothing from {states.count(lost[-1])} of {len(states)} periods ({lost[-1]})"
+        return (
+            f"kept its level, but learnt nothing from {states.count(lost[-1])} of "
+            f"{len(states)} periods ({lost[-1]})"
+        )
     if states[-1] in UNSETTLED:
         return f"kept its level, but was still {states[-1]}"
     return f"had not kept its level for {SETTLED_PERIODS} periods when measuring began"
@@ -237,7 +259,8 @@ def _mean_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     interval = f"95 % interval {_quantity(low)} .. {_quantity(high)}{ends}"
     settled = sum(record["settled"] for record in correct)
     return [
-        f"mean: {_quantity(mean)} tuples/s, {interval}, of {len(correct)} correct runs, {settled or 'none'} of them settled"
+        f"mean: {_quantity(mean)} tuples/s, {interval}, of {len(correct)} correct runs, "
+        f"{settled or 'none'} of them settled"
     ]
 
 

@@ -18,7 +18,8 @@ def add_topology_argument(parser: argparse.ArgumentParser, required: bool = True
         "topology",
         nargs=None if required else "?",
         metavar="TOPOLOGY",
-        help=f"one of: {names}; or a graph file ending in .yaml, .yml, .json, .py, or .py:FUNCTION (docs/graphs.md)",
+        help=f"one of: {names}; or a graph file ending in .yaml, .yml, .json, .py, or .py:FUNCTION "
+        "(docs/graphs.md)",
     )
 
 
@@ -31,7 +32,8 @@ def add_settings_argument(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a parameter of the topology, or of the function in a .py file; may be repeated (see millrace topologies)",
+        help="set a parameter of the topology, or of the function in a .py file; may be repeated "
+        "(see millrace topologies)",
     )
 
 

@@ -17,8 +17,8 @@ from harness.models import MODELS, Model, make_model
 SUMMARY = "draw a topology or graph file with its queues and threads under a model"
 
 DESCRIPTION = """\
-Operators and streams are drawn; with --model, also the queues and the threads that execute each operator. Long chains and
-wide levels are folded, so that graphs of any size can be read.
+Operators and streams are drawn; with --model, also the queues and the threads that execute each
+operator. Long chains and wide levels are folded, so that graphs of any size can be read.
 
 examples:
   millrace show bushy -o bushy.svg

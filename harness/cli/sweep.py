@@ -26,26 +26,30 @@ if TYPE_CHECKING:
 
 SUMMARY = "measure an experiment, or one block of it"
 DESCRIPTION = """\
-Experiments of a profile are measured block by block. A block is one cell (a topology with its parameters) under all arms
-(threading models) with all repeats, in random order, each run in a fresh process. Its records are one file, which is there when
-the block is done. Until then they are in FILE.unfinished, run by run.
+Experiments of a profile are measured block by block. A block is one cell (a topology with its
+parameters) under all arms (threading models) with all repeats, in random order, each run in a fresh
+process. Its records are one file, which is there when the block is done. Until then they are in
+FILE.unfinished, run by run.
 
-Without --cell, the sweep skips blocks that were already measured under the same settings. A block that was interrupted goes on
-behind its last finished run, unless settings, program or machine have changed. A block whose file is damaged, or older than the
-code that it depends on, is measured again. Runs that fail are recorded as failed and reported on stderr; they do not end the
-sweep.
+Without --cell, the sweep skips blocks that were already measured under the same settings. A block
+that was interrupted goes on behind its last finished run, unless settings, program or machine have
+changed. A block whose file is damaged, or older than the code that it depends on, is measured
+again. Runs that fail are recorded as failed and reported on stderr; they do not end the sweep.
 
-An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only, which
-the experiment need not name. `millrace figures` moves the records of such a machine away, so give them a folder with -o.
+An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine
+measures on one machine only, which the experiment need not name. `millrace figures` moves the
+records of such a machine away, so give them a folder with -o.
 
-With --over machine.sweep each simulated arm also runs with the uncertain constants that the profiles of its machine and
-software list under `sweep`: one at a time, at either end of its range. Figures show the band from the lowest to the highest
-mean. An arm that no constant reaches has no band, and one whose throughput both ends move to the same side runs with four
-seeds.
+With --over machine.sweep each simulated arm also runs with the uncertain constants that the
+profiles of its machine and software list under `sweep`: one at a time, at either end of its range.
+Figures show the band from the lowest to the highest mean. An arm that no constant reaches has no
+band, and one whose throughput both ends move to the same side runs with four seeds.
 
 examples:
-  millrace sweep --dry-run                            what the quick profile measures, and how long it takes
-  millrace sweep pldi17_fig10                         all blocks of one experiment, into results/raw/pldi17_fig10/
+  millrace sweep --dry-run                            what the quick profile measures, and how long
+                                                      it takes
+  millrace sweep pldi17_fig10                         all blocks of one experiment, into
+                                                      results/raw/pldi17_fig10/
   millrace sweep crossover --cell CELL -o block.jsonl one block
   millrace sweep pldi17_fig10 --machine xeon --software streams-4.2 --over machine.sweep
 """
@@ -67,7 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--over",
         choices=["machine.sweep"],
-        help="vary what the profiles of machine and software list as their sweep, of simulated blocks",
+        help="vary what the profiles of machine and software list as their sweep, of simulated "
+        "blocks",
     )
     parser.add_argument(
         "-o",
@@ -83,7 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, or list with --dry-run. Raises UserError for bad input, RunFailed if records cannot be written."""
+    """Measure, or list with --dry-run. Raises UserError for bad input, RunFailed if records cannot
+    be written.
+    """
     from harness.experiments.config import left_out, load_config
 
     place = _place(args)
@@ -106,7 +113,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.set_constant and args.output is None:
         raise UserError(
-            "--set-constant needs -o: what the workflow works with has the constants of the profiles"
+            "--set-constant needs -o: what the workflow works with has the constants of the "
+            "profiles"
         )
     constants = [parse_constants(block.place, args.set_constant) for block in blocks]
     plan = [(block, _file(config, block, args)) for block in blocks]
@@ -129,7 +137,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _place(args: argparse.Namespace) -> Place | None:
-    """Return the place to measure at, if one is asked for. Raises UserError for one that cannot be."""
+    """Return the place to measure at, if one is asked for. Raises UserError for one that cannot
+    be.
+    """
     if args.machine is None and args.cpus is None and not args.simulated and not args.software:
         return None
     return find_place(args.machine or LOCAL, args.simulated, args.software, args.cpus)
@@ -151,11 +161,13 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
         state = f"about {clock(block.estimated_s)}" if block in due else "measured"
         variants = f" and {len(block.variants)} variants" if block.variants else ""
         say(
-            f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); {state}"
+            f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); "
+            f"{state}"
         )
     runs = sum(block.runs for block, _ in plan)
     say(
-        f"{len(plan)} blocks, {runs} runs; to measure: {len(due)} blocks, {sum(block.runs for block in due)} runs, "
+        f"{len(plan)} blocks, {runs} runs; to measure: {len(due)} blocks, "
+        f"{sum(block.runs for block in due)} runs, "
         f"about {clock(sum(block.estimated_s for block in due))}"
     )
 

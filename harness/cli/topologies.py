@@ -11,8 +11,8 @@ from harness.terminal.output import say
 SUMMARY = "list the topologies with their parameters, defaults and units"
 
 DESCRIPTION = """\
-`millrace run` and `millrace show` know them, and change their parameters by --set. What is placed at random, such as skewed
-costs, follows from --seed.
+`millrace run` and `millrace show` know them, and change their parameters by --set. What is placed
+at random, such as skewed costs, follows from --seed.
 
 examples:
   millrace topologies

@@ -26,34 +26,39 @@ if TYPE_CHECKING:
 SUMMARY = "compare what the simulator predicts of this machine with what it measures"
 
 DESCRIPTION = """\
-Measure the four topologies at three costs and two payloads under manual, dedicated and dynamic with 1 and 2 threads on this
-machine's real threads, some of them as co-routines, and pipelines of 100 and 1,000 operators under dynamic and as co-routines.
-Let the simulator predict the same 122 cases from the calibrated profile of this machine. Report the errors, whether the models
-come in the right order, and whether the targets are met: median error at most 15 %, none above 40 %, the order right wherever
-measured medians differ by more than 15 %.
+Measure the four topologies at three costs and two payloads under manual, dedicated and dynamic with
+1 and 2 threads on this machine's real threads, some of them as co-routines, and pipelines of 100
+and 1,000 operators under dynamic and as co-routines. Let the simulator predict the same 122 cases
+from the calibrated profile of this machine. Report the errors, whether the models come in the right
+order, and whether the targets are met: median error at most 15 %, none above 40 %, the order right
+wherever measured medians differ by more than 15 %.
 
-A run counts if the machine was then in the state that the profile describes: if a cache line took as long from core to core,
-right before and right after it, as the profile says. A virtual machine changes its state whenever a hypervisor moves its CPUs.
-Runs wait for the right state, five minutes in all unless --patience says otherwise, and are made again if it has changed. If it
-is not seen at all in the first seconds nothing waits, and the report says so.
+A run counts if the machine was then in the state that the profile describes: if a cache line took
+as long from core to core, right before and right after it, as the profile says. A virtual machine
+changes its state whenever a hypervisor moves its CPUs. Runs wait for the right state, five minutes
+in all unless --patience says otherwise, and are made again if it has changed. If it is not seen at
+all in the first seconds nothing waits, and the report says so.
 
-How much the shared cache holds for a virtual machine depends on its neighbours: that is measured between the runs, and the
-median takes the profile's place in the predictions (`cache.l3`). No other constant follows the runs, and none their throughput.
+How much the shared cache holds for a virtual machine depends on its neighbours: that is measured
+between the runs, and the median takes the profile's place in the predictions (`cache.l3`). No other
+constant follows the runs, and none their throughput.
 
-The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every measured run is kept when it ends, in
-NAME.measured.jsonl beside the output, and predictions when all are made, in NAME.predicted.jsonl. A session that was
-interrupted goes on with --resume; predictions, which take less time, are made anew, since profiles and simulator may have
-changed.
+The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every measured run
+is kept when it ends, in NAME.measured.jsonl beside the output, and predictions when all are made,
+in NAME.predicted.jsonl. A session that was interrupted goes on with --resume; predictions, which
+take less time, are made anew, since profiles and simulator may have changed.
 
 examples:
   millrace validate --figure validation.png --markdown validation.md
       the whole of it
 
   millrace validate --cells topology=pipeline,cost=1,cost=100 --cells model=manual
-      some cases only: topology, cost, payload and model may be given, several values of one are alternatives
+      some cases only: topology, cost, payload and model may be given, several values of one are
+      alternatives
 
   millrace validate --measured results/validation.measured.jsonl
-      new predictions beside what was measured before: about three minutes, for those who work on the simulator
+      new predictions beside what was measured before: about three minutes, for those who work on
+      the simulator
 
 `millrace calibrate` makes the profile."""
 
@@ -106,7 +111,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds(0.0),
         default=PATIENCE_S,
         metavar="S",
-        help="seconds to wait for the state that the profile describes, in all (default: %(default)g)",
+        help="seconds to wait for the state that the profile describes, in all (default: "
+        "%(default)g)",
     )
     add(
         "--resume",
@@ -183,12 +189,14 @@ def run(args: argparse.Namespace) -> int:
         predicted = _predict(chosen, constants, forecasts, line)
         if state.unseen_ns is not None:
             line.note(
-                f"a cache line takes {state.unseen_ns:.0f} ns from core to core here, and {state.expected_ns:.0f} as the "
+                f"a cache line takes {state.unseen_ns:.0f} ns from core to core here, and "
+                f"{state.expected_ns:.0f} as the "
                 "profile has it, which is of another machine or state: calibrate first"
             )
         if state.repeated:
             line.note(
-                f"{state.repeated} run(s) were made again, as the machine changed its state meanwhile"
+                f"{state.repeated} run(s) were made again, as the machine changed its state "
+                "meanwhile"
             )
     comparisons = compare(chosen, records, predicted, state.expected_ns)
     text = report(comparisons, constants)
@@ -216,7 +224,8 @@ def _check(args: argparse.Namespace) -> None:
     if args.resume and (args.measured or args.only_predicted):
         other = "--measured" if args.measured else "--only-predicted"
         raise UserError(
-            f"--resume goes on measuring, and with {other} nothing is measured: leave one of them out"
+            f"--resume goes on measuring, and with {other} nothing is measured: leave one of them "
+            "out"
         )
     if args.figure and Path(args.figure).suffix not in FIGURE_KINDS:
         raise UserError(

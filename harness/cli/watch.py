@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 SUMMARY = "show a run while it adapts, and write a page that plays it again"
 
 DESCRIPTION = """\
-Do one run, as millrace run does, and show what happens in it: throughput, threads, queued ports, how busy the CPUs are, and
-what the control law does and why. In a terminal the view is drawn anew each period; elsewhere there is a line a period.
+Do one run, as millrace run does, and show what happens in it: throughput, threads, queued ports,
+how busy the CPUs are, and what the control law does and why. In a terminal the view is drawn anew
+each period; elsewhere there is a line a period.
 
-With --html it also writes a page that plays the run again: the graph with its queues and regions over time, beside the curves.
-The page is one file and needs no network. --replay makes it from the record of an earlier run.
+With --html it also writes a page that plays the run again: the graph with its queues and regions
+over time, beside the curves. The page is one file and needs no network. --replay makes it from the
+record of an earlier run.
 
-Ctrl-C ends the run; the page then shows the periods until that moment. Drawing takes about 2 ms of CPU time each period: use
-millrace run for numbers that you publish.
+Ctrl-C ends the run; the page then shows the periods until that moment. Drawing takes about 2 ms of
+CPU time each period: use millrace run for numbers that you publish.
 
 examples:
   millrace watch pipeline --set cost=1000 --model multilevel --html run.html
@@ -81,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     return _replay(args) if args.replay is not None else _watch(args)
 
 
-# -- a run that goes on -------------------------------------------------------------------------------------------------------
+# -- a run that goes on ----------------------------------------------------------------------------
 
 
 def _watch(args: argparse.Namespace) -> int:
@@ -150,7 +152,7 @@ def _limits(story: Story, run: Run) -> Mapping[str, float]:
     return {"warming up": run.warmup_limit_s, "measuring": run.duration_s}
 
 
-# -- a run that is over -------------------------------------------------------------------------------------------------------
+# -- a run that is over ----------------------------------------------------------------------------
 
 
 def _replay(args: argparse.Namespace) -> int:

@@ -175,7 +175,8 @@ class EventSource(Received):
         kind = response.headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() != EVENT_STREAM:
             raise RunFailed(
-                f"{self.url}: must be a stream of events ({EVENT_STREAM}), not {kind[:60] or 'without a type'}"
+                f"{self.url}: must be a stream of events ({EVENT_STREAM}), not "
+                f"{kind[:60] or 'without a type'}"
             )
         return False
 

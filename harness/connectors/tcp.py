@@ -52,7 +52,9 @@ class TcpSource(Received):
 
 
 class TcpSink(Published):
-    """Sink that listens on `port` (0: any free one; `address` has it), and sends tuples as lines."""
+    """Sink that listens on `port` (0: any free one; `address` has it), and sends tuples as
+    lines.
+    """
 
     def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1") -> None:
         super().__init__(lambda values: (to_json(schema, values) + "\n").encode())

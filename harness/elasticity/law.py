@@ -139,11 +139,13 @@ class Bounds:
                 )
         if self.minimum > self.maximum:
             raise UserError(
-                f"minimum level must be at most the maximum level {self.maximum}, not {self.minimum}"
+                f"minimum level must be at most the maximum level {self.maximum}, not "
+                f"{self.minimum}"
             )
         if not self.minimum <= self.start <= self.maximum:
             raise UserError(
-                f"start level must be from {self.minimum} to {self.maximum} threads, not {self.start}"
+                f"start level must be from {self.minimum} to {self.maximum} threads, not "
+                f"{self.start}"
             )
 
     def clamp(self, level: int) -> int:
@@ -239,7 +241,8 @@ class Law(ABC):
         """
         if layout is None and "layout" in self.NEEDS:
             raise UserError(
-                f"law {self.name} must know the graph: it decides about {self.decides.value} by its operators"
+                f"law {self.name} must know the graph: it decides about {self.decides.value} by "
+                "its operators"
             )
         self.bounds = bounds
         self.layout = layout or NO_LAYOUT
@@ -261,7 +264,8 @@ class Law(ABC):
         """
         if reading.time_s <= self._time_s:
             raise UserError(
-                f"time_s must grow from reading to reading: {reading.time_s!r} follows {self._time_s!r}"
+                f"time_s must grow from reading to reading: {reading.time_s!r} follows "
+                f"{self._time_s!r}"
             )
         self._time_s = reading.time_s
         self.cpu.see(reading.elapsed_s, reading.system_cpu, reading.others_cpu)

@@ -109,6 +109,7 @@ def of_windows(
                 splits[target] = inside
         if operator.kind.ends_windows and got[index] != arriving[index]:
             problems.append(
-                f"operator {operator.name!r} was sent {arriving[index]} window punctuations and got {got[index]}"
+                f"operator {operator.name!r} was sent {arriving[index]} window punctuations and "
+                f"got {got[index]}"
             )
     return problems

@@ -115,5 +115,6 @@ def check_process(call: str, process: int) -> None:
     """
     if process not in (0, os.getpid()):
         raise UserError(
-            f"{call}: this engine runs in process {process}, which started it; process {os.getpid()} has a copy without threads"
+            f"{call}: this engine runs in process {process}, which started it; process "
+            f"{os.getpid()} has a copy without threads"
         )

@@ -44,7 +44,8 @@ def check_threads(layout: Layout, allowed: int | None = None, root: Path = ROOT)
     most = MOST_THREADS if allowed is None else allowed
     if wanted > most:
         raise UserError(
-            f"{needs}; at most {most:,} are allowed (--allow-threads {wanted}, or allow_threads in a profile, lifts that)"
+            f"{needs}; at most {most:,} are allowed (--allow-threads {wanted}, or allow_threads in "
+            "a profile, lifts that)"
         )
     for room, why in _rooms(root):
         if wanted > room:

@@ -1,7 +1,8 @@
-"""The config of the workflow: a profile (config/quick.yaml) and its experiments (config/experiments/*.yaml).
+"""The config of the workflow: a profile (config/quick.yaml) and its experiments
+(config/experiments/*.yaml).
 
-Files are checked on load: against their JSON Schema (`checked_yaml`), then for what a schema cannot say: does the machine
-exist, the topology, has it that parameter, is the value in its range.
+Files are checked on load: against their JSON Schema (`checked_yaml`), then for what a schema cannot
+say: does the machine exist, the topology, has it that parameter, is the value in its range.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ DEFAULT_CONFIG = Path("config/quick.yaml")
 """The profile `--size quick`."""
 
 BENCHES = ("saso", "saso_placement")
-"""Figures that are computed and not measured: control laws compared (`millrace laws bench`, and with `--multilevel`)."""
+"""Figures that are computed and not measured: control laws compared (`millrace laws bench`, and
+with `--multilevel`).
+"""
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,14 @@ class Config:
         self.refuse_other_size(name)
         names = [experiment.name for experiment in self.experiments]
         raise UserError(
-            f"{self.path}: no experiment is named {name!r}{did_you_mean(name, names)}; experiments are: {', '.join(names)}"
+            f"{self.path}: no experiment is named {name!r}{did_you_mean(name, names)}; experiments "
+            f"are: {', '.join(names)}"
         )
 
     def refuse_other_size(self, name: str) -> None:
-        """Raise UserError if there is an experiment with that name, but not in the size of the profile."""
+        """Raise UserError if there is an experiment with that name, but not in the size of the
+        profile.
+        """
         file = experiment_file(self.path, name)
         if Path(name).name == name and file.is_file():
             sizes = list(read_checked(file, "experiment")["sizes"])
@@ -116,8 +122,8 @@ class Config:
 
 
 def load_config(path: str | Path, place: Place | None = None, sensitivity: bool = False) -> Config:
-    """The profile in a YAML file, with the experiments that it names, beside it in `experiments/`; with `place` and
-    `sensitivity` as in `read_experiment`.
+    """The profile in a YAML file, with the experiments that it names, beside it in `experiments/`;
+    with `place` and `sensitivity` as in `read_experiment`.
 
     Raises UserError, in one line, for a file that cannot be read or breaks a rule.
     """
@@ -148,7 +154,8 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
         if not file.is_file():
             known = [each.stem for each in sorted(file.parent.glob("*.yaml"))]
             raise UserError(
-                f"{path}: experiments[{index}]: must name a file in {file.parent}, not {name!r}{did_you_mean(name, known)}"
+                f"{path}: experiments[{index}]: must name a file in {file.parent}, not "
+                f"{name!r}{did_you_mean(name, known)}"
             )
         experiment = read_experiment(file, values, place, sensitivity)
         experiments.append(replace(experiment, on_request=False) if listed else experiment)

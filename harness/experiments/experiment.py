@@ -1,7 +1,8 @@
 """The measurements of one figure: cells x arms, on one machine or several.
 
 Experiment  one figure's measurements in the profile's size
-Block       one cell on one machine with all arms and all repeats: what one job of the workflow measures
+Block       one cell on one machine with all arms and all repeats: what one job of the workflow
+            measures
 Cell, Arm   a topology with its parameters; a threading model
 """
 
@@ -19,10 +20,14 @@ from harness.measurement.spec import PERIOD_S, PeerModel, Run
 from harness.models import Model
 
 RUN_OVERHEAD_S = 0.7
-"""Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
+"""Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core
+VM. For estimates only.
+"""
 
 PEER_OVERHEAD_S = 3.0
-"""Seconds that a run of a peer takes besides its window: virtual machines start, and compile. For estimates only."""
+"""Seconds that a run of a peer takes besides its window: virtual machines start, and compile. For
+estimates only.
+"""
 
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
@@ -54,7 +59,9 @@ class Arm:
 
     @property
     def threads(self) -> int | None:
-        """Scheduler threads, or those that a law begins with; None for models without, or if the law decides."""
+        """Scheduler threads, or those that a law begins with; None for models without, or if the
+        law decides.
+        """
         return getattr(self.model, "threads", None)
 
     @property
@@ -66,7 +73,9 @@ class Arm:
 
 @dataclass(frozen=True)
 class Cell:
-    """One topology with all its parameters; or one graph file with those given, its digest in the cell's name."""
+    """One topology with all its parameters; or one graph file with those given, its digest in the
+    cell's name.
+    """
 
     name: str
     topology: str
@@ -77,7 +86,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """One cell, on one machine: all arms, all repeats; of simulated ones also every arm with each variant of the constants."""
+    """One cell, on one machine: all arms, all repeats; of simulated ones also every arm with each
+    variant of the constants.
+    """
 
     experiment: str
     cell: Cell
@@ -96,7 +107,9 @@ class Block:
 
     @property
     def stem(self) -> str:
-        """Name of its file without the ending: the cell, after the machine's name if that is simulated."""
+        """Name of its file without the ending: the cell, after the machine's name if that is
+        simulated.
+        """
         return f"{self.place.label}~{self.cell.name}" if self.place.label else self.cell.name
 
     @property
@@ -133,14 +146,18 @@ class Block:
         return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
 
     def _adaptation_s(self, arm: Arm) -> float:
-        """Return about how long a run adapts [s]: a pool of many virtual threads for half of its limit."""
+        """Return about how long a run adapts [s]: a pool of many virtual threads for half of its
+        limit.
+        """
         about_s = ADAPTATION_ESTIMATE * self.period_s
         return (
             max(about_s, self._run(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
         )
 
     def _seconds_a_second(self, arm: Arm) -> float:
-        """Return how many seconds a second of a run takes: virtual ones take longer with more busy threads."""
+        """Return how many seconds a second of a run takes: virtual ones take longer with more busy
+        threads.
+        """
         if not self.place.simulated:
             return 1.0
         return VIRTUAL_SECOND_S * max(
@@ -154,16 +171,21 @@ class Block:
 
     @property
     def order_seed(self) -> int:
-        """Seed of the order of the runs: another in each block, so that no arm is the first one everywhere."""
+        """Seed of the order of the runs: another in each block, so that no arm is the first one
+        everywhere.
+        """
         return zlib.crc32(f"{self.seed}/{self.name}".encode())
 
     @property
     def settings(self) -> str:
-        """All that decides what the block's records mean, as one line: records of other settings are out of date."""
+        """All that decides what the block's records mean, as one line: records of other settings
+        are out of date.
+        """
         arms = " ".join(arm.settings for arm in self.arms)
         period = f"; period {self.period_s:g} s" if any(arm.elastic for arm in self.arms) else ""
         return (
-            f"{self.cell.name}; arms {arms}; repeats {self.repeats}; duration {self.duration_s:g} s; warm-up {self.warmup}; "
+            f"{self.cell.name}; arms {arms}; repeats {self.repeats}; duration {self.duration_s:g} "
+            f"s; warm-up {self.warmup}; "
             f"seed {self.seed}; machine {self.place.machine}{period}{self._simulated}"
         )
 
@@ -230,10 +252,13 @@ class Experiment:
         return self._blocks
 
     def block(self, stem: str) -> Block:
-        """The block with that name of its file: a cell, or `MACHINE~CELL`. Raises UserError if there is none."""
+        """The block with that name of its file: a cell, or `MACHINE~CELL`. Raises UserError if
+        there is none.
+        """
         for block in self._blocks:
             if block.stem == stem:
                 return block
         raise UserError(
-            f"{self.path}: no cell is named {stem!r}{did_you_mean(stem, (each.stem for each in self._blocks))}"
+            f"{self.path}: no cell is named "
+            f"{stem!r}{did_you_mean(stem, (each.stem for each in self._blocks))}"
         )

@@ -1,4 +1,6 @@
-"""Experiments from their files, config/experiments/*.yaml: which cells, arms and machines a figure has in a profile's size."""
+"""Experiments from their files, config/experiments/*.yaml: which cells, arms and machines a figure
+has in a profile's size.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ VIRTUAL_LEAST = dict.fromkeys(REAL_LEAST, 1e-6)
 def read_experiment(
     path: Path, profile: Mapping[str, Any], place: Place | None, sensitivity: bool
 ) -> Experiment:
-    """The experiment in a file, in the size of a profile (its values). With `place` it is measured there and nowhere else; with
-    `sensitivity` all that is simulated varies its machine's constants.
+    """The experiment in a file, in the size of a profile (its values). With `place` it is measured
+    there and nowhere else; with `sensitivity` all that is simulated varies its machine's constants.
 
     Raises UserError, in one line, for a file that cannot be read or breaks a rule.
     """
@@ -119,7 +121,9 @@ def _places(
     profile: Mapping[str, Any],
     wanted: Place | None,
 ) -> Iterator[tuple[Spot, Place, Mapping[str, Any]]]:
-    """Yield the places where the cells of a size are measured: the spot in the file, the place, and its own settings."""
+    """Yield the places where the cells of a size are measured: the spot in the file, the place, and
+    its own settings.
+    """
     entries = size.get("machines")
     named = entries is not None
     found = []
@@ -145,13 +149,16 @@ def _places(
 
 
 def _said_at(spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Spot:
-    """Return the part of the file that a value comes from: the machine's entry or the size; or the entry
-    that inherits the profile's value."""
+    """Return the part of the file that a value comes from: the machine's entry or the size; or the
+    entry that inherits the profile's value.
+    """
     return spot[:2] if key in size and key not in entry else spot
 
 
 def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, float]]:
-    """Each constant of the place's sweep at either end of its range; with a number only so many of the constants."""
+    """Each constant of the place's sweep at either end of its range; with a number only so many of
+    the constants.
+    """
     swept = list(place.sweep.items())
     if sensitivity is not True:
         swept = swept[: int(sensitivity)]
@@ -161,8 +168,9 @@ def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, fl
 def _cells(
     path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], seed: int
 ) -> Iterator[tuple[Cell, Graph | None, tuple[Spot, Sequence[Mapping[str, Any]]]]]:
-    """The cells of all sweeps, with the parameters that are otherwise on this machine; the graphs of those of files; and the
-    arms: of the sweep if it has some, else of the machine or the size, with the place in the file that says so.
+    """The cells of all sweeps, with the parameters that are otherwise on this machine; the graphs
+    of those of files; and the arms: of the sweep if it has some, else of the machine or the size,
+    with the place in the file that says so.
     """
     sweeps = entry.get("sweeps", size["sweeps"])
     where = (*(spot if "sweeps" in entry else spot[:2]), "sweeps")
@@ -209,13 +217,18 @@ def _cells_of(
 
 
 def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
-    """Raise UserError for an arm of a fixed level that would run with more threads: records and figures go by its level."""
+    """Raise UserError for an arm of a fixed level that would run with more threads: records and
+    figures go by its level.
+    """
     ours = {arm.name: arm.model for arm in block.arms if not isinstance(arm.model, PeerModel)}
     for arm, model in ours.items():
         least = level_of(with_level(model, pool_of(graph, model)))
         if least != level_of(model):
             rule = f"threads of arm {arm} must be at least {least} for graph {graph.name!r}"
-            why = "its annotations ask for as many, or operators that may block, or barriers, need them"
+            why = (
+                "its annotations ask for as many, or operators that may block, or barriers, "
+                "need them"
+            )
             raise UserError(f"{path}: {dotted(spot)}: {rule}, not {level_of(model)}: {why}")
 
 
@@ -227,7 +240,9 @@ def _arms(
     capacity: int | None,
     left_out: dict[str, str],
 ) -> Iterator[Arm]:
-    """The arms on one machine. Peers that are not built here are none: `left_out` says which, and why."""
+    """The arms on one machine. Peers that are not built here are none: `left_out` says which, and
+    why.
+    """
     seen: set[str] = set()
     for index, values in enumerate(entries):
         least = (VIRTUAL_LEAST if place.simulated else REAL_LEAST)["duration_s"]

@@ -1,8 +1,8 @@
 """The files that a result depends on: it is out of date when one of them has changed since.
 
-Each function names where a result begins: a few modules, and what it asks for by name, as an engine, a
-topology or a law. `harness.files.closure` finds the rest. Settings are no files: the workflow compares
-`Block.settings`, and records hold a digest of what was asked.
+Each function names where a result begins: a few modules, and what it asks for by name, as an
+engine, a topology or a law. `harness.files.closure` finds the rest. Settings are no files: the
+workflow compares `Block.settings`, and records hold a digest of what was asked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def of_block(block: Block) -> frozenset[Path]:
 
 
 def _laws(block: Block) -> Iterator[str]:
-    """The modules of the laws that decide in a block: about pools, or about the ports of a balancer."""
+    """The modules of the laws that decide in a block: about pools, or about the ports of a
+    balancer.
+    """
     by_graph = bool(block.cell.graph_file)  # its operators may be elastic by themselves
     for arm in block.arms:
         model = arm.model

@@ -1,6 +1,7 @@
 """Times at which the load of a run changed, where its source or operators change it in mid-run.
 
-Each function takes the rows of one run in the timeline table, in the order of time from the run's beginning.
+Each function takes the rows of one run in the timeline table, in the order of time from the run's
+beginning.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ class Burst:
 
 
 def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
-    """Yield when the source sent tuples of even phases, for which the first operators have other work (M19 Figure 13).
+    """Yield when the source sent tuples of even phases, for which the first operators have other
+    work (M19 Figure 13).
 
-    What no sample saw was sent before: a simulated run settles for a moment until its law looks, and
-    sources stop with the last sample.
+    What no sample saw was sent before: a simulated run settles for a moment until its law looks,
+    and sources stop with the last sample.
     """
     phase = int(json.loads(rows["parameters"].iloc[0])["phase"])
     seen = np.concatenate([[0.0], (rows["throughput_source"] * rows["elapsed_s"]).cumsum()])
@@ -38,7 +40,8 @@ def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
 
 
 def expensive_bursts(rows: pd.DataFrame) -> Iterator[Burst]:
-    """Yield when expensive tuples were passing, by the number of tuples that had arrived (ELB, Bursty Cost).
+    """Yield when expensive tuples were passing, by the number of tuples that had arrived (ELB,
+    Bursty Cost).
 
     Tuples in the buffers are not counted.
     """
@@ -54,7 +57,9 @@ def expensive_bursts(rows: pd.DataFrame) -> Iterator[Burst]:
 
 
 def silences(rows: pd.DataFrame) -> Iterator[Burst]:
-    """Yield when the source sends nothing (ELB, Bursty Rate): first comes a burst, then silence, over and over."""
+    """Yield when the source sends nothing (ELB, Bursty Rate): first comes a burst, then silence,
+    over and over.
+    """
     parameters = json.loads(rows["parameters"].iloc[0])
     burst_s, silence_s = (int(parameters[name]) / 1e3 for name in ("burst", "silence"))
     begin_s = burst_s

@@ -1,4 +1,6 @@
-"""A file of records answers a block's question if it has its runs, under its settings, by the code as it is now."""
+"""A file of records answers a block's question if it has its runs, under its settings, by the code
+as it is now.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ DAMAGED = "is damaged"
 
 
 def why_due(block: Block, path: Path) -> str | None:
-    """Name the reason for measuring a block, as in "is not there"; None if the file answers its question."""
+    """Name the reason for measuring a block, as in "is not there"; None if the file answers its
+    question.
+    """
     if not path.exists():
         return "is not there"
     if (problem := problem_of(block, path)) is not None:
@@ -26,7 +30,9 @@ def why_due(block: Block, path: Path) -> str | None:
 
 
 def problem_of(block: Block, path: Path) -> str | None:
-    """Name what is wrong with the records of a block, whatever code has made them; None if nothing is."""
+    """Name what is wrong with the records of a block, whatever code has made them; None if nothing
+    is.
+    """
     records, problem = read_written_records(path)
     if problem is not None:
         return f"{DAMAGED} in line {problem.line}: {problem.reason}"
@@ -63,7 +69,9 @@ def _variant(record: dict[str, Any]) -> tuple[tuple[str, float], ...]:
 
 
 def _is_simulated_as_in(block: Block, record: dict[str, Any]) -> bool:
-    """Return True if a simulated run had the profiles as they are now, or failed before it could say."""
+    """Return True if a simulated run had the profiles as they are now, or failed before it could
+    say.
+    """
     said = record.get("simulation")
     if said is None or record.get("error") is not None:
         return True

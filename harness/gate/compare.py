@@ -218,7 +218,10 @@ class _Call:
             for result in self.family.results()
             if result.cell.name in open_cells
         )
-        told = f"the time budget of {time_budget_s:g} s ended before {len(open_cells)} cell(s) were decided"
+        told = (
+            f"the time budget of {time_budget_s:g} s ended before {len(open_cells)} cell(s) "
+            "were decided"
+        )
         return (
             f"{told}; {unseen} of them had fewer than {first} blocks, which can decide nothing"
             if unseen

@@ -215,7 +215,10 @@ class Course(Row):
         if not self.evidence.is_seen:
             return ""
         if are_copies(self.base, self.head):
-            return "most values of head are base's too, digit for digit: results of the same processes prove nothing"
+            return (
+                "most values of head are base's too, digit for digit: results of the same "
+                "processes prove nothing"
+            )
         if len({*self.base, *self.head}) == 1:
             return (
                 f"all processes gave {self.base[0]:.6g} {metric.unit}".rstrip()

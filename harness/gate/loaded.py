@@ -85,9 +85,15 @@ def problems(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
         return
     for role, side in loaded.items():
         if side.foreign:
-            yield f"{role} loads {_named(side.foreign)} of {OTHER[role]}'s tree {loaded[OTHER[role]].root}, not of its own"
+            yield (
+                f"{role} loads {_named(side.foreign)} of {OTHER[role]}'s tree "
+                f"{loaded[OTHER[role]].root}, not of its own"
+            )
         if side.installed:
-            yield f"{role} loads {_named(side.installed)}, not what its tree {side.root} has of that name"
+            yield (
+                f"{role} loads {_named(side.installed)}, not what its tree {side.root} has of "
+                "that name"
+            )
 
 
 def notes(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
@@ -99,7 +105,10 @@ def notes(loaded: Mapping[Role, Loaded]) -> Iterator[str]:
         if more:
             yield f"{role} also loads {_named(more)} of {OTHER[role]}'s tree"
     if all(side.by_python and not (side.own or side.other) for side in loaded.values()):
-        yield "neither side loads a file of its tree, as far as can be seen: base and head may be the same code"
+        yield (
+            "neither side loads a file of its tree, as far as can be seen: base and head may be "
+            "the same code"
+        )
 
 
 def rehearsed(
@@ -114,9 +123,13 @@ def rehearsed(
     loaded = rehearse(trees, suite)
     shared = list(problems(loaded))
     if shared and not allowed:
-        why = "base and head would be the same code (an editable install, a .pth file, or an absolute path?)"
+        why = (
+            "base and head would be the same code (an editable install, a .pth file, or an "
+            "absolute path?)"
+        )
         raise UserError(
-            f"{why}: {'; '.join(shared)}; give each tree an environment of its own, or --allow-shared-code"
+            f"{why}: {'; '.join(shared)}; give each tree an environment of its own, or "
+            "--allow-shared-code"
         )
     if loaded["base"].root == loaded["head"].root:
         differing: tuple[str, ...] = ()

@@ -37,8 +37,10 @@ AGREEMENT = 0.1  # level of the proof that the means are near the ranks
 
 @dataclass(frozen=True)
 class Means:
-    """How much worse head's mean is, on the metric's scale, with its standard error and degrees of
-    freedom."""
+    """Excess of head's mean over base's in the direction that is worse, on the metric's scale.
+
+    With its standard error and degrees of freedom.
+    """
 
     shift: float
     error: float

@@ -47,7 +47,10 @@ class Fitness:
         """Yield a note if many samples were disturbed."""
         if self.disturbed > MAX_DISTURBED_SHARE * self.samples:
             told = ", ".join(f"{name} in {count}" for name, count in self.causes.most_common())
-            yield f"the host was disturbed while {self.disturbed} of {self.samples} samples were measured: {told}"
+            yield (
+                f"the host was disturbed while {self.disturbed} of {self.samples} samples were "
+                f"measured: {told}"
+            )
 
 
 def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
@@ -62,7 +65,10 @@ def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
 def same_commit(commit: str) -> str:
     """Return the note that base and head are the same commit, so only builds and hosts can
     differ."""
-    return f"base and head are the same commit, {commit[:12]}: there is no difference to be found but one of builds or hosts"
+    return (
+        f"base and head are the same commit, {commit[:12]}: there is no difference to be found "
+        "but one of builds or hosts"
+    )
 
 
 def built_notes(base: Side, head: Side) -> Iterator[str]:
@@ -105,8 +111,10 @@ def mean_notes(results: Iterable[CellResult], factor: float) -> Iterator[str]:
             before, after = after, before
         if (after > limit * before) is not (result.verdict is Verdict.REGRESSED) and before > 0.0:
             yield (
-                f"{result.cell.name} is {result.verdict} by its ranks, but the mean of head is {after / before:.3g} times that "
-                "of base in the bad direction: a few processes are far from the others, or there are two speeds"
+                f"{result.cell.name} is {result.verdict} by its ranks, but the mean of head is "
+                f"{after / before:.3g} times that "
+                "of base in the bad direction: a few processes are far from the others, or there "
+                "are two speeds"
             )
 
 
@@ -117,7 +125,10 @@ def control_notes(control: CellResult, factor: float) -> Iterator[str]:
     if not (low > 0.0 and math.isfinite(high)) and control.decision.blocks >= FIRST_LOOK_BLOCKS:
         yield "the control's values are too coarse to say how noisy the host is"
     elif not (low > 0.0 and math.isfinite(high)):
-        yield f"the control has {control.decision.blocks} blocks, too few to say how noisy the host is"
+        yield (
+            f"the control has {control.decision.blocks} blocks, too few to say how noisy the "
+            "host is"
+        )
     elif (most := max(high, 1.0 / low)) > factor:
         yield f"the host is noisy: base can differ from itself by up to {100 * (most - 1.0):.1f} %"
 

@@ -63,7 +63,8 @@ def on_scale(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[B
     for value in (*base, *head):
         if comparable(value, metric) is None:
             raise UserError(
-                f"cell {cell.name}: {metric.name} must be {rule(metric)} to be compared, not {value}"
+                f"cell {cell.name}: {metric.name} must be {rule(metric)} to be compared, not "
+                f"{value}"
             )
     sign = 1.0 if metric.lower_is_better else -1.0
     place = float if metric.may_be_zero else math.log

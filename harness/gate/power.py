@@ -45,8 +45,9 @@ def found(factor: float, scatter: float, shortfall: float) -> float:
 
 
 def rows(looks: Looks) -> Iterator[list[str]]:
-    """Yield a row for each look but the early one: blocks, mean half-width [sd], and for each of `SCATTERS` the mean
-    half-width and the slowdown that is found."""
+    """Yield a row for each look but the early one: blocks, mean half-width [sd], and for each of
+    `SCATTERS` the mean half-width and the slowdown that is found.
+    """
     n: int | None = looks.early
     before = looks.number(looks.early)
     for k in range(before + 1, before + LOOKS + 1):

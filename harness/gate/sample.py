@@ -288,7 +288,8 @@ def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, 
         elif number is None:
             hint = ": may_be_zero says of a metric that it may be" if value == 0 else ""
             missing[cell.name] = (
-                f"{cell.metric.name} must be {rule(cell.metric)}, not {json.dumps(value)[:60]}{hint}"
+                f"{cell.metric.name} must be {rule(cell.metric)}, not "
+                f"{json.dumps(value)[:60]}{hint}"
             )
         else:
             values[cell.name] = number

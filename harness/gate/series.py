@@ -163,9 +163,10 @@ class Series:
         take: Take,
         keep: Callable[[SampleRow], None],
     ) -> Sample:
-        """Run one process, and another one in its place if it gave no answer and may be
-        repeated. `pair` is its number in
-        the block, 0 or 1, among those of its side; `fixed` has the variables that both sides of a pair share."""
+        """Run one process, and another one in its place if it gave no answer and may be repeated.
+        `pair` is its number in the block, 0 or 1, among those of its side; `fixed` has the
+        variables that both sides of a pair share.
+        """
         tree = self.base if arm == "base" else self.head
         crashes = self.crashes.setdefault(arm, [])
         while True:
@@ -193,7 +194,9 @@ class Series:
                 )
 
     def _is_deterministic(self) -> bool:
-        """True if a cell must have one value in a block, so that both pairs get the same numbers."""
+        """True if a cell must have one value in a block, so that both pairs get the same
+        numbers.
+        """
         return any(cell.metric.deterministic for cell in self.program.cells)
 
     def _failed(self, arm: str) -> bool:

@@ -115,7 +115,9 @@ def smallest(values: Sequence[float]) -> float:
 
 
 def step(base: Sequence[float], head: Sequence[float] = ()) -> float:
-    """Return the step of coarse values, in their unit; inf if all are equal, 0 if they show none."""
+    """Return the step of coarse values, in their unit; inf if all are equal, 0 if they show
+    none.
+    """
     values = (*base, *head)
     places, counts = _distinct(values)
     if len(places) == 1:

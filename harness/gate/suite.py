@@ -192,7 +192,8 @@ def _program(
         raise wrong(path, where, "must have one of run, command, time and pytest", kinds)
     if ("benchmarks" in entry) != (kinds == ["pytest"]):
         raise UserError(
-            f"{path}: {dotted((*where, 'benchmarks'))}: must be given for pytest, and for nothing else"
+            f"{path}: {dotted((*where, 'benchmarks'))}: must be given for pytest, and for nothing "
+            "else"
         )
     if kinds == ["run"]:
         return _run(path, where, entry, warmup, duration_s)

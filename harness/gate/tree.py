@@ -155,7 +155,8 @@ def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | N
         reason = "" if refusal.silent else str(refusal)
     if is_directory and commit is not None:
         raise UserError(
-            f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, {commit[:12]}"
+            f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, "
+            f"{commit[:12]}"
         )
     if is_directory:
         return directory.resolve(), None

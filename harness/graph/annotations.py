@@ -109,7 +109,8 @@ def parallel(
         ) -> Operator | Outlets:
             if not isinstance(graph, Graph):
                 raise GraphError(
-                    f"parallel {composite.__name__!r}: takes the graph first, not {type(graph).__name__}"
+                    f"parallel {composite.__name__!r}: takes the graph first, not "
+                    f"{type(graph).__name__}"
                 )
             name = graph.free_name(composite.__name__, ".split")
             split, outlet = replicate(
@@ -160,7 +161,8 @@ def replicate(
     what = f"parallel {name!r}"
     if _ORDERED_REGION.get():
         raise GraphError(
-            f"{what}: inside the region {_ORDERED_REGION.get()!r}, which restores its order, no other is possible; "
+            f"{what}: inside the region {_ORDERED_REGION.get()!r}, which restores its order, no "
+            "other is possible; "
             f"give that one ordered=False"
         )
     split = graph.split(f"{name}.split", width, keys=partition_by or 0)
@@ -194,11 +196,13 @@ def _check_composite(what: str, composite: object) -> None:
             else type(composite).__name__
         )
         raise GraphError(
-            f"{what}: annotates a composite, which is a function that adds operators to a graph, not {shown}"
+            f"{what}: annotates a composite, which is a function that adds operators to a graph, "
+            f"not {shown}"
         )
     if inspect.isgeneratorfunction(composite) or inspect.iscoroutinefunction(composite):
         raise GraphError(
-            f"{what}: composite {composite.__name__!r} must be a plain function, neither a generator nor async"
+            f"{what}: composite {composite.__name__!r} must be a plain function, neither a "
+            "generator nor async"
         )
 
 
@@ -209,7 +213,8 @@ def _outlets(graph: Graph, what: str, returned: object) -> list[PortId]:
     if not isinstance(returned, Operator | PortId):
         shown = "nothing" if returned is None else f"{type(returned).__name__}"
         raise GraphError(
-            f"{what}: the composite must return the operator or port that its tuples leave by, not {shown}"
+            f"{what}: the composite must return the operator or port that its tuples leave by, not "
+            f"{shown}"
         )
     try:
         return [graph.output_port(returned)]
@@ -226,11 +231,13 @@ def _check_preserves(graph: Graph, what: str, before: int) -> None:
     for operator in list(graph.operators.values())[before:]:
         if operator.kind.balances and operator.outputs > 1:
             raise GraphError(
-                f"{what}: operator {operator.name!r} sends tuples to whichever buffer has room, and the region promises to "
+                f"{what}: operator {operator.name!r} sends tuples to whichever buffer has room, "
+                "and the region promises to "
                 f"restore their order; give the region ordered=False"
             )
         if not operator.preserves:
             raise GraphError(
-                f"{what}: operator {operator.name!r} does not promise to pass on every tuple, and the order of what it drops "
+                f"{what}: operator {operator.name!r} does not promise to pass on every tuple, and "
+                "the order of what it drops "
                 f"cannot be restored; give the region ordered=False"
             )

@@ -72,7 +72,8 @@ def _disagreeing(barrier: Operator, inputs: list[Arriving]) -> Iterator[str]:
             other = first.setdefault(source, port)
             if inputs[other].tuples != arriving.tuples:
                 yield (
-                    f"barrier {barrier.name!r}: inputs {other} and {port} both get tuples of {source!r}, "
+                    f"barrier {barrier.name!r}: inputs {other} and {port} both get tuples of "
+                    f"{source!r}, "
                     "but not the same number, so that it would wait for ever"
                 )
                 return

@@ -345,7 +345,8 @@ class Graph(OperatorGraph):
                 raise GraphError(f"operator {name!r}: {problem}") from None
         elif not iscoroutinefunction(function):
             raise GraphError(
-                f"operator {name!r}: function must be an async function or compiled, not {function!r:.60}"
+                f"operator {name!r}: function must be an async function or compiled, not "
+                f"{function!r:.60}"
             )
         elif state is not None:
             raise GraphError(
@@ -451,11 +452,13 @@ class Graph(OperatorGraph):
         """
         if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
             raise GraphError(
-                f"graph {self.name!r}: control takes an operator of the graph, not {named_or_shown(operator)}"
+                f"graph {self.name!r}: control takes an operator of the graph, not "
+                f"{named_or_shown(operator)}"
             )
         if operator.typed is not None and operator.kind is LOOP:
             raise GraphError(
-                f"operator {operator.name!r}: a typed loop cannot have a control port, whose tuples have no schema"
+                f"operator {operator.name!r}: a typed loop cannot have a control port, whose "
+                "tuples have no schema"
             )
         if not operator.kind.controllable:
             raise GraphError(

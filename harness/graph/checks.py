@@ -42,12 +42,18 @@ def problems_of(graph: OperatorGraph) -> Iterator[str]:
         seen: set[Stream] = set()
         for stream in graph.streams:
             if stream in seen:
-                yield f"stream {outer_port(graph, stream.source)} -> {stream.target} is connected twice"
+                yield (
+                    f"stream {outer_port(graph, stream.source)} -> {stream.target} is connected "
+                    "twice"
+                )
             seen.add(stream)
     typed = [operator.name for operator in graph.operators.values() if operator.typed is not None]
     if typed and len(typed) < len(graph.operators):
         plain = next(name for name, operator in graph.operators.items() if operator.typed is None)
-        yield f"operator {typed[0]!r} is typed and {plain!r} is not: in a graph all operators are typed, or none is"
+        yield (
+            f"operator {typed[0]!r} is typed and {plain!r} is not: in a graph all operators are "
+            "typed, or none is"
+        )
     elif typed:
         yield from _schema_problems(graph)
     cycle = cycle_of(list(graph.operators), number(graph.operators, graph.streams))
@@ -101,11 +107,17 @@ def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
             if operator.kind is SPLIT:
                 splits.add(name)
                 if name in fan_out:
-                    yield f"merge {merge!r}: an output port of its split {name!r} feeds more than one input port"
+                    yield (
+                        f"merge {merge!r}: an output port of its split {name!r} feeds more than "
+                        "one input port"
+                    )
             elif operator.kind in (SOURCE, MERGE):
                 yield f"merge {merge!r}: {name!r} reaches it without passing a split"
             elif not operator.preserves or operator.outputs > 1 or name in fan_out:
-                yield f"merge {merge!r}: {name!r}, between it and its split, may drop, double or divert tuples"
+                yield (
+                    f"merge {merge!r}: {name!r}, between it and its split, may drop, double or "
+                    "divert tuples"
+                )
         if len(splits) > 1:
             yield f"merge {merge!r}: more than one split feeds it ({', '.join(sorted(splits))})"
         for split in sorted(splits):
@@ -118,7 +130,10 @@ def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
                 if kind[name] in (MERGE, SINK):
                     yield f"merge {merge!r}: tuples of its split {split!r} also go to {name!r}"
                 elif name in absorbed:
-                    yield f"merge {merge!r}: output port {absorbed[name]} keeps tuples of its split {split!r} from it"
+                    yield (
+                        f"merge {merge!r}: output port {absorbed[name]} keeps tuples of its "
+                        f"split {split!r} from it"
+                    )
 
 
 def _reach(edges: dict[str, list[str]], start: str, stop: Callable[[str], bool]) -> Iterator[str]:

@@ -75,7 +75,8 @@ class OperatorGraph:
         owner = self.operators[port.operator].buffers
         if owner:
             raise GraphError(
-                f"operator {port.operator!r} is a buffer of {owner!r}, which alone may feed it and says how"
+                f"operator {port.operator!r} is a buffer of {owner!r}, which alone may feed it and "
+                "says how"
             )
         return port
 
@@ -160,7 +161,8 @@ class OperatorGraph:
         """The port meant. Raises GraphError if it does not exist."""
         if not isinstance(place, PortId | Operator):
             raise GraphError(
-                f"graph {self.name!r}: a port is given by its operator or its PortId, not {named_or_shown(place)}"
+                f"graph {self.name!r}: a port is given by its operator or its PortId, not "
+                f"{named_or_shown(place)}"
             )
         port = place if isinstance(place, PortId) else PortId(place.name, 0)
         operator = self.operators.get(port.operator)
@@ -169,7 +171,8 @@ class OperatorGraph:
         ports = getattr(operator, count)
         if not isinstance(port.port, int) or not 0 <= port.port < ports:
             raise GraphError(
-                f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist"
+                f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not "
+                "exist"
             )
         return port
 
@@ -180,7 +183,8 @@ class OperatorGraph:
             or not operator.name.isprintable()
         ):
             raise GraphError(
-                f"graph {self.name!r}: an operator's name must be non-empty printable text, not {operator.name!r}"
+                f"graph {self.name!r}: an operator's name must be non-empty printable text, not "
+                f"{operator.name!r}"
             )
         if operator.name in self.operators:
             raise GraphError(f"graph {self.name!r}: two operators are named {operator.name!r}")

@@ -29,7 +29,8 @@ class PortId(NamedTuple):
         """
         if not isinstance(target, Operator):
             raise GraphError(
-                f"{self} >> {shown(target)}: of two ports, no operator tells the graph; write graph.chain(...)"
+                f"{self} >> {shown(target)}: of two ports, no operator tells the graph; write "
+                "graph.chain(...)"
             )
         return target.owner().chain(self, target)
 

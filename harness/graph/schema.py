@@ -76,7 +76,8 @@ class Schema:
             )
         if not 1 <= len(self.types) <= MAX_ATTRIBUTES:
             raise UserError(
-                f"schema {name}: must have from 1 to {MAX_ATTRIBUTES} attributes, not {len(self.types)}"
+                f"schema {name}: must have from 1 to {MAX_ATTRIBUTES} attributes, not "
+                f"{len(self.types)}"
             )
         if self.size > MAX_CONTENT:
             raise UserError(
@@ -180,7 +181,8 @@ class Schema:
         if len(values) != len(self.types):
             wanted = [name for name, _ in self.types]
             raise ValueError(
-                f"a tuple of {self.name} must have {', '.join(wanted)}, not {', '.join(map(str, values))}"
+                f"a tuple of {self.name} must have {', '.join(wanted)}, not "
+                f"{', '.join(map(str, values))}"
             )
         words: list[Any] = []
         for attribute in self.attributes:
@@ -196,7 +198,8 @@ class Schema:
                     )
                 if len(value) > attribute.bound:
                     raise ValueError(
-                        f"{self.name}.{attribute.name} must have at most {attribute.bound} bytes, not {len(value)}"
+                        f"{self.name}.{attribute.name} must have at most {attribute.bound} bytes, "
+                        f"not {len(value)}"
                     )
                 words.append(len(value))
             elif attribute.kind == "bytes" and not (

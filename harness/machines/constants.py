@@ -117,7 +117,8 @@ class Profile:
         for path, value in replaced.items():
             if path not in constants:
                 raise UserError(
-                    f"constants: {path!r} is no constant of the profile {self.name!r}{did_you_mean(path, constants)}"
+                    f"constants: {path!r} is no constant of the profile "
+                    f"{self.name!r}{did_you_mean(path, constants)}"
                 )
             constants[path] = dataclasses.replace(
                 constants[path],
@@ -175,7 +176,8 @@ def find_profile(kind: str, folder: Path, name_or_path: str | Path) -> Path:
     if text != TEMPLATE and text not in names:
         shown = repr(text if len(text) <= 80 else f"{text[:77]}...")
         raise UserError(
-            f"{kind} {shown} is unknown{did_you_mean(text[:80], names)}; known are: {', '.join(names)}"
+            f"{kind} {shown} is unknown{did_you_mean(text[:80], names)}; known are: "
+            f"{', '.join(names)}"
         )
     return folder / f"{text}.yaml"
 
@@ -232,7 +234,8 @@ def _constant(path: Path, place: Place, leaf: dict[str, Any]) -> Constant:
     if span is None:
         if leaf["tag"] == "estimate":
             raise UserError(
-                f"{path}: {dotted((*place, 'range'))}: missing key: an estimate says between what the value may be"
+                f"{path}: {dotted((*place, 'range'))}: missing key: an estimate says between what "
+                "the value may be"
             )
         return Constant(value, leaf["tag"], None, None, leaf["source"])
     low, high = map(float, span)

@@ -91,7 +91,8 @@ class Machine(Profile):
         size = above_0(SHARED_CACHE, replaced[SHARED_CACHE])
         if size < machine["cache.l2"]:
             raise UserError(
-                f"constants: {SHARED_CACHE} must not be smaller than cache.l2, {machine['cache.l2']:.0f} bytes, not {size:g}"
+                f"constants: {SHARED_CACHE} must not be smaller than cache.l2, "
+                f"{machine['cache.l2']:.0f} bytes, not {size:g}"
             )
         return replace(machine, plain={**machine.plain, SHARED_CACHE: size})
 
@@ -111,7 +112,8 @@ class Machine(Profile):
                 f", or {self.cores} times a whole number up to {self.smt}" if self.smt > 1 else ""
             )
             raise UserError(
-                f"cpus must be from 1 to {self.cores}, the cores of machine {self.name!r}{more}, not {cpus}"
+                f"cpus must be from 1 to {self.cores}, the cores of machine {self.name!r}{more}, "
+                f"not {cpus}"
             )
         cores = min(cpus, self.cores)
         chips = -(-cores // self.cores_per_chip)

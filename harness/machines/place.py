@@ -93,7 +93,8 @@ class Place:
         for name, level in (("threads", threads), ("maximum", maximum)):
             if self.simulated and level is not None and level > self.cpus:
                 raise UserError(
-                    f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}"
+                    f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, "
+                    f"not {level}"
                 )
 
     def check_constants(self, constants: Mapping[str, float]) -> None:
@@ -102,7 +103,8 @@ class Place:
         """
         if constants and not self.simulated:
             raise UserError(
-                f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}"
+                "constants apply to simulated machines only, not to real threads: "
+                f"{', '.join(constants)}"
             )
         if constants:
             of_machine, of_software = self.costs().split(constants)
@@ -127,18 +129,21 @@ def find_place(
             )
         if cpus is not None:
             raise UserError(
-                f"cpus applies to simulated machines only, not to real threads, which taskset restricts: {cpus}"
+                "cpus applies to simulated machines only, not to real threads, which taskset "
+                f"restricts: {cpus}"
             )
         return Place()
     name, said = split_cpus(machine)
     known = machines()
     if name not in known:
         raise UserError(
-            f"machine {machine!r} is unknown; machines are: {', '.join(known)}{did_you_mean(machine, known)}"
+            f"machine {machine!r} is unknown; machines are: "
+            f"{', '.join(known)}{did_you_mean(machine, known)}"
         )
     if None not in (said, cpus):
         raise UserError(
-            f"machine {machine!r} says already how many CPUs it has, so that cpus must not say it too: {cpus}"
+            f"machine {machine!r} says already how many CPUs it has, so that cpus must not say it "
+            f"too: {cpus}"
         )
     asked = cpus if said is None else said
     place = Place(name if asked is None else f"{name}:{asked}", True, software or DEFAULT_SOFTWARE)

@@ -13,7 +13,9 @@ from harness.measurement.spec import Run
 from harness.measurement.steady import WarmUp
 
 SHORTEST_REST_S = 0.01
-"""Longest remainder of an adaptation that is ignored [s], or a tenth of a sample: too short to learn from."""
+"""Longest remainder of an adaptation that is ignored [s], or a tenth of a sample: too short to
+learn from.
+"""
 
 Announce = Callable[[str], None]
 
@@ -21,7 +23,9 @@ Announce = Callable[[str], None]
 def watch(
     engine: Engine, controller: Controller, phase: str, announce: Announce, most_s: float = math.inf
 ) -> Sample:
-    """Let one sample's time pass, `most_s` at most, and the laws act on it. Raises ControlFailed."""
+    """Let one sample's time pass, `most_s` at most, and the laws act on it. Raises
+    ControlFailed.
+    """
     sample = engine.sample(min(controller.sample_s, most_s))
     if not engine.finished():
         step = controller.see(sample)
@@ -39,8 +43,8 @@ def adapt(
 ) -> bool | None:
     """Let the laws find their levels; `seen` gets the samples. Returns whether the run has settled.
 
-    That is when the laws have settled (`Controller.settled`) and the run is stationary (`steady`), or never within the time
-    that `spec` allows. With a warm-up of fixed length nobody looks: None.
+    That is when the laws have settled (`Controller.settled`) and the run is stationary (`steady`),
+    or never within the time that `spec` allows. With a warm-up of fixed length nobody looks: None.
     """
     limit_s = run.adaptation_limit_s
     elapsed_s = 0.0
@@ -61,13 +65,17 @@ def adapt(
 
 
 def lean(sample: Sample) -> Sample:
-    """Without most that is said of each operator and port: a long adaptation of a large graph would not fit in memory."""
+    """Without most that is said of each operator and port: a long adaptation of a large graph would
+    not fit in memory.
+    """
     gone = ("processed", "queue_fill", "write_blocked", "latency_counts", "useful_s", "queue_full")
     return replace(sample, **dict.fromkeys(gone, ()))
 
 
 def period_line(sample: Sample, step: Step) -> str:
-    """A sample and what was decided after it, for people: `12.00 s, 4 threads, 101 queues, 1.23 M tuples/s, climbing: up`."""
+    """A sample and what was decided after it, for people: `12.00 s, 4 threads, 101 queues, 1.23 M
+    tuples/s, climbing: up`.
+    """
     parts = [f"{sample.time_s:.2f} s"]
     if sample.threads_requested:
         active = (

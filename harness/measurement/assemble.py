@@ -41,7 +41,8 @@ def blank_record(
 ) -> dict[str, Any]:
     """The record of a run that did nothing: a failed one if `error` says why.
 
-    `parameters` with their defaults filled in; `model`: that of the run, with the threads that it has.
+    `parameters` with their defaults filled in; `model`: that of the run, with the threads that it
+    has.
     """
     return blank(
         RECORD,
@@ -134,7 +135,8 @@ def fill_record(
 def enter_simulation(
     record: dict[str, Any], simulation: Mapping[str, Any], passed_tuples_per_s: float | None = None
 ) -> None:
-    """Enter what the engine says of a simulated run; one that hit its bound on events has failed, whatever it measured.
+    """Enter what the engine says of a simulated run; one that hit its bound on events has failed,
+    whatever it measured.
 
     `passed_tuples_per_s`: as from `passed`.
     """
@@ -148,8 +150,8 @@ def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
     """Return the rate of a graph [tuples/s]: hops executed in the window over the hops of a tuple.
 
     None if the hops of a tuple are unknown. In a stationary run it is the rate at the sinks. A deep
-    pipeline moves its tuples in lumps, and a simulated window may end before the first lump arrives:
-    hops count the part of the way that tuples have come.
+    pipeline moves its tuples in lumps, and a simulated window may end before the first lump
+    arrives: hops count the part of the way that tuples have come.
     """
     elapsed_s = sum((sample.elapsed_s for sample in samples), 0.0)
     if not flow.hops or elapsed_s <= 0.0 or not all(sample.processed for sample in samples):
@@ -174,7 +176,9 @@ def _simulation(run: Run) -> dict[str, Any]:
 
 
 def _elastic(seen: Observation) -> dict[str, Any] | None:
-    """Return the settings of an elastic pool's law and its levels; None if the pool is not elastic."""
+    """Return the settings of an elastic pool's law and its levels; None if the pool is not
+    elastic.
+    """
     terms = seen.controller.terms() if seen.controller else None
     if terms is None:
         return None

@@ -1,9 +1,10 @@
 """A block: all arms of one cell, each `repeats` times, interleaved in random order.
 
-In each repeat every arm runs once, in an order drawn anew, so that slow drift of the host cannot favour an arm. Each run has a
-process of its own, one at a time. Nothing drifts in a simulation, and no process has anything to hide from the next: simulated
-runs share ours. There, every arm also runs once with each of the block's variants: constants that replace the machine's own.
-Where these cannot matter, the run is the nominal one; where one seed decides what they do, there are more seeds
+In each repeat every arm runs once, in an order drawn anew, so that slow drift of the host cannot
+favour an arm. Each run has a process of its own, one at a time. Nothing drifts in a simulation, and
+no process has anything to hide from the next: simulated runs share ours. There, every arm also runs
+once with each of the block's variants: constants that replace the machine's own. Where these cannot
+matter, the run is the nominal one; where one seed decides what they do, there are more seeds
 (`measurement.variant`).
 """
 
@@ -28,7 +29,9 @@ from harness.measurement.variant import (
 )
 
 Progress = Callable[[int, int, str], None]
-"""Receives the runs done, the runs in all, and the phase (`dynamic-2: measuring`), on another thread."""
+"""Receives the runs done, the runs in all, and the phase (`dynamic-2: measuring`), on another
+thread.
+"""
 
 
 Constants = Mapping[str, float]
@@ -41,8 +44,8 @@ Varied = tuple[tuple[str, float], ...]
 def block_order(
     runs_by_arm: Mapping[str, Run], repeats: int, seed: int, variants: Sequence[Constants] = ()
 ) -> list[Run]:
-    """The runs of a block in their order: for each repeat, a permutation of the arms drawn from `seed`; then the variants, with
-    the chances of the first repeat.
+    """The runs of a block in their order: for each repeat, a permutation of the arms drawn from
+    `seed`; then the variants, with the chances of the first repeat.
     """
     draw = random.Random(seed)
     order: list[Run] = []
@@ -71,10 +74,11 @@ def run_block(
     variants: Sequence[Constants] = (),
     finished: Sequence[dict[str, Any]] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Yield the record of each run as it ends. `notify` gets a line if another measuring process must be waited for.
+    """Yield the record of each run as it ends. `notify` gets a line if another measuring process
+    must be waited for.
 
-    Simulated runs wait for nobody: another process does not change what they say. `finished`: the records of the block's first
-    runs, which are not made again.
+    Simulated runs wait for nobody: another process does not change what they say. `finished`: the
+    records of the block's first runs, which are not made again.
     """
     tell = progress or (lambda done, total, text: None)
     order = block_order(runs_by_arm, repeats, seed, variants)
@@ -128,7 +132,9 @@ def _needs_seeds(nominal: Mapping[str, Any], varied: Mapping[Varied, Mapping[str
 def further_seeds(
     runs_by_arm: Mapping[str, Run], repeats: int, variants: Sequence[Constants], done: int
 ) -> list[Run]:
-    """The runs of arms with further seeds, up to `SEEDS`: nominal ones that are not there yet, and all variants."""
+    """The runs of arms with further seeds, up to `SEEDS`: nominal ones that are not there yet, and
+    all variants.
+    """
     more: list[Run] = []
     for arm, run in runs_by_arm.items():
         for repeat in range(1, max(SEEDS, repeats)):

@@ -1,6 +1,8 @@
-"""The measuring process: `python -m harness.measurement.child < spec.json > record.json`. Its other end is `process`.
+"""The measuring process: `python -m harness.measurement.child < spec.json > record.json`. Its other
+end is `process`.
 
-It ends by `os._exit`, so that nothing that happens while the engine is torn down can cost a record that is written already.
+It ends by `os._exit`, so that nothing that happens while the engine is torn down can cost a record
+that is written already.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from harness.machines.host.parent import end_with
 
 
 def main(words: Sequence[str]) -> int:
-    """Do the run that stdin asks for; returns the exit code. With the words `--parent PID FD INPUT` it ends with process PID,
-    tells its phases on FD, and has INPUT as its standard input during the run.
+    """Do the run that stdin asks for; returns the exit code. With the words `--parent PID FD INPUT`
+    it ends with process PID, tells its phases on FD, and has INPUT as its standard input during the
+    run.
     """
     phases = given = -1
     if words[:1] == ["--parent"]:
@@ -23,8 +26,9 @@ def main(words: Sequence[str]) -> int:
         phases, given = int(words[2]), int(words[3])
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what an operator prints must not mix with the record
-    # A law's matrices are small, and a numerical library's threads spin on the CPUs of those that are measured. Snakemake
-    # exports as many as the job has CPUs; the library reads it when it is loaded, later than here.
+    # A law's matrices are small, and a numerical library's threads spin on the CPUs of those that
+    # are measured. Snakemake exports as many as the job has CPUs; the library reads it when it is
+    # loaded, later than here.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from harness.measurement.run import measure
     from harness.measurement.spec import Run

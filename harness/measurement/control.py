@@ -1,8 +1,10 @@
-"""Elasticity while a run goes on: samples of an engine become readings of laws, what the laws decide is done.
+"""Elasticity while a run goes on: samples of an engine become readings of laws, what the laws
+decide is done.
 
-The pool's law steps once a period (P17 §4.2); beside it every elastic `elastic_load_balance` operator has a law of its own,
-whose levels are ports. A period is one sample or several; its throughput is what was submitted in it over its true length, but
-for the time in which the pool's law was thinking.
+The pool's law steps once a period (P17 §4.2); beside it every elastic `elastic_load_balance`
+operator has a law of its own, whose levels are ports. A period is one sample or several; its
+throughput is what was submitted in it over its true length, but for the time in which the pool's
+law was thinking.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from harness.models import DEFAULT_LAW, Model, Pool
 from harness.models.layout import Layout as RunLayout
 
 BALANCER = ELASTIC_LOAD_BALANCE.name
-"""The kind of operators that choose among their output ports, and the law of those that do so elastically."""
+"""The kind of operators that choose among their output ports, and the law of those that do so
+elastically.
+"""
 
 
 Names = tuple[str, ...]
@@ -40,11 +44,15 @@ UNSETTLED = frozenset(("learning", "searching", "noise", "waiting", RESTARTED))
 """States of a law that stays and may go elsewhere with the next period."""
 
 RECORDED = ("utilisation", "useful_s", "tuples", "full", "replicas", "target", "done", "latency_s")
-"""Fields of a reading that a record keeps for a law that goes by them, so that a replay reads what the law has read. Besides,
-it keeps the shares of CPUs of a period of several samples, as each sample has its own alone."""
+"""Fields of a reading that a record keeps for a law that goes by them, so that a replay reads what
+the law has read. Besides, it keeps the shares of CPUs of a period of several samples, as each
+sample has its own alone.
+"""
 
 SETTLED_PERIODS = 8
-"""Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
+"""Periods for which a law must have kept its level to count as settled (a guess: longer than a look
+up and down takes).
+"""
 
 
 class ControlFailed(RunFailed):
@@ -74,7 +82,9 @@ class Step:
 
 
 class Controller:
-    """The laws of one run. `sample_s`: how long its samples should be, so that each period is made of whole ones."""
+    """The laws of one run. `sample_s`: how long its samples should be, so that each period is made
+    of whole ones.
+    """
 
     def __init__(
         self, engine: Engine, layout: RunLayout, period_s: float, shortest_s: float = SHORTEST_S
@@ -114,20 +124,26 @@ class Controller:
 
     @property
     def kept(self) -> int:
-        """Periods in a row after which every law has left its level as it was, but for those `NOT_COUNTED`."""
+        """Periods in a row after which every law has left its level as it was, but for those
+        `NOT_COUNTED`.
+        """
         return min((loop.kept for loop in self._loops()), default=0)
 
     @property
     def settled(self) -> bool:
-        """True if every law has kept its level for `SETTLED_PERIODS`, and none says that it may still search."""
+        """True if every law has kept its level for `SETTLED_PERIODS`, and none says that it may
+        still search.
+        """
         return self.kept >= SETTLED_PERIODS and all(
             loop.state not in UNSETTLED for loop in self._loops()
         )
 
     def see(self, sample: Sample) -> Step:
-        """Take the next sample; where it ends a period, let the law step and do what it decides. Raises ControlFailed.
+        """Take the next sample; where it ends a period, let the law step and do what it decides.
+        Raises ControlFailed.
 
-        A period of the pool's begins when that is done: what the law computes it computes on the CPUs that it reads.
+        A period of the pool's begins when that is done: what the law computes it computes on the
+        CPUs that it reads.
         """
         state = reason = throughput = elapsed_s = arrived = None
         changes: dict[str, Any] = {}
@@ -171,7 +187,9 @@ class Controller:
         return self._steps.get(sample.time_s, Step())
 
     def terms(self) -> dict[str, Any] | None:
-        """The pool's law and what it was given, as a record has it; None if the pool is not elastic."""
+        """The pool's law and what it was given, as a record has it; None if the pool is not
+        elastic.
+        """
         if self.pool is None:
             return None
         law = self.pool.law
@@ -237,7 +255,8 @@ class Controller:
         return changed
 
     def _hindrance(self, sample: Sample) -> str | None:
-        """Return why the period says nothing about its level: a thread did not suspend (P17 §4.2.3).
+        """Return why the period says nothing about its level: a thread did not suspend (P17
+        §4.2.3).
 
         A thread that an operator never releases does not stop the law: once the same threads run
         for a while, the law goes on.
@@ -283,7 +302,9 @@ class Loop:
         ] = {}  # of the last stretch alone, as its sample has them
 
     def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
-        """Add a stretch of time: its length, the tuples submitted in it, and shares, of which the period has the mean."""
+        """Add a stretch of time: its length, the tuples submitted in it, and shares, of which the
+        period has the mean.
+        """
         before_s, self.elapsed_s = self.elapsed_s, self.elapsed_s + elapsed_s
         self._tuples += tuples
         self._last_shares = shares
@@ -324,7 +345,9 @@ class Loop:
         return self._at_sinks / self._submitted if self._submitted else None
 
     def step(self, time_s: float, **more: Any) -> Decision:
-        """End the period: what the law decides. `more`: fields of its reading. Raises ControlFailed whatever the law raises."""
+        """End the period: what the law decides. `more`: fields of its reading. Raises ControlFailed
+        whatever the law raises.
+        """
         try:
             goes_by = (
                 self.law.NEEDS if more.get("target") is None else self.law.NEEDS | self.law.USES
@@ -348,7 +371,8 @@ class Loop:
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
                 raise UserError(
-                    f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}"
+                    f"level must be from {bounds.minimum} to {bounds.maximum}, not "
+                    f"{decision.threads!r}"
                 )
             queued = self.queued if decision.queued is None else self._places(decision.queued)
         except UserError as error:
@@ -371,7 +395,9 @@ class Loop:
         return decision
 
     def _counted(self, needed: frozenset[str]) -> dict[str, Any]:
-        """Return the counts of operators, ports and sinks that a law needs; empty for other laws."""
+        """Return the counts of operators, ports and sinks that a law needs; empty for other
+        laws.
+        """
         counted: dict[str, Any] = {
             name: tuple(sums) for name, sums in self._sums.items() if name in needed and sums
         }
@@ -395,9 +421,11 @@ class Loop:
 
 
 def pool_time_s(sample: Sample, sources: Sequence[int]) -> Sequence[float]:
-    """Time that scheduler threads spent executing each operator [s], as far as a profile and the threads' utilisation tell.
+    """Time that scheduler threads spent executing each operator [s], as far as a profile and the
+    threads' utilisation tell.
 
-    What sources' own threads did is not in it. Empty without a profile: `Sample.useful_s` is what an engine has measured.
+    What sources' own threads did is not in it. Empty without a profile: `Sample.useful_s` is what
+    an engine has measured.
     """
     if not sample.operator_cost or sample.utilisation is None:
         return ()
@@ -412,9 +440,11 @@ def _added(sums: Sequence[float], values: Sequence[float]) -> list[float]:
 
 
 def mean_latency_s(counts: Sequence[int]) -> float | None:
-    """Return the mean latency [s] of a histogram, by the middles of its buckets (`latency_bounds_ns`).
+    """Return the mean latency [s] of a histogram, by the middles of its buckets
+    (`latency_bounds_ns`).
 
-    None if the histogram is empty."""
+    None if the histogram is empty.
+    """
     total = sum(counts)
     if total == 0:
         return None
@@ -440,7 +470,9 @@ def is_paced(graph: Graph) -> bool:
 
 
 def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:
-    """Tuples/s that the sources were to send together between two moments since the start; None if one sends all it can."""
+    """Tuples/s that the sources were to send together between two moments since the start; None if
+    one sends all it can.
+    """
     wanted = [
         _wanted(operator, begin_s, end_s)
         for operator in graph.operators.values()
@@ -468,7 +500,9 @@ def _wanted(source: Operator, begin_s: float, end_s: float) -> float | None:
 
 
 def rounded(shares: Sequence[float]) -> list[float]:
-    """Costs as a law sees them and as a record has them, the same, so that a replay decides as the run did."""
+    """Costs as a law sees them and as a record has them, the same, so that a replay decides as the
+    run did.
+    """
     return [round(share, 6) for share in shares]
 
 
@@ -490,12 +524,16 @@ def pool_law(layout: RunLayout, batch: int = 0) -> Law | None:
 
 
 def decides_under(model: Model) -> Decides:
-    """Return what a model's law decides about, besides threads. Raises UserError if the model has no such law."""
+    """Return what a model's law decides about, besides threads. Raises UserError if the model has
+    no such law.
+    """
     return elasticity.decides_of(getattr(model, "law", DEFAULT_LAW), model.name)
 
 
 def check_law(model: Model) -> None:
-    """Raise UserError if the law of an elastic model, or a setting of it, cannot be. For when there is no graph yet."""
+    """Raise UserError if the law of an elastic model, or a setting of it, cannot be. For when there
+    is no graph yet.
+    """
     if getattr(model, "elastic", False):
         low = model.minimum or 1
         start = model.threads or low
@@ -513,7 +551,9 @@ def balancer_law(operator: Operator) -> Law:
 
 
 def _law(model: Model, bounds: Bounds, layout: Layout | None) -> Law:
-    """The model's law, or the default one where an annotation makes the pool of another model elastic."""
+    """The model's law, or the default one where an annotation makes the pool of another model
+    elastic.
+    """
     settings = dict(getattr(model, "law_settings", ()))
     return elasticity.make_law(
         getattr(model, "law", DEFAULT_LAW),

@@ -1,4 +1,5 @@
-"""Host fitness: on what, and how undisturbed, a run was measured. Works, with nulls, where a system does not tell.
+"""Host fitness: on what, and how undisturbed, a run was measured. Works, with nulls, where a system
+does not tell.
 
 `root` stands for `/`, so that tests can describe other hosts.
 """
@@ -30,7 +31,8 @@ def describe(
     simulates: bool = False,
     root: Path = ROOT,
 ) -> dict[str, Any]:
-    """The `host` object of a record. `calibrate` measures ns per FLOP, which takes up to 20 ms of CPU.
+    """The `host` object of a record. `calibrate` measures ns per FLOP, which takes up to 20 ms of
+    CPU.
 
     A host that `simulates` need not be quiet: nothing speaks against it.
     """
@@ -88,12 +90,17 @@ def cpu_model(root: Path = ROOT) -> str:
         if key in fields:
             return fields[key]
     if "cpu part" in fields:
-        return f"{os.uname().machine} implementer {fields.get('cpu implementer', '?')} part {fields['cpu part']}"
+        return (
+            f"{os.uname().machine} implementer {fields.get('cpu implementer', '?')} part "
+            f"{fields['cpu part']}"
+        )
     return os.uname().machine or "unknown"
 
 
 def governor(root: Path = ROOT) -> str | None:
-    """The frequency governor of the CPUs allowed; several are joined by commas; None if there is none to see."""
+    """The frequency governor of the CPUs allowed; several are joined by commas; None if there is
+    none to see.
+    """
     cpus = root / "sys/devices/system/cpu"
     texts = (
         read_text(cpus / f"cpu{number}/cpufreq/scaling_governor")
@@ -103,9 +110,11 @@ def governor(root: Path = ROOT) -> str | None:
 
 
 def huge_pages(root: Path = ROOT) -> str | None:
-    """Return the system's rule for huge pages: `always`, `madvise` (on request, as queues do) or `never`.
+    """Return the system's rule for huge pages: `always`, `madvise` (on request, as queues do) or
+    `never`.
 
-    None if the system does not say."""
+    None if the system does not say.
+    """
     chosen = re.search(
         r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or ""
     )
@@ -132,7 +141,10 @@ def _ns_per_flop() -> float:
 
 def _python() -> str:
     free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
-    return f"{sys.implementation.name} {sys.version.split()[0]}{' free-threaded' if free_threaded else ''}"
+    return (
+        f"{sys.implementation.name} "
+        f"{sys.version.split()[0]}{' free-threaded' if free_threaded else ''}"
+    )
 
 
 def _hash(name: str) -> str:

@@ -1,7 +1,8 @@
 """Percentiles of a latency histogram.
 
-Buckets hold counts, so a percentile is known only up to its bucket: the bucket's *upper bound* is reported, which never
-flatters, but no more than the longest latency seen. The last bucket has no bound of its own: it reports that longest latency.
+Buckets hold counts, so a percentile is known only up to its bucket: the bucket's *upper bound* is
+reported, which never flatters, but no more than the longest latency seen. The last bucket has no
+bound of its own: it reports that longest latency.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def latency_summary(
 ) -> dict[str, int | None]:
     """p50, p90, p99 and max [ns] and the count of a histogram; None where nothing was counted.
 
-    `bounds_ns`: upper bound of each bucket [ns]; `longest_ns`: the longest latency of the run, 0 if unknown.
+    `bounds_ns`: upper bound of each bucket [ns]; `longest_ns`: the longest latency of the run, 0 if
+    unknown.
     """
     total = sum(counts)
     summary: dict[str, int | None] = {}

@@ -1,4 +1,6 @@
-"""A run that somebody watches: besides the phases each sample is announced, as the JSON that its record will have of it."""
+"""A run that somebody watches: besides the phases each sample is announced, as the JSON that its
+record will have of it.
+"""
 
 from __future__ import annotations
 

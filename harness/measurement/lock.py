@@ -1,8 +1,9 @@
 """One measuring process at a time on a machine: two would measure each other.
 
-The lock is a file that all users of the machine can open, in the folder that systems have for such files, else in /tmp. Only
-where that is no place for all users each has a file of his own in the temporary directory, and waits for his own runs alone.
-The variable MILLRACE_LOCK names another file: of those who share a part of a machine, say.
+The lock is a file that all users of the machine can open, in the folder that systems have for such
+files, else in /tmp. Only where that is no place for all users each has a file of his own in the
+temporary directory, and waits for his own runs alone. The variable MILLRACE_LOCK names another
+file: of those who share a part of a machine, say.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ VARIABLE = "MILLRACE_LOCK"
 
 
 def lock_path() -> Path:
-    """Return the path of the lock of all users; if there is no folder for that, of this user alone."""
+    """Return the path of the lock of all users; if there is no folder for that, of this user
+    alone.
+    """
     if os.environ.get(VARIABLE):
         return Path(os.environ[VARIABLE])
     return next((folder / NAME for folder in SHARED_FOLDERS if _is_for_all(folder)), own_path())
@@ -47,8 +50,9 @@ def measuring_lock(
 ) -> Iterator[None]:
     """Hold the lock; if another process has it, say so once through `notify` and wait.
 
-    If the file of all users cannot be opened, that is said and the user's own is taken. Raises RunFailed if neither can, or
-    not the one at `path`. Not re-entrant: a process that holds it would wait for itself.
+    If the file of all users cannot be opened, that is said and the user's own is taken. Raises
+    RunFailed if neither can, or not the one at `path`. Not re-entrant: a process that holds it
+    would wait for itself.
     """
     handle = _hold(path or lock_path(), notify, path is None and VARIABLE not in os.environ)
     try:
@@ -80,7 +84,8 @@ def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
             raise
         os.close(
             handle
-        )  # it was removed while we waited, as temporary files are: whoever came since has another one
+            # it was removed while we waited, as temporary files are: others have another one
+        )
 
 
 def _tell(notify: Callable[[str], None], path: Path, handle: int) -> None:

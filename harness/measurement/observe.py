@@ -17,10 +17,15 @@ SAMPLES = 10  # in the measured window of a timed run
 HALVES = 2  # samples of the shortest window: else nothing says whether it was steady
 MIN_PERIOD_S = 0.05  # of real threads, but for such a window
 MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
-WARM_UP_WINDOWS = 20  # of a run that is measured by events, at most: twice the events of the measured window in all
-SETTLING_EVENTS = 1_000_000  # for which a simulated elastic run may settle before its law looks: real ones fill their queues within a period
+# of a run that is measured by events, at most: twice the events of the measured window in all
+WARM_UP_WINDOWS = 20
+# for which a simulated elastic run may settle before its law looks: real ones fill their queues
+# within a period
+SETTLING_EVENTS = 1_000_000
 STOP_S = 2.0  # for draining, and again for threads to stop
-STALL_S = 120.0  # a bounded run in which no tuple moves for so long is given up: far longer than any operator may compute
+# a bounded run in which no tuple moves for so long is given up: far longer than any operator may
+# compute
+STALL_S = 120.0
 
 
 @dataclass
@@ -57,10 +62,12 @@ def observe(
     controller: Controller | None = None,
     finite: bool = False,
 ) -> Observation:
-    """Execute `run` on `engine`. `copies` is that of `graph.Flow`; `announce` gets each phase, and each period of laws.
+    """Execute `run` on `engine`. `copies` is that of `graph.Flow`; `announce` gets each phase, and
+    each period of laws.
 
-    A timed run that is over before its time is measured as a whole if its sources may end (`finite`), and has failed otherwise.
-    Whatever happens, the engine is stopped before this returns or raises. Raises what the engine raises.
+    A timed run that is over before its time is measured as a whole if its sources may end
+    (`finite`), and has failed otherwise. Whatever happens, the engine is stopped before this
+    returns or raises. Raises what the engine raises.
     """
     announce("starting")
     engine.start()
@@ -82,7 +89,8 @@ def observe(
     if run.tuples is None and seen.error is None and engine.finished():
         _end(seen, engine, finite)
     announce("stopping")
-    # What a timed simulated run has queued is counted where it lies: draining it would take longer than the run.
+    # What a timed simulated run has queued is counted where it lies: draining it would take longer
+    # than the run.
     drain = seen.error is None and not (run.simulated and run.tuples is None)
     seen.totals = engine.stop(drain=drain, timeout_s=STOP_S)
     seen.ended = seen.ended and seen.totals.error is None  # an operator that raises ends a run, too
@@ -123,7 +131,9 @@ def _timed(
 def _by_events(
     engine: Engine, events: int, copies: int | None, announce: Callable[[str], None]
 ) -> Observation:
-    """A simulated run whose time scale nobody knows beforehand: windows last as long as so many events take."""
+    """A simulated run whose time scale nobody knows beforehand: windows last as long as so many
+    events take.
+    """
     announce("warming up")
     warm_up = _warm_up_by_events(engine, copies, 2 * events)
     announce("measuring")
@@ -188,10 +198,15 @@ def _elastic(
 
 
 def _end(seen: Observation, engine: Engine, finite: bool) -> None:
-    """Take in that a timed run is over by itself: its window is all of it, as of a bounded run, if its sources may end."""
+    """Take in that a timed run is over by itself: its window is all of it, as of a bounded run, if
+    its sources may end.
+    """
     if not finite:
         seen.settled = False
-        seen.error = f"the run ended by itself after {seen.warmup_s + sum(each.elapsed_s for each in seen.samples):.3g} s"
+        seen.error = (
+            "the run ended by itself after "
+            f"{seen.warmup_s + sum(each.elapsed_s for each in seen.samples):.3g} s"
+        )
         return
     last = engine.sample(MIN_PERIOD_S)  # what passed between the last look and the end
     seen.samples = [*seen.before, *seen.samples, *([last] if last.elapsed_s > 0.0 else [])]
@@ -200,7 +215,9 @@ def _end(seen: Observation, engine: Engine, finite: bool) -> None:
 
 
 def _warm_up(engine: Engine, run: Run, copies: int | None) -> tuple[list[Sample], bool | None]:
-    """Samples of the warm-up, and whether the run has settled: None if nobody looked, as in a warm-up of fixed length."""
+    """Samples of the warm-up, and whether the run has settled: None if nobody looked, as in a
+    warm-up of fixed length.
+    """
     if run.warmup != "auto":
         return ([engine.sample(run.warmup_limit_s)] if run.warmup_limit_s > 0 else []), None
     warm_up = WarmUp(copies, run.warmup_limit_s)
@@ -216,7 +233,9 @@ def _bounded(
     announce: Callable[[str], None],
     shortest_s: float,
 ) -> Observation:
-    """The measured window is the whole run; its samples grow with it, so that a long run has few, unless laws want them."""
+    """The measured window is the whole run; its samples grow with it, so that a long run has few,
+    unless laws want them.
+    """
     announce("measuring")
     samples: list[Sample] = []
     before = Reading.now()

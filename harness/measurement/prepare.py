@@ -1,4 +1,6 @@
-"""Checks of a run before anything is started: what its model, its laws and its graph do not allow together."""
+"""Checks of a run before anything is started: what its model, its laws and its graph do not allow
+together.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from harness.models.layout import Layout
 def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True) -> Layout | None:
     """Raise UserError for a run that could not begin. Return its layout if a check needed it.
 
-    `graph`: that of the run if it is made already; else it is made where a check needs it. `starts_threads`: the run is to
-    start on this host, which must have room for its threads.
+    `graph`: that of the run if it is made already; else it is made where a check needs it.
+    `starts_threads`: the run is to start on this host, which must have room for its threads.
     """
     model = run.model
     assert not isinstance(model, PeerModel)

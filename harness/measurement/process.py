@@ -1,8 +1,9 @@
 """A run in a fresh process, so that no run inherits another's heap, threads or caches.
 
-The child is `python -m harness.measurement.child --parent PID FD INPUT`: run as JSON on stdin, record as one line of JSON
-on stdout. PID is our process: the child ends with it (`harness.machines.host.parent`). FD is its end of a pipe, to which it
-writes its phases. INPUT is our standard input, which becomes the child's when it has read the spec; -1: we have none. It is in
+The child is `python -m harness.measurement.child --parent PID FD INPUT`: run as JSON on stdin,
+record as one line of JSON on stdout. PID is our process: the child ends with it
+(`harness.machines.host.parent`). FD is its end of a pipe, to which it writes its phases. INPUT is
+our standard input, which becomes the child's when it has read the spec; -1: we have none. It is in
 a session of its own: Ctrl-C reaches us alone, and we kill it.
 """
 
@@ -38,9 +39,10 @@ def run_in_fresh_process(
 ) -> dict[str, Any]:
     """Do one run in a child process; returns its record.
 
-    A child that crashes, hangs for `timeout_s` (None: as `Run.timeout_s`), or answers anything but a record gives a
-    *failed* record whose `error` says so in its first line; the child's last words follow. What a good child wrote to stderr is
-    passed on. `announce` gets the phases of the run, on another thread.
+    A child that crashes, hangs for `timeout_s` (None: as `Run.timeout_s`), or answers anything but
+    a record gives a *failed* record whose `error` says so in its first line; the child's last words
+    follow. What a good child wrote to stderr is passed on. `announce` gets the phases of the run,
+    on another thread.
     """
     import subprocess
     import threading
@@ -114,7 +116,9 @@ def run_in_fresh_process(
 
 
 def failed_record(run: Run, error: str, words: bytes = b"") -> dict[str, Any]:
-    """The record of a run that was lost, so that the loss is on record. `words`: what the child wrote to stderr."""
+    """The record of a run that was lost, so that the loss is on record. `words`: what the child
+    wrote to stderr.
+    """
     from harness.measurement import host
     from harness.measurement.assemble import blank_record
     from harness.measurement.subject import parameters_of
@@ -149,7 +153,9 @@ def _environment() -> dict[str, str]:
 
 
 def _end_session(leader: int) -> None:
-    """End what a measuring process may have left behind: the program of a peer has processes of its own."""
+    """End what a measuring process may have left behind: the program of a peer has processes of its
+    own.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 

@@ -31,10 +31,11 @@ ROOM = ROOT / ".millrace" / "profiled"
 
 
 def profile(graph: Graph) -> Profiled:
-    """Run a typed graph here for some seconds, and look. Raises RunFailed for a run that fails or is over before.
+    """Run a typed graph here for some seconds, and look. Raises RunFailed for a run that fails or
+    is over before.
 
-    Of the rounds, each operator's dearest and cheapest do not count: others may have taken the CPU in the middle of a tuple.
-    Operators that are alike are taken to cost the same.
+    Of the rounds, each operator's dearest and cheapest do not count: others may have taken the CPU
+    in the middle of a tuple. Operators that are alike are taken to cost the same.
     """
     from harness.engine import open_engine
 
@@ -86,7 +87,9 @@ def _costs_ns(sample: Sample, alike: Sequence[Sequence[int]]) -> list[float]:
 
 
 def _alike(graph: Graph) -> list[list[int]]:
-    """Operators that do the same for parts of the tuples: their names differ in numbers only, and their streams not at all."""
+    """Operators that do the same for parts of the tuples: their names differ in numbers only, and
+    their streams not at all.
+    """
     found: dict[object, list[int]] = {}
     for place, operator in enumerate(graph.operators.values()):
         found.setdefault(
@@ -96,7 +99,8 @@ def _alike(graph: Graph) -> list[list[int]]:
 
 
 def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profiled:
-    """The profile of a topology, taken once for each state of the code on this machine and kept in `.millrace/profiled`.
+    """The profile of a topology, taken once for each state of the code on this machine and kept in
+    `.millrace/profiled`.
 
     Threaded ports play no part in it. Waits until nobody measures. Raises RunFailed as `profile`.
     """

@@ -1,7 +1,8 @@
-"""Median of a few values with an interval that supposes nothing of how they scatter: two of the values themselves.
+"""Median of a few values with an interval that supposes nothing of how they scatter: two of the
+values themselves.
 
-The median of what they are drawn from lies between the k-th smallest and the k-th largest of n with probability 1 - 2 P(B < k),
-where B counts heads in n throws of a coin (the sign test turned round).
+The median of what they are drawn from lies between the k-th smallest and the k-th largest of n with
+probability 1 - 2 P(B < k), where B counts heads in n throws of a coin (the sign test turned round).
 """
 
 from __future__ import annotations
@@ -24,16 +25,22 @@ class Interval(NamedTuple):
 
 
 def coverage(n: int, k: int) -> float:
-    """Return the probability that the median lies between the k-th smallest and k-th largest of `n` values."""
+    """Return the probability that the median lies between the k-th smallest and k-th largest of `n`
+    values.
+    """
     return 1 - 2 * sum(math.comb(n, heads) for heads in range(k)) / 2**n
 
 
 @lru_cache(maxsize=256)
 def rank(n: int) -> int:
-    """The largest k whose interval holds the median with probability `LEVEL`; 1, the range, if `n` is too small for any."""
+    """The largest k whose interval holds the median with probability `LEVEL`; 1, the range, if `n`
+    is too small for any.
+    """
     found, ways, below, total = 1, 1, 0, 2**n
     for k in range(1, n // 2 + 1):
-        below += ways  # of heads in n throws, those with fewer than k; `coverage` would add them up anew for each k
+        # of heads in n throws, those with fewer than k; `coverage` would add them up anew for each
+        # k
+        below += ways
         if 1 - 2 * below / total < LEVEL:
             break
         found, ways = k, ways * (n - k + 1) // k

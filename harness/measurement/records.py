@@ -1,4 +1,6 @@
-"""Records in files: one run a line of JSON, checked against the declaration when written and read."""
+"""Records in files: one run a line of JSON, checked against the declaration when written and
+read.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def _check_version(record: dict[str, Any]) -> None:
 
 
 def record_line(record: dict[str, Any]) -> str:
-    """The record as one line of JSON, without its end. Raises RecordError if it breaks the schema."""
+    """The record as one line of JSON, without its end. Raises RecordError if it breaks the
+    schema.
+    """
     validate_record(record)
     try:
         return json.dumps(record, allow_nan=False)
@@ -57,14 +61,17 @@ def record_line(record: dict[str, Any]) -> str:
 
 
 def write_records(path: str | os.PathLike[str], records: Sequence[dict[str, Any]]) -> None:
-    """Write the records, all or nothing, as `write_whole`. Raises RecordError before anything is written, RunFailed as that."""
+    """Write the records, all or nothing, as `write_whole`. Raises RecordError before anything is
+    written, RunFailed as that.
+    """
     write_whole(path, "".join(record_line(record) + "\n" for record in records).encode())
 
 
 def read_records(
     path: str | os.PathLike[str], only: int | None = None
 ) -> tuple[list[dict[str, Any]], list[Problem]]:
-    """The good records of a file, and the lines that hold none, each with the reason. Empty lines are passed over.
+    """The good records of a file, and the lines that hold none, each with the reason. Empty lines
+    are passed over.
 
     `only`: the one line, from 1, that is of interest. Raises UserError as `read_given`.
     """
@@ -87,10 +94,12 @@ def read_records(
 def read_written_records(
     path: str | os.PathLike[str],
 ) -> tuple[list[dict[str, Any]], Problem | None]:
-    """The records of a file that `write_records` wrote, and the first line that cannot be one of them.
+    """The records of a file that `write_records` wrote, and the first line that cannot be one of
+    them.
 
     Such a file was checked against the schema when it was written. That takes many times as long as
-    reading it, so here a line must only be whole, and of this version. Raises UserError as `read_given`.
+    reading it, so here a line must only be whole, and of this version. Raises UserError as
+    `read_given`.
     """
     records: list[dict[str, Any]] = []
     for number, line in enumerate(read_given(path).split(b"\n"), start=1):

@@ -1,4 +1,6 @@
-"""One run and its record: `Run`, `run_once` and `run_in_fresh_process` are what other folders use."""
+"""One run and its record: `Run`, `run_once` and `run_in_fresh_process` are what other folders
+use.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def run_once(run: Run) -> dict[str, Any]:
 
 
 def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
-    """Do one run as `run_once` does, and announce its phases. `commit` stays null: the caller fills it in."""
+    """Do one run as `run_once` does, and announce its phases. `commit` stays null: the caller fills
+    it in.
+    """
     if isinstance(run.model, PeerModel):
         from harness.peers.measure import measure_peer  # late: that room stands on this one
 

@@ -10,9 +10,11 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 @lru_cache
 def commit(root: Path = CHECKOUT) -> str | None:
-    """The checkout's commit, with `+dirty` if tracked files were changed; None outside a git checkout of its own.
+    """The checkout's commit, with `+dirty` if tracked files were changed; None outside a git
+    checkout of its own.
 
-    Asked once per process, in the process that starts the measuring ones: it costs two calls of git.
+    Asked once per process, in the process that starts the measuring ones: it costs two calls of
+    git.
     """
     answer = _git(root, "rev-parse", "--show-toplevel", "HEAD")
     if answer is None or "\n" not in answer:

@@ -1,4 +1,6 @@
-"""One run: built once, by `run_of`, for every caller, and passed on unchanged, to the measuring process as JSON."""
+"""One run: built once, by `run_of`, for every caller, and passed on unchanged, to the measuring
+process as JSON.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,38 @@ from harness.machines.place import Place, find_place
 from harness.models import OPTIONS, Model, Multilevel, model_on
 from harness.models.option import options_of
 
-START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
+# what a run may take besides warming up and measuring; generous: 10,000 threads start in a few
+# seconds
+START_AND_STOP_S = 60.0
 
 PERIOD_S = 1.0  # of control laws, unless another one is asked for
 DURATION_S = 2.0  # of the measured window, likewise
 
 VIRTUAL_PERIOD_S, VIRTUAL_DURATION_S = 0.002, 0.02
-"""Defaults of simulated runs. Virtual time has no noise and no ticks, and a tenth of a virtual second
-takes seconds to simulate (docs/design.md)."""
+"""Defaults of simulated runs. Virtual time has no noise and no ticks, and a tenth of a virtual
+second takes seconds to simulate (docs/design.md).
+"""
 
 QUANTA = 2
-"""That a virtual period of co-routines has at least: a co-routine may keep its thread for all of one, and a period then tells
-nothing of the others."""
+"""That a virtual period of co-routines has at least: a co-routine may keep its thread for all of
+one, and a period then tells nothing of the others.
+"""
 
-SIMULATION_TIMEOUT_S = 3600.0  # of a simulated run, whose length in real time nobody knows; it has a bound on events besides
+# of a simulated run, whose length in real time nobody knows; it has a bound on events besides
+SIMULATION_TIMEOUT_S = 3600.0
 
-WINDOW_PERIODS = 5  # that the measured window of a run with an elastic pool has at least; a guess (P17 §5: 25 s, periods of 10)
-ADAPTATION_PERIODS = 40  # that laws have to settle in, or ten times the measured window, if that is longer (a guess, not tuned)
-PLACING_PERIODS = 120  # the same of laws that also place queues: that of IBM Streams takes 100 and more (M19 Figure 6)
+# that the measured window of a run with an elastic pool has at least; a guess (P17 §5: 25 s,
+# periods of 10)
+WINDOW_PERIODS = 5
+# that laws have to settle in, or ten times the measured window, if that is longer (a guess, not
+# tuned)
+ADAPTATION_PERIODS = 40
+# the same of laws that also place queues: that of IBM Streams takes 100 and more (M19 Figure 6)
+PLACING_PERIODS = 120
 ADAPTATION_S = 600.0  # but no more than this, or twice as long with queues to place
 
-MAX_SLUG = 200  # characters of a cell's name: files may have 255 bytes, endings and temporary names included
+# characters of a cell's name: files may have 255 bytes, endings and temporary names included
+MAX_SLUG = 200
 
 
 def virtual_period_s(model: Model | PeerModel) -> float:
@@ -56,11 +69,13 @@ class PeerModel:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: what is run, under which model, where, for how long, and which repeat of which cell it is. `run_of` builds it.
+    """One run: what is run, under which model, where, for how long, and which repeat of which cell
+    it is. `run_of` builds it.
 
-    With `tuples` the run is *bounded*: every source sends exactly so many tuples, nothing is warm-up, and the measured window
-    is the whole run. Without, it is *timed*: `warmup`, then `duration_s`; one whose sources end before is measured as a whole.
-    All times are virtual if the run is simulated.
+    With `tuples` the run is *bounded*: every source sends exactly so many tuples, nothing is
+    warm-up, and the measured window is the whole run. Without, it is *timed*: `warmup`, then
+    `duration_s`; one whose sources end before is measured as a whole. All times are virtual if the
+    run is simulated.
     """
 
     topology: str  # or the name of the graph in `graph_file`
@@ -83,7 +98,8 @@ class Run:
     experiment: str = "adhoc"
     cell: str = ""  # "": made from topology and parameters
     arm: str = ""  # "": made from the model
-    graph_file: str = ""  # "": the topology; else as `load_graph_file` takes it, relative to the working directory
+    # "": the topology; else as `load_graph_file` takes it, relative to the working directory
+    graph_file: str = ""
     digest: str = ""  # of the graph file, which must not have changed; "": it may have
     allow_threads: int | None = None  # of real ones, at most; None: as `thread_room.MOST_THREADS`
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
@@ -95,21 +111,27 @@ class Run:
 
     @property
     def described(self) -> Described | None:
-        """Machine and software that it is simulated on, with the constants that it replaces; None: real threads."""
+        """Machine and software that it is simulated on, with the constants that it replaces; None:
+        real threads.
+        """
         if not self.simulated:
             return None
         return describe(self.place.machine, self.place.software, self.constants)
 
     @property
     def asked(self) -> str:
-        """A digest of what runs of one arm have in common: records that have it answer the same question."""
+        """A digest of what runs of one arm have in common: records that have it answer the same
+        question.
+        """
         of_run = ("repeat", "order_in_block", "constants", "graph_file", "allow_threads", "live")
         common = {name: value for name, value in self.to_mapping().items() if name not in of_run}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
     def model_of_repeat(self) -> Model:
-        """The model; a law of it that draws lots draws others in each repeat. Raises UserError for a law that is unknown."""
+        """The model; a law of it that draws lots draws others in each repeat. Raises UserError for
+        a law that is unknown.
+        """
         from harness.elasticity import Decides, law_class  # late: who only names runs needs no law
 
         model = self.model
@@ -128,18 +150,24 @@ class Run:
 
     @property
     def simulation_seed(self) -> int:
-        """Seed of a simulated run's random choices: another one in each repeat. Variants share that of the nominal run."""
+        """Seed of a simulated run's random choices: another one in each repeat. Variants share that
+        of the nominal run.
+        """
         return self.seed + self.repeat
 
     @property
     def shortest_s(self) -> float:
-        """The shortest period that says something: of real threads, whose CPU time is counted in ticks."""
+        """The shortest period that says something: of real threads, whose CPU time is counted in
+        ticks.
+        """
         return 0.0 if self.simulated else SHORTEST_S
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return what `run_of` makes this run from: words and numbers by name, without those that are as by default.
+        """Return what `run_of` makes this run from: words and numbers by name, without those that
+        are as by default.
 
-        The lengths of a simulated run are always there, since their defaults are others than those of a real one.
+        The lengths of a simulated run are always there, since their defaults are others than those
+        of a real one.
         """
         where = {
             "machine": self.place.machine,
@@ -176,7 +204,9 @@ class Run:
 
     @classmethod
     def from_json(cls, text: str) -> Run:
-        """The run that `to_json` wrote. Raises ValueError or TypeError for text that is none, UserError for a wrong value."""
+        """The run that `to_json` wrote. Raises ValueError or TypeError for text that is none,
+        UserError for a wrong value.
+        """
         return run_of(**json.loads(text))
 
     @property
@@ -208,7 +238,8 @@ class Run:
 
     @property
     def timeout_s(self) -> float | None:
-        """Seconds after which the process of this run is taken for hung; None for a bounded run, which ends when it ends.
+        """Seconds after which the process of this run is taken for hung; None for a bounded run,
+        which ends when it ends.
 
         A graph may be elastic by itself, so that every run gets the time of an elastic one.
         """
@@ -241,11 +272,13 @@ def run_of(
     period_s: float | None = None,
     **given: Any,
 ) -> Run:
-    """Return the run that words and numbers ask for: options of the model, and fields of `Run`, by their names.
+    """Return the run that words and numbers ask for: options of the model, and fields of `Run`, by
+    their names.
 
-    This is the one place that decides what is not said: where the run is made, how many threads it has, how long it is measured
-    and the period of laws. `peer`: NAME VERSION of another runtime, whose name is then `model`. Raises UserError for an unknown
-    machine, software or model, for an option that the model does not have, or for a value out of range.
+    This is the one place that decides what is not said: where the run is made, how many threads it
+    has, how long it is measured and the period of laws. `peer`: NAME VERSION of another runtime,
+    whose name is then `model`. Raises UserError for an unknown machine, software or model, for an
+    option that the model does not have, or for a value out of range.
     """
     place = find_place(machine, simulated, software, cpus)
     options = {name: given.pop(name) for name in OPTIONS.keys() & given.keys()}
@@ -278,7 +311,8 @@ def level_of(model: Model | PeerModel) -> int | None:
 
 
 def arm_name(model: Model | PeerModel) -> str:
-    """Return a name for an arm: its model and level, and its options that are not at their defaults.
+    """Return a name for an arm: its model and level, and its options that are not at their
+    defaults.
 
     The level is the scheduler threads if they are fixed (`dynamic-2`), or the law that changes them
     unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`, `multilevel`). An

@@ -1,9 +1,11 @@
-"""Test of whether a run is stationary. It takes samples and returns a verdict, without clock or thread.
+"""Test of whether a run is stationary. It takes samples and returns a verdict, without clock or
+thread.
 
-A run is stationary over two windows in a row if their sink rates agree, and if in each of them the sinks receive as fast as
-the sources send (times the copies that a tuple becomes). The second condition is what a filling pipeline breaks: its sinks may
-already be steady while the queues before them still grow. Two rates agree if they differ by no more than the tolerance,
-relative to the greater, or by no more than one tuple of the sources: windows count whole tuples.
+A run is stationary over two windows in a row if their sink rates agree, and if in each of them the
+sinks receive as fast as the sources send (times the copies that a tuple becomes). The second
+condition is what a filling pipeline breaks: its sinks may already be steady while the queues before
+them still grow. Two rates agree if they differ by no more than the tolerance, relative to the
+greater, or by no more than one tuple of the sources: windows count whole tuples.
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ from dataclasses import dataclass
 
 from harness.engine import Sample
 
-TOLERANCE = 0.05  # a guess, not tuned; a stationary run on an idle 2-core VM varies by 1 to 3 % between windows
-DRIFT = 0.2  # by how much the halves of a measured window may differ although the warm-up was over; a guess, not tuned
+# a guess, not tuned; a stationary run on an idle 2-core VM varies by 1 to 3 % between windows
+TOLERANCE = 0.05
+# by how much the halves of a measured window may differ although the warm-up was over; a guess, not
+# tuned
+DRIFT = 0.2
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,8 @@ def stationary(
 ) -> bool:
     """Return True if the run was stationary over two windows in a row.
 
-    `copies`: tuples at the sinks for each tuple sent, None if that depends on the tuple; sources are then not looked at.
+    `copies`: tuples at the sinks for each tuple sent, None if that depends on the tuple; sources
+    are then not looked at.
     """
     if (
         min(first.elapsed_s, second.elapsed_s) <= 0.0
@@ -58,15 +64,19 @@ def stationary(
 def settled_within(
     samples: Sequence[Sample], copies: int | None, tolerance: float = TOLERANCE
 ) -> bool:
-    """Return True if the two halves of a measured window agree: for a run whose warm-up was not watched."""
+    """Return True if the two halves of a measured window agree: for a run whose warm-up was not
+    watched.
+    """
     middle = len(samples) // 2
     return stationary(Window.of(samples[:middle]), Window.of(samples[middle:]), copies, tolerance)
 
 
 def stayed_settled(samples: Sequence[Sample], copies: int | None) -> bool:
-    """Return True if the halves of a measured window differ by at most `DRIFT`, so that its warm-up was over.
+    """Return True if the halves of a measured window differ by at most `DRIFT`, so that its warm-up
+    was over.
 
-    Two neighbouring windows of a warm-up agree by chance now and then while queues still fill. One sample says nothing.
+    Two neighbouring windows of a warm-up agree by chance now and then while queues still fill. One
+    sample says nothing.
     """
     return len(samples) < 2 or settled_within(samples, copies, DRIFT)
 
@@ -74,8 +84,9 @@ def stayed_settled(samples: Sequence[Sample], copies: int | None) -> bool:
 class WarmUp:
     """Is fed the samples of a warm-up; says when it is over and whether the run has settled.
 
-    It is over when two windows in a row are stationary, or when `limit_s` seconds have been seen. A window is one sample, or
-    the last third of the samples so far: that grows until it is longer than the bursts in which a deep graph moves its tuples.
+    It is over when two windows in a row are stationary, or when `limit_s` seconds have been seen. A
+    window is one sample, or the last third of the samples so far: that grows until it is longer
+    than the bursts in which a deep graph moves its tuples.
     """
 
     def __init__(self, copies: int | None, limit_s: float, tolerance: float = TOLERANCE) -> None:

@@ -15,10 +15,11 @@ Value = int | str
 
 @dataclass(frozen=True)
 class Subject:
-    """`topology`: the name of the topology or of the graph in the file; `parameters` are for people, `given` for `Run`.
+    """`topology`: the name of the topology or of the graph in the file; `parameters` are for
+    people, `given` for `Run`.
 
-    `file` and `digest` are empty for a topology. The digest is part of the cell's name: records of a file that has changed
-    since are records of another cell.
+    `file` and `digest` are empty for a topology. The digest is part of the cell's name: records of
+    a file that has changed since are records of another cell.
     """
 
     topology: str
@@ -31,8 +32,9 @@ class Subject:
 
 
 def find_subject(word: str, given: Mapping[str, Value], seed: int) -> Subject:
-    """Return what a word names. Raises UserError for a topology, file or parameter that does not exist, or a
-    graph that cannot run."""
+    """Return what a word names. Raises UserError for a topology, file or parameter that does not
+    exist, or a graph that cannot run.
+    """
     from harness.graph.files.file import is_graph_file, load_graph_file
 
     if not is_graph_file(word):
@@ -46,7 +48,9 @@ def find_subject(word: str, given: Mapping[str, Value], seed: int) -> Subject:
 
 
 def build_subject(run: Run) -> tuple[Graph, dict[str, Value]]:
-    """The graph of a run, and all its parameters. Raises UserError if it cannot be made, or its file has changed since."""
+    """The graph of a run, and all its parameters. Raises UserError if it cannot be made, or its
+    file has changed since.
+    """
     if not run.graph_file:
         return topologies.build(run.topology, run.parameters, run.seed)
     from harness.graph.files.file import (

@@ -1,7 +1,9 @@
-"""Records of a block that is being measured: written run by run beside the block's file, which is there whole or not at all.
+"""Records of a block that is being measured: written run by run beside the block's file, which is
+there whole or not at all.
 
-Who measures a block again after an interruption goes on behind the last run that is there. That is right only if all is as it
-was: the runs asked for, their order, and the program. So the first line of the file tells what the records are of.
+Who measures a block again after an interruption goes on behind the last run that is there. That is
+right only if all is as it was: the runs asked for, their order, and the program. So the first line
+of the file tells what the records are of.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Unfinished:
         self._of = _digest([run.to_json() for run in order], digests)
 
     def records(self) -> list[dict[str, Any]]:
-        """The records of the first runs, as far as they are there. What is of other runs, or damaged, is taken away."""
+        """The records of the first runs, as far as they are there. What is of other runs, or
+        damaged, is taken away.
+        """
         if self._path is None:
             return []
         records = self._read()

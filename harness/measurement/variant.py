@@ -1,11 +1,13 @@
-"""Variants beside their nominal run: whether what they replace was reached at all, and whether one seed says enough.
+"""Variants beside their nominal run: whether what they replace was reached at all, and whether one
+seed says enough.
 
-A variant that comes out as the nominal run does has replaced nothing that this looked at. It varies nothing, and its record
-says so (`simulation.reached`).
+A variant that comes out as the nominal run does has replaced nothing that this looked at. It varies
+nothing, and its record says so (`simulation.reached`).
 
-The time of an atomic operation on a line that threads contend for is a table by the number of contenders, straight lines
-between its steps (`simulator.costs`). A run in which no more of them met than the step before the replaced one never reads what
-that one makes. It would be simulated bit for bit as before, so it is not simulated again.
+The time of an atomic operation on a line that threads contend for is a table by the number of
+contenders, straight lines between its steps (`simulator.costs`). A run in which no more of them met
+than the step before the replaced one never reads what that one makes. It would be simulated bit for
+bit as before, so it is not simulated again.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ SEEDS = 4
 """Seeds with which an arm is simulated where one does not say enough. A guess, not tuned."""
 
 NOISE = 0.02
-"""Share of throughput by which seeds may differ without a reason: windows of a stationary run on an idle machine do by 1 to
-3 %."""
+"""Share of throughput by which seeds may differ without a reason: windows of a stationary run on an
+idle machine do by 1 to 3 %.
+"""
 
 
 def is_unreached(variant: Run, nominal: Run, record: Mapping[str, Any]) -> bool:
-    """Return True if a variant replaces only steps of `atomic.contended` that its nominal run cannot reach.
+    """Return True if a variant replaces only steps of `atomic.contended` that its nominal run
+    cannot reach.
 
     `record`: of the nominal run with the variant's chances, which are those of the first repeat.
     """
@@ -62,7 +66,9 @@ def as_variant(record: Mapping[str, Any], variant: Run) -> dict[str, Any]:
 
 
 def mark_reached(record: dict[str, Any], nominal: Mapping[str, Any]) -> None:
-    """Write into a variant's record whether it came out otherwise than the nominal run with the same chances."""
+    """Write into a variant's record whether it came out otherwise than the nominal run with the
+    same chances.
+    """
     if (
         record.get("simulation") is not None
         and record["error"] is None
@@ -85,9 +91,11 @@ def _outcome(record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def one_seed_decides(nominal: Mapping[str, Any], ends: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if both ends of a constant's range move throughput to the same side, by more than noise.
+    """Return True if both ends of a constant's range move throughput to the same side, by more than
+    noise.
 
-    Then chance has moved it, and not the constant, or as much as that. `ends`: the variants' records.
+    Then chance has moved it, and not the constant, or as much as that. `ends`: the variants'
+    records.
     """
     rates = [_rate(record) for record in (nominal, *ends)]
     if len(ends) < 2 or None in rates:

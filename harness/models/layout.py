@@ -2,9 +2,9 @@
 which thread executes what.
 
 A layout is immutable, and has no memory of queues and no thread. A run has one: its checks, its
-engine, its laws and its record all read it. Both engines execute it: the runtime's plan makes its memory (`plan.pyx`), the simulator gives it
-virtual queues and threads (`simulator/build.pyx`). The proofs about a graph that it relies on are
-in `analysis.py`.
+engine, its laws and its record all read it. Both engines execute it: the runtime's plan makes its
+memory (`plan.pyx`), the simulator gives it virtual queues and threads (`simulator/build.pyx`). The
+proofs about a graph that it relies on are in `analysis.py`.
 """
 
 from __future__ import annotations

@@ -224,7 +224,8 @@ class Coroutine(HasOptions):
     quantum_ms: float = option(
         QUANTUM_MS,
         Real(
-            help="time after which a co-routine that runs is preempted, when it next waits or sends",
+            help="time after which a co-routine that runs is preempted, when it next waits or "
+            "sends",
             default=f"{QUANTUM_MS:g}",
             source="C-Stream §3.2.4",
             since="2026-11-27",
@@ -355,7 +356,9 @@ def _check_levels(threads: int | None, minimum: int | None, maximum: int | None)
 
 
 def _check_elastic(model: Dynamic | Coroutine) -> None:
-    """Raise UserError for levels that contradict each other, or for options of a law without one."""
+    """Raise UserError for levels that contradict each other, or for options of a law without
+    one.
+    """
     if model.elastic:
         _check_levels(model.threads, model.minimum, model.maximum)
         return

@@ -54,7 +54,8 @@ def find_policy(given: object) -> Policy:
         known = policies()
         if given not in known:
             raise UserError(
-                f"policy must be one of {', '.join(known)}, or FILE.py:NAME or FILE.so:SYMBOL, not {given!r:.80}"
+                f"policy must be one of {', '.join(known)}, or FILE.py:NAME or FILE.so:SYMBOL, not "
+                f"{given!r:.80}"
             )
         return Policy(given)
     try:

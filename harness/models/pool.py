@@ -71,7 +71,8 @@ def pool_of(
     low = max(low, least)
     if high is not None and high < low:
         raise UserError(
-            f"maximum must be at least {low} threads for graph {graph.name!r}, {why_least(graph, model)}, not {high}"
+            f"maximum must be at least {low} threads for graph {graph.name!r}, "
+            f"{why_least(graph, model)}, not {high}"
         )
     high = high or min(max(cpus or cpu.usable_cpus(), low), MAX_THREADS)
     return Pool(max(low, min(high, max(asked, default=low))), True, low, high, least)

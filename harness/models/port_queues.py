@@ -87,7 +87,8 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     )
     if own is not None:
         raise UserError(
-            f"operator {own!r} has a loop of its own, which needs the coroutine model, not {model.name}"
+            f"operator {own!r} has a loop of its own, which needs the coroutine model, not "
+            f"{model.name}"
         )
     capacity = getattr(model, "queue_capacity", None)
     by_model = {
@@ -143,7 +144,10 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
             or (operator.reentrant and operator.inputs > 1)
         )
         if operator.kind is LOOP and (threaded or wish == Manual.name):
-            rule = "it is a co-routine, so neither its ports can be threaded nor its annotation say manual or dedicated"
+            rule = (
+                "it is a co-routine, so neither its ports can be threaded nor its annotation "
+                "say manual or dedicated"
+            )
             raise UserError(f"operator {operator.name!r} has a loop of its own: {rule}")
         called = operator.kind.on_submitter or wish == Manual.name
         kind = (

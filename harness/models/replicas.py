@@ -90,12 +90,16 @@ def begins_with(graph: Graph, model: Model, why: Sequence[str]) -> dict[str, int
     able = [name for name, why in reasons.items() if not why]
     most = most_replicas(len(able))
     if not able:
-        rule = f"replicas must be 1 for graph {graph.name!r}, of which no operator can have more, not {wanted}"
+        rule = (
+            f"replicas must be 1 for graph {graph.name!r}, of which no operator can have more, "
+            f"not {wanted}"
+        )
         raise UserError(f"{rule}: {_listed(graph, reasons)}")
     if wanted > most:
         shared = f", which share room for {REPLICA_ROOM} more" if most < MAX_REPLICAS else ""
         raise UserError(
-            f"replicas must be at most {most} for graph {graph.name!r}, of each of {len(able)} operators{shared}, not {wanted}"
+            f"replicas must be at most {most} for graph {graph.name!r}, of each of {len(able)} "
+            f"operators{shared}, not {wanted}"
         )
     return dict.fromkeys(able, wanted)
 
@@ -117,7 +121,9 @@ def _listed(graph: Graph, reasons: Mapping[str, str]) -> str:
         ),
     )
     return "; ".join(
-        f"operator {named[why][0]!r}{f' (and {len(named[why]) - 1} more)' if len(named[why]) > 1 else ''} {why}"
+        "operator "
+        f"{named[why][0]!r}{f' (and {len(named[why]) - 1} more)' if len(named[why]) > 1 else ''} "
+        f"{why}"
         for why in order
     )
 
@@ -125,7 +131,10 @@ def _listed(graph: Graph, reasons: Mapping[str, str]) -> str:
 def _of_operator(operator: Operator) -> str:
     """Return the reason that lies in the operator itself."""
     if operator.inputs != 1 or operator.outputs != 1:
-        return f"has {operator.inputs} input and {operator.outputs} output ports: replicas need one of each"
+        return (
+            f"has {operator.inputs} input and {operator.outputs} output ports: replicas need "
+            "one of each"
+        )
     if operator.typed is not None or not (
         operator.kind.stateless or operator.kind.calls_user_function
     ):

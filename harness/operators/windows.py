@@ -281,7 +281,8 @@ def _type(name: str, takes: Schema, window: Window, value: Value) -> str:
         return attribute.type
     if attribute.kind not in NUMBERS:
         raise GraphError(
-            f"operator {name!r}: {value.does} must be of a number, not of {attribute.name} ({attribute.type})"
+            f"operator {name!r}: {value.does} must be of a number, not of {attribute.name} "
+            f"({attribute.type})"
         )
     if value.does == "mean" or attribute.kind.startswith("float"):
         return "float64"
@@ -346,14 +347,16 @@ def join(
     for pair in by:
         if isinstance(pair, str) or len(pair) != 2:
             raise GraphError(
-                f"operator {name!r}: by must be pairs of attributes, one of each side, not {pair!r:.60}"
+                f"operator {name!r}: by must be pairs of attributes, one of each side, not "
+                f"{pair!r:.60}"
             )
         one, other = pair
         kinds = _attribute(name, takes[0], one).kind, _attribute(name, takes[1], other).kind
         sizes = takes[0][one].bound, takes[1][other].bound
         if kinds[0] != kinds[1] or (kinds[0] != "string" and sizes[0] != sizes[1]):
             raise GraphError(
-                f"operator {name!r}: {one} and {other} must have one type, not {takes[0][one].type} and {takes[1][other].type}"
+                f"operator {name!r}: {one} and {other} must have one type, not "
+                f"{takes[0][one].type} and {takes[1][other].type}"
             )
     sides = [
         (

@@ -167,9 +167,15 @@ def _run(words: Sequence[str], folder: Path) -> str:
     """Return the output of a command. Raises RunFailed with its last words if it fails."""
     try:
         done = subprocess.run(
-            words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=LONGEST_BUILD_S, check=False,
-        )  # fmt: skip
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LONGEST_BUILD_S,
+            check=False,
+        )
     except OSError as error:
         raise RunFailed(f"{words[0]}: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:

@@ -79,9 +79,11 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
     folded = {
         place: arriving[place][0][0]
         for place, operator in enumerate(operators)
-        if operator.kind is SPLIT and len(arriving[place]) == 1 and len(leaving[arriving[place][0][0]]) == 1
+        if operator.kind is SPLIT
+        and len(arriving[place]) == 1
+        and len(leaving[arriving[place][0][0]]) == 1
         and operators[arriving[place][0][0]].outputs == 1
-    }  # fmt: skip
+    }
     places = [place for place in range(len(operators)) if place not in folded]
     number = {place: index for index, place in enumerate(places)}
     ways = {place: place for place in places} | {
@@ -96,7 +98,8 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
         operator, last = operators[place], _last(place, ways)
         kind = WORK if operator.kind is SPLIT else operator.kind
         lines.append(
-            f"operator {kind} {operator.cost} {round(operator.busy_us * 1000)} {operators[last].outputs}"
+            f"operator {kind} {operator.cost} {round(operator.busy_us * 1000)} "
+            f"{operators[last].outputs}"
         )
     for place in places:
         for stream in leaving[_last(place, ways)]:
@@ -129,5 +132,6 @@ def _check(operator: Operator) -> None:
     for what, is_so in odd.items():
         if is_so:
             raise UserError(
-                f"peers run sources at full speed, work, splits in turn and sinks, not {what}: {operator.name!r}"
+                f"peers run sources at full speed, work, splits in turn and sinks, not {what}: "
+                f"{operator.name!r}"
             )

@@ -126,7 +126,8 @@ class Program:
         while b"\n" not in self._unread:
             if len(self._unread) > LONGEST_ANSWER:
                 raise RunFailed(
-                    f"peer {self.name} answered more than {LONGEST_ANSWER} bytes without an end of line"
+                    f"peer {self.name} answered more than {LONGEST_ANSWER} bytes without an end of "
+                    "line"
                 )
             if not self._readable(deadline):
                 raise RunFailed(f"peer {self.name} gave no answer {late}{self._last_words()}")

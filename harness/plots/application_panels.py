@@ -24,7 +24,10 @@ from harness.plots.thread_panels import without_mean
 INTERVAL = "error bars: 95 % interval of the mean"
 PANEL_INCHES = (2.5, 2.6)
 MIN_WIDTH = 8.6  # inches; the title needs them
-PROFILED = "Simulated operators have the costs and selectivities of a profiled run on the machine that simulated."
+PROFILED = (
+    "Simulated operators have the costs and selectivities of a profiled run on the machine "
+    "that simulated."
+)
 
 HAND = "hand"
 BY_HAND = ModelStyle("#7f7f7f", "|", "-")

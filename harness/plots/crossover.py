@@ -29,7 +29,10 @@ from matplotlib.patches import Patch, Rectangle
 from harness.plots import places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name, without_mean
 
-INTERVAL = "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it allows for the number of arms"
+INTERVAL = (
+    "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it "
+    "allows for the number of arms"
+)
 TILE_INCHES = (1.4, 0.75)
 TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
 # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1

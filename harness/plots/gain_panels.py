@@ -21,7 +21,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.thread_panels import cost_key, without_mean
 
-INTERVAL = "error bars: 95 % interval of the ratio to manual, paired by repeat; arrow: beyond four times the ratio"
+INTERVAL = (
+    "error bars: 95 % interval of the ratio to manual, paired by repeat; arrow: beyond "
+    "four times the ratio"
+)
 PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them

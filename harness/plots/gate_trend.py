@@ -224,6 +224,8 @@ def _sentence(series: Sequence[Series]) -> str:
     verdicts = len({identity for one in series for identity in one.rows["verdict_id"]})
     told = "".join(f"{warning}. " for warning in warnings(series))
     return (
-        f"{told}Markers: median of head over {spread} fresh processes, with its 95 % interval; {verdicts} verdicts. Lines: "
-        "median between changes of level (ranks, PELT, Mann-Whitney at 0.01 shared among the results). Axes do not start at 0."
+        f"{told}Markers: median of head over {spread} fresh processes, with its 95 % interval; "
+        f"{verdicts} verdicts. Lines: "
+        "median between changes of level (ranks, PELT, Mann-Whitney at 0.01 shared among the "
+        "results). Axes do not start at 0."
     )

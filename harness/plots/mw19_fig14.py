@@ -22,8 +22,8 @@ FOOT_INCHES = 0.3
 
 
 def figure(tables: Mapping[str, pd.DataFrame], _title: str) -> Figure:
-    """Return the figure, which shows no title. Rows of the experiment give the number of sources of PacketAnalysis, and
-    the places for the text at the foot.
+    """Return the figure, which shows no title. Rows of the experiment give the number of sources of
+    PacketAnalysis, and the places for the text at the foot.
     """
     table = tables["throughput"]
     shown = [("vwap", {"placement": "hand"})]

@@ -193,9 +193,14 @@ def _legend(table: pd.DataFrame) -> list[Line2D]:
     labels = {row["arm"]: row["peer"] for _, row in table[table["peer"].notna()].iterrows()}
     return [
         Line2D(
-            [], [], color=look.color, marker=look.marker, linestyle=look.line, linewidth=1.0 if name in labels else 2.0,
+            [],
+            [],
+            color=look.color,
+            marker=look.marker,
+            linestyle=look.line,
+            linewidth=1.0 if name in labels else 2.0,
             label=labels.get(name, name),
         )
         for name, model in _arms(table)
         for look in (style.of_model(model),)
-    ]  # fmt: skip
+    ]

@@ -40,13 +40,15 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     banded = table[table["band_lo"].notna()]
     if interval is not None and len(banded):
         parts.append(
-            f"Dashed fills: least and greatest mean while {int(banded['variants'].max())} other values of the machine's "
+            f"Dashed fills: least and greatest mean while {int(banded['variants'].max())} other "
+            "values of the machine's "
             "constants, the ends of their ranges, took their places one at a time."
         )
     unreached = table[(table["variants"] > 0) & (table["variants_reached"] == 0)]
     if interval is not None and len(unreached):
         parts.append(
-            f"Not varied: {len(unreached)} of {int((table['variants'] > 0).sum())} arms, which no such value reaches."
+            f"Not varied: {len(unreached)} of {int((table['variants'] > 0).sum())} arms, which no "
+            "such value reaches."
         )
     if interval is not None and (wrong := int(table["variants_failed"].sum())):
         parts.append(f"No fill where one of those runs failed ({wrong} in all).")
@@ -61,13 +63,15 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     measured = table[~simulated]
     if disturbed := int(measured["unfit"].sum()):
         parts.append(
-            f"{disturbed} of {int(measured['n'].sum())} measured runs were disturbed, as their records say."
+            f"{disturbed} of {int(measured['n'].sum())} measured runs were disturbed, as their "
+            "records say."
         )
     if (hosts := measured["hosts"].max()) > 1:
         parts.append(f"Means are over runs of up to {int(hosts)} hosts.")
     if interval is not None and table["mean_of"].isin(["hops executed", "both"]).any():
         parts.append(
-            "Simulated arms with a run that never settled: hops executed over those of a tuple, not tuples at the sinks."
+            "Simulated arms with a run that never settled: hops executed over those of a tuple, "
+            "not tuples at the sinks."
         )
     queues = sorted(
         {int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0}

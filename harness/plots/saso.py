@@ -218,6 +218,8 @@ def _sentence(table: pd.DataFrame) -> str:
     """Return the text at the foot: nothing here was measured."""
     scenarios = table["scenario"].nunique()
     return (
-        f"Computed, not measured: each law in closed loop with {style.whole(scenarios)} scenarios (throughput curve, noise, "
-        "drift, events, bounds), seeded and the same for all laws. Laws in the order of their mean regret, best on top."
+        f"Computed, not measured: each law in closed loop with {style.whole(scenarios)} scenarios "
+        "(throughput curve, noise, "
+        "drift, events, bounds), seeded and the same for all laws. Laws in the order of their mean "
+        "regret, best on top."
     )

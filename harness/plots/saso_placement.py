@@ -57,7 +57,9 @@ def _sentence(table: pd.DataFrame) -> str:
     """Return the text at the foot: nothing here was measured."""
     scenarios = table["scenario"].nunique()
     return (
-        f"Computed, not measured: each in closed loop with {style.whole(scenarios)} scenarios (throughput over placement and "
-        "threads, noise, phases), seeded and the same for all. The oracle knows the truth. Best mean regret on top. One is "
+        f"Computed, not measured: each in closed loop with {style.whole(scenarios)} scenarios "
+        "(throughput over placement and "
+        "threads, noise, phases), seeded and the same for all. The oracle knows the truth. Best "
+        "mean regret on top. One is "
         "added to each count, so that none has a logarithm, too."
     )

@@ -113,9 +113,15 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
             )
             if pd.notna(row["level"]):
                 ax.annotate(
-                    grown(row), (x, row["mean"]), (0, -9), textcoords="offset points", ha="center", va="top",
-                    fontsize=6.5, color=style.FAINT,
-                )  # fmt: skip
+                    grown(row),
+                    (x, row["mean"]),
+                    (0, -9),
+                    textcoords="offset points",
+                    ha="center",
+                    va="top",
+                    fontsize=6.5,
+                    color=style.FAINT,
+                )
         if said := verdict(cell):
             ax.annotate(
                 said,

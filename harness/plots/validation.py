@@ -255,7 +255,10 @@ def _sentence(table: pd.DataFrame) -> str:
         else ""
     )
     return (
-        f"Measured on {models or 'an unknown CPU'}: median of {spread} runs, each in a fresh process; bars: the interval of "
-        "the median. Predicted: median of SIMULATED runs of the calibrated profile that differ in their seeds. "
-        f"{found}{int(table['unstable'].sum())} of {len(table)} cases unstable (interval beyond ± 20 % of the median)."
+        f"Measured on {models or 'an unknown CPU'}: median of {spread} runs, each in a fresh "
+        "process; bars: the interval of "
+        "the median. Predicted: median of SIMULATED runs of the calibrated profile that differ in "
+        "their seeds. "
+        f"{found}{int(table['unstable'].sum())} of {len(table)} cases unstable (interval beyond ± "
+        "20 % of the median)."
     )

@@ -94,7 +94,8 @@ cdef class RuntimeEngine:
     profile_window_s : float
         What it looks back at most [s], above 0.
     replicas_by_law : bool
-        Whether a law will set numbers of replicas: memory for all of them is then taken before the run.
+        Whether a law will set numbers of replicas: memory for all of them is then taken before the
+        run.
     """
 
     cdef object __weakref__

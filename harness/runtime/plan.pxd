@@ -19,7 +19,8 @@ cdef class Plan:
     cdef Target** feeders                   # of all scheduled ports
     cdef char* memory                       # of all queues
     cdef size_t memory_bytes
-    cdef readonly object room               # harness.machines.host.memory_room.MemoryRoom, before any of it was taken
+    # harness.machines.host.memory_room.MemoryRoom, before any of it was taken
+    cdef readonly object room
     cdef readonly object promised           # bytes that all of this takes at most
     cdef set prepared                       # operators whose replicas have their memory
     cdef list own_stacks                    # bytes, of all but scheduler threads

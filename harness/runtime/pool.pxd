@@ -18,7 +18,8 @@ cdef class Pool:
     cdef int review_number
     cdef int extra              # threads that run in the stead of held ones
     cdef double reviewed_s
-    cdef dict suspended_since   # suspended threads: the number of the review before which they were asked to suspend
+    # suspended threads: the number of the review before which they were asked to suspend
+    cdef dict suspended_since
     cdef list born              # by thread: when it was made [ns]
     cdef list searches          # by thread: Worker::searches at the last review
     cdef set stubborn

@@ -102,12 +102,13 @@ cdef class SimulatorEngine:
     Parameters
     ----------
     layout : harness.models.layout.Layout
-        Of a checked graph under a model, for this machine. Users' own operators cannot be simulated: their costs are unknown.
-        Typed ones can with `profiled`.
+        Of a checked graph under a model, for this machine. Users' own operators cannot be
+        simulated: their costs are unknown. Typed ones can with `profiled`.
     machine : harness.machines.machine.Machine
     software : harness.machines.software.Software
     tuples : int or None
-        How many tuples each source sends; None: until it is stopped, and the queues are half full at the start.
+        How many tuples each source sends; None: until it is stopped, and the queues are half full
+        at the start.
     profile : bool
         Whether to look what operators cost.
     seed : int

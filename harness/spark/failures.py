@@ -52,7 +52,10 @@ def cause(error: BaseException) -> str:
     if isinstance(error, ConnectionError) or (
         isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
     ):
-        return "the Java process of Spark ended (out of memory? see the settings spark.driver.memory and spark.log.level)"
+        return (
+            "the Java process of Spark ended (out of memory? see the settings "
+            "spark.driver.memory and spark.log.level)"
+        )
     return summarise(str(error))
 
 

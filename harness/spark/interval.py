@@ -45,7 +45,9 @@ def mean_interval(n: Column, mean: Column, deviation: Column) -> tuple[Column, C
 
 
 def _place(freedom: Column) -> Column:
-    """Return the position of the degrees of freedom in a row of the table, from 1 on; 0 for none."""
+    """Return the position of the degrees of freedom in a row of the table, from 1 on; 0 for
+    none.
+    """
     known = F.array(*map(F.lit, FREEDOM))
     return F.size(F.filter(known, lambda listed: listed <= freedom))
 

@@ -34,7 +34,8 @@ ANSWER_TIMEOUT_S = 30  # a guess, not tuned; a JVM that says its version takes 0
 
 SCRIPT = """\
 #!/bin/sh
-# Written by harness/spark/jvm.py: this Java, without the module that Spark asks for and Millrace does not use.
+# Written by harness/spark/jvm.py: this Java, without the module that Spark asks for and Millrace
+# does not use.
 for word do
   shift
   [ "$word" = {unwanted} ] || set -- "$@" "$word"

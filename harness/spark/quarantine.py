@@ -184,7 +184,10 @@ def _value_rules() -> list[tuple[str, str]]:
         rules.append((f"NOT ({_possible(f'record.{name}', kind)})", told))
     for name, kind in PARAMETERS.items():
         text = f"record.parameters['{name}']"
-        told = f"concat('impossible value: parameters.{name} is ', {text}, ', not a whole number from 0')"
+        told = (
+            f"concat('impossible value: parameters.{name} is ', {text}, ', not a whole number "
+            "from 0')"
+        )
         if not isinstance(kind, StringType):
             rules.append(
                 (f"{text} IS NOT NULL AND NOT coalesce(try_cast({text} AS INT) >= 0, false)", told)
@@ -214,10 +217,14 @@ def _sample_rules(samples: str, field: Field) -> list[tuple[str, str]]:
     if not isinstance(kind, (Integer, Number)):
         return []
     must_be_there = field.required and not field.null
-    told = f"'impossible value: {field.name} of a sample is {'missing, ' if must_be_there else ''}negative or not finite'"
+    told = (
+        f"'impossible value: {field.name} of a sample is "
+        f"{'missing, ' if must_be_there else ''}negative or not finite'"
+    )
     rules = [
         (
-            f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})",
+            f"NOT ({_possible(f'array_min({series})', kind)} AND "
+            f"{_possible(f'array_max({series})', kind)})",
             told,
         )
     ]

@@ -15,7 +15,8 @@ from harness.spark.schemas import CELL, PARAMETERS, RECORD
 
 WRAPPED = StructType([StructField("record", RECORD), StructField("misfit", StringType())])
 MEDIAN_QUEUED = """IF(size(record.samples) > 0, element_at(
-    array_sort(transform(record.samples, sample -> sample.queued_ports)), CAST((size(record.samples) + 1) DIV 2 AS INT)
+    array_sort(transform(record.samples, sample -> sample.queued_ports)),
+    CAST((size(record.samples) + 1) DIV 2 AS INT)
 ), NULL)"""
 JSON_OPTIONS = {
     "mode": "PERMISSIVE",

@@ -65,7 +65,8 @@ def check_records(place: str) -> None:
             )
         if any(part.startswith("_") and "=" not in part for part in file.relative_to(path).parts):
             raise UserError(
-                f"--records {place!r}: Spark passes over names that begin with _: rename {str(file)!r}"
+                f"--records {place!r}: Spark passes over names that begin with _: rename "
+                f"{str(file)!r}"
             )
         if ":" in file.name:
             raise UserError(

@@ -65,5 +65,6 @@ def _phase(series: str, name: str) -> Column:
     such series.
     """
     return F.expr(
-        f"transform(coalesce({series}, array()), sample -> named_struct('phase', '{name}', 'sample', sample))"
+        f"transform(coalesce({series}, array()), sample -> named_struct('phase', '{name}', "
+        "'sample', sample))"
     )

@@ -12,9 +12,20 @@ from typing import TextIO
 from harness.errors import RunFailed
 
 IN_ASCII = {
-    "µ": "u", "±": "+-", "…": "...", "→": "->", "←": "<-", "×": "x", "·": ".", "≥": ">=", "≤": "<=", "∞": "inf", "§": "sec. ",
-    "–": "-", "−": "-",
-}  # fmt: skip
+    "µ": "u",
+    "±": "+-",
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "×": "x",
+    "·": ".",
+    "≥": ">=",
+    "≤": "<=",
+    "∞": "inf",
+    "§": "sec. ",
+    "–": "-",
+    "−": "-",
+}
 """Replacements of our characters that an encoding lacks."""
 
 LOSSY = "millrace.lossy"

@@ -62,9 +62,15 @@ def report(comparisons: Sequence[Comparison], constants: Mapping[str, float] | N
     return "\n\n".join(parts) + "\n"
 
 
-DOUBTFUL = "unstable, disturbed, of another state of the machine, or with runs or predictions that never settled"
+DOUBTFUL = (
+    "unstable, disturbed, of another state of the machine, or with runs or predictions "
+    "that never settled"
+)
 
-ERRORS_NOTE = "Error: predicted over measured, less 1. Median and worst are of its absolute value, bias is its own median."
+ERRORS_NOTE = (
+    "Error: predicted over measured, less 1. Median and worst are of its absolute "
+    "value, bias is its own median."
+)
 
 
 def _row(each: Comparison) -> tuple[str, ...]:
@@ -105,7 +111,8 @@ def remarks(each: Comparison) -> list[str]:
         found.append(f"{each.failed} of {each.attempted} failed")
     if each.predicted_unsettled:
         found.append(
-            f"{each.predicted_unsettled} unsettled prediction{'s' if each.predicted_unsettled > 1 else ''}"
+            f"{each.predicted_unsettled} unsettled "
+            f"prediction{'s' if each.predicted_unsettled > 1 else ''}"
         )
     if each.failure is not None:
         found.append(f"no prediction: {each.failure.replace('|', '/')[:80]}")
@@ -118,14 +125,16 @@ def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> 
         return "Nothing was measured."
     spread = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else f"{runs[0]}"
     sure = (
-        f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at least"
+        f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at "
+        "least"
         if runs[0] > 1
         else ""
     )
     unstable = sum(each.unstable for each in comparisons)
     other_state = sum(each.other_state for each in comparisons)
     states = (
-        f" {other_state} run(s) were made in another state of the machine: a cache line took another time from core to core "
+        f" {other_state} run(s) were made in another state of the machine: a cache line took "
+        "another time from core to core "
         "than the profile says. They count only where there are no others."
         if other_state
         else ""
@@ -136,9 +145,12 @@ def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> 
         f", with {replaced}, the median of what was measured between the runs" if replaced else ""
     )
     return (
-        f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
-        f"unstable: the interval reaches further than {STABLE_INTERVAL:.0%} from the median, or there is one run alone. Other "
-        f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more than {DISTURBED_SHARE:.0%}. "
+        f"Measured: median of {spread} run(s), each in a fresh process; interval: two of "
+        f"them{sure}. {unstable} case(s) "
+        f"unstable: the interval reaches further than {STABLE_INTERVAL:.0%} from the median, or "
+        "there is one run alone. Other "
+        f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more "
+        f"than {DISTURBED_SHARE:.0%}. "
         f"Predicted: median of {PREDICTIONS} runs in virtual time{beside}.{states}"
     )
 
@@ -172,22 +184,28 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
     sure = [pair for pair in verdict.pairs if not pair.doubtful]
     apart = f", in {sum(pair.right for pair in sure)} of the {len(sure)} without a doubtful case"
     lines = [
-        f"* median error {overall.median:.1%} (at most {MEDIAN_TARGET:.0%}): {_word(met['median'])}",
-        f"* worst error {signed(worst.error)}, {worst.case} (at most {WORST_TARGET:.0%}): {_word(met['worst'])}",
-        f"* order of the models right in {right} of {len(verdict.pairs)} pairs whose measured medians differ by more than "
-        f"{MIN_ORDERED_DIFFERENCE:.0%} (all){apart if len(sure) < len(verdict.pairs) else ''}: {_word(met['order'])}",
+        f"* median error {overall.median:.1%} (at most {MEDIAN_TARGET:.0%}): "
+        f"{_word(met['median'])}",
+        f"* worst error {signed(worst.error)}, {worst.case} (at most {WORST_TARGET:.0%}): "
+        f"{_word(met['worst'])}",
+        f"* order of the models right in {right} of {len(verdict.pairs)} pairs whose measured "
+        "medians differ by more than "
+        f"{MIN_ORDERED_DIFFERENCE:.0%} (all){apart if len(sure) < len(verdict.pairs) else ''}: "
+        f"{_word(met['order'])}",
     ]
     doubtful = overall.cases - (reliable.cases if reliable else 0)
     if doubtful:
         told = (
-            f"median {reliable.median:.1%}, worst {signed(reliable.worst.error)}, {reliable.worst.case}"
+            f"median {reliable.median:.1%}, worst {signed(reliable.worst.error)}, "
+            f"{reliable.worst.case}"
             if reliable
             else "none left"
         )
         lines.append(f"* without the {doubtful} doubtful case(s) ({DOUBTFUL}): {told}")
     if verdict.missing:
         lines.append(
-            f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: {_word(met['complete'])}"
+            f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: "
+            f"{_word(met['complete'])}"
         )
     return [*lines, "", "All targets are met." if verdict.met else "Not all targets are met."]
 

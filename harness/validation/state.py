@@ -141,7 +141,8 @@ class State:
                 self.unseen_ns, self._patience_s = seen_ns, 0.0
                 return seen_ns
             show(
-                f"waiting: a line takes {seen_ns:.0f} ns from core to core, where the profile says {expected_ns:.0f}"
+                f"waiting: a line takes {seen_ns:.0f} ns from core to core, where the profile says "
+                f"{expected_ns:.0f}"
             )
             time.sleep(STATE_POLL_S)
             waited_s += STATE_POLL_S

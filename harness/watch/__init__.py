@@ -8,7 +8,8 @@
   drawing   positions of operators in the replay's picture
   picture   the graph as SVG, recoloured as time goes on
   curves    throughput, threads and queues over time, as SVG
-  page      the replay: one HTML file that loads no other one; replay.css and replay.js are its parts
+  page      the replay: one HTML file that loads no other one; replay.css and replay.js are its
+            parts
 
 Nothing here measures. Samples come from `measurement.live`, a line of JSON each, or from a record.
 """

@@ -82,8 +82,10 @@ def figure(curve: Curve, periods: Sequence[Period]) -> str:
     about = f"{escape(curve.unit)}; 0 to {highest}"
     label = f"{escape(curve.name)} over time, from 0 to {highest}"
     return (
-        f'<figure class="curve"><figcaption><b>{escape(curve.name)}</b> <span class="faint">{about}</span></figcaption>'
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f'<figure class="curve"><figcaption><b>{escape(curve.name)}</b> <span '
+        f'class="faint">{about}</span></figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{label}">'
         f"{_measured(x, periods)}{lines}"
         f'<line class="cursor" x1="{x[0]:g}" x2="{x[0]:g}" y1="0" y2="{HEIGHT}"/></svg></figure>'
     )

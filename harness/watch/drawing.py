@@ -182,7 +182,10 @@ class _Sheet:
                     yield f"M{x:.0f} {y:.0f}H{right:.0f}"
                 else:
                     half = (x + right) / 2
-                    yield f"M{x:.0f} {y:.0f}C{half:.0f} {y:.0f} {half:.0f} {lower:.0f} {right:.0f} {lower:.0f}"
+                    yield (
+                        f"M{x:.0f} {y:.0f}C{half:.0f} {y:.0f} {half:.0f} {lower:.0f} "
+                        f"{right:.0f} {lower:.0f}"
+                    )
 
 
 def _centred(many: int, columns: int) -> list[float]:

@@ -42,7 +42,8 @@ LEGEND = (
     ("mark q0", "a port that may get a queue and has none"),
     ("mark t q9", "a queue with a thread of its own"),
     (
-        "streams run from left to right; in a graph that is broken into lines they go on in the next one",
+        "streams run from left to right; in a graph that is broken into lines they go on in the "
+        "next one",
     ),
 )
 """Symbols, as classes of the style sheet, and what they mean."""
@@ -72,19 +73,26 @@ def _header(story: Story) -> str:
     ended = f' class="{"failed" if story.failed else "ended"}"'
     return (
         f"<header><h1>{badge}{escape(heading.title)}</h1>\n<p>{escape(heading.parameters)}</p>\n"
-        f"<p>{escape('; '.join(told))}.</p>\n<p{ended}>{escape(story.outcome or 'no result')}.</p>{_doubt(story)}</header>"
+        f"<p>{escape('; '.join(told))}.</p>\n"
+        f"<p{ended}>{escape(story.outcome or 'no result')}.</p>{_doubt(story)}</header>"
     )
 
 
 def _doubt(story: Story) -> str:
     if not story.is_doubtful:
         return ""
-    return '<p class="failed">The record counts other queues than it names: the picture may mark wrong ports.</p>'
+    return (
+        '<p class="failed">The record counts other queues than it names: the picture may mark '
+        "wrong ports.</p>"
+    )
 
 
 def _nothing(story: Story) -> str:
     picture = Picture(story)
-    return f'<p>The run ended before its first period.</p>\n<div class="scroll">{picture.svg(story.queued)}</div>'
+    return (
+        "<p>The run ended before its first period.</p>\n<div "
+        f'class="scroll">{picture.svg(story.queued)}</div>'
+    )
 
 
 def _replay(story: Story) -> str:
@@ -93,7 +101,8 @@ def _replay(story: Story) -> str:
         (
             _controls(len(periods)),
             '<main>\n<section aria-label="graph">',
-            f'<div class="scroll" tabindex="0" aria-label="the graph, to be scrolled">{picture.svg(periods[0].queued)}</div>',
+            '<div class="scroll" tabindex="0" aria-label="the graph, to be '
+            f'scrolled">{picture.svg(periods[0].queued)}</div>',
             _legend(),
             "</section>",
             '<section aria-label="over time">',
@@ -118,10 +127,13 @@ def _controls(many: int) -> str:
     return (
         '<section class="controls" aria-label="period">\n'
         '<p><button id="play" type="button" aria-label="play">▶</button>'
-        f'<input id="period" type="range" min="0" max="{many - 1}" value="0" step="1" aria-label="period">'
+        f'<input id="period" type="range" min="0" max="{many - 1}" value="0" step="1" '
+        'aria-label="period">'
         f'<output id="at" for="period">1 of {many:,}</output></p>\n'
-        f'<dl id="now">{rows}<div class="wide"><dt>ports with a queue</dt><dd id="ports"></dd></div></dl>\n'
-        '<p class="faint keys">Keys: ← → a period, Home and End, space to play. A click on a curve goes there.</p>\n</section>'
+        f'<dl id="now">{rows}<div class="wide"><dt>ports with a queue</dt><dd '
+        'id="ports"></dd></div></dl>\n'
+        '<p class="faint keys">Keys: ← → a period, Home and End, space to play. A click on a curve '
+        "goes there.</p>\n</section>"
     )
 
 
@@ -150,8 +162,10 @@ def _table(story: Story) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
     rows = "\n".join(_row(story, period) for period in story.periods)
     return (
-        f'<details><summary>All {len(story.periods):,} periods as a table</summary>\n<div class="scroll"><table>\n'
-        f'<thead><tr>{head}</tr></thead>\n<tbody id="rows">\n{rows}\n</tbody></table></div></details>'
+        f"<details><summary>All {len(story.periods):,} periods as a table</summary>\n<div "
+        'class="scroll"><table>\n'
+        f'<thead><tr>{head}</tr></thead>\n<tbody id="rows">\n{rows}\n'
+        "</tbody></table></div></details>"
     )
 
 

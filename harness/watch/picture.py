@@ -67,12 +67,16 @@ class Picture:
         state = self.state(queued)
         boxes, marks = unpacked(state.boxes), iter(unpacked(state.marks))
         many = len(story.graph.operators)
-        label = f"Graph of {many:,} operators, from left to right; its queues and regions are in the text beside it"
+        label = (
+            f"Graph of {many:,} operators, from left to right; its queues and regions are in "
+            "the text beside it"
+        )
         least, most = (
             share * drawing.width for share in ((0.8, 1.6) if drawing.named else (0.5, 2.4))
         )
         parts = [
-            f'<svg id="graph" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" preserveAspectRatio="xMinYMin" role="img" '
+            f'<svg id="graph" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" '
+            'preserveAspectRatio="xMinYMin" role="img" '
             f'aria-label="{escape(label)}" style="min-width:{least:.0f}px;max-width:{most:.0f}px">',
             f'<path class="s" d="{drawing.streams}"/>',
         ]
@@ -86,12 +90,18 @@ class Picture:
         ends = all(graph.operators[name].kind in (SOURCE, SINK) for name in spot.names)
         rounding = f' rx="{box.height / 2:g}"' if ends else ""
         told = f"<title>{escape(_told(graph, spot.names))}</title>"
-        rect = f'<rect class="n {letter}" x="{spot.x:.0f}" y="{spot.y:.0f}" width="{box.width:.0f}" height="{box.height:.0f}"'
+        rect = (
+            f'<rect class="n {letter}" x="{spot.x:.0f}" y="{spot.y:.0f}" '
+            f'width="{box.width:.0f}" height="{box.height:.0f}"'
+        )
         rect += f"{rounding}>{told}</rect>"
         if not drawing.named:
             return rect
         text = escape(box_text(spot.names))
-        return f'{rect}<text x="{spot.x + box.width / 2:.0f}" y="{spot.y + box.height / 2:.0f}">{text}</text>'
+        return (
+            f'{rect}<text x="{spot.x + box.width / 2:.0f}" '
+            f'y="{spot.y + box.height / 2:.0f}">{text}</text>'
+        )
 
     def _marks_of(
         self, drawing: Drawing, spot: Spot, marks: Sequence[Sequence[str]], digits: Iterable[str]
@@ -105,8 +115,10 @@ class Picture:
             y = spot.y + place * height
             told = self._story.label(ports[0]) if len(ports) == 1 else f"{len(ports):,} ports"
             drawn.append(
-                f'<rect class="{kind} q{next(iter(digits))}" x="{spot.x - MARK - 1:.1f}" y="{y + 0.5:.1f}" width="{MARK:g}" '
-                f'height="{height - 1:.1f}"><title>queue before {escape(told)}{", its own thread" * always}</title></rect>'
+                f'<rect class="{kind} q{next(iter(digits))}" x="{spot.x - MARK - 1:.1f}" '
+                f'y="{y + 0.5:.1f}" width="{MARK:g}" '
+                f'height="{height - 1:.1f}"><title>queue before '
+                f"{escape(told)}{', its own thread' * always}</title></rect>"
             )
         return drawn
 

@@ -156,7 +156,10 @@ def story_of_run(run: Run) -> Story:
     law = ""
     if pool.elastic:
         name = getattr(model, "law", DEFAULT_LAW)
-        law = f"law {name}: from {pool.minimum} to {pool.maximum} threads, a step every {run.period_s:g} s"
+        law = (
+            f"law {name}: from {pool.minimum} to {pool.maximum} threads, a step every "
+            f"{run.period_s:g} s"
+        )
     heading = Heading(
         title=run.topology,
         parameters=_settings(parameters),
@@ -234,7 +237,8 @@ def _check_ports(story: Story, ports: Iterable[str]) -> None:
     for port in ports:
         if port not in story.ports:
             raise UserError(
-                f"the record switches the queue of port {port!r}, which graph {story.graph.name!r} does not have"
+                f"the record switches the queue of port {port!r}, which graph {story.graph.name!r} "
+                "does not have"
             )
 
 

@@ -238,7 +238,9 @@ def phase_s(periods: Sequence[Period], phase: str) -> float:
 def sparkline(
     values: Sequence[float | None], blocks: str = BLOCKS, top: float | None = None
 ) -> str:
-    """Return a character a value, from 0 to the highest one or `top`; a blank if it is not known."""
+    """Return a character a value, from 0 to the highest one or `top`; a blank if it is not
+    known.
+    """
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(blocks) - 1
     return "".join(

@@ -137,8 +137,10 @@ class Progress:
             self._spent_s[rule] += record.created - began
         done = self._total - self._left.total()
         self._say(
-            f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in {clock(record.created - began)}; "
-            f"{clock(record.created - self._started)} so far, about {clock(self._remaining_s())} left"
+            f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in "
+            f"{clock(record.created - began)}; "
+            f"{clock(record.created - self._started)} so far, about {clock(self._remaining_s())} "
+            "left"
         )
         for name in self._logs.pop(record.job_id, []) if rule == "aggregate" else []:
             self._tell_quarantined(_lines(name))

@@ -5,7 +5,7 @@ real slowdown.
 |---|---|
 | kind | kind of injected work: flop, copy, atomic, sleep (`injected.hpp`) |
 | arm | the head of a block: nothing injected, or a kind in an amount for a wanted effect |
-| round | an uninjected block of each program, one of the control, one of each arm; in random order |
+| round | an uninjected block of each program, one of the control and one of each arm, shuffled |
 | recording | rounds, as they were measured: `samples.jsonl` of a directory |
 | call | the verdict that one call of `millrace gate` would have given on a stretch of rounds |
 | condition | base against itself (A/A), or an arm in one cell and base in all others |

@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 SUMMARY = "measure how often the gate raises false alarms and misses slowdowns on this machine"
 
 DESCRIPTION = """\
-The study compares a binary with itself, and with itself doing more work in one cell, again and again.
+The study compares a binary with itself, and with itself doing more work in one cell, again and
+again.
 
-It builds the current commit with code that can do more work for every tuple: multiplies (flop), copies of the tuple (copy),
-atomic operations on one cache line (atomic), short sleeps (sleep). It measures how much of it makes a slowdown of 1.05, and
-reports the slowdown that it really made. Base and head are this one binary.
+It builds the current commit with code that can do more work for every tuple: multiplies (flop),
+copies of the tuple (copy), atomic operations on one cache line (atomic), short sleeps (sleep). It
+measures how much of it makes a slowdown of 1.05, and reports the slowdown that it really made. Base
+and head are this one binary.
 
-A real call takes minutes. So the study records processes, in the blocks that a call would measure, and replays calls from
-them with the statistics of real calls. The first calls use processes that no call has seen; the others use the same ones with
-new coins. Everything is kept in --record DIR. A study that was killed resumes there, and a second one adds to it. Leave the
-machine alone meanwhile.
+A real call takes minutes. So the study records processes, in the blocks that a call would measure,
+and replays calls from them with the statistics of real calls. The first calls use processes that no
+call has seen; the others use the same ones with new coins. Everything is kept in --record DIR. A
+study that was killed resumes there, and a second one adds to it. Leave the machine alone meanwhile.
 
 examples:
   python -m studies.gate_error_rates --simulated
@@ -182,9 +184,12 @@ def _simulated(args: argparse.Namespace, effects: list[float], progress: _Progre
     noises = _names("--noises", args.noises or ",".join(study.known_noises()), study.known_noises())
     rows = study.simulated(noises, effects, args.calls, args.seed, progress.show)
     about = (
-        f"Made by `python -m studies.gate_error_rates --simulated --calls {args.calls} --seed {args.seed}`: noise of "
-        f"`harness/gate/noise.py`, no process was run. {len(SIMULATED.cells)} cells, {PROCESS_S:g} s a process, "
-        f"a time budget of {SIMULATED.time_budget_s:g} s, factor {SIMULATED.factor:g}, alpha {SIMULATED.alpha:g}; "
+        f"Made by `python -m studies.gate_error_rates --simulated --calls {args.calls} --seed "
+        f"{args.seed}`: noise of "
+        f"`harness/gate/noise.py`, no process was run. {len(SIMULATED.cells)} cells, {PROCESS_S:g} "
+        "s a process, "
+        f"a time budget of {SIMULATED.time_budget_s:g} s, factor {SIMULATED.factor:g}, alpha "
+        f"{SIMULATED.alpha:g}; "
         "the slowdown multiplies the time of one cell."
     )
     return Study("simulated", "Simulated noise", about, tuple(rows))
@@ -229,7 +234,8 @@ def _recorded(
     notes = []
     if not rows[0].calls:
         notes.append(
-            f"{len(found.rounds)} rounds are less than a call of {suite.time_budget_s:g} s may take: record more"
+            f"{len(found.rounds)} rounds are less than a call of {suite.time_budget_s:g} s may "
+            "take: record more"
         )
     disturb = found.about["disturb"]
     disturbed = (
@@ -255,7 +261,8 @@ def _effects(text: str) -> list[float]:
         effects
     ):
         raise UserError(
-            f"--effects must be different ratios above 1, up to {MOST_EFFECTS}, as {EFFECTS}, not {shown(text)}"
+            f"--effects must be different ratios above 1, up to {MOST_EFFECTS}, as {EFFECTS}, not "
+            f"{shown(text)}"
         )
     return effects
 
@@ -267,7 +274,8 @@ def _names(option: str, text: str, known: tuple[str, ...]) -> list[str]:
     for name in names:
         if name not in known:
             raise UserError(
-                f"{option} must be of {', '.join(known)}, not {shown(name)}{did_you_mean(name, known)}"
+                f"{option} must be of {', '.join(known)}, not "
+                f"{shown(name)}{did_you_mean(name, known)}"
             )
     return list(dict.fromkeys(names))
 

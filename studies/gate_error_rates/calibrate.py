@@ -62,7 +62,8 @@ def _search(measure: Measure, start: float) -> tuple[int, float]:
     nearest = min(tried, key=lambda one: abs(math.log(tried[one] / LARGE)))
     if tried[nearest] < LARGE / 2:
         raise RunFailed(
-            f"no slowdown of {1 + LARGE:g} was found: {nearest} units in a billion tuples made {1 + tried[nearest]:.4f}; "
+            f"no slowdown of {1 + LARGE:g} was found: {nearest} units in a billion tuples made "
+            f"{1 + tried[nearest]:.4f}; "
             "does the cell run work operators of this project?"
         )
     return nearest, tried[nearest]

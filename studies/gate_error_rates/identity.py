@@ -79,10 +79,14 @@ def paragraph(recording: Recording, suite: Suite, place: Injection) -> str:
         f"Recorded by `python -m studies.gate_error_rates` from {about['started_at']} "
         f"on {about['cpu_model']}, {about['cpus']} CPUs: "
         f"{len(recording.rounds)} rounds, {processes} processes that took {hours:.1f} h; others "
-        f"disturbed {share:.0f} % of them.{lost}{load} Suite {suite.name}: cells {', '.join(about['cells'])}; "
-        f"control {suite.control}; work injected into {place.cell.name}. Factor {suite.factor:g}, alpha {suite.alpha:g}, "
-        f"a time budget of {suite.time_budget_s:g} s a call. Base and head are one binary, of commit "
-        f"{about['injected_commit'][:12]}: the measured one with `studies/gate_error_rates/injected.hpp`."
+        f"disturbed {share:.0f} % of them.{lost}{load} Suite {suite.name}: cells "
+        f"{', '.join(about['cells'])}; "
+        f"control {suite.control}; work injected into {place.cell.name}. Factor {suite.factor:g}, "
+        f"alpha {suite.alpha:g}, "
+        f"a time budget of {suite.time_budget_s:g} s a call. Base and head are one binary, of "
+        "commit "
+        f"{about['injected_commit'][:12]}: the measured one with "
+        "`studies/gate_error_rates/injected.hpp`."
     )
 
 

@@ -135,7 +135,8 @@ def record(
         for place, (of, name, arm) in enumerate(plan):
             left_s = max(0.0, end_s - time.monotonic())
             progress(
-                f"round {number + 1}, block {place + 1} of {len(plan)}, {left_s / 60:.0f} min left: {of.name}, {name}"
+                f"round {number + 1}, block {place + 1} of {len(plan)}, {left_s / 60:.0f} min "
+                f"left: {of.name}, {name}"
             )
             try:
                 rows = block_rows(take, tree, of, draw, arm, number)

@@ -179,7 +179,8 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
         row = None
     if not isinstance(row, dict):
         raise UserError(
-            f"{path}, line {number + 1}: not a JSON object: {line[:40].decode(errors='replace').strip()!r}"
+            f"{path}, line {number + 1}: not a JSON object: "
+            f"{line[:40].decode(errors='replace').strip()!r}"
         )
     return row
 

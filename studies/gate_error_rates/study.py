@@ -32,7 +32,8 @@ def injected_cell(suite: Suite, name: str | None) -> Injection:
     ]
     if not places:
         raise UserError(
-            f"--suite {suite.name} must have a program besides the control's, {control.name}, to inject work into"
+            f"--suite {suite.name} must have a program besides the control's, {control.name}, to "
+            "inject work into"
         )
     if name is None:
         return places[0]

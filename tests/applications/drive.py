@@ -1,4 +1,6 @@
-"""What tests of applications have in common: models, a run to its end, and a run while threads and queues change at random."""
+"""What tests of applications have in common: models, a run to its end, and a run while threads and
+queues change at random.
+"""
 
 from harness.runtime.protocol import POLICIES
 
@@ -31,7 +33,9 @@ def in_any_order(tuples):
 
 
 def run_shaken(built, model, draw):
-    """Run a graph under the model of this name while all that may change there changes as `draw` says."""
+    """Run a graph under the model of this name while all that may change there changes as `draw`
+    says.
+    """
     capacity = draw.choice([1, 7, 100, None])
     ports = [port for port in built.graph.input_ports() if port not in built.graph.threaded]
 

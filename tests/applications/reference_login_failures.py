@@ -1,4 +1,6 @@
-"""LoginFailures in plain Python, one line after the other: what its graphs must find. It shares no code with them."""
+"""LoginFailures in plain Python, one line after the other: what its graphs must find. It shares no
+code with them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from collections.abc import Iterator
 from harness.applications.login_failures import FAILURE, MONTHS, SECOND, WINDOWS
 
 RFC3164 = re.compile(
-    rb" *([A-Z][a-z]{2}) +([0-9]{1,2}) +([0-9]{2}):([0-9]{2}):([0-9]{2}) +([^ ]+) +([^ ]+) +([^ ].*)",
+    rb" *([A-Z][a-z]{2}) +([0-9]{1,2}) +([0-9]{2}):([0-9]{2}):([0-9]{2}) +([^ ]+) +([^ ]+) "
+    rb"+([^ ].*)",
     re.DOTALL,
 )
 DAYS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)  # before each month of 1972

@@ -32,8 +32,8 @@ from tests.operators import plain
 def reference(data: bytes, sources: int) -> list[dict[str, object]]:
     """The reports about a capture that is gone through once, in any order.
 
-    A plain program, by which the graph is checked: it shares nothing with it but models of names, and the slow sketches.
-    Channels matter to what sketches find, so it has them, too.
+    A plain program, by which the graph is checked: it shares nothing with it but models of names,
+    and the slow sketches. Channels matter to what sketches find, so it has them, too.
     """
     windows: dict[tuple[int, int], _Window] = {}
     for time, ip in packets_of(data):
@@ -267,7 +267,9 @@ def _letter(byte: int) -> str:
 
 
 def packets_of(data: bytes) -> list[tuple[int, bytes]]:
-    """The IP packets of a capture from their header on, with times that never go back [ns]; what cannot be read is left out."""
+    """The IP packets of a capture from their header on, with times that never go back [ns]; what
+    cannot be read is left out.
+    """
     found, last = [], 0
     for time, link, frame in _pcapng(data) if data.startswith(b"\x0a\x0d\x0d\x0a") else _pcap(data):
         last = max(last, time)

@@ -1,4 +1,6 @@
-"""VWAP in plain Python, one record after the other: what its graph must find. It shares the numbers of columns with it."""
+"""VWAP in plain Python, one record after the other: what its graph must find. It shares the numbers
+of columns with it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from harness.applications.vwap import CHANNELS, columns_of
 def reference(text: bytes) -> list[dict[str, object]]:
     """The bargains in a file.
 
-    A plain program, by which the graph is checked: it shares nothing with it but the numbers of columns.
+    A plain program, by which the graph is checked: it shares nothing with it but the numbers of
+    columns.
     """
     columns = columns_of(text)
     trades: dict[str, deque[tuple[float, float]]] = {}
@@ -41,7 +44,9 @@ def reference(text: bytes) -> list[dict[str, object]]:
 
 
 def _tick(row: list[str], columns: dict[str, int]) -> tuple[str, bool, float, float] | None:
-    """Ticker, whether it is a trade, price and size; None: neither a trade nor a quote, or not to be read."""
+    """Ticker, whether it is a trade, price and size; None: neither a trade nor a quote, or not to
+    be read.
+    """
     if len(row) <= max(columns.values()) or row[columns["type"]] not in ("Trade", "Quote"):
         return None
     trade, ticker = row[columns["type"]] == "Trade", row[columns["ticker"]]

@@ -1,4 +1,6 @@
-"""WikiWordCount in plain Python, one record after the other: what its graph must publish. It shares no code with it."""
+"""WikiWordCount in plain Python, one record after the other: what its graph must publish. It shares
+no code with it.
+"""
 
 from __future__ import annotations
 

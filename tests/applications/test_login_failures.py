@@ -121,7 +121,8 @@ def test_lines_of_any_pieces_are_read_as_the_plain_program_reads_them(lines):
 
 def test_lines_of_todays_logs_are_read_too():
     line = (
-        b"2024-06-14T15:16:01.250000+02:00 box sshd[7]: pam_unix(sshd:auth): authentication failure; "
+        b"2024-06-14T15:16:01.250000+02:00 box sshd[7]: pam_unix(sshd:auth): authentication "
+        b"failure; "
         b"logname= uid=0 euid=0 tty=ssh ruser= rhost=192.0.2.9  user=root\r\n"
     )
     built = FORMS["figure"](line, False, 1, False, keep=10)
@@ -291,7 +292,8 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, kind):
         topologies.build("login-failures", {"input": str(path)}, 0)
     assert (
         str(refused.value)
-        == f"{path}: must be lines of a system log (time, host, service, message); none of its first MiB is one"
+        == f"{path}: must be lines of a system log (time, host, service, message); none of its "
+        "first MiB is one"
     )
 
 
@@ -337,5 +339,8 @@ def test_a_record_of_a_run_tells_what_was_counted(tmp_path):
     assert (
         record["application"]["records"] == 2000 + len(ODD) and record["application"]["broken"] == 9
     )
-    told = f"run 1 counted: records 2,011, broken 9, truncated 0, failures {record['application']['failures']:,}"
+    told = (
+        "run 1 counted: records 2,011, broken 9, truncated 0, failures "
+        f"{record['application']['failures']:,}"
+    )
     assert told in conclusion([record])

@@ -1,4 +1,6 @@
-"""PacketAnalysis reports what a plain program reports, under every model, in good captures and in bad."""
+"""PacketAnalysis reports what a plain program reports, under every model, in good captures and in
+bad.
+"""
 
 import gzip
 import random
@@ -175,7 +177,7 @@ def test_what_is_planted_is_found():
     }
 
 
-# -- files --------------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def pcapng(records, order, resolution, *, simple=False, version=b""):
@@ -342,7 +344,7 @@ def test_any_bytes_are_a_capture_or_none(head, rest):
     assert len(Capture(head + rest)) <= len(rest)
 
 
-# -- the rest -----------------------------------------------------------------------------------------------------------------
+# -- the rest --------------------------------------------------------------------------------------
 
 
 def test_the_input_is_gone_through_again_with_times_that_go_on():

@@ -1,4 +1,6 @@
-"""Applications find what plain programs find, under every model, while threads, queues and all else change at random."""
+"""Applications find what plain programs find, under every model, while threads, queues and all else
+change at random.
+"""
 
 import random
 

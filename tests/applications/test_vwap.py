@@ -1,4 +1,6 @@
-"""VWAP finds the bargains that a plain program finds, under every model, in good input and in bad."""
+"""VWAP finds the bargains that a plain program finds, under every model, in good input and in
+bad.
+"""
 
 import gzip
 import random
@@ -40,7 +42,9 @@ def with_odd_lines(text, seed):
 
 
 def check(built, expected):
-    """All bargains of the plain program and no others; each channel's in its order, which no thread may change."""
+    """All bargains of the plain program and no others; each channel's in its order, which no thread
+    may change.
+    """
     found = built.results()
     for channel in range(8):
         assert [each for each in found if each["channel"] == channel] == [
@@ -150,7 +154,10 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, content, missin
     path.write_bytes(content)
     with pytest.raises(UserError) as refused:
         topologies.build("vwap", {"input": str(path)}, 0)
-    rule = f"must be trades and quotes in CSV with a header; its first line names no column {missing!r}"
+    rule = (
+        "must be trades and quotes in CSV with a header; its first line names no column "
+        f"{missing!r}"
+    )
     assert str(refused.value) == f"{path}: {rule}"
 
 

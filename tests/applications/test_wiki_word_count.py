@@ -1,4 +1,6 @@
-"""WikiWordCount counts the words that a plain program counts, under every model, in good input and in bad."""
+"""WikiWordCount counts the words that a plain program counts, under every model, in good input and
+in bad.
+"""
 
 import gzip
 import json
@@ -67,7 +69,8 @@ ODD = (
     json.dumps(
         {"timestamp": 1_700_000_003, "title": "🙂 é", "comment": "\ud800 half\ttab\n"}
     ).encode(),
-    b' { "tit\\u006ce" : "by escape" , "comment" : "" , "title" : "last \\u0041 counts" , "timestamp" : 1700000005 } ',
+    b' { "tit\\u006ce" : "by escape" , "comment" : "" , "title" : "last \\u0041 counts" , '
+    b'"timestamp" : 1700000005 } ',
     change(
         meta={"timestamp": 5, "title": {"title": []}}, more=[[], {}, [{"a": [1, -0.5e3, None]}]]
     ),
@@ -206,7 +209,10 @@ def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(UserError) as refused:
         topologies.build("wiki-word-count", {"input": str(path)}, 0)
-    rule = "must be recent changes, a line of JSON each (timestamp, title, comment); none of its first MiB is one"
+    rule = (
+        "must be recent changes, a line of JSON each (timestamp, title, comment); none of its "
+        "first MiB is one"
+    )
     assert str(refused.value) == f"{path}: {rule}"
 
 
@@ -308,7 +314,10 @@ def test_input_is_one_thing():
             UserError, match=r"^cycles must be endless where input is live, not 3 \("
         ):
             topologies.build("wiki-word-count", live | {"cycles": 3}, 0)
-    rule = r"^parameter url of topology wiki-word-count must be none or a URL \(http:, https:\), not 'ftp://x'$"
+    rule = (
+        r"^parameter url of topology wiki-word-count must be none or a URL \(http:, https:\), "
+        r"not 'ftp://x'$"
+    )
     with pytest.raises(UserError, match=rule):
         topologies.build("wiki-word-count", {"url": "ftp://x"}, 0)
 
@@ -415,8 +424,12 @@ def test_the_page_shows_the_histogram_in_a_browser(tmp_path):
             "[...document.querySelectorAll('.bar')].map(bar => bar.getBoundingClientRect().width)"
         )
         assert longest > 100 and all(longest >= other > 0 for other in others)
-        middles = "[...cell.children].map(part => part.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2)"
+        middles = (
+            "[...cell.children].map(part => part.getBoundingClientRect()).map(box => "
+            "(box.top + box.bottom) / 2)"
+        )
         apart = evaluate(
-            f"[...document.querySelectorAll('td')].map(cell => {middles}).map(([bar, number]) => bar - number)"
+            f"[...document.querySelectorAll('td')].map(cell => {middles}).map(([bar, number]) => "
+            "bar - number)"
         )
         assert max(map(abs, apart)) < 2  # each number is beside its bar

@@ -1,4 +1,6 @@
-"""A law in the loop: its level decides what the next period shows; everything else is the scenario's."""
+"""A law in the loop: its level decides what the next period shows; everything else is the
+scenario's.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What Millrace's law reaches on a part of the library, and that no other law is better: deterministic, by the seeds.
+"""What Millrace's law reaches on a part of the library, and that no other law is better:
+deterministic, by the seeds.
 
-Kinds of curves that only score are not among them, and no cusps, which no curve of its family resembles: docs/laws-bench.md
-tells what it reaches there.
+Kinds of curves that only score are not among them, and no cusps, which no curve of its family
+resembles: docs/laws-bench.md tells what it reaches there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Paced sources: what levels bring, what a law reads, who meets the objective with the fewest threads."""
+"""Paced sources: what levels bring, what a law reads, who meets the objective with the fewest
+threads.
+"""
 
 from __future__ import annotations
 

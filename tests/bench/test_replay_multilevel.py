@@ -64,12 +64,14 @@ def test_costs_of_a_sample_come_before_those_of_the_ports():
 def test_a_trace_without_ports_is_for_laws_of_the_thread_level():
     with pytest.raises(
         UserError,
-        match="law middleware19 places queues: it needs the record of a run under the model multilevel",
+        match="law middleware19 places queues: it needs the record of a run under the model "
+        "multilevel",
     ):
         replayed("middleware19", max=4, throughputs=[1])
     with pytest.raises(
         UserError,
-        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams",
+        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, "
+        "streams",
     ):
         replayed("pldi17", max=4, throughputs=[1], ports=2)
     assert "queued" not in replayed("streams", max=4, throughputs=[1])

@@ -1,4 +1,6 @@
-"""A user's own curves: what may be said, and what is refused in one line that names place, rule and value."""
+"""A user's own curves: what may be said, and what is refused in one line that names place, rule and
+value.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from harness.bench.threads.user_curves import KEYS, MAX_SCENARIOS, parse_scenari
 from harness.elasticity import Bounds
 from tests.bench.user_documents import HUGE, one, parses_or_is_refused, refusal
 
-# -- what may be said --------------------------------------------------------------------------------------------------------
+# -- what may be said ------------------------------------------------------------------------------
 
 
 def test_the_least_is_a_list_of_throughputs():
@@ -79,7 +81,7 @@ def test_null_is_as_good_as_nothing_where_there_is_a_default():
     ).bounds == Bounds(1, 2, 1)
 
 
-# -- what is refused ---------------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 DOCUMENTS = [
     (None, "curves must be a list of 1 to 10000 scenarios, not None"),
@@ -257,7 +259,7 @@ def test_values_that_hold_themselves_or_unfold_endlessly_are_shown_in_short():
     assert "name must be text" in refusal([{"throughput": [1], "name": bomb}])
 
 
-# -- whatever there is -------------------------------------------------------------------------------------------------------
+# -- whatever there is -----------------------------------------------------------------------------
 
 SCALARS = (
     st.none()

@@ -1,4 +1,6 @@
-"""A user's own paced sources: what may be said, and what is refused in one line that names place, rule and value."""
+"""A user's own paced sources: what may be said, and what is refused in one line that names place,
+rule and value.
+"""
 
 from __future__ import annotations
 

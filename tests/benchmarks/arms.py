@@ -1,4 +1,5 @@
-"""What is compared: a cell (a graph of some size and cost) under each model, and plain C++ programs that do the same work.
+"""What is compared: a cell (a graph of some size and cost) under each model, and plain C++ programs
+that do the same work.
 
 Every arm gives tuples per second of a steady run.
 """
@@ -30,7 +31,9 @@ HOP_NS = 2.0  # of a hop besides its multiplies, likewise
 
 
 class Cell(NamedTuple):
-    """A pipeline of `size` operators, `size` operators in parallel, or `size` pipelines of `size` operators; cost in FLOP."""
+    """A pipeline of `size` operators, `size` operators in parallel, or `size` pipelines of `size`
+    operators; cost in FLOP.
+    """
 
     topology: str
     size: int
@@ -61,7 +64,9 @@ Arm = Callable[[Cell, Span], Rate]
 
 @cache
 def compiled(name: str) -> Path:
-    """The compiled yardstick `name`, built with the runtime's optimisation. Raises RunFailed if it does not compile."""
+    """The compiled yardstick `name`, built with the runtime's optimisation. Raises RunFailed if it
+    does not compile.
+    """
     from harness.runtime.protocol import build_info
 
     BINARIES.mkdir(parents=True, exist_ok=True)
@@ -116,7 +121,8 @@ def one_cpu() -> Iterator[None]:
 
 
 def dynamic_on_one_cpu(cell: Cell, span: Span) -> Rate:
-    """A source thread that finds its queue full executes operators too, so one scheduler thread may keep two CPUs busy.
+    """A source thread that finds its queue full executes operators too, so one scheduler thread may
+    keep two CPUs busy.
 
     With one CPU for both, the run has as much processor time as a program of one thread.
     """
@@ -127,12 +133,16 @@ def dynamic_on_one_cpu(cell: Cell, span: Span) -> Rate:
 
 
 def capacity(cell: Cell) -> int:
-    """Tuples a queue where each has a thread: what the peers were given, fewer where they could not fill in time."""
+    """Tuples a queue where each has a thread: what the peers were given, fewer where they could not
+    fill in time.
+    """
     return 64 if cell.size >= 1000 and cell.topology == "pipeline" else 1024
 
 
 def one_queue(cell: Cell, span: Span) -> Rate:
-    """Manual, with one queue of 1,024 tuples and a thread of its own in the middle of the pipeline."""
+    """Manual, with one queue of 1,024 tuples and a thread of its own in the middle of the
+    pipeline.
+    """
     graph = cell.graph()
     if not hasattr(graph, "threaded_port"):
         raise Missing("Graph.threaded_port")

@@ -1,8 +1,9 @@
 """What a barrier of two ports costs a pair: `python -m tests.benchmarks.barriers [ROUNDS]`.
 
-As an operator with a loop of its own, which the coroutine model runs, as the built-in kind, and as functions that are called
-for each tuple and wait by a lock and a condition (C-Stream's appendix), which the dynamic model runs: the same two threads. All
-take turns in random order; medians of the rounds, and of the ratios to the loop in the same language within a round.
+As an operator with a loop of its own, which the coroutine model runs, as the built-in kind, and as
+functions that are called for each tuple and wait by a lock and a condition (C-Stream's appendix),
+which the dynamic model runs: the same two threads. All take turns in random order; medians of the
+rounds, and of the ratios to the loop in the same language within a round.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Programs that simulate queueing networks: the simulator's event core, and SimPy in two ways; and the networks."""
+"""Programs that simulate queueing networks: the simulator's event core, and SimPy in two ways; and
+the networks.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A fresh process for every measurement, so that none inherits the memory, the threads or the caches of the one before.
+"""A fresh process for every measurement, so that none inherits the memory, the threads or the
+caches of the one before.
 
-`call(function, ...)` runs a function of a module there; arguments and result are what JSON can say. Its other end is here, too:
-`python -m tests.benchmarks.fresh MODULE FUNCTION ARGUMENTS`.
+`call(function, ...)` runs a function of a module there; arguments and result are what JSON can say.
+Its other end is here, too: `python -m tests.benchmarks.fresh MODULE FUNCTION ARGUMENTS`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Missing(Exception):
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """`function(*arguments)` in a process of its own. Raises Missing as the function does, RunFailed if it fails otherwise."""
+    """`function(*arguments)` in a process of its own. Raises Missing as the function does,
+    RunFailed if it fails otherwise.
+    """
     words = [
         sys.executable,
         "-m",
@@ -64,7 +67,8 @@ def main(module: str, name: str, arguments: str) -> int:
 
 
 if __name__ == "__main__":
-    # As another module than `tests.benchmarks.fresh`, this one would not know that module's Missing.
+    # As another module than `tests.benchmarks.fresh`, this one would not know that module's
+    # Missing.
     code = importlib.import_module("tests.benchmarks.fresh").main(*sys.argv[1:])
     sys.stdout.flush()
     os._exit(code)  # nothing that happens while an engine is torn down can cost a result

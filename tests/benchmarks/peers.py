@@ -1,4 +1,6 @@
-"""What other runtimes reached on another machine of the same kind: `peers.tsv` says on which, and how."""
+"""What other runtimes reached on another machine of the same kind: `peers.tsv` says on which, and
+how.
+"""
 
 from __future__ import annotations
 

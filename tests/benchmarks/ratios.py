@@ -2,9 +2,10 @@
 
 Run  make ratios  or, for some cells in a minute,  make ratios ARGS='--rounds 3 "pipeline 10,"'
 
-Rates are of the steady state, from a window after a warm-up; start, fill and drain are not compared. In each round every arm of
-every cell runs once, in a fresh process, the arms of a cell right after each other, in an order drawn anew. A ratio is made of
-two runs of one cell in one round.
+Rates are of the steady state, from a window after a warm-up; start, fill and drain are not
+compared. In each round every arm of every cell runs once, in a fresh process, the arms of a cell
+right after each other, in an order drawn anew. A ratio is made of two runs of one cell in one
+round.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ ONE_CPU = "dynamic, 1 thread, 1 CPU"
 
 @dataclass(frozen=True)
 class Comparison:
-    """An arm of a cell, beside another one. Ratios: of times per hop, at most `most`; or of rates, at least `least`."""
+    """An arm of a cell, beside another one. Ratios: of times per hop, at most `most`; or of rates,
+    at least `least`.
+    """
 
     cell: Cell
     arm: str
@@ -163,7 +166,9 @@ class Others:
 
     @staticmethod
     def _busy_s() -> float:
-        """CPU time of everybody less that of this process and of those that it has started and seen end [s]."""
+        """CPU time of everybody less that of this process and of those that it has started and seen
+        end [s].
+        """
         everybody = psutil.cpu_times()
         own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return (
@@ -192,13 +197,17 @@ def row(comparison: Comparison, outcomes: dict[tuple[Cell, str], list[Outcome]])
     versus = verdict = ""
     if comparison.against is not None:
         interval = median_interval([comparison.ratio(a[0], b[0]) for a, b in pairs])
-        versus = f"{interval.median:.2f} [{interval.low:.2f} – {interval.high:.2f}] × the {'rate' if comparison.speed else 'time'}"
+        versus = (
+            f"{interval.median:.2f} [{interval.low:.2f} – {interval.high:.2f}] × the "
+            f"{'rate' if comparison.speed else 'time'}"
+        )
         versus += f" of {comparison.against}{lost}"
         verdict = comparison.verdict(interval)
     beside = ""
     if comparison.beside_peers:
         beside = "; ".join(
-            f"{peer.name}{'' if peer.queue else ' (no queues)'} {'' if peer.steady else '~'}{amount(peer.tuples_per_s)}: "
+            f"{peer.name}{'' if peer.queue else ' (no queues)'} "
+            f"{'' if peer.steady else '~'}{amount(peer.tuples_per_s)}: "
             f"{rate / peer.tuples_per_s:.2f} ×"
             for peer in best_peers(cell)
         )

@@ -1,6 +1,8 @@
-"""The pause that a change of the number of replicas causes: the longest gap between two tuples behind the operator.
+"""The pause that a change of the number of replicas causes: the longest gap between two tuples
+behind the operator.
 
-`python -m tests.benchmarks.replicas` prints it for moments that begin with a change, beside moments without one.
+`python -m tests.benchmarks.replicas` prints it for moments that begin with a change, beside moments
+without one.
 """
 
 from __future__ import annotations
@@ -86,7 +88,8 @@ def main() -> None:
         worst = found[int(0.99 * len(found))]
         median = statistics.median(found)
         print(
-            f"longest gap {name}: median {median:.3f} ms, 99 % {worst:.3f} ms ({len(found)} moments)"
+            f"longest gap {name}: median {median:.3f} ms, 99 % {worst:.3f} ms ({len(found)} "
+            "moments)"
         )
 
 

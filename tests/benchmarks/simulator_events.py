@@ -1,11 +1,14 @@
-"""The simulator's event core beside SimPy, on the same queueing networks: events per second, as one Markdown table.
+"""The simulator's event core beside SimPy, on the same queueing networks: events per second, as one
+Markdown table.
 
 Run  make sim-bench  or, in half a minute,  make sim-bench ARGS='--rounds 3 --seconds 0.3'
 
-An event is an arrival from outside or the end of a service, the same ones in every program, so that what counts is how long a
-program takes for the network and not how many entries its agenda needs for it. SimPy is there twice: with a process for each
-customer, as its documentation teaches it, and with nothing but callbacks, the least that its agenda can do. In each round every
-program runs once on each network, in a fresh process, in an order drawn anew; a ratio is made of two runs of one round.
+An event is an arrival from outside or the end of a service, the same ones in every program, so that
+what counts is how long a program takes for the network and not how many entries its agenda needs
+for it. SimPy is there twice: with a process for each customer, as its documentation teaches it, and
+with nothing but callbacks, the least that its agenda can do. In each round every program runs once
+on each network, in a fresh process, in an order drawn anew; a ratio is made of two runs of one
+round.
 """
 
 from __future__ import annotations
@@ -53,7 +56,9 @@ HEADINGS = ("network", "program", "events/s", f"{CORE} is faster by", "target", 
 
 
 def row(network: str, program: str, rates: Rates) -> tuple[str, ...]:
-    """A line of the table: the median rate, and the median ratio of the event core's to it with its interval."""
+    """A line of the table: the median rate, and the median ratio of the event core's to it with its
+    interval.
+    """
     mine, core = rates[network, program], rates[network, CORE]
     known = [rate for rate in mine if not isinstance(rate, str)]
     if not known:
@@ -82,7 +87,8 @@ def report(rates: Rates, rounds: int) -> None:
     """Print the table."""
     sure = coverage(rounds, rank(rounds))
     print(
-        f"Medians of {rounds} rounds; an interval holds the true median with probability {sure:.0%}.\n"
+        f"Medians of {rounds} rounds; an interval holds the true median with probability "
+        f"{sure:.0%}.\n"
     )
     lines: Sequence[Sequence[str]] = [
         HEADINGS,

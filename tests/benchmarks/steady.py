@@ -1,4 +1,6 @@
-"""The rate of an engine while it runs steadily: windows after a warm-up, as measuring runs have them, in this process."""
+"""The rate of an engine while it runs steadily: windows after a warm-up, as measuring runs have
+them, in this process.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,12 @@ class Rate:
 def steady_rate(
     graph: Graph, model: Model, span: Span, threads: int | None = None, **options: Any
 ) -> Rate:
-    """Tuples/s of `graph` under `model`: executions of operators per second over the hops of a tuple.
+    """Tuples/s of `graph` under `model`: executions of operators per second over the hops of a
+    tuple.
 
-    Once a run is steady that is the rate at the sinks; before, it does not depend on how far the queues have filled. Raises
-    RunFailed if the oracle finds a fault, or if not `threads` threads (None: any number) execute operators.
+    Once a run is steady that is the rate at the sinks; before, it does not depend on how far the
+    queues have filled. Raises RunFailed if the oracle finds a fault, or if not `threads` threads
+    (None: any number) execute operators.
     """
     engine = open_engine(graph, model, **options)
     if threads is not None and engine.threads != threads:

@@ -1,8 +1,10 @@
-"""What switching queues costs: two pipelines that share the pool and nothing else; ports of the left one are switched.
+"""What switching queues costs: two pipelines that share the pool and nothing else; ports of the
+left one are switched.
 
-`python -m tests.benchmarks.switching` runs arms in turn, in random order, each in a fresh process, and prints the tuples/s
-of either pipeline: the median over rounds, and that of the ratios to the arm without switches of the same round.
-*calling* asks for the same ports as often, but always for no queue: what the controlling thread itself takes shows there.
+`python -m tests.benchmarks.switching` runs arms in turn, in random order, each in a fresh process,
+and prints the tuples/s of either pipeline: the median over rounds, and that of the ratios to the
+arm without switches of the same round. *calling* asks for the same ports as often, but always for
+no queue: what the controlling thread itself takes shows there.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ def two_pipelines(operators: int, cost: int) -> Graph:
 def rates(
     arm: str, operators: int, cost: int, threads: int, switches_per_s: float, seconds: float
 ) -> list[float]:
-    """Tuples/s of the left and of the right pipeline, and switches/s of the left one's ports, over `seconds`.
+    """Tuples/s of the left and of the right pipeline, and switches/s of the left one's ports, over
+    `seconds`.
 
     Raises RunFailed if the oracle finds a fault.
     """
@@ -90,7 +93,8 @@ def main(argv: Sequence[str] | None = None) -> None:
                 )
             )
     print(
-        f"{'arm':12} {'switches/s':>12} {'left':>12} {'right':>12} {'left / none':>12} {'right / none':>12}"
+        f"{'arm':12} {'switches/s':>12} {'left':>12} {'right':>12} {'left / none':>12} "
+        f"{'right / none':>12}"
     )
     for arm in ARMS:
         left, right, switches = (
@@ -104,7 +108,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             for place in range(2)
         ]
         print(
-            f"{arm:12} {switches:12,.0f} {left:12,.0f} {right:12,.0f} {ratios[0]:12.3f} {ratios[1]:12.3f}"
+            f"{arm:12} {switches:12,.0f} {left:12,.0f} {right:12,.0f} {ratios[0]:12.3f} "
+            f"{ratios[1]:12.3f}"
         )
 
 

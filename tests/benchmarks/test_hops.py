@@ -1,7 +1,9 @@
-"""ns per hop of each model beside the yardsticks. `make bench` runs this with pytest-benchmark; nothing here asserts a time.
+"""ns per hop of each model beside the yardsticks. `make bench` runs this with pytest-benchmark;
+nothing here asserts a time.
 
-Rates are measured by the arms themselves, in windows or at a sink. So the clock that pytest-benchmark reads stands still,
-except that every measurement advances it by what one hop has taken: the times in its tables are times of a hop.
+Rates are measured by the arms themselves, in windows or at a sink. So the clock that
+pytest-benchmark reads stands still, except that every measurement advances it by what one hop has
+taken: the times in its tables are times of a hop.
 """
 
 from __future__ import annotations

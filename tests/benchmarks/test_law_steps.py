@@ -1,6 +1,8 @@
-"""How long a step of a law takes, for graphs of 400 operators. `make bench` runs this; nothing here asserts a time.
+"""How long a step of a law takes, for graphs of 400 operators. `make bench` runs this; nothing here
+asserts a time.
 
-A step should take less than 1 % of a period of 100 ms: 1 ms. The clock is the CPU time of the thread, for others may be busy.
+A step should take less than 1 % of a period of 100 ms: 1 ms. The clock is the CPU time of the
+thread, for others may be busy.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def readings_of(law: str) -> tuple[object, list[tuple[object, str]]]:
 @pytest.mark.parametrize("settled", [False, True], ids=["searching", "settled"])
 @pytest.mark.parametrize("law", LAWS[Decides.QUEUES])
 def test_step(benchmark: BenchmarkFixture, law: str, settled: bool) -> None:
-    """The law takes its own steps again; those before the first of the kind that is timed are not."""
+    """The law takes its own steps again; those before the first of the kind that is timed are
+    not.
+    """
     scenario, steps = readings_of(law)
     chosen = [
         place

@@ -1,8 +1,9 @@
 """What a user's operator costs a tuple: `python -m tests.benchmarks.user_operators [ROUNDS]`.
 
-Chains of 10 operators of each kind, each multiplying the value by 1.0 read from its state: what a work operator of cost 1
-does, which is what they are compared with. Under manual, where one thread makes every call and no queue blurs what it costs.
-All kinds take turns in random order; medians of the rounds' differences.
+Chains of 10 operators of each kind, each multiplying the value by 1.0 read from its state: what a
+work operator of cost 1 does, which is what they are compared with. Under manual, where one thread
+makes every call and no queue blurs what it costs. All kinds take turns in random order; medians of
+the rounds' differences.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ KINDS: dict[str, Callable[[Graph, str], Operator]] = {
 
 
 def ns_per_operator(kind: str, tuples: int) -> float:
-    """A tuple and operator, of a whole run from the first tuple to the end of the drain; source's and sink's share included."""
+    """A tuple and operator, of a whole run from the first tuple to the end of the drain; source's
+    and sink's share included.
+    """
     tuples = max(100, tuples // SLOWER.get(kind, 1))
     graph = Graph(kind, payload=96)
     last = graph.source("source")
@@ -111,7 +114,8 @@ def main(rounds: int, tuples: int = TUPLES) -> None:
             value - base for value, base in zip(values, samples[YARDSTICK], strict=True)
         )
         print(
-            f"| {kind} | {statistics.median(values):.1f} | {'-' if kind == YARDSTICK else f'{more:.1f} ns'} |",
+            f"| {kind} | {statistics.median(values):.1f} | "
+            f"{'-' if kind == YARDSTICK else f'{more:.1f} ns'} |",
             flush=True,
         )
 

@@ -37,7 +37,9 @@ def words(folder, *options):
 
 @pytest.fixture
 def calibrate(tmp_path, capsys):
-    """Runs the command on files in a directory of its own; (code, what it wrote to stdout, to stderr)."""
+    """Runs the command on files in a directory of its own; (code, what it wrote to stdout, to
+    stderr).
+    """
 
     def run(*options):
         code = main(words(tmp_path, *options))
@@ -120,8 +122,8 @@ def test_what_was_measured_in_another_state_of_the_machine_than_the_rest_is_told
     code, _, err = calibrate("--only", "cores", "--only", "lines", "--only", "steps")
     assert code == 0
     assert (
-        "millrace calibrate: measured in another state of the machine than the rest: steps; calibrate again"
-        in err
+        "millrace calibrate: measured in another state of the machine than the rest: steps; "
+        "calibrate again" in err
     )
 
 
@@ -144,7 +146,10 @@ def test_a_part_that_is_measured_in_another_state_than_the_rest_was_is_told(cali
     )
 
 
-OTHERS = "not measured, and still of 'AMD EPYC, 2 CPUs, calibrated', not of this Another CPU: core.ipc, by which costs"
+OTHERS = (
+    "not measured, and still of 'AMD EPYC, 2 CPUs, calibrated', not of this Another CPU: "
+    "core.ipc, by which costs"
+)
 
 
 @pytest.mark.parametrize("group", ["cores", "steps"])

@@ -71,7 +71,7 @@ def check(values):
     assert all(math.isfinite(value) and value > 0 for value in values.values()), values
 
 
-# -- what each group finds -----------------------------------------------------------------------------------------------------
+# -- what each group finds -------------------------------------------------------------------------
 
 
 def test_one_core_shows_its_clock_and_its_multiply():
@@ -187,11 +187,13 @@ def test_two_cores_show_wake_ups_and_what_idle_states_add():
 def test_what_a_thread_asks_of_eevdf_is_read_where_the_kernel_tells_it(tmp_path):
     tells, other = tmp_path / "eevdf", tmp_path / "cfs"
     tells.write_text(
-        "cat (16519, #threads: 1)\nprio                                         :                  120\n"
+        "cat (16519, #threads: 1)\nprio                                         :                  "
+        "120\n"
         "se.slice                                     :              1400000\nclock-delta : 70\n"
     )
     other.write_text(
-        "cat (16519, #threads: 1)\nse.vruntime                                  :        353353.145002\n"
+        "cat (16519, #threads: 1)\nse.vruntime                                  :        "
+        "353353.145002\n"
     )
     assert slice_of_eevdf(tells) == 1.4
     assert slice_of_eevdf(other) is None
@@ -252,7 +254,7 @@ def test_groups_are_of_this_module():
     assert list(GROUPS.values()) == [cores, lines, copies, system]
 
 
-# -- how numbers are made of times ---------------------------------------------------------------------------------------------
+# -- how numbers are made of times -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -294,7 +296,7 @@ def test_a_rate_is_one_even_if_noise_made_the_call_take_longer_than_the_copy():
     assert 0 < rate([1.0, 60.0], 3.0) < math.inf
 
 
-# -- what the system refuses ---------------------------------------------------------------------------------------------------
+# -- what the system refuses -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ def test_a_cpu_that_may_not_be_used_is_an_error_and_nobody_waits_for_its_thread(
         probe()
 
 
-# -- the runtime's steps -------------------------------------------------------------------------------------------------------
+# -- the runtime's steps ---------------------------------------------------------------------------
 
 
 def test_steps_of_a_chain_reach_every_operator_and_no_tuple_is_harmed():
@@ -371,7 +373,9 @@ def test_a_punctuation_leaves_the_batch_as_it_was():
 def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Memory from just above half of it on, as copies tell: what is found then lies in the core's own caches."""
+    """Memory from just above half of it on, as copies tell: what is found then lies in the core's
+    own caches.
+    """
     monkeypatch.setattr(
         probes.hardware,
         "copy",
@@ -381,7 +385,9 @@ def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(
 
 
 def test_readers_read_all_that_they_are_told_and_take_turns() -> None:
-    """Of the shortest of a few tries: 64 times as much takes at least 8 times as long, and a switch longer than nothing."""
+    """Of the shortest of a few tries: 64 times as much takes at least 8 times as long, and a switch
+    longer than nothing.
+    """
     cpu = HERE.numbers[0]
     little, much, switch = (
         probes.least(futexes.read_by_turns, cpu, 4, 100, bytes_, turns)
@@ -420,7 +426,9 @@ def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_
 def test_the_choice_of_a_cpu_is_told_by_the_tries_in_which_no_thread_moved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Most free crowds take several times as long. Who starts them may run on both CPUs, and then where it was before."""
+    """Most free crowds take several times as long. Who starts them may run on both CPUs, and then
+    where it was before.
+    """
     before, seen, tries = os.sched_getaffinity(0), [], iter(range(1000))
     pair = sorted(before)[:2]
 

@@ -15,7 +15,9 @@ CACHES = {
 
 
 def make(root, cpus, caches=CACHES, l3_shared="0-3", line="64"):
-    """A tree with `cpus`: (socket, chip, core) of each. `l3_shared`: who shares the third-level cache, or that of a CPU."""
+    """A tree with `cpus`: (socket, chip, core) of each. `l3_shared`: who shares the third-level
+    cache, or that of a CPU.
+    """
     for number, (socket, chip, core) in enumerate(cpus):
         folder = root / f"sys/devices/system/cpu/cpu{number}"
         (folder / "topology").mkdir(parents=True)
@@ -127,7 +129,9 @@ def test_caches_are_those_of_the_first_cpu(host, shared, by):
 
 @pytest.mark.parametrize("told", [True, False])
 def test_a_part_of_a_die_with_a_third_level_cache_of_its_own_is_a_chip(told, host, tmp_path):
-    """Two sockets of one die each, of two complexes of two cores of two hardware threads, numbered as Linux does."""
+    """Two sockets of one die each, of two complexes of two cores of two hardware threads, numbered
+    as Linux does.
+    """
     places = [(socket, 0, core) for _ in range(2) for socket in range(2) for core in range(4)]
 
     def complex_of(number):

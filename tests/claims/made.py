@@ -1,4 +1,6 @@
-"""Tables made by hand, in the shape that Spark writes, for tests of claims. Their numbers are invented."""
+"""Tables made by hand, in the shape that Spark writes, for tests of claims. Their numbers are
+invented.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def arm(
     band: tuple[float, float] | None = None,
     **other: object,
 ) -> dict:
-    """One arm of a cell: `half` of its interval, or its `band`; without them its range is not known."""
+    """One arm of a cell: `half` of its interval, or its `band`; without them its range is not
+    known.
+    """
     model, _, level = name.partition("-")
     elastic = level.startswith("elastic")
     return {
@@ -98,7 +102,9 @@ def periods(
     run: str = "a",
     **other: object,
 ) -> pd.DataFrame:
-    """Rows of the timeline table: a run, with a period of a second for each level and throughput."""
+    """Rows of the timeline table: a run, with a period of a second for each level and
+    throughput.
+    """
     rates = rates or [100.0 * level for level in levels]
     return pd.DataFrame(
         {

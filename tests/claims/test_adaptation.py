@@ -168,7 +168,9 @@ def test_a_law_that_does_nothing_when_its_load_changes_has_not_settled_soon():
 CHANGES = and_stays(
     [8] * 6 + [8, 16, 24, 24, 24], [4] * 6 + [4, 10, 10, 12, 12], [100.0] * 6 + [25, 20, 30, 50, 60]
 )
-"""600 tuples in 6 s, then the load changes: 2 periods until threads have followed, 3 until queues have."""
+"""600 tuples in 6 s, then the load changes: 2 periods until threads have followed, 3 until queues
+have.
+"""
 
 
 @pytest.mark.parametrize(

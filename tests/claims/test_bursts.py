@@ -16,7 +16,9 @@ COST, RATE = "elb_bursty_cost", "elb_bursty_rate"
 
 
 def measure(name: str, experiment: str, ports: list[int], rates: list[float], **parameters: int):
-    """That number of one run. Of a cycle of tuples those from 30 to 40 % are expensive; bursts and silences are in ms."""
+    """That number of one run. Of a cycle of tuples those from 30 to 40 % are expensive; bursts and
+    silences are in ms.
+    """
     rows = balanced(
         ports,
         rates,

@@ -1,4 +1,6 @@
-"""The papers' files are complete and consistent with the experiments; whatever is wrong with one is told in a line."""
+"""The papers' files are complete and consistent with the experiments; whatever is wrong with one is
+told in a line.
+"""
 
 from __future__ import annotations
 
@@ -283,16 +285,19 @@ def test_lists_of_parameters_are_swept(tmp_path):
     [
         (
             {"id": "P17 X"},
-            "claims[0].id: must be words of lower-case letters, digits and dots, joined by -, not 'P17 X'",
+            "claims[0].id: must be words of lower-case letters, digits and dots, joined by -, not "
+            "'P17 X'",
         ),
         (
             {"machines": ["vax"]},
-            "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, cstream, 16-core or 4-core, not 'vax'",
+            "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, cstream, "
+            "16-core or 4-core, not 'vax'",
         ),
         ({"statment": "x"}, "claims[0].statment: unknown key; did you mean 'statement'?"),
         (
             {"cells_on": {"power8": [{"topology": "mix"}]}},
-            "claims[0].cells_on.power8: must be one of the machines of a claim that does not compare them, not 'power8'",
+            "claims[0].cells_on.power8: must be one of the machines of a claim that does not "
+            "compare them, not 'power8'",
         ),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
         (
@@ -311,12 +316,14 @@ def test_lists_of_parameters_are_swept(tmp_path):
         ),
         (
             {"check": {"predicate": "bestest"}},
-            "claims[0].check.predicate: must be best, worst, not_worst, order, ratio, somewhere, within,",
+            "claims[0].check.predicate: must be best, worst, not_worst, order, ratio, somewhere, "
+            "within,",
         ),
         ({"check": {"predicate": "best", "arm": "manual"}}, "claims[0].check.against: missing key"),
         (
             {"check": {"predicate": "best", "arm": "fastest", "against": ["manual"]}},
-            "claims[0].check.arm: must be manual, dedicated, elastic, static, static-N, multilevel, multilevel-LAW,",
+            "claims[0].check.arm: must be manual, dedicated, elastic, static, static-N, "
+            "multilevel, multilevel-LAW,",
         ),
         (
             {
@@ -327,7 +334,8 @@ def test_lists_of_parameters_are_swept(tmp_path):
                     "at_most": 1,
                 }
             },
-            "claims[0].check.quantity: must be a known quantity, not 'best_levl'; did you mean 'best_level'?",
+            "claims[0].check.quantity: must be a known quantity, not 'best_levl'; did you mean "
+            "'best_level'?",
         ),
         (
             {

@@ -134,7 +134,8 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
     [
         (
             ["p17-5.1-manual-wurst"],
-            "CLAIM-ID 'p17-5.1-manual-wurst': there is no such claim; did you mean 'p17-5.1-manual-worst'?",
+            "CLAIM-ID 'p17-5.1-manual-wurst': there is no such claim; did you mean "
+            "'p17-5.1-manual-worst'?",
         ),
         (["zzz"], "CLAIM-ID 'zzz': there is no such claim; `millrace claims --list` lists them"),
         (
@@ -147,7 +148,8 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
         ),
         (
             ["--machine", "vax"],
-            "--machine must be one of 16-core, 4-core, cstream, local, power8, xeon, xeon:16, xeon:4, xeon:64, xeon:88, "
+            "--machine must be one of 16-core, 4-core, cstream, local, power8, xeon, xeon:16, "
+            "xeon:4, xeon:64, xeon:88, "
             "not 'vax'",
         ),
         (
@@ -172,7 +174,8 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
         ),
         (
             ["--tables", "alien"],
-            "--tables: alien/throughput.parquet lacks the columns experiment, cell, machine, simulated",
+            "--tables: alien/throughput.parquet lacks the columns experiment, cell, machine, "
+            "simulated",
         ),
         (["--tables", "file"], "--tables: no folder 'file'"),
     ],

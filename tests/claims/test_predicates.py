@@ -1,4 +1,6 @@
-"""Every predicate both ways, at its boundary, with cells and arms missing, with intervals and bands."""
+"""Every predicate both ways, at its boundary, with cells and arms missing, with intervals and
+bands.
+"""
 
 from __future__ import annotations
 
@@ -304,7 +306,9 @@ def test_numbers_that_differ_by_less_than_the_least_difference_are_in_no_order()
 
 
 def test_what_the_best_level_brings_is_open_where_levels_beside_it_are_missing():
-    """As over 1, 4 and 12 threads, with a peak at 6: neither that it falls nor that it does not is said by the table."""
+    """As over 1, 4 and 12 threads, with a peak at 6: neither that it falls nor that it does not is
+    said by the table.
+    """
     for mean in (10, 30, 40):
         lacking = one_cell(
             *[arm(f"dynamic-{level}", each, half=0) for level, each in ((1, 9), (3, 30), (8, mean))]
@@ -424,21 +428,30 @@ def test_switches_are_compared_by_the_second_whatever_the_windows():
 @pytest.mark.parametrize(
     ("predicate", "words"),
     [
-        (Best("manual", ("dedicated", "elastic")), "throughput of manual is above that of dedicated and elastic"),
+        (Best("manual", ("dedicated", "elastic")), "throughput of manual is above that of "
+                                                   "dedicated and elastic"),
         (Worst("manual", ("elastic",), "latency"), "latency of manual is below that of elastic"),
-        (NotWorst("elastic", ("manual",)), "throughput of elastic is above that of one at least of manual"),
+        (NotWorst("elastic", ("manual",)), "throughput of elastic is above that of one at least of "
+                                           "manual"),
         (Order(("dedicated", "manual")), "throughput: dedicated > manual"),
         (Order(("manual",), "final_level"), "final level of manual falls from cell to cell"),
         (Ratio(Term("elastic"), Term("static"), 0.5, 1), "elastic over static is from 0.5 to 1"),
-        (Ratio(Term("elastic", "ramp", 0), Term("elastic"), 2), "elastic (ramp) in cell 1 over elastic is at least 2"),
-        (Ratio(Term("a"), Term("b"), None, 1, 0.9), "a over b is at most 1, and below 0.9 in one cell at least"),
+        (Ratio(Term("elastic", "ramp", 0), Term("elastic"), 2), "elastic (ramp) in cell 1 over "
+                                                            "elastic is at least 2"),
+        (Ratio(Term("a"), Term("b"), None, 1, 0.9), "a over b is at most 1, and below 0.9 in one "
+                                                    "cell at least"),
         (Within(("static",), "best_level", at_most=4), "best level of static is at most 4"),
-        (Within(("manual",), "final_level", 1, None, True), "final level for each CPU of manual is at least 1"),
+        (Within(("manual",), "final_level", 1, None, True), "final level for each CPU of manual is "
+                                                            "at least 1"),
         (Trend(Term("a"), Term("b"), "rising"), "a over b is rising from cell to cell"),
-        (Rising(64, 0.05), "throughput of dynamic rises and never falls by more than 5% from level to level, up to 64 threads"),
-        (Rising(64), "throughput of dynamic rises and never falls from level to level, up to 64 threads"),
-        (RiseAndFall(0.05), "over the fixed levels throughput has one peak, dips of up to 5% apart"),
-        (BestVaries(("a", "b", "c")), "which of a, b and c has the highest throughput is not the same in all cells"),
+        (Rising(64, 0.05), "throughput of dynamic rises and never falls by more than 5% from level "
+                           "to level, up to 64 threads"),
+        (Rising(64), "throughput of dynamic rises and never falls from level to level, up to 64 "
+                     "threads"),
+        (RiseAndFall(0.05), "over the fixed levels throughput has one peak, dips of up to 5% "
+                            "apart"),
+        (BestVaries(("a", "b", "c")), "which of a, b and c has the highest throughput is not the "
+                                      "same in all cells"),
     ],
 )  # fmt: skip
 def test_every_predicate_says_in_words_what_it_checks(predicate, words):

@@ -42,7 +42,9 @@ def test_static_is_the_best_fixed_level_and_never_an_elastic_one():
 
 @pytest.mark.parametrize(("venue", "ranged"), [(XEON, "band"), (LOCAL, "interval")])
 def test_the_best_of_several_arms_may_be_another_one_within_the_ranges(venue, ranged):
-    """With the level of 176 as good as it may be the law, at 6.25, has 0.69 of the best level's throughput."""
+    """With the level of 176 as good as it may be the law, at 6.25, has 0.69 of the best level's
+    throughput.
+    """
     sure, open_one = (
         ({"band": (6.2, 6.2)}, {"band": (3.0, 9.0)})
         if ranged == "band"

@@ -118,7 +118,9 @@ def test_a_range_of_runs_covers_their_mean_and_one_of_their_spread_the_standard_
 
 @pytest.mark.parametrize("limit", [110, 90])
 def test_more_runs_make_a_claim_clearer_and_neither_stricter_nor_wrong(limit):
-    """Runs of a mean of 100 are at most `limit`, or not: wrong answers are rare, and more runs give more right ones."""
+    """Runs of a mean of 100 are at most `limit`, or not: wrong answers are rare, and more runs give
+    more right ones.
+    """
     holds = limit > 100
     rng, right = np.random.default_rng(limit), []
     for n in (2, 4, 8):

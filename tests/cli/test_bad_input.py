@@ -1,4 +1,6 @@
-"""A user's mistake is one line on stderr that names the argument or the value, and exit code 2; never a traceback."""
+"""A user's mistake is one line on stderr that names the argument or the value, and exit code 2;
+never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ DYNAMIC = "run pipeline --model dynamic"
 COROUTINE = "run pipeline --model coroutine"
 LONG = "9" * 5000
 
-# A command line, then what its one line on stderr must say. TMP is an empty directory, CONFIG a file with the text in brackets.
+# A command line, then what its one line on stderr must say. TMP is an empty directory, CONFIG a
+# file with the text in brackets.
 CASES = {
     # which command
     "frobnicate": "frobnicate",
@@ -48,7 +51,8 @@ CASES = {
     f"{RUN} --set cost=free": "free",
     f"{RUN} --set cost=nan": "nan",
     # calibrate
-    "calibrate --only everything": "--only must be one of cores, lines, copies, system, steps, not 'everything'",
+    "calibrate --only everything": "--only must be one of cores, lines, copies, system, steps, not "
+                                   "'everything'",
     "calibrate --only line": "did you mean 'lines'?",
     "calibrate --output TMP": "--output must name a file, not the directory",
     "calibrate --output TMP/none/mine.yaml": "there is no directory",
@@ -80,38 +84,55 @@ CASES = {
     "run pipeline --model dedicated --queue-capacity 99999999999": "--queue-capacity",
     f"{RUN} --machine cray": "cray",
     # run: elastic
-    f"{RUN} --period 5": "period applies where a law is at work only; nothing is elastic here under manual: 5",
+    f"{RUN} --period 5": "period applies where a law is at work only; nothing is elastic here "
+                         "under manual: 5",
     f"{DYNAMIC} --period 5": "nothing is elastic here under dynamic: 5",
     f"{RUN} --elastic": "elastic applies to dynamic and coroutine only, not to the model manual",
     f"{RUN} --law fixed": "elastic applies to dynamic and coroutine only, not to the model manual",
-    f"{DYNAMIC} --law cstream": "law 'cstream' does not choose threads; laws that do are: millrace, pldi17,",
+    f"{DYNAMIC} --law cstream": "law 'cstream' does not choose threads; laws that do are: "
+                                "millrace, pldi17,",
     f"{DYNAMIC} --replicas 2": "replicas applies to coroutine only, not to the model dynamic",
-    f"{COROUTINE} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, cstream, pldi17,",
-    f"{COROUTINE} --law middleware19": "law 'middleware19' does not choose replicas or choose threads; laws that do",
+    f"{COROUTINE} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, cstream, "
+                                   "pldi17,",
+    f"{COROUTINE} --law "
+    "middleware19": "law 'middleware19' does not choose replicas or choose threads; laws that do",
     f"{COROUTINE} --law cstream --law-set tau=2": "tau must be from 0 to 1, not '2'",
-    f"{COROUTINE} --elastic --threads 5 --max-threads 4": "threads must be from 1 to 4, the levels of the law, not 5",
-    f"{COROUTINE} --max-threads 4": "maximum applies to an elastic pool only, not to one of a fixed level: 4",
+    f"{COROUTINE} --elastic --threads 5 "
+    "--max-threads 4": "threads must be from 1 to 4, the levels of the law, not 5",
+    f"{COROUTINE} --max-threads 4": "maximum applies to an elastic pool only, not to one of a "
+                                    "fixed level: 4",
     f"{COROUTINE} --period 5": "nothing is elastic here under coroutine: 5",
     f"{COROUTINE} --replicas 65": "--replicas: must be a whole number from 1 to 64, not '65'",
-    f"{COROUTINE} --replicas 9 --set operators=100": "replicas must be at most 6 for graph 'pipeline', of each of",
-    "run data-parallel --set width=600 --model coroutine --replicas 2": "replicas must be at most 1 for graph",
+    f"{COROUTINE} --replicas 9 --set "
+    "operators=100": "replicas must be at most 6 for graph 'pipeline', of each of",
+    "run data-parallel --set width=600 --model coroutine "
+    "--replicas 2": "replicas must be at most 1 for graph",
     f"{DYNAMIC} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, pldi17,",
     f"{DYNAMIC} --law": "--law",
     f"{DYNAMIC} --law fixed --law-set pace=3": "law fixed has no setting 'pace'",
     f"{DYNAMIC} --law fixed --law-set pace": "--law-set takes NAME=VALUE, not 'pace'",
     f"{DYNAMIC} --law fixed --law-set a=1 --law-set a=2": "--law-set gives 'a' twice: '1' and '2'",
-    f"{DYNAMIC} --law fixed --period 0.09": "--period: must be from 0.1 to 86400 seconds, not '0.09'",
+    f"{DYNAMIC} --law fixed --period "
+    "0.09": "--period: must be from 0.1 to 86400 seconds, not '0.09'",
     f"{DYNAMIC} --law fixed --period nan": "--period",
     f"{DYNAMIC} --law fixed --period=-1": "--period",
-    f"{DYNAMIC} --law fixed --min-threads 0": "--min-threads: must be a whole number from 1 to 1024, not '0'",
-    f"{DYNAMIC} --law fixed --max-threads 1025": "--max-threads: must be a whole number from 1 to 1024, not '1025'",
+    f"{DYNAMIC} --law fixed "
+    "--min-threads 0": "--min-threads: must be a whole number from 1 to 1024, not '0'",
+    f"{DYNAMIC} --law fixed "
+    "--max-threads 1025": "--max-threads: must be a whole number from 1 to 1024, not '1025'",
     f"{DYNAMIC} --law fixed --max-threads many": "'many'",
-    f"{DYNAMIC} --law fixed --min-threads 5 --max-threads 4": "minimum must be at most the maximum of 4 threads, not 5",
-    f"{DYNAMIC} --law fixed --threads 5 --max-threads 4": "threads must be from 1 to 4, the levels of the law, not 5",
-    f"{DYNAMIC} --law fixed --threads 1 --min-threads 2 --max-threads 3": "threads must be from 2 to 3, the levels of",
-    f"{DYNAMIC} --max-threads 4": "maximum applies to an elastic pool only, not to one of a fixed level: 4",
-    f"{DYNAMIC} --min-threads 4": "minimum applies to an elastic pool only, not to one of a fixed level: 4",
-    f"{DYNAMIC} --queued {LONG}": "queued must be all, none, a number of ports, a share as 30%, or names",
+    f"{DYNAMIC} --law fixed --min-threads 5 "
+    "--max-threads 4": "minimum must be at most the maximum of 4 threads, not 5",
+    f"{DYNAMIC} --law fixed --threads 5 "
+    "--max-threads 4": "threads must be from 1 to 4, the levels of the law, not 5",
+    f"{DYNAMIC} --law fixed --threads 1 --min-threads 2 "
+    "--max-threads 3": "threads must be from 2 to 3, the levels of",
+    f"{DYNAMIC} --max-threads 4": "maximum applies to an elastic pool only, not to one of a fixed "
+                                  "level: 4",
+    f"{DYNAMIC} --min-threads 4": "minimum applies to an elastic pool only, not to one of a fixed "
+                                  "level: 4",
+    f"{DYNAMIC} --queued {LONG}": "queued must be all, none, a number of ports, a share as 30%, or "
+                                  "names",
     f"{DYNAMIC} --log TMP": "--log must name a file, not the directory",
     f"{DYNAMIC} --log TMP/none/a.log": "--log 'TMP/none/a.log': there is no directory 'TMP/none'",
     # run: numbers
@@ -128,7 +149,8 @@ CASES = {
     f"{RUN} --warmup nan": "--warmup",
     f"{RUN} --repeats 0": "--repeats",
     f"{RUN} --repeats 1001": "--repeats",
-    "run wiki-word-count --set input=standard --model manual --repeats 2": "--repeats must be 1 with input=standard",
+    "run wiki-word-count --set input=standard --model manual --repeats "
+    "2": "--repeats must be 1 with input=standard",
     f"{RUN} --seed=-1": "--seed",
     f"{RUN} --seed 9223372036854775808": "--seed",
     f"{RUN} --seed {LONG}": "--seed",
@@ -147,8 +169,10 @@ CASES = {
     "topologies extra": "extra",
     "models extra": "extra",
     "gate": "--base must be given",
-    "gate --base main --factor 1": "argument --factor: must be a number above 1, at most 100, not '1'",
-    "gate --base main --pairs 3": "argument --pairs: must be auto, or an even number from 2 to 10000, not '3'",
+    "gate --base main --factor 1": "argument --factor: must be a number above 1, at most 100, not "
+                                   "'1'",
+    "gate --base main --pairs 3": "argument --pairs: must be auto, or an even number from 2 to "
+                                  "10000, not '3'",
     "gate --base main --suite TMP/none.yaml": "none.yaml",
     "gate history show --history TMP/none": "--history: no verdicts in TMP/none",
     "machines power9": "machine 'power9' is unknown; did you mean 'power8'?",
@@ -174,7 +198,8 @@ CASES = {
     "show pipeline --model dynamic --threads many -o TMP/a.svg": "many",
     "show pipeline --threads 2 -o TMP/a.svg": "--threads",
     "show pipeline --seed=-1 -o TMP/a.svg": "--seed",
-    # laws: which command, law, setting, record (what is wrong in a record: tests/elasticity/test_replay.py)
+    # laws: which command, law, setting, record (what is wrong in a record:
+    # tests/elasticity/test_replay.py)
     "laws nonesuch": "nonesuch",
     "laws list extra": "extra",
     "laws --law magic": "law 'magic' is unknown; laws are: millrace, pldi17",
@@ -193,28 +218,36 @@ CASES = {
     "laws bench --every 0": "--every: must be a whole number from 1 to 1000, not '0'",
     "laws bench --law fixed --law magic": "law 'magic' is unknown",
     "laws bench --scenarios": "--scenarios",
-    "laws bench --scenarios TMP/none.yaml": "TMP/none.yaml: cannot be read: No such file or directory",
+    "laws bench --scenarios "
+    "TMP/none.yaml": "TMP/none.yaml: cannot be read: No such file or directory",
     "laws bench --scenarios TMP": "TMP: cannot be read: Is a directory",
     "laws bench --scenarios ''": "cannot be read: No such file or directory",
     "laws bench --scenarios CONFIG[: :]": "must be YAML or JSON",
-    "laws bench --scenarios CONFIG[name: one]": "curves must be a list of 1 to 10000 scenarios, not {'name': 'one'}",
+    "laws bench --scenarios "
+    "CONFIG[name: one]": "curves must be a list of 1 to 10000 scenarios, not {'name': 'one'}",
     "laws bench extra": "extra",
-    "laws --report TMP/a.md list": "--report before the command is for bench only: write options of a command behind it",
+    "laws --report TMP/a.md list": "--report before the command is for bench only: write options "
+                                   "of a command behind it",
     "laws --every 2 list": "--every before the command is for bench only",
-    "laws --json TMP/a.json replay --law fixed TMP/none.json": "--json before the command is for bench only",
-    "laws --law fixed replay --law fixed TMP/none.json": "--law before the command is for bench only",
-    "laws --multilevel replay --law fixed TMP/none.json": "--multilevel before the command is for bench only",
+    "laws --json TMP/a.json replay --law fixed "
+    "TMP/none.json": "--json before the command is for bench only",
+    "laws --law fixed replay --law fixed "
+    "TMP/none.json": "--law before the command is for bench only",
+    "laws --multilevel replay --law fixed "
+    "TMP/none.json": "--multilevel before the command is for bench only",
     "laws replay": "RECORD",
     "laws replay TMP/none.json": "--law",
     "laws replay --law magic TMP/none.json": "law 'magic' is unknown; laws are: millrace, pldi17",
     "laws replay --law '' TMP/none.json": "law '' is unknown",
-    "laws replay --law fixed TMP/none.json": "TMP/none.json: cannot be read: No such file or directory",
+    "laws replay --law fixed "
+    "TMP/none.json": "TMP/none.json: cannot be read: No such file or directory",
     "laws replay --law fixed TMP": "cannot be read: Is a directory",
     "laws replay --law fixed TMP --set speed": "--set takes NAME=VALUE, not 'speed'",
     'laws replay --law fixed CONFIG[{"samples": 1}] --set speed=9': "samples must be a list, not 1",
     "laws replay --law fixed CONFIG[max: 4]": "must be JSON",
     "laws replay --law fixed CONFIG[]": "must be a JSON object, not an empty text",
-    'laws replay --law fixed CONFIG[{"max": 4, "throughputs": {}}]': "a record must have the key 'samples'",
+    'laws replay --law fixed CONFIG[{"max": 4, "throughputs": '
+    '{}}]': "a record must have the key 'samples'",
     # sweep
     "sweep nonesuch": "nonesuch",
     "sweep pldi17_fig9 --config TMP/none.yaml": "none.yaml",
@@ -239,7 +272,8 @@ CASES = {
     # validate
     "validate --cells circle": "'circle'",
     "validate --cells cost=2": "cost must be one of 1, 100, 10000, not '2'",
-    "validate --measured TMP/none.jsonl --output TMP/a.parquet": "TMP/none.jsonl: cannot be read: No such file or directory",
+    "validate --measured TMP/none.jsonl --output "
+    "TMP/a.parquet": "TMP/none.jsonl: cannot be read: No such file or directory",
     "validate --output TMP": "--output must name a file",
     "validate --repeats none": "--repeats",
     "validate --patience -1": "--patience: must be from 0 to",

@@ -1,4 +1,6 @@
-"""`millrace gate`: options, exit codes, words of its own. Nothing is built or measured: stand-ins do as they are told."""
+"""`millrace gate`: options, exit codes, words of its own. Nothing is built or measured: stand-ins
+do as they are told.
+"""
 
 from __future__ import annotations
 
@@ -404,7 +406,10 @@ def test_a_signal_that_is_ignored_stays_so(gate_stand, capsys, monkeypatch):
 @pytest.mark.usefixtures("signals_heeded")
 def test_a_call_that_is_terminated_writes_its_reports_and_leaves_no_process(tmp_path):
     """The real one: its program says who it is, and would go on for minutes."""
-    program = '[ -n "$MILLRACE_LOADED" ] && exit; echo $$ > ../pid.new; mv ../pid.new ../pid; exec sleep 300'
+    program = (
+        '[ -n "$MILLRACE_LOADED" ] && exit; echo $$ > ../pid.new; mv ../pid.new ../pid; '
+        "exec sleep 300"
+    )
     suite = {"programs": [{"name": "one", "command": ["sh", "-c", program], "timeout_s": 600}]}
     (tmp_path / "suite.yaml").write_text(json.dumps(suite))
     for side in ("base", "head"):

@@ -1,4 +1,6 @@
-"""Where the report of `millrace gate` goes. Nothing is built or measured: stand-ins do as they are told."""
+"""Where the report of `millrace gate` goes. Nothing is built or measured: stand-ins do as they are
+told.
+"""
 
 from __future__ import annotations
 

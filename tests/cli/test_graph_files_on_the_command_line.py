@@ -1,4 +1,6 @@
-"""`millrace run FILE`, `millrace show FILE` and experiments about files: the graph's name, its parameters, its digest."""
+"""`millrace run FILE`, `millrace show FILE` and experiments about files: the graph's name, its
+parameters, its digest.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ import pytest
 from harness.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
-RUN = "run pipeline --set operators=3 --machine xeon --threads 2 --duration 0.001 --warmup 0.001 --repeats 2"
+RUN = (
+    "run pipeline --set operators=3 --machine xeon --threads 2 --duration 0.001 --warmup 0.001 "
+    "--repeats 2"
+)
 LISTINGS = [
     "models",
     "topologies",

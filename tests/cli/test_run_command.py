@@ -74,7 +74,10 @@ def test_defaults_are_two_seconds_after_an_automatic_warm_up_once(runs):
 
 
 def test_every_option_reaches_the_run(runs):
-    line = "run pipeline --set operators=5 --set cost=7 --model dynamic --threads 3 --queue-capacity 64 --machine local"
+    line = (
+        "run pipeline --set operators=5 --set cost=7 --model dynamic --threads 3 "
+        "--queue-capacity 64 --machine local"
+    )
     line += " --duration 0.5 --warmup 0 --repeats 2 --seed 9 --tuples 77"
     assert main(line.split()) == 0
     assert [spec.repeat for spec in runs.specs] == [0, 1]
@@ -90,7 +93,10 @@ def test_every_option_reaches_the_run(runs):
 
 
 def test_the_options_of_a_law_reach_the_run(runs):
-    line = "run pipeline --model dynamic --law fixed --threads 3 --min-threads 2 --max-threads 9 --period 0.25"
+    line = (
+        "run pipeline --model dynamic --law fixed --threads 3 --min-threads 2 --max-threads 9 "
+        "--period 0.25"
+    )
     assert main(line.split()) == 0
     (spec,) = runs.specs
     assert (spec.model.elastic, spec.model.law, spec.model.law_settings, spec.period_s) == (
@@ -114,7 +120,10 @@ def test_a_virtual_period_of_coroutines_has_two_quanta_at_least():
 
 
 def test_the_options_of_adaptation_reach_a_run_of_coroutines(runs):
-    line = "run chain --model coroutine --law cstream --replicas 2 --policy random --threads 3 --max-threads 9 --period 0.25"
+    line = (
+        "run chain --model coroutine --law cstream --replicas 2 --policy random --threads 3 "
+        "--max-threads 9 --period 0.25"
+    )
     assert main([*line.split(), "--law-set", "tau=0.02"]) == 0
     (spec,) = runs.specs
     assert (spec.model.elastic, spec.model.law, spec.model.law_settings, spec.model.replicas) == (
@@ -199,18 +208,24 @@ def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert (
         lines[1]
-        == "dynamic-elastic-fixed: 3 threads at the end (those of sources included), queues of 1000 tuples"
+        == "dynamic-elastic-fixed: 3 threads at the end (those of sources included), queues of "
+        "1000 tuples"
     )
     assert (
         lines[2]
-        == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
+        == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain "
+        "0.5, bold yes"
     )
     assert lines[10:14] == [
-        "run 1: after 6.25 s the law kept its level: 4 scheduler threads, 1 change of level while measured",
-        "run 2: after 6.25 s the law was still moving: 1 scheduler thread, 2 changes of level while measured",
-        "run 4: after 6.25 s the law kept its level: 4 scheduler threads, 3.5 replicas of each of 2 operators, on average, "
+        "run 1: after 6.25 s the law kept its level: 4 scheduler threads, 1 change of level while "
+        "measured",
+        "run 2: after 6.25 s the law was still moving: 1 scheduler thread, 2 changes of level "
+        "while measured",
+        "run 4: after 6.25 s the law kept its level: 4 scheduler threads, 3.5 replicas of each of "
+        "2 operators, on average, "
         "1 change of level while measured",
-        "run 5: after 6.25 s the law kept its level: 4 scheduler threads, 1 replica of busy1, 1 change of level while measured",
+        "run 5: after 6.25 s the law kept its level: 4 scheduler threads, 1 replica of busy1, 1 "
+        "change of level while measured",
     ]
 
 
@@ -350,7 +365,10 @@ def test_the_table_has_a_line_a_run(runs, capsys):
 def test_several_runs_have_a_mean_with_its_interval(runs, capsys):
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    told = "mean: 1,235,567 tuples/s, 95 % interval 1,233,085 .. 1,238,054 (-0.2 %, +0.2 %), of 3 correct runs, 3 of them settled"
+    told = (
+        "mean: 1,235,567 tuples/s, 95 % interval 1,233,085 .. 1,238,054 (-0.2 %, +0.2 %), of 3 "
+        "correct runs, 3 of them settled"
+    )
     assert last == told
 
 
@@ -386,8 +404,8 @@ def test_a_wrong_run_is_exit_code_1_and_one_line_saying_why(runs, capsys):
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "2"]) == 1
     out, err = capsys.readouterr()
     assert (
-        err
-        == "millrace run: 1 of 2 run(s) failed; run 2: 3 tuple(s) reached a sink after a later one\n"
+        err == "millrace run: 1 of 2 run(s) failed; run 2: 3 tuple(s) reached a sink after a later "
+        "one\n"
     )
     assert out.splitlines()[5].split()[-1] == "NO"
     assert "needs two correct runs; here: 1" in out
@@ -515,7 +533,10 @@ def test_help_teaches_by_examples(capsys):
     text = capsys.readouterr().out
     assert end.value.code == 0
     assert text.count("\n  millrace run ") >= 3
-    listed = "set model threads queue-capacity machine duration warmup repeats seed tuples json elastic law law-set period log"
+    listed = (
+        "set model threads queue-capacity machine duration warmup repeats seed tuples json "
+        "elastic law law-set period log"
+    )
     assert all(f"--{option}" in text for option in listed.split())
 
 

@@ -193,7 +193,9 @@ def test_runs_that_are_finished_are_kept_whatever_ends_the_command(tmp_path, num
 
 
 def has_ended(process: psutil.Process, within_s: float) -> bool:
-    """Or is a zombie. One that was still starting when its parent ended notices as soon as it has started."""
+    """Or is a zombie. One that was still starting when its parent ended notices as soon as it has
+    started.
+    """
     give_up_s = time.monotonic() + within_s
     with suppress(psutil.NoSuchProcess):
         while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
@@ -215,7 +217,10 @@ def first_child(run: subprocess.Popen) -> psutil.Process:
 
 
 def test_a_reader_that_goes_away_is_not_an_error_message(tmp_path):
-    command = f"'{sys.executable}' -m harness run pipeline --model manual --tuples 5 --repeats 3 --json - | head -n 1"
+    command = (
+        f"'{sys.executable}' -m harness run pipeline --model manual --tuples 5 --repeats 3 "
+        "--json - | head -n 1"
+    )
     environment = os.environ | {"MILLRACE_LOCK": str(tmp_path / "millrace.lock")}
     done = subprocess.run(
         command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment

@@ -105,7 +105,8 @@ def test_a_law_may_use_every_cpu_of_the_simulated_machine(runs, start):
         ),
         (
             "--model manual --cpus 1",
-            "cpus applies to simulated machines only, not to real threads, which taskset restricts: 1",
+            "cpus applies to simulated machines only, not to real threads, which taskset "
+            "restricts: 1",
         ),
         ("--model manual --machine xeon --cpus 178", "cpus must be from 1 to 176, not 178"),
         ("--model manual --machine xeon --cpus 177", "cpus must be from 1 to 176, not 177"),
@@ -161,7 +162,10 @@ def test_many_threads_of_a_real_machine_are_nobodys_affair_but_the_users(runs):
 
 
 def test_the_report_says_that_it_is_simulated_on_what_and_at_what_price(runs, capsys):
-    line = "run pipeline --model manual --machine xeon --software streams-4.2 --set-constant atomic.fence=4.5"
+    line = (
+        "run pipeline --model manual --machine xeon --software streams-4.2 --set-constant "
+        "atomic.fence=4.5"
+    )
     assert main([*line.split(), "--repeats", "2"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert (

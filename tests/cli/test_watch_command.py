@@ -1,4 +1,6 @@
-"""`millrace watch`: what it asks for, what it shows and writes, how it ends. No run is really made."""
+"""`millrace watch`: what it asks for, what it shows and writes, how it ends. No run is really
+made.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ ELASTIC = [
 
 
 class Run:
-    """Stands in for a fresh process: tells two periods, then answers with a record, `changes` entered, or raises."""
+    """Stands in for a fresh process: tells two periods, then answers with a record, `changes`
+    entered, or raises.
+    """
 
     def __init__(self) -> None:
         self.specs: list[Run] = []
@@ -247,7 +251,10 @@ def test_a_file_s_graph_that_has_a_topology_s_name_is_not_taken_for_it(
     cell = "pipeline,digest=0123456789ab"
     path = recorded(tmp_path, record(samples=[sample(1.0)], cell=cell, parameters={}))
     assert main(["watch", "--replay", path]) == 2
-    told = "millrace watch: graph 'pipeline' of the record is no topology: name its file before --replay\n"
+    told = (
+        "millrace watch: graph 'pipeline' of the record is no topology: name its file before "
+        "--replay\n"
+    )
     assert capsys.readouterr() == ("", told)
 
 
@@ -313,6 +320,9 @@ def test_help_teaches_by_examples(capsys) -> None:
     text = capsys.readouterr().out
     assert end.value.code == 0
     assert text.count("\n  millrace watch ") >= 4
-    listed = "html record replay line set model threads duration warmup seed tuples elastic law law-set period machine queued"
+    listed = (
+        "html record replay line set model threads duration warmup seed tuples elastic law "
+        "law-set period machine queued"
+    )
     assert all(f"--{option}" in text for option in listed.split())
     assert "--repeats" not in text

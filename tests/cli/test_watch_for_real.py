@@ -28,9 +28,12 @@ def watching(*words: str, temp: Path) -> subprocess.Popen[str]:
 
 
 RUNS = {
-    "threads, real": "pipeline --set operators=4 --model dynamic --elastic --max-threads 2 --period 0.1 --warmup 0.5",
-    "queues, real": "pipeline --set operators=9 --set cost=1000 --model multilevel --law streams --period 0.1 --warmup 1.5",
-    "queues, simulated": "mix --set width=3 --set depth=4 --model multilevel --law streams --machine cstream",
+    "threads, real": "pipeline --set operators=4 --model dynamic --elastic --max-threads 2 "
+    "--period 0.1 --warmup 0.5",
+    "queues, real": "pipeline --set operators=9 --set cost=1000 --model multilevel --law streams "
+    "--period 0.1 --warmup 1.5",
+    "queues, simulated": "mix --set width=3 --set depth=4 --model multilevel --law streams "
+    "--machine cstream",
 }
 
 

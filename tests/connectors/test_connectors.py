@@ -1,4 +1,6 @@
-"""Tuples get in and out over files, TCP, HTTP and web sockets: whole, in order, under every model; errors are one line."""
+"""Tuples get in and out over files, TCP, HTTP and web sockets: whole, in order, under every model;
+errors are one line.
+"""
 
 import socket
 import subprocess
@@ -159,7 +161,9 @@ def test_a_run_whose_source_waits_for_the_network_stops_at_once(model):
 
 @contextmanager
 def served(answers):
-    """A server that gives each answer once, (status, headers, pieces), and what it was asked; afterwards it says 204."""
+    """A server that gives each answer once, (status, headers, pieces), and what it was asked;
+    afterwards it says 204.
+    """
     asked, waiting = [], list(answers)
 
     class Handler(BaseHTTPRequestHandler):

@@ -19,7 +19,9 @@ def closed_loop(
     congested: Callable[[int], bool] = lambda level: True,
     after: Sequence[Decision] = (),
 ) -> list[Decision]:
-    """What a law decides when the throughput of each period is that of its level; `after`: what it has decided before."""
+    """What a law decides when the throughput of each period is that of its level; `after`: what it
+    has decided before.
+    """
     level, decisions = after[-1].threads if after else law.bounds.start, []
     for second in range(len(after) + 1, len(after) + 1 + periods):
         decisions.append(
@@ -86,7 +88,9 @@ def millrace(
     cpu: Cpu | None = None,
     **given: object,
 ) -> Law:
-    """Millrace's own law with settings, from its minimum if no start is given; climbs are granted if nobody else is to say."""
+    """Millrace's own law with settings, from its minimum if no start is given; climbs are granted
+    if nobody else is to say.
+    """
     return make_law(
         "millrace",
         Bounds(minimum, maximum, minimum if start is None else start),

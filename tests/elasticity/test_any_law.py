@@ -176,6 +176,7 @@ def test_a_law_that_must_know_the_graph_is_not_made_without_it():
 def test_a_law_of_the_other_kind_is_refused_with_those_of_this_kind():
     with pytest.raises(
         UserError,
-        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams",
+        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, "
+        "streams",
     ):
         make_law("pldi17", Bounds(1, 8, 1), decides=Decides.QUEUES)

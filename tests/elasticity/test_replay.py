@@ -157,11 +157,15 @@ BAD = {
     '{"samples": []}': "samples must hold one sample at least, not []",
     '{"samples": 3}': "samples must be a list, not 3",
     '{"samples": [3]}': "samples[0] must be a JSON object, not 3",
-    '{"samples": [{}]}': "samples[0].submitted_tuples_per_s must be a number of tuples/s from 0, not null",
+    '{"samples": [{}]}': "samples[0].submitted_tuples_per_s must be a number of tuples/s from 0, "
+    "not null",
     '{"samples": [{"submitted_tuples_per_s": 1}]}': "samples[0].time_s must be a number, not null",
-    '{"samples": [{"submitted_tuples_per_s": 1, "time_s": 1, "elapsed_s": 0}]}': "samples[0]: elapsed_s must be more than 0",
-    '{"samples": [{"threads_active": "two"}]}': 'samples[0].threads_active must be a number, not "two"',
-    '{"samples": [{}], "elastic": {"maximum": null}}': "maximum level must be from 1 to 1024 threads, not None",
+    '{"samples": [{"submitted_tuples_per_s": 1, "time_s": 1, "elapsed_s": '
+    "0}]}": "samples[0]: elapsed_s must be more than 0",
+    '{"samples": [{"threads_active": '
+    '"two"}]}': 'samples[0].threads_active must be a number, not "two"',
+    '{"samples": [{}], "elastic": {"maximum": '
+    "null}}": "maximum level must be from 1 to 1024 threads, not None",
 }
 
 

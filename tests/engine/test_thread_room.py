@@ -1,4 +1,6 @@
-"""A graph that asks for more threads than are allowed, or than the host has room for, is refused before one is made."""
+"""A graph that asks for more threads than are allowed, or than the host has room for, is refused
+before one is made.
+"""
 
 from __future__ import annotations
 

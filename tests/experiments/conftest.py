@@ -35,7 +35,9 @@ def merged(base: dict, changes: dict) -> dict:
 
 @pytest.fixture
 def profile(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a profile with one experiment, changed as asked, and returns the path of its config."""
+    """Writes a profile with one experiment, changed as asked, and returns the path of its
+    config.
+    """
 
     def write(
         config: dict | None = None, experiment: dict | None = None, size: dict | None = None

@@ -1,8 +1,9 @@
-"""Make results, and tell the files of this project that were really used: an oracle for `harness.files.closure`.
+"""Make results, and tell the files of this project that were really used: an oracle for
+`harness.files.closure`.
 
-`python -m tests.experiments.probe < TASKS`: a JSON list of [function of this module, its arguments]. Each task has a process of
-its own, forked from one that has the libraries and nothing of this project. On stdout: a JSON list of files for each; for
-`modules` a list for each module.
+`python -m tests.experiments.probe < TASKS`: a JSON list of [function of this module, its
+arguments]. Each task has a process of its own, forked from one that has the libraries and nothing
+of this project. On stdout: a JSON list of files for each; for `modules` a list for each module.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def figure(name: str, tables: str) -> None:
 
 
 def run(typed: bool, **fields: Any) -> None:
-    """Do the run of a spec and write its record; `typed`: its graph is, and real threads are asked what it costs."""
+    """Do the run of a spec and write its record; `typed`: its graph is, and real threads are asked
+    what it costs.
+    """
     from harness.measurement.block import run_block
     from harness.measurement.records import write_records
     from harness.measurement.run import measure

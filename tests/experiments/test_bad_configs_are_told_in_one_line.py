@@ -1,4 +1,6 @@
-"""Whatever is wrong in a config or an experiment: one line with the file, the key, the rule and the value."""
+"""Whatever is wrong in a config or an experiment: one line with the file, the key, the rule and the
+value.
+"""
 
 from __future__ import annotations
 
@@ -77,11 +79,13 @@ BAD_CONFIGS = {
     ),
     "a bench that is none": (
         {"benches": ["sas"]},
-        "config.yaml: benches[0]: must be one of saso, saso_placement, not 'sas'; did you mean 'saso'?",
+        "config.yaml: benches[0]: must be one of saso, saso_placement, not 'sas'; did you mean "
+        "'saso'?",
     ),
     "an unknown machine": (
         {"machine": "locl"},
-        "config.yaml: machine: must be one of local, cstream, power8, xeon, not 'locl'; did you mean 'local'?",
+        "config.yaml: machine: must be one of local, cstream, power8, xeon, not 'locl'; did you "
+        "mean 'local'?",
     ),
     "results elsewhere": (
         {"results": "../other"},
@@ -155,19 +159,23 @@ BAD_SIZES = {
     ),
     "an unknown parameter": (
         {"sweeps": [{"topology": "pipeline", "parameters": {"cots": 1}}]},
-        "one.yaml: sizes.tiny.sweeps[0]: topology pipeline has no parameter 'cots' (did you mean cost?)",
+        "one.yaml: sizes.tiny.sweeps[0]: topology pipeline has no parameter 'cots' (did you mean "
+        "cost?)",
     ),
     "a parameter out of range": (
         {"sweeps": [SWEEP, {"topology": "pipeline", "parameters": {"operators": 0}}]},
-        "one.yaml: sizes.tiny.sweeps[1]: parameter operators of topology pipeline must be a whole number from 1 to",
+        "one.yaml: sizes.tiny.sweeps[1]: parameter operators of topology pipeline must be a whole "
+        "number from 1 to",
     ),
     "a parameter of the wrong type": (
         {"sweeps": [{"topology": "pipeline", "parameters": {"cost": 1.5}}]},
-        "sizes.tiny.sweeps[0].parameters.cost: must be a whole number or a word, or a list of different ones, not 1.5",
+        "sizes.tiny.sweeps[0].parameters.cost: must be a whole number or a word, or a list of "
+        "different ones, not 1.5",
     ),
     "a value twice": (
         {"sweeps": [{"topology": "pipeline", "parameters": {"cost": [1, 1]}}]},
-        "sizes.tiny.sweeps[0].parameters.cost: must be a whole number or a word, or a list of different ones, not [1, 1]",
+        "sizes.tiny.sweeps[0].parameters.cost: must be a whole number or a word, or a list of "
+        "different ones, not [1, 1]",
     ),
     "a cell twice": (
         {"sweeps": [SWEEP, SWEEP]},
@@ -175,7 +183,8 @@ BAD_SIZES = {
     ),
     "an unknown model": (
         {"arms": [{"model": "manuel"}]},
-        "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, multilevel, coroutine, "
+        "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, multilevel, "
+        "coroutine, "
         "not 'manuel'; did you mean 'manual'?",
     ),
     "an unknown peer": (
@@ -188,20 +197,24 @@ BAD_SIZES = {
     ),
     "a peer on a simulated machine": (
         {"arms": [{"peer": "asyncio"}], "machines": ["xeon"]},
-        "sizes.tiny.arms[0].peer: must be measured: only our own runtime is simulated, not 'asyncio'",
+        "sizes.tiny.arms[0].peer: must be measured: only our own runtime is simulated, not "
+        "'asyncio'",
     ),
     "an arm of nothing": ({"arms": [{"threads": 2}]}, "sizes.tiny.arms[0].model: missing key"),
     "threads for a model without": (
         {"arms": [{"model": "manual", "threads": 2}]},
-        "sizes.tiny.arms[0].threads: threads applies to dynamic, multilevel and coroutine only, not to the model manual",
+        "sizes.tiny.arms[0].threads: threads applies to dynamic, multilevel and coroutine only, "
+        "not to the model manual",
     ),
     "no threads at all": (
         {"arms": [{"model": "dynamic", "threads": 0}]},
-        "arms[0].threads: must be a whole number from 1 to 1024, the word machine, or a list of different ones, not 0",
+        "arms[0].threads: must be a whole number from 1 to 1024, the word machine, or a list of "
+        "different ones, not 0",
     ),
     "a law for a model without threads": (
         {"arms": [{"model": "manual", "elastic": True}]},
-        "sizes.tiny.arms[0].elastic: elastic applies to dynamic and coroutine only, not to the model manual",
+        "sizes.tiny.arms[0].elastic: elastic applies to dynamic and coroutine only, not to the "
+        "model manual",
     ),
     "an unknown law": (
         {"arms": [{"model": "manual"}, {"model": "dynamic", "law": "nonesuch"}]},
@@ -213,7 +226,8 @@ BAD_SIZES = {
     ),
     "levels of a law for a fixed number of threads": (
         {"arms": [{"model": "dynamic", "maximum": 4}]},
-        "sizes.tiny.arms[0].maximum: maximum applies to an elastic pool only, not to one of a fixed level: 4",
+        "sizes.tiny.arms[0].maximum: maximum applies to an elastic pool only, not to one of a "
+        "fixed level: 4",
     ),
     "levels the wrong way round": (
         {"arms": [{"model": "dynamic", "law": "fixed", "minimum": 5, "maximum": 4}]},
@@ -221,7 +235,8 @@ BAD_SIZES = {
     ),
     "a level that cannot be": (
         {"arms": [{"model": "dynamic", "law": "fixed", "maximum": 0}]},
-        "sizes.tiny.arms[0].maximum: must be a whole number from 1 to 1024, the word machine, or a list of different ones, not 0",
+        "sizes.tiny.arms[0].maximum: must be a whole number from 1 to 1024, the word machine, or a "
+        "list of different ones, not 0",
     ),
     "a start that is no level of the law": (
         {"arms": [{"model": "dynamic", "law": "fixed", "threads": 6, "maximum": 4}]},

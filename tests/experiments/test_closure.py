@@ -1,4 +1,6 @@
-"""The files that results depend on: all that is really loaded or read, and all that is compiled, is among them."""
+"""The files that results depend on: all that is really loaded or read, and all that is compiled, is
+among them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from harness.plots.figures import FIGURES
 from tests.plots.made_tables import write_all
 
 DRAWN = ("cstream_fig9", "mw19_fig14", "saso_placement")
-"""Figures that are drawn, and not only imported: one of each kind, and the one that builds graphs."""
+"""Figures that are drawn, and not only imported: one of each kind, and the one that builds
+graphs.
+"""
 
 ON_BENCH = {Decides.THREADS: "threads", Decides.QUEUES: "queues", Decides.REPLICAS: "replicas"}
 NAMED = strings("harness.bench.queues.scenario")
@@ -58,7 +62,9 @@ def relative(files: Collection[Path]) -> set[str]:
 
 
 def does_nothing(file: str) -> bool:
-    """Tell whether it is an `__init__` with a docstring and constants: modules below it do not depend on these."""
+    """Tell whether it is an `__init__` with a docstring and constants: modules below it do not
+    depend on these.
+    """
     if not file.endswith("__init__.py"):
         return False
     active = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Call)

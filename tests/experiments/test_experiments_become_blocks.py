@@ -232,7 +232,9 @@ def test_the_quick_profile_fits_the_time_promised():
     )  # side by side
     assert (
         seconds <= 640
-    )  # of about 12 minutes; tables and drawing take the rest, and estimates of simulated laws are too high
+        # of about 12 minutes; tables and drawing take the rest, and estimates of simulated laws are too
+        # high
+    )
 
 
 def test_the_paper_profile_has_the_papers_sizes():

@@ -1,4 +1,6 @@
-"""A size may name machines: its cells become blocks on each, with files, levels, times and variants of their own."""
+"""A size may name machines: its cells become blocks on each, with files, levels, times and variants
+of their own.
+"""
 
 from __future__ import annotations
 
@@ -240,7 +242,8 @@ def test_records_of_another_profile_of_the_machine_are_out_of_date(profile, monk
 BAD = {
     "an unknown machine": (
         {"machines": ["local", "xeno"]},
-        "one.yaml: sizes.tiny.machines[1]: machine 'xeno' is unknown; machines are: local, xeon, power8; did you mean 'xeon'?",
+        "one.yaml: sizes.tiny.machines[1]: machine 'xeno' is unknown; machines are: local, xeon, "
+        "power8; did you mean 'xeon'?",
     ),
     "unknown software": (
         {"machines": [{"machine": "xeon", "software": "x"}]},
@@ -248,7 +251,8 @@ BAD = {
     ),
     "software of real threads": (
         {"machines": [{"machine": "local", "software": "millrace"}]},
-        "sizes.tiny.machines[0]: software applies to simulated machines only, not to real threads: 'millrace'",
+        "sizes.tiny.machines[0]: software applies to simulated machines only, not to real threads: "
+        "'millrace'",
     ),
     "a machine twice": (
         {"machines": ["xeon", "xeon"]},
@@ -264,24 +268,29 @@ BAD = {
     ),
     "CPUs of real threads": (
         {"machines": [{"machine": "local", "cpus": 1}]},
-        "sizes.tiny.machines[0]: cpus applies to simulated machines only, not to real threads, which taskset restricts: 1",
+        "sizes.tiny.machines[0]: cpus applies to simulated machines only, not to real threads, "
+        "which taskset restricts: 1",
     ),
     "no CPUs": (
         {"machines": [{"machine": "xeon", "cpus": []}]},
-        "sizes.tiny.machines[0]: must be the name of a machine, or its entry: machine, simulated, software, cpus,",
+        "sizes.tiny.machines[0]: must be the name of a machine, or its entry: machine, simulated, "
+        "software, cpus,",
     ),
     "CPUs said twice": (
         {"machines": [{"machine": "xeon:8", "cpus": 16}]},
-        "sizes.tiny.machines[0]: machine 'xeon:8' says already how many CPUs it has, so that cpus must not say it too: 16",
+        "sizes.tiny.machines[0]: machine 'xeon:8' says already how many CPUs it has, so that cpus "
+        "must not say it too: 16",
     ),
     "no machine": ({"machines": []}, "sizes.tiny.machines: must not be empty"),
     "an unknown key of a machine": (
         {"machines": [{"machine": "xeon", "thread": 3}]},
-        "sizes.tiny.machines[0]: must be the name of a machine, or its entry: machine, simulated, software,",
+        "sizes.tiny.machines[0]: must be the name of a machine, or its entry: machine, simulated, "
+        "software,",
     ),
     "more threads than the machine has": (
         {"machines": ["xeon"], "arms": [{"model": "dynamic", "threads": [1, 200]}]},
-        "sizes.tiny.arms[0].threads: threads must be at most 176, the CPUs of machine 'xeon', not 200",
+        "sizes.tiny.arms[0].threads: threads must be at most 176, the CPUs of machine 'xeon', not "
+        "200",
     ),
     "a law that may ask for more": (
         {
@@ -289,15 +298,18 @@ BAD = {
                 {"machine": "xeon", "arms": [{"model": "dynamic", "elastic": True, "maximum": 200}]}
             ]
         },
-        "sizes.tiny.machines[0].arms[0]: maximum must be at most 176, the CPUs of machine 'xeon', not 200",
+        "sizes.tiny.machines[0].arms[0]: maximum must be at most 176, the CPUs of machine 'xeon', "
+        "not 200",
     ),
     "a parameter that no sweep has": (
         {"machines": [{"machine": "xeon", "parameters": {"operator": 3}}]},
-        "sizes.tiny.machines[0].parameters: must name parameters of the sweeps, not 'operator'; did you mean 'operators'?",
+        "sizes.tiny.machines[0].parameters: must name parameters of the sweeps, not 'operator'; "
+        "did you mean 'operators'?",
     ),
     "a parameter out of range": (
         {"machines": [{"machine": "xeon", "parameters": {"operators": 0}}]},
-        "sizes.tiny.sweeps[0]: parameter operators of topology pipeline must be a whole number from 1",
+        "sizes.tiny.sweeps[0]: parameter operators of topology pipeline must be a whole number "
+        "from 1",
     ),
     "virtual times for real threads": (
         {"machines": ["xeon", {"machine": "local", "period_s": 0.01}]},

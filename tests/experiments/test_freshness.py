@@ -1,4 +1,6 @@
-"""What an edit of a file makes out of date: exactly the results that depend on it. On the quick profile."""
+"""What an edit of a file makes out of date: exactly the results that depend on it. On the quick
+profile.
+"""
 
 from __future__ import annotations
 

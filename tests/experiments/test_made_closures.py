@@ -12,7 +12,9 @@ from harness.files import closure as module
 
 @pytest.fixture
 def closure_of(tmp_path, monkeypatch):
-    """`closure_of(files)`: what `project.a` depends on in a project of these files, by their texts."""
+    """`closure_of(files)`: what `project.a` depends on in a project of these files, by their
+    texts.
+    """
     caches = [
         each for each in vars(module).values() if isinstance(each, functools._lru_cache_wrapper)
     ]
@@ -54,7 +56,8 @@ PACKAGE = {"p/__init__.py": '"""A package."""\nNAMES = ("x",)\n', "p/x.py": "", 
         ("def f():\n    from project import b", {"b.py"}),
         ('COMMAND = ("-m", "project.b")', {"b.py"}),
         (
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import project.b\nelse:\n    import project.c",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import project.b\nelse:\n    "
+            "import project.c",
             {"c.py"},
         ),
         ("import os, json", set()),
@@ -128,7 +131,8 @@ def test_what_is_found_by_name_counts_if_the_result_or_who_finds_it_names_it(clo
 
 def test_a_compiled_module_depends_on_what_it_is_built_from_and_what_it_executes(closure_of):
     files = {
-        "a.pyx": "from project.b cimport f\nfrom project cimport declared\nfrom project.c import (\n    one,\n    two,\n)\n",
+        "a.pyx": "from project.b cimport f\nfrom project cimport declared\nfrom project.c import "
+        "(\n    one,\n    two,\n)\n",
         "a.cpython-311.so": "",
         "b.pyx": "import project.d\n",
         "b.pxd": 'cdef extern from "b.hpp":\n    void f()\n',

@@ -1,4 +1,6 @@
-"""Peers are arms of an experiment like any other; those that are not built are left out, and it is said."""
+"""Peers are arms of an experiment like any other; those that are not built are left out, and it is
+said.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Values of processes as real programs give them: fine, coarse, with two speeds, on hosts that drift.
+"""Values of processes as real programs give them: fine, coarse, with two speeds, on hosts that
+drift.
 
-Each kind is a function of a generator and the speeds of some processes (their true mean over that of
-base, in the order in which they run). It returns what they record.
+Each kind is a function of a generator and the speeds of some processes (their true mean over that
+of base, in the order in which they run). It returns what they record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The test by ranks and coins: against every fall of the coins, against its own bounds, and its power beside means."""
+"""The test by ranks and coins: against every fall of the coins, against its own bounds, and its
+power beside means.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def orders(block: Block) -> list[Block]:
 
 @given(some_blocks, st.integers(-16, 16).map(lambda k: k / 8))
 def test_tails_are_those_of_all_orders(rows, shift):
-    """Every order of three blocks, with ranks and sums by hand; ties share the mean of their ranks."""
+    """Every order of three blocks, with ranks and sums by hand; ties share the mean of their
+    ranks.
+    """
     rows = rows[:3]
     moved = [Block(block.base, tuple(value - shift for value in block.head)) for block in rows]
     ranks = stats.rankdata([[*block.base, *block.head] for block in moved]).reshape(-1, 4)
@@ -140,7 +144,9 @@ def test_blocks_that_do_not_scatter_are_told_exactly():
 
 
 def test_many_blocks_have_bounds_as_narrow_as_their_number_makes_them():
-    """201 blocks, whose chances are the normal ones, beside 200 of them, whose chances are exact."""
+    """201 blocks, whose chances are the normal ones, beside 200 of them, whose chances are
+    exact.
+    """
     rows = normal(2, 201)
     fewer, more = Blocks(rows[:-1]), Blocks(rows)
     for level in (0.1, 1e-4):
@@ -161,7 +167,9 @@ def test_leaning_is_an_estimate_above():
 
 
 def found(rows: list[Block], level: float = 0.001) -> tuple[bool, bool]:
-    """Whether ranks, and whether the blocks' mean log ratios, find that head is slower by more than 2 %."""
+    """Whether ranks, and whether the blocks' mean log ratios, find that head is slower by more than
+    2 %.
+    """
     means = [(sum(block.head) - sum(block.base)) / 2 for block in rows]
     return Blocks(rows).p_greater(math.log(1.02)) <= level, Walsh(means).p_greater(
         math.log(1.02)

@@ -1,4 +1,6 @@
-"""A call's measuring, with made-up samples: the order of processes, when it stops, and what becomes of sides that fail."""
+"""A call's measuring, with made-up samples: the order of processes, when it stops, and what becomes
+of sides that fail.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +157,9 @@ def test_every_round_has_each_open_program_and_the_control_in_random_order() -> 
 
 
 def test_the_control_keeps_its_share_when_few_programs_are_open() -> None:
-    """Three are soon ok, one is at the factor, which cannot be decided: the control has one block in five, not one in two."""
+    """Three are soon ok, one is at the factor, which cannot be decided: the control has one block
+    in five, not one in two.
+    """
 
     def answer(side: str, asked: Program, pair: int) -> Sample:
         return (at_the_factor if asked.name == "d" else same)(side, asked, pair)
@@ -169,7 +173,9 @@ def test_the_control_keeps_its_share_when_few_programs_are_open() -> None:
 
 
 def test_a_cell_that_looks_slower_gets_three_quarters_of_the_time() -> None:
-    """All are so noisy that nothing is decided; d looks slower than the factor from the first look on."""
+    """All are so noisy that nothing is decided; d looks slower than the factor from the first look
+    on.
+    """
 
     def answer(side: str, asked: Program, pair: int) -> Sample:
         return (slower if asked.name == "d" else faster)(side, asked, pair)
@@ -340,7 +346,8 @@ OUTCOMES = st.sampled_from(["good"] * 6 + ["crash", "wrong", "missing"])
 def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_again(
     scripts: list[list[str]], seed: int
 ) -> None:
-    """Script 2k is base's of program k, 2k + 1 head's: the outcomes of its processes, good ones after the last.
+    """Script 2k is base's of program k, 2k + 1 head's: the outcomes of its processes, good ones
+    after the last.
 
     A crash is repeated, twice on each side.
     """
@@ -520,7 +527,9 @@ def test_a_head_that_fails_is_not_taken_for_one_that_has_removed_its_cells() -> 
 
 
 def test_a_cell_whose_means_disagree_with_its_ranks_is_inconclusive() -> None:
-    """One process of head in sixteen takes three times as long, which no rank of the others shows."""
+    """One process of head in sixteen takes three times as long, which no rank of the others
+    shows.
+    """
     good = noisy()
 
     def answer(side: str, asked: Program, pair: int) -> Sample:
@@ -645,8 +654,8 @@ def test_time_that_ends_before_the_first_look_is_told_as_such() -> None:
 
     notes = Machine(answer).compare(suite_of(program("a")), time_budget_s=30.0).notes
     assert (
-        "the time budget of 30 s ended before 1 cell(s) were decided; 1 of them had fewer than 12 blocks, which"
-        in notes[0]
+        "the time budget of 30 s ended before 1 cell(s) were decided; 1 of them had fewer than 12 "
+        "blocks, which" in notes[0]
     )
 
 
@@ -666,7 +675,8 @@ def test_disturbed_samples_are_counted_and_sides_know_their_host() -> None:
     (note,) = comparison.notes
     samples = 4 * (comparison.cells[0].decision.blocks + comparison.control.decision.blocks)  # type: ignore[union-attr]
     assert note == (
-        f"the host was disturbed while {samples} of {samples} samples were measured: load of other processes in {samples}"
+        f"the host was disturbed while {samples} of {samples} samples were measured: load of other "
+        f"processes in {samples}"
     )
     quiet = host | {"load_of_others": 0.1}
     assert Machine(noisy(host=quiet)).compare(suite_of(program("a"))).notes == ()

@@ -123,7 +123,9 @@ def test_files_that_are_on_both_sides_prove_nothing(runs):
 
 
 def timed(runs, plan, factor=1.2, seed=1):
-    """Files whose times are in the order of `plan`, "b" and "h" a file; the sides are given in a wrong order."""
+    """Files whose times are in the order of `plan`, "b" and "h" a file; the sides are given in a
+    wrong order.
+    """
     draw, sides = random.Random(seed), {"b": [], "h": []}
     for second, side in enumerate(plan):
         median = draw.uniform(0.995, 1.005) * (factor if side == "h" else 1.0)
@@ -176,7 +178,9 @@ def test_files_made_outside_a_repository_have_no_commit(runs, word):
 
 
 def test_sessions_that_differ_are_called_no_more_often_than_promised():
-    """Twelve sessions a side, of five processes, whose hosts differ by 3 %; taken process by process they are called more."""
+    """Twelve sessions a side, of five processes, whose hosts differ by 3 %; taken process by
+    process they are called more.
+    """
     draw = np.random.default_rng(3)
     alpha, calls, called = 0.05, 400, {"sessions": 0, "processes": 0}
     for _ in range(calls):
@@ -295,7 +299,9 @@ def test_a_verdict_whose_control_failed_can_be_a_side_and_is_told(tmp_path):
 
 
 def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_numbers(tmp_path):
-    """What one look at seven blocks may decide is not decided: the first of all looks comes later."""
+    """What one look at seven blocks may decide is not decided: the first of all looks comes
+    later.
+    """
     for name, level in (("old", 100.0), ("new", 200.0)):
         values = tuple(level + index for index in range(14))
         one = CellResult(result("one").cell, Decision(Verdict.OK, 1.0, 0.9, 1.1, 7), values, values)
@@ -499,7 +505,9 @@ def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
 
 
 def test_files_that_do_not_show_their_order_decide_nothing_unless_they_were_measured_in_turns(runs):
-    """All of base before all of head, on a host that drifts by 8 %, in whole seconds or without a time."""
+    """All of base before all of head, on a host that drifts by 8 %, in whole seconds or without a
+    time.
+    """
     for stamp in ({}, {"datetime": "2026-01-02T03:04:05"}):
         base, head = (
             [runs.write({"a": level + 1e-6 * at}, **stamp) for at in range(20)]

@@ -1,4 +1,6 @@
-"""What blocks prove of cells: verdicts, the bounds they rest on, closing, floors, directions, and the control."""
+"""What blocks prove of cells: verdicts, the bounds they rest on, closing, floors, directions, and
+the control.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ def test_values_are_told_pair_by_pair_in_order():
 
 
 def test_a_fixed_call_spends_all_of_alpha_at_its_end_and_nothing_before():
-    """Of 12 blocks that all say the same, the p-value is 6^-12: enough if all of alpha is spent on it, not if half is."""
+    """Of 12 blocks that all say the same, the p-value is 6^-12: enough if all of alpha is spent on
+    it, not if half is.
+    """
     alpha = 1.001 * 6.0**-12
     for looks, expected in (
         (Looks.fixed(12), Verdict.REGRESSED),
@@ -149,9 +153,10 @@ def test_after_its_last_look_a_cell_is_not_open():
 
 
 def test_a_decided_cell_makes_it_easier_for_the_others():
-    """Ten blocks that all say the same have p = 6^-10, here 4 * 6^-10 at the first look: more than half of alpha, less
-    than all.
-    Two cells of which both have ten are open; once the other is decided, by its second look, both are."""
+    """Ten blocks that all say the same have p = 6^-10, here 4 * 6^-10 at the first look: more than
+    half of alpha, less than all. Two cells of which both have ten are open; once the other is
+    decided, by its second look, both are.
+    """
     family = Family([time("a"), time("b")], FACTOR, 6.001 * 6.0**-10, Looks(10))
     measure(family, "a", 1.2, 10)
     measure(family, "b", 1.2, 10)
@@ -165,7 +170,9 @@ def test_a_decided_cell_makes_it_easier_for_the_others():
 
 
 def test_bounds_are_at_the_level_that_holm_held_the_verdict_against():
-    """Of four cells the last has improved: alone in that family, so at alpha / 4, though its being ok is at alpha."""
+    """Of four cells the last has improved: alone in that family, so at alpha / 4, though its being
+    ok is at alpha.
+    """
     cells = [time(name) for name in "abcd"]
     family, alone = Family(cells, FACTOR, ALPHA, Looks.fixed(20)), Evidence(Looks.fixed(20))
     for seed, name in enumerate("abcd"):
@@ -219,7 +226,9 @@ def test_a_difference_up_to_the_floor_is_never_called():
     st.floats(0.1, 300.0),
 )
 def test_limits_are_the_wider_of_factor_and_floor(lower_is_better, floor, base, factor, head):
-    """Whatever head is: beyond a limit exactly if its ratio is beyond the factor and its difference beyond the floor."""
+    """Whatever head is: beyond a limit exactly if its ratio is beyond the factor and its difference
+    beyond the floor.
+    """
     better, worse = limits(Metric(lower_is_better=lower_is_better, floor=floor), factor, base)
     loss, ratio = (head - base, head / base) if lower_is_better else (base - head, base / head)
     edges = [worse, better, math.log(factor), -math.log(factor)]
@@ -265,7 +274,9 @@ def test_the_control_fails_if_base_differs_from_itself(ratio, spread, failed, ex
 
 
 def test_the_control_is_two_sided_and_pays_for_it():
-    """Ten blocks that say the same have a two-sided p of 2 * 6^-10, and the first look gets a quarter of alpha."""
+    """Ten blocks that say the same have a two-sided p of 2 * 6^-10, and the first look gets a
+    quarter of alpha.
+    """
     assert control(1.1, 0.001, blocks=10, alpha=8.01 * 6.0**-10).failed
     assert not control(1.1, 0.001, blocks=10, alpha=7.9 * 6.0**-10).failed
 

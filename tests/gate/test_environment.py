@@ -25,7 +25,9 @@ def test_what_would_mix_the_sides_or_slow_both_is_left_behind(
 def test_commands_of_an_active_virtual_environment_are_not_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A suite's `python3` would be the environment's, which imports what is installed there whichever tree it runs in."""
+    """A suite's `python3` would be the environment's, which imports what is installed there
+    whichever tree it runs in.
+    """
     monkeypatch.setenv("VIRTUAL_ENV", "/home/me/active")
     monkeypatch.setenv(
         "PATH",

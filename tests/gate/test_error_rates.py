@@ -1,7 +1,7 @@
 """Whole simulated calls: false alarms, misses and power, under every kind of noise.
 
-A rate is held against the binomial distribution of what was promised, at 0.999: a rule that errs twice as often is found out,
-and the seeds are fixed.
+A rate is held against the binomial distribution of what was promised, at 0.999: a rule that errs
+twice as often is found out, and the seeds are fixed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def calls(
     looks: Looks | None = None,
     seed: int = 7,
 ):
-    """Families of calls stopped after `blocks` rounds, one block of each open cell a round, all in one row of time."""
+    """Families of calls stopped after `blocks` rounds, one block of each open cell a round, all in
+    one row of time.
+    """
     draw, coin = np.random.default_rng(seed), random.Random(seed)
     for disturbance in noise(draw, (calls, blocks * len(CELLS) * 4)):
         family = Family(CELLS, FACTOR, ALPHA, looks or declare(len(CELLS), ALPHA))
@@ -107,7 +109,9 @@ def test_a_slowdown_of_5_percent_is_found_on_a_quiet_host():
 @pytest.mark.parametrize("kind", NOISES)
 @pytest.mark.parametrize("ratio", [0.97, 1.1])
 def test_bounds_hold_the_truth_wherever_a_cell_stopped(kind, ratio):
-    """Each bound is at a level of at most alpha, which Holm reaches for the last cell of a family."""
+    """Each bound is at a level of at most alpha, which Holm reaches for the last cell of a
+    family.
+    """
     decisions = [
         result.decision
         for family in calls(NOISES[kind], ratio, calls=40)
@@ -141,7 +145,9 @@ def test_the_control_fails_no_more_often_than_promised():
 
 
 def test_pooled_and_unordered_samples_are_fooled_by_the_same_drift():
-    """All of base, then all of head: why the gate orders and pairs. Without any effect, nearly all calls are red."""
+    """All of base, then all of head: why the gate orders and pairs. Without any effect, nearly all
+    calls are red.
+    """
     draw, called = np.random.default_rng(3), 0
     for disturbance in NOISES["drift"](draw, (40, 8 * 40)):
         cells = [(list(row[:20]), list(row[20:])) for row in np.exp(disturbance).reshape(8, 40)]

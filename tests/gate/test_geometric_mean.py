@@ -36,7 +36,9 @@ def cell(base, head, metric: Metric | None = None, name: str = "a") -> CellResul
 
 @pytest.mark.parametrize("kind", ["quiet", "drift", "bursts", "bimodal", "heavy-tailed"])
 def test_the_interval_misses_the_truth_no_more_often_than_it_says(kind):
-    """Whole calls, whose cells are measured until each is decided: how many blocks they have follows from the numbers."""
+    """Whole calls, whose cells are measured until each is decided: how many blocks they have
+    follows from the numbers.
+    """
     draw, coin, missed = np.random.default_rng(5), random.Random(5), 0
     cells = [Cell(str(ratio), Metric()) for ratio in RATIOS]
     looks = declare(len(cells), 0.05)
@@ -88,7 +90,10 @@ def test_it_is_in_the_reports_with_an_interval_only_if_sides_were_measured_in_tu
     ]
     made = comparison(cell(*pairs[0]), cell(*pairs[1], name="b"))
     found = geometric_mean(made)
-    told = f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] of 2 cells (95 %, of the first 10 blocks of each)"
+    told = (
+        f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] of 2 cells (95 %, of the first "
+        "10 blocks of each)"
+    )
     assert f"geometric mean {told}" in text(made) and told in junit(made)
     apart = comparison(*made.cells, interleaved=False)
     assert f"geometric mean {found.ratio:.3f} of 2 cells (of the first 10 blocks of each)" in text(

@@ -39,7 +39,9 @@ def test_each_is_told_the_level_that_it_was_held_against():
 
 @given(p_values, st.floats(0.001, 0.4))
 def test_it_is_the_definition(p, alpha):
-    """Rejected are the smallest p-values up to, not with, the first that exceeds alpha over how many are left."""
+    """Rejected are the smallest p-values up to, not with, the first that exceeds alpha over how
+    many are left.
+    """
     order = sorted(range(len(p)), key=lambda i: p[i])
     passing = 0
     while passing < len(p) and p[order[passing]] <= alpha / (len(p) - passing):

@@ -1,4 +1,6 @@
-"""Both sides must load code of their own: what is seen of modules and shared objects, what is refused, and what is meant."""
+"""Both sides must load code of their own: what is seen of modules and shared objects, what is
+refused, and what is meant.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ CELL = Cell("one", Metric())
 
 @pytest.fixture
 def room(tmp_path: Path) -> Path:
-    """Trees `base` and `head`, each with a package in `src` and a script at its top, and an environment that both use."""
+    """Trees `base` and `head`, each with a package in `src` and a script at its top, and an
+    environment that both use.
+    """
     for side in ("base", "head"):
         package = tmp_path / side / "src" / "foo"
         package.mkdir(parents=True)
@@ -67,7 +71,10 @@ def test_editable_install_of_one_side_is_refused(room: Path, where: Role) -> Non
     for _ in range(2):  # compiled, and from its cache
         with pytest.raises(UserError) as refusal:
             rehearsed(trees(room), suite, False, lambda text: None)
-    told = f"{other} loads src/foo/__init__.py, src/foo/core.py of {where}'s tree {room / where}, not of its own; give"
+    told = (
+        f"{other} loads src/foo/__init__.py, src/foo/core.py of {where}'s tree {room / where}, "
+        "not of its own; give"
+    )
     assert told in str(refusal.value)
     made, record = rehearsed(trees(room), suite, True, lambda text: None)
     assert any("not of its own" in note for note in made["base"].notes)
@@ -158,7 +165,8 @@ def test_nothing_of_either_tree_is_a_note_where_python_tells(room: Path) -> None
         trees(room), suite_of("{python}", "-c", "import json"), False, lambda text: None
     )
     assert made["base"].notes == (
-        "neither side loads a file of its tree, as far as can be seen: base and head may be the same code",
+        "neither side loads a file of its tree, as far as can be seen: base and head may be the "
+        "same code",
     )
     made, _ = rehearsed(trees(room), suite_of("sh", "-c", "true"), False, lambda text: None)
     assert made["base"].notes == ()

@@ -1,4 +1,6 @@
-"""Files of pyperf, hyperfine, Google Benchmark and `go test -bench` as sides, in any encoding; each kind's own faults."""
+"""Files of pyperf, hyperfine, Google Benchmark and `go test -bench` as sides, in any encoding; each
+kind's own faults.
+"""
 
 from __future__ import annotations
 
@@ -695,7 +697,10 @@ def test_a_text_that_is_no_benchmark_is_no_file_of_results(tmp_path: Path) -> No
 @pytest.mark.heavy
 @pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
 def test_what_go_prints_today_can_be_read(tmp_path: Path) -> None:
-    code = 'package a\nimport "testing"\nfunc BenchmarkA(b *testing.B) { b.ReportMetric(2, "widgets/s") }\n'
+    code = (
+        'package a\nimport "testing"\nfunc BenchmarkA(b *testing.B) { b.ReportMetric(2, '
+        '"widgets/s") }\n'
+    )
     written(tmp_path / "a_test.go", code)
     written(tmp_path / "go.mod", "module example.org/a\n")
     words = ["go", "test", "-bench", ".", "-benchtime", "10000x", "-cpu", "1"]

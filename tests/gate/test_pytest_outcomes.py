@@ -1,4 +1,6 @@
-"""What a JUnit file says of tests that gave no result: each by the name under which pytest-benchmark knows it."""
+"""What a JUnit file says of tests that gave no result: each by the name under which
+pytest-benchmark knows it.
+"""
 
 from __future__ import annotations
 

@@ -131,19 +131,15 @@ SENTENCES = {
         result("b", Verdict.INCONCLUSIVE),
         result("c"),
     ],
-    "INCONCLUSIVE: cannot tell 1 of 1 cells (b): give more time (--time-budget) or a larger --factor": [
-        result("b", Verdict.INCONCLUSIVE)
-    ],
+    "INCONCLUSIVE: cannot tell 1 of 1 cells (b): give more time (--time-budget) or a larger "
+    "--factor": [result("b", Verdict.INCONCLUSIVE)],
     "WRONG RESULTS of head in 1 of 1 cells (a): whatever its speed, mend that first": [
         result("a", Verdict.WRONG)
     ],
-    "NOT MEASURED: no number of 2 of 2 cells (a, b), for the reasons above: a cell that was not measured is no pass": [
-        result("a", Verdict.FAILED),
-        result("b", Verdict.UNMEASURED),
-    ],
-    "NO BASE: base has no number of 1 of 1 cells (a): take a base that has them, or leave them out": [
-        result("a", Verdict.FIXED)
-    ],
+    "NOT MEASURED: no number of 2 of 2 cells (a, b), for the reasons above: a cell that was "
+    "not measured is no pass": [result("a", Verdict.FAILED), result("b", Verdict.UNMEASURED)],
+    "NO BASE: base has no number of 1 of 1 cells (a): take a base that has them, or leave them "
+    "out": [result("a", Verdict.FIXED)],
     "NOTHING MEASURED: there is no cell": [],
 }
 
@@ -156,7 +152,8 @@ def test_the_last_line_says_the_verdict_and_what_to_do(sentence):
 def test_an_unstable_host_is_told_beside_a_regression():
     made = comparison(result("a", Verdict.REGRESSED), control_failed=True)
     assert conclusion(made) == (
-        "REGRESSED: 1 of 1 cells (a) worse by more than 2 %; and the control failed: base differs from itself"
+        "REGRESSED: 1 of 1 cells (a) worse by more than 2 %; and the control failed: base differs "
+        "from itself"
     )
     assert conclusion(comparison(result("a"), control_failed=True)).startswith(
         "HOST UNSTABLE: base differs from itself"

@@ -1,4 +1,6 @@
-"""A sample is a fresh process: its numbers, or why there are none, in one line; and nothing of it is left running."""
+"""A sample is a fresh process: its numbers, or why there are none, in one line; and nothing of it
+is left running.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,8 @@ def test_environment_is_clean_and_the_same_for_both_sides(
     code = (
         "import json, os; e = os.environ\n"
         "bad = [n for n in ('PYTHONPATH', 'GIT_DIR', 'VIRTUAL_ENV', 'MAKEFLAGS') if n in e]\n"
-        "assert not bad and e['KEPT'] == '1' and e['PYTHONHASHSEED'] == '0' and e['MORE'] == 'x', (bad, e.get('KEPT'))\n"
+        "assert not bad and e['KEPT'] == '1' and e['PYTHONHASHSEED'] == '0' and e['MORE'] == 'x', "
+        "(bad, e.get('KEPT'))\n"
         "print(json.dumps({'ns_per_hop': 1}))"
     )
     (tree.directory / "program.py").write_text(code, encoding="utf-8")
@@ -226,7 +229,8 @@ def is_running(pid: int) -> bool:
 def test_whole_session_is_killed_at_the_end_or_when_time_is_up(tree: Tree, hangs: bool) -> None:
     code = (
         "import os, subprocess, sys, time\n"
-        "other = subprocess.Popen(['sleep', '600'], process_group=0)\n"  # a group of its own, in the same session
+        # a group of its own, in the same session
+        "other = subprocess.Popen(['sleep', '600'], process_group=0)\n"
         "open('pid', 'w').write(str(other.pid))\n"
         + (
             "time.sleep(600)" if hangs else "print('{\"ns_per_hop\": 4}')"

@@ -1,4 +1,6 @@
-"""Numbers that may be 0, numbers without chance, factors of their own, and numbers at the ends of what a float can hold."""
+"""Numbers that may be 0, numbers without chance, factors of their own, and numbers at the ends of
+what a float can hold.
+"""
 
 from __future__ import annotations
 

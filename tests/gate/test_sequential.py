@@ -92,7 +92,8 @@ def test_a_number_of_pairs_is_one_look_at_half_as_many_blocks():
 def test_pairs_that_could_decide_nothing_are_refused(pairs):
     with pytest.raises(
         UserError,
-        match=rf"^--pairs must be even and at least 20 to decide 8 cells at alpha 0.01, not {pairs}$",
+        match=rf"^--pairs must be even and at least 20 to decide 8 cells at alpha 0.01, not "
+        rf"{pairs}$",
     ):
         declare(8, 0.01, pairs=pairs)
 
@@ -158,7 +159,9 @@ def test_bounds_and_p_values_agree(seed, level):
 
 
 def test_looking_at_every_look_errs_no_more_often_than_promised_but_testing_anew_each_time_does():
-    """1,000 rows without an effect, 7 looks each: the price of looking is what keeps the promise."""
+    """1,000 rows without an effect, 7 looks each: the price of looking is what keeps the
+    promise.
+    """
     looks, calls, alpha = Looks(10), 1000, 0.05
     at = looks_below(looks, 35)
     careful = naive = 0

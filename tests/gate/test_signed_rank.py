@@ -61,7 +61,9 @@ def test_the_estimate_is_the_median_of_the_means_of_all_pairs():
 
 @given(some_values, levels)
 def test_bounds_invert_the_test(values, level):
-    """A shift is rejected exactly if it is beyond the bound, at the averages themselves and between them."""
+    """A shift is rejected exactly if it is beyond the bound, at the averages themselves and between
+    them.
+    """
     low, high = bounds(values, level)
     walsh = Walsh(values)
     averages = sorted(set(walsh.averages))
@@ -79,7 +81,9 @@ def test_turning_the_numbers_round_turns_everything_round(values, level):
 
 @given(some_values, st.integers(-8, 8))
 def test_ties_never_make_p_smaller_than_breaking_them_any_way(values, quarter):
-    """Every way to break the ties is a test with the exact distribution; the p-value is the largest of theirs."""
+    """Every way to break the ties is a test with the exact distribution; the p-value is the largest
+    of theirs.
+    """
     shift, tiny = quarter / 4, 1e-6
     worst = p_greater(
         [value - tiny * (value - shift > 0) - tiny * (value == shift) for value in values], shift

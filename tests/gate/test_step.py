@@ -1,4 +1,6 @@
-"""Coarse values: how coarse they are taken to be, and that verdicts on them are wrong as rarely as on fine ones."""
+"""Coarse values: how coarse they are taken to be, and that verdicts on them are wrong as rarely as
+on fine ones.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def test_a_head_that_is_no_slower_than_the_factor_is_hardly_ever_called_regresse
 
 
 def test_that_takes_the_step():
-    """Taken at their word, coarse values hide a slowdown of a tenth in most calls, and more, where it does not reach a step."""
+    """Taken at their word, coarse values hide a slowdown of a tenth in most calls, and more, where
+    it does not reach a step.
+    """
     base, head = calls("flat", "floor(t + U)", 2.7, 1.1)
     assert rejected(base, head, exact=True)[1] > 0.5 * CALLS
     assert rejected(base, head)[1] == 0
@@ -155,7 +159,8 @@ def test_what_is_too_coarse_is_told_with_its_step():
     result = verdict_of(base, head)
     assert result.verdict is Verdict.INCONCLUSIVE
     assert result.reason.startswith(
-        "its values come in steps or groups of about 1 ticks, the least is 10: a slowdown of less than a step"
+        "its values come in steps or groups of about 1 ticks, the least is 10: a slowdown of less "
+        "than a step"
     )
     same = verdict_of([10.0] * 24, [10.0] * 24)
     assert same.verdict is Verdict.INCONCLUSIVE

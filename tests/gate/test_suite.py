@@ -1,4 +1,6 @@
-"""Suites: what the file says becomes programs and cells; what is wrong with it is one line, before anything is built."""
+"""Suites: what the file says becomes programs and cells; what is wrong with it is one line, before
+anything is built.
+"""
 
 from __future__ import annotations
 
@@ -322,7 +324,8 @@ def test_mistake_in_a_program_is_one_line_that_says_where(
         ({"programs": []}, "programs: must not be empty"),
         (
             {"control": "mix"},
-            "control: must be a cell of the suite, one of pipeline,operators=3,cost=10/manual, not 'mix'",
+            "control: must be a cell of the suite, one of pipeline,operators=3,cost=10/manual, not "
+            "'mix'",
         ),
         ({"factor": 1.0}, "factor: must be a number above 1"),
         ({"alpha": 0.5}, "alpha: must be a number above 0 and below 0.5"),

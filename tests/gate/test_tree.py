@@ -1,4 +1,6 @@
-"""Sides: a directory in place, or a revision in a cached work tree; what does not build is told by its role."""
+"""Sides: a directory in place, or a revision in a cached work tree; what does not build is told by
+its role.
+"""
 
 from __future__ import annotations
 
@@ -349,7 +351,8 @@ def test_side_that_does_not_build_is_one_line_with_the_last_lines_of_its_log(
             made(repository, text, role)
         message = str(raised.value)
         assert message.startswith(
-            f"{role} '{text}': does not build: sh -c 'echo building; cp number built' ended with exit code 1"
+            f"{role} '{text}': does not build: sh -c 'echo building; cp number built' ended with "
+            "exit code 1"
         )
         assert "building | cp: cannot stat 'number'" in message
         assert "\n" not in message
@@ -408,7 +411,8 @@ def test_owner_that_git_does_not_trust_is_told_with_the_remedy(
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     with pytest.raises(
         NoBase,
-        match=r"not 'one': fatal: detected dubious ownership in .*git config --global --add safe\.dir",
+        match=r"not 'one': fatal: detected dubious ownership in .*git config --global --add "
+        r"safe\.dir",
     ):
         check("one", repository, "base")
     told: list[str] = []
@@ -509,11 +513,15 @@ def test_build_of_a_killed_call_ends_with_it_and_does_no_harm(
 ) -> None:
     """A call is killed while its build makes files, which it may do for some moments more."""
     started, end = tmp_path / "started", tmp_path / "end"
-    busy = f"echo $$ > {started}~; mv {started}~ {started}; while [ ! -e {end} ]; do mkdir -p deep/er; echo > deep/er/a; done"
+    busy = (
+        f"echo $$ > {started}~; mv {started}~ {started}; while [ ! -e {end} ]; do mkdir -p "
+        "deep/er; echo > deep/er/a; done"
+    )
     code = (
         "import sys; from pathlib import Path; from harness.gate.tree_cache import TreeCache\n"
         "cache = TreeCache(Path(sys.argv[1]), print)\n"
-        "with cache.locked(): cache.tree(Path(sys.argv[2]), sys.argv[3], '', [['sh', '-c', sys.argv[4]]], 'it')\n"
+        "with cache.locked(): cache.tree(Path(sys.argv[2]), sys.argv[3], '', [['sh', '-c', "
+        "sys.argv[4]]], 'it')\n"
     )
     words = [
         sys.executable,
@@ -552,7 +560,8 @@ def test_tree_in_use_by_another_process_is_not_removed(
     """Another process holds the oldest tree while this one makes too many."""
     monkeypatch.setattr(tree_cache, "MAX_TREES", 1)
     code = (
-        "import sys, time; from pathlib import Path; from harness.gate.tree_cache import TreeCache\n"
+        "import sys, time; from pathlib import Path; from harness.gate.tree_cache import "
+        "TreeCache\n"
         "cache = TreeCache(Path(sys.argv[1]), print)\n"
         "with cache.locked(): cache.tree(Path(sys.argv[2]), sys.argv[3], '', [['true']], 'it')\n"
         "Path(sys.argv[4]).touch(); sys.stdin.read()\n"
@@ -577,10 +586,13 @@ def test_tree_in_use_by_another_process_is_not_removed(
 def test_two_calls_at_once_that_build_in_different_ways_both_end(
     repository: Path, tmp_path: Path, wait_for: Callable[[Path], None]
 ) -> None:
-    """The second comes while the first builds base, wants that tree built otherwise, and waits until nobody uses it."""
+    """The second comes while the first builds base, wants that tree built otherwise, and waits
+    until nobody uses it.
+    """
     building, waiting = tmp_path / "building", tmp_path / "waiting"
     hold = f"cp number built; touch {building}; while [ ! -e {waiting} ]; do sleep 0.01; done"
-    answer = "echo '{\"ns_per_hop\": 100.'$(date +%N)'}'"  # differs from process to process, by less than the factor
+    # differs from process to process, by less than the factor
+    answer = "echo '{\"ns_per_hop\": 100.'$(date +%N)'}'"
     for name, build in (("first", hold), ("second", "cp number other")):
         suite = {
             "build": [["sh", "-c", build]],

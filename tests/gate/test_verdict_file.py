@@ -1,4 +1,6 @@
-"""The verdict's file: it holds all of a comparison, pytest-benchmark can read it, and a harmed one is refused in a line."""
+"""The verdict's file: it holds all of a comparison, pytest-benchmark can read it, and a harmed one
+is refused in a line.
+"""
 
 from __future__ import annotations
 

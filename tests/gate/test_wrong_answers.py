@@ -1,6 +1,8 @@
-"""Whole calls on values that are coarse, or of which some are slow: no wrong verdict in more than 1 %.
+"""Whole calls on values that are coarse, or of which some are slow: no wrong verdict in more than 1
+%.
 
-The share of wrong calls is held against the binomial distribution of 1 %, at 0.999; the seeds are fixed.
+The share of wrong calls is held against the binomial distribution of 1 %, at 0.999; the seeds are
+fixed.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ def verdicts(made: Made, calls: int = CALLS, seed: int = 3) -> Counter[Verdict]:
 
 
 def steady(draw: np.random.Generator, is_head: Values) -> Values:
-    """A fifth of base's processes take 2.2 times as long; head has one speed, and a mean 3 % lower."""
+    """A fifth of base's processes take 2.2 times as long; head has one speed, and a mean 3 %
+    lower.
+    """
     base = slow_share(draw, np.full(is_head.shape, 0.2), 2.2)
     head = 0.97 * 1.24 * slow_share(draw, np.zeros(is_head.shape), 2.2)
     return np.where(is_head, head, base)

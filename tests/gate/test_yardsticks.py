@@ -1,4 +1,6 @@
-"""Other tools' rules, as they are: they call what those tools call, and are fooled by what fools them."""
+"""Other tools' rules, as they are: they call what those tools call, and are fooled by what fools
+them.
+"""
 
 from __future__ import annotations
 

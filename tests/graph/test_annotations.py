@@ -1,4 +1,6 @@
-"""@threading and @parallel: what a composite's operators get, how a region is built, what is refused."""
+"""@threading and @parallel: what a composite's operators get, how a region is built, what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def between(region, *words, **named) -> Graph:
     return graph
 
 
-# -- @threading ---------------------------------------------------------------------------------------------------------------
+# -- @threading ------------------------------------------------------------------------------------
 
 
 def test_what_a_composite_adds_is_annotated_and_nothing_else():
@@ -101,16 +103,21 @@ def endless(graph):
         (lambda: threading(one), "threading: model is missing"),
         (lambda: threading(threads=2), "threading: model is missing"),
         (lambda: threading(model="automatic"), "threading: model 'automatic' is none of ours"),
-        (lambda: threading(model="manual", threads=2), "threading: threads applies to the model dynamic only, not to manual"),
-        (lambda: threading(model="dynamic", threads=0), "threading: threads must be a whole number from 1 to 1024"),
-        (lambda: threading(model="dynamic", elastic=1), "threading: elastic must be True or False, not 1"),
+        (lambda: threading(model="manual", threads=2), "threading: threads applies to the model "
+                                                       "dynamic only, not to manual"),
+        (lambda: threading(model="dynamic", threads=0), "threading: threads must be a whole number "
+                                                        "from 1 to 1024"),
+        (lambda: threading(model="dynamic", elastic=1), "threading: elastic must be True or False, "
+                                                        "not 1"),
         (
             lambda: threading(model="manual")(Graph("g").work("w")),
-            "threading: annotates a composite, which is a function that adds operators to a graph, not the operator 'w'",
+            "threading: annotates a composite, which is a function that adds operators to a graph, "
+            "not the operator 'w'",
         ),
         (lambda: threading(model="manual")(Graph), "not type"),
         (lambda: threading(model="manual")(functools.partial(one)), "not partial"),
-        (lambda: threading(model="manual")(endless), "composite 'endless' must be a plain function"),
+        (lambda: threading(model="manual")(endless), "composite 'endless' must be a plain "
+                                                     "function"),
         (lambda: threading(model="manual")(later), "composite 'later' must be a plain function"),
         (
             lambda: threading(model="manual")(threading(model="manual")(one)),
@@ -120,12 +127,16 @@ def endless(graph):
             lambda: threading(model="manual")(parallel(width=2)(threading(model="manual")(one))),
             "threading: composite 'one' has two @threading annotations",
         ),
-        (lambda: parallel(width=0), "parallel: width must be a whole number from 1 to 10000, not 0"),
-        (lambda: parallel(width=MAX_WIDTH + 1), "parallel: width must be a whole number from 1 to 10000, not 10001"),
+        (lambda: parallel(width=0), "parallel: width must be a whole number from 1 to 10000, not "
+                                    "0"),
+        (lambda: parallel(width=MAX_WIDTH + 1), "parallel: width must be a whole number from 1 to "
+                                                "10000, not 10001"),
         (lambda: parallel(width=True), "not True"),
         (lambda: parallel(width=one), "parallel: width must be a whole number"),
-        (lambda: parallel(width=2, partition_by=0), "parallel: partition_by must be a whole number from 1 to"),
-        (lambda: parallel(width=2, ordered="no"), "parallel: ordered must be True or False, not 'no'"),
+        (lambda: parallel(width=2, partition_by=0), "parallel: partition_by must be a whole number "
+                                                    "from 1 to"),
+        (lambda: parallel(width=2, ordered="no"), "parallel: ordered must be True or False, not "
+                                                  "'no'"),
         (lambda: parallel(width=2)(Graph("g").work("w")), "parallel: annotates a composite"),
     ],
 )  # fmt: skip
@@ -135,7 +146,7 @@ def test_an_annotation_that_makes_no_sense_is_told_when_it_is_read(annotate, tol
     assert told in str(caught.value)
 
 
-# -- @parallel ----------------------------------------------------------------------------------------------------------------
+# -- @parallel -------------------------------------------------------------------------------------
 
 
 def test_an_ordered_region_is_a_split_replicas_and_a_merge():
@@ -240,7 +251,8 @@ def test_inside_an_ordered_region_there_may_be_no_other(ordered):
     with pytest.raises(GraphError) as caught:
         between(outer)
     assert str(caught.value) == (
-        "parallel 'one': inside the region 'outer', which restores its order, no other is possible; give that one ordered=False"
+        "parallel 'one': inside the region 'outer', which restores its order, no other is "
+        "possible; give that one ordered=False"
     )
 
 

@@ -1,4 +1,6 @@
-"""`millrace show`: threaded ports, annotations, control ports and the kinds of operator are drawn as they are executed."""
+"""`millrace show`: threaded ports, annotations, control ports and the kinds of operator are drawn
+as they are executed.
+"""
 
 from __future__ import annotations
 
@@ -50,19 +52,23 @@ def test_each_operator_has_the_threads_that_its_annotation_gives_it():
     [
         (
             Manual(),
-            "manual: 5 scheduler threads, 2 dedicated threads and the thread of the source; 3 queues",
+            "manual: 5 scheduler threads, 2 dedicated threads and the thread of the source; 3 "
+            "queues",
         ),
         (
             Dedicated(),
-            "dedicated: 5 scheduler threads, 6 dedicated threads and the thread of the source; 7 queues",
+            "dedicated: 5 scheduler threads, 6 dedicated threads and the thread of the source; 7 "
+            "queues",
         ),
         (
             Dynamic(threads=4),
-            "dynamic: 4 scheduler threads, 2 dedicated threads and the thread of the source; 7 queues",
+            "dynamic: 4 scheduler threads, 2 dedicated threads and the thread of the source; 7 "
+            "queues",
         ),
         (
             Dynamic(elastic=True, maximum=8),
-            "dynamic: 1 to 8 scheduler threads, 2 dedicated threads and the thread of the source; 7 queues",
+            "dynamic: 1 to 8 scheduler threads, 2 dedicated threads and the thread of the source; "
+            "7 queues",
         ),
     ],
     ids=lambda model: getattr(model, "name", ""),

@@ -65,7 +65,8 @@ def test_a_barrier_that_would_wait_for_ever_is_refused_in_one_line(build):
     with pytest.raises(GraphError) as told:
         graph.check()
     assert str(told.value) == (
-        "graph 'g': barrier 'barrier': inputs 0 and 1 both get tuples of 'source', but not the same number, "
+        "graph 'g': barrier 'barrier': inputs 0 and 1 both get tuples of 'source', but not the "
+        "same number, "
         "so that it would wait for ever"
     )
 

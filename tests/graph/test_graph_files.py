@@ -1,4 +1,6 @@
-"""Graph files: what they say is what the graph is, in YAML, JSON and Python; whatever is wrong is one line with its place."""
+"""Graph files: what they say is what the graph is, in YAML, JSON and Python; whatever is wrong is
+one line with its place.
+"""
 
 from __future__ import annotations
 
@@ -188,7 +190,7 @@ def test_the_schema_has_the_keys_of_the_code(kind):
     assert set(SCHEMA["$defs"][kind]["required"]) == {kind, *graph_reader.NEEDED.get(kind, ())}
 
 
-# -- there and back -----------------------------------------------------------------------------------------------------------
+# -- there and back --------------------------------------------------------------------------------
 
 NAMES = st.text(
     st.characters(codec="utf-8", categories=("L", "N", "P", "S"), include_characters=" "),
@@ -202,7 +204,9 @@ ANNOTATIONS = st.sampled_from(
 
 @st.composite
 def any_graphs(draw) -> Graph:
-    """Graphs of all kinds of operator that have no function, with streams at random: they need not make sense."""
+    """Graphs of all kinds of operator that have no function, with streams at random: they need not
+    make sense.
+    """
     graph = Graph(
         draw(NAMES.filter(lambda name: not set(name) & set("/\\"))), draw(st.integers(0, 1000))
     )
@@ -305,7 +309,7 @@ def test_a_function_cannot_be_written():
         dump_graph(graph)
 
 
-# -- what is wrong ------------------------------------------------------------------------------------------------------------
+# -- what is wrong ---------------------------------------------------------------------------------
 
 HEAD = "operators: [{source: a}, {work: w, inputs: 2}, {sink: b}"
 REGION = "{parallel: r, width: 2, inlet: w, outlet: w, operators: [{work: w}]}"
@@ -321,7 +325,8 @@ BAD = {
     "null: 2": ", line 1: key None is no text",
     "payload: .nan": ", line 1: must hold finite numbers, not .nan",
     "payload: -.inf": "must hold finite numbers, not -.inf",
-    "operators: []\npayload: 1e400": ", line 1: payload must be a whole number from 0 to 67108864 bytes, not inf",
+    "operators: []\npayload: 1e400": ", line 1: payload must be a whole number from 0 to 67108864 "
+                                     "bytes, not inf",
     "a: &x [1]\nb: *x": ", line 1: anchors and tags are not allowed in a graph file",
     "a: &x 1\nb: *x": ", line 1: anchors and tags are not allowed",
     "a: !!python/object:os.system x": ", line 1: anchors and tags are not allowed",
@@ -341,22 +346,31 @@ BAD = {
     "operators: [{work: w, sink: s}]": "operators[0]: must name one kind of source",
     "operators: [{work: w, colour: red}]": "operators[0].colour: unknown key; keys are: work, cost",
     "operators: [{work: 5}]": "operators[0].work: must be a name, not 5",
-    "operators:\n  - {source: a}\n  - {work: w, cost: -1}": ", line 3: operators[1]: cost of operator 'w' must be",
-    "operators: [{work: w, cost: 1e3}]": "cost of operator 'w' must be a whole number from 0 to 1000000000 FLOP, not 1000.0",
+    "operators:\n  - {source: a}\n  - {work: w, "
+    "cost: -1}": ", line 3: operators[1]: cost of operator 'w' must be",
+    "operators: [{work: w, cost: "
+    "1e3}]": "cost of operator 'w' must be a whole number from 0 to 1000000000 FLOP, not 1000.0",
     "operators: [{work: w, cost: yes}]": "not 'yes'",
     "operators: [{work: w, cost: " + "9" * 3000 + "}]": "not a whole number of 9966 bits",
-    "operators: [{work: w, inputs: 0}]": "inputs of operator 'w' must be a whole number from 1 to 1000000 ports, not 0",
-    "operators: [{source: a, rate: 1e400}]": "rate of source 'a' must be from 1e-06 to 1e+09 tuples/s, not inf",
-    "operators: [{source: a, rates: [[1, 2, 3]]}]": "rates of source 'a' must be pairs (seconds, tuples/s), not [1, 2, 3]",
+    "operators: [{work: w, inputs: "
+    "0}]": "inputs of operator 'w' must be a whole number from 1 to 1000000 ports, not 0",
+    "operators: [{source: a, rate: "
+    "1e400}]": "rate of source 'a' must be from 1e-06 to 1e+09 tuples/s, not inf",
+    "operators: [{source: a, rates: [[1, 2, "
+    "3]]}]": "rates of source 'a' must be pairs (seconds, tuples/s), not [1, 2, 3]",
     "operators: [{filter: f}]": "operators[0].selectivity: missing key",
     "operators: [{filter: f, selectivity: 2}]": "selectivity of filter 'f' must be from 0 to 1",
-    'operators: [{work: "a\\tb"}]': "an operator's name must be non-empty printable text, not 'a\\tb'",
+    'operators: [{work: "a\\tb"}]': "an operator's name must be non-empty printable text, not "
+                                    "'a\\tb'",
     'operators: [{work: ""}]': "an operator's name must be non-empty printable text, not ''",
     "operators: [{work: a}, {sink: a}]": "operators[1].sink: two operators are named 'a'",
     "operators: [{control: w}]": "operators[0].control: no operator before it is named 'w'",
-    "operators: [{sink: b}, {control: b}]": "operators[1].control: operator 'b': a sink cannot have a control port",
-    "operators: [{work: b}, {control: b}, {control: b}]": "operators[2].control: operator 'b' has a control port already",
-    'name: "a/b"\noperators: []': "a graph's name must be 1 to 100 printable characters without slashes",
+    "operators: [{sink: b}, {control: "
+    "b}]": "operators[1].control: operator 'b': a sink cannot have a control port",
+    "operators: [{work: b}, {control: b}, "
+    "{control: b}]": "operators[2].control: operator 'b' has a control port already",
+    'name: "a/b"\noperators: []': "a graph's name must be 1 to 100 printable characters without "
+                                  "slashes",
     "name: 5\noperators: []": "characters without slashes (files are named after it), not 5",
     f"name: {'x' * 101}\noperators: []": "a graph's name must be 1 to 100",
     "payload: -1\noperators: []": "payload must be a whole number from 0 to 67108864 bytes, not -1",
@@ -364,42 +378,69 @@ BAD = {
     HEAD + "]\nstreams: a -> b": "streams: must be a list, not 'a -> b'",
     HEAD + "]\nstreams: [a]": "streams[0]: must be A -> B or [A, B], not 'a'",
     HEAD + "]\nstreams: [a -> w -> b]": "streams[0]: must be A -> B or [A, B], not 'a -> w -> b'",
-    HEAD + "]\nstreams:\n  - a -> w\n  - [a, w, b]": ", line 4: streams[1]: must be A -> B or [A, B]",
+    HEAD + "]\nstreams:\n  - a -> w\n  - [a, "
+           "w, b]": ", line 4: streams[1]: must be A -> B or [A, B]",
     HEAD + "]\nstreams: [a -> x]": "streams[0]: no operator is named 'x' here",
     HEAD + "]\nstreams: [a -> 'w[2]']": "not YAML",
-    HEAD + "]\nstreams: ['a -> w[2]']": "streams[0]: operator 'w' has 2 input port(s); port 2 does not exist",
-    HEAD + "]\nstreams: [[[a, -1], w]]": "streams[0]: a port's number must be from 0 to 1000000, not -1",
-    HEAD + "]\nstreams: [[[a, true], w]]": "streams[0]: a port must be NAME, NAME[PORT] or [NAME, PORT], not ['a', True]",
-    HEAD + "]\nstreams: [b -> w]": "streams[0]: operator 'b' has 0 output port(s); port 0 does not exist",
+    HEAD + "]\nstreams: ['a -> w[2]']": "streams[0]: operator 'w' has 2 input port(s); port 2 does "
+                                        "not exist",
+    HEAD + "]\nstreams: [[[a, -1], w]]": "streams[0]: a port's number must be from 0 to 1000000, "
+                                         "not -1",
+    HEAD + "]\nstreams: [[[a, true], w]]": "streams[0]: a port must be NAME, NAME[PORT] or [NAME, "
+                                           "PORT], not ['a', True]",
+    HEAD + "]\nstreams: [b -> w]": "streams[0]: operator 'b' has 0 output port(s); port 0 does not "
+                                   "exist",
     HEAD + "]\nthreaded: [a]": "threaded[0]: operator 'a' has 0 input port(s)",
     HEAD + "]\nthreaded: [w, w]": "threaded[1]: input port w[0] is threaded twice",
-    HEAD + "]\nthreaded: [{port: w, capacity: 0}]": "threaded[0]: capacity of threaded port w[0] must be",
+    HEAD + "]\nthreaded: [{port: w, capacity: "
+           "0}]": "threaded[0]: capacity of threaded port w[0] must be",
     HEAD + "]\nthreaded: [{capacity: 1}]": "threaded[0].port: missing key",
     # annotations and regions
-    "operators: [{threading: dynamic, operators: []}]": "operators[0].threading: must be keys and values",
-    "operators: [{threading: {model: x}, operators: []}]": "threading: model must be one of manual, dedicated, dynamic",
-    "operators: [{threading: {threads: 2}, operators: []}]": "operators[0].threading.model: missing key",
-    "operators: [{threading: {model: manual, threads: 2}, operators: []}]": "threads applies to the model dynamic only",
+    "operators: [{threading: dynamic, operators: "
+    "[]}]": "operators[0].threading: must be keys and values",
+    "operators: [{threading: {model: x}, "
+    "operators: []}]": "threading: model must be one of manual, dedicated, dynamic",
+    "operators: [{threading: {threads: 2}, "
+    "operators: []}]": "operators[0].threading.model: missing key",
+    "operators: [{threading: {model: manual, threads: 2}, operators: "
+    "[]}]": "threads applies to the model dynamic only",
     "operators: [{threading: {model: manual}}]": "operators[0].operators: missing key",
-    "operators: [{parallel: r, width: 2, operators: [], outlet: w}]": "operators[0].inlet: missing key",
-    "operators: [" + REGION.replace("2", "0") + "]": "operators[0]: parallel: width must be a whole number",
-    "operators: [" + REGION.replace("inlet: w", "inlet: x") + "]": "operators[0].inlet: no operator is named 'x' here",
-    "operators: [" + REGION.replace("[{work: w}]", "[{work: w, cost: x}]") + "]": "operators[0].operators[0]: cost of",
-    "operators: [" + REGION.replace("[{work: w}]", "[{filter: w, selectivity: 0.5}]") + "]": "give the region ordered=False",
-    HEAD + "," + REGION + "]\nstreams: ['a -> r[1]']": "streams[0]: the region 'r' has no numbered ports",
-    HEAD + "," + REGION + "]\nstreams: [a -> r.split]": "streams[0]: no operator is named 'r.split' here",
-    "operators: [" + REGION + ", {control: r}]": "operators[1].control: a region cannot have a control port",
+    "operators: [{parallel: r, width: 2, operators: [], "
+    "outlet: w}]": "operators[0].inlet: missing key",
+    "operators: [" + REGION.replace("2", "0") + "]": "operators[0]: parallel: width must be a "
+                                                     "whole number",
+    "operators: [" + REGION.replace("inlet: w", "inlet: x") + "]": "operators[0].inlet: no "
+                                                            "operator is named 'x' here",
+    "operators: [" + REGION.replace("[{work: w}]", "[{work: w, cost: x}]") + "]": "operators[0].operators[0]: cost "
+                                                            "of",
+    "operators: [" + REGION.replace("[{work: w}]", "[{filter: w, selectivity: "
+                                                   "0.5}]") + "]": "give the region ordered=False",
+    HEAD + "," + REGION + "]\nstreams: ['a -> r[1]']": "streams[0]: the region 'r' has no numbered "
+                                                       "ports",
+    HEAD + "," + REGION + "]\nstreams: [a -> r.split]": "streams[0]: no operator is named "
+                                                        "'r.split' here",
+    "operators: [" + REGION + ", {control: r}]": "operators[1].control: a region cannot have a "
+                                                 "control port",
     # functions
     "operators: [{python: p}]": "operators[0].function: missing key",
-    "operators: [{python: p, function: 5}]": "operators[0].function: must be module:attribute or path.py:attribute, not 5",
-    "operators: [{python: p, function: math}]": "function: must be module:attribute or path.py:attribute, not 'math'",
-    "operators: [{python: p, function: ':sqrt'}]": "function: must be module:attribute or path.py:attribute, not ':sqrt'",
-    "operators: [{python: p, function: 'math:'}]": "function: must be module:attribute or path.py:attribute, not 'math:'",
-    'operators: [{python: p, function: "math:isfinit"}]': "math has no 'isfinit'; did you mean 'isfinite'?",
-    'operators: [{python: p, function: "math:pi"}]': "operator 'p': function must be callable, not 3.14",
-    'operators: [{python: p, function: "no.such:f"}]': "module 'no.such' cannot be imported: ModuleNotFoundError",
-    'operators: [{python: p, function: "none.py:f"}]': "none.py: cannot be read: No such file or directory",
-    'operators: [{python: p, function: "math:isfinite", preserves: 1}]': "operators[0].preserves: must be true or false, not 1",
+    "operators: [{python: p, function: "
+    "5}]": "operators[0].function: must be module:attribute or path.py:attribute, not 5",
+    "operators: [{python: p, function: "
+    "math}]": "function: must be module:attribute or path.py:attribute, not 'math'",
+    "operators: [{python: p, function: "
+    "':sqrt'}]": "function: must be module:attribute or path.py:attribute, not ':sqrt'",
+    "operators: [{python: p, function: "
+    "'math:'}]": "function: must be module:attribute or path.py:attribute, not 'math:'",
+    'operators: [{python: p, function: '
+    '"math:isfinit"}]': "math has no 'isfinit'; did you mean 'isfinite'?",
+    'operators: [{python: p, function: '
+    '"math:pi"}]': "operator 'p': function must be callable, not 3.14",
+    'operators: [{python: p, function: '
+    '"no.such:f"}]': "module 'no.such' cannot be imported: ModuleNotFoundError",
+    'operators: [{python: p, function: '
+    '"none.py:f"}]': "none.py: cannot be read: No such file or directory",
+    'operators: [{python: p, function: "math:isfinite", '
+    'preserves: 1}]': "operators[0].preserves: must be true or false, not 1",
 }  # fmt: skip
 
 
@@ -486,7 +527,7 @@ def test_a_laugh_is_not_multiplied(tmp_path):
         load_graph(written(tmp_path, laughs))
 
 
-# -- Python -------------------------------------------------------------------------------------------------------------------
+# -- Python ----------------------------------------------------------------------------------------
 
 MAKES = """
 from harness.graph import Graph
@@ -579,7 +620,8 @@ def test_the_recorded_parameters_of_a_function_make_the_same_graph_again(tmp_pat
         (
             "graph",
             {"lenght": "3"},
-            "graph() has no parameter 'lenght'; did you mean 'length'?; its parameters are: length, rate",
+            "graph() has no parameter 'lenght'; did you mean 'length'?; its parameters are: "
+            "length, rate",
         ),
         ("graph", {"length": "x"}, "parameter length of "),
         ("graph", {"length": "1.5"}, "graph() must be a whole number, not '1.5'"),

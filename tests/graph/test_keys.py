@@ -1,4 +1,6 @@
-"""The key of a tuple: the same in Python and for compiled operators, and the one that splits go by."""
+"""The key of a tuple: the same in Python and for compiled operators, and the one that splits go
+by.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ SEQUENCES = (0, 1, 2, 99, 2**32, 2**63 + 5, 2**64 - 1)
 def test_python_and_c_find_the_same_key(tmp_path: Path) -> None:
     source, library = tmp_path / "key.c", tmp_path / "key.so"
     source.write_text(
-        '#include "millrace.h"\nuint64_t key(uint64_t sequence, uint64_t keys) { return millrace_key(sequence, keys); }\n'
+        '#include "millrace.h"\nuint64_t key(uint64_t sequence, uint64_t keys) { return '
+        "millrace_key(sequence, keys); }\n"
     )
     flags = ["-shared", "-fPIC", "-I", str(ROOT / "harness/runtime/native")]
     subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True, timeout=60)

@@ -1,7 +1,8 @@
 """A graph of 100,000 operators is checked, ordered and resolved: what a run does before it starts.
 
-No time is asserted, which a busy host would break. What grows with the square of the operators takes 10^10 steps here
-and runs into the limit of the test, which is hundreds of times what a linear step needs.
+No time is asserted, which a busy host would break. What grows with the square of the operators
+takes 10^10 steps here and runs into the limit of the test, which is hundreds of times what a linear
+step needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""threaded_split and elastic_load_balance in a graph: their buffers, what they may be given, and where they may stand."""
+"""threaded_split and elastic_load_balance in a graph: their buffers, what they may be given, and
+where they may stand.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,8 @@ BAD = {
     ),
     "buffer": (
         {"buffer_size": 0},
-        "buffer_size of elastic_load_balance 'b' must be a whole number from 1 to 1048576 tuples, not 0",
+        "buffer_size of elastic_load_balance 'b' must be a whole number from 1 to 1048576 tuples, "
+        "not 0",
     ),
     "large buffer": ({"buffer_size": 2**20 + 1}, "from 1 to 1048576 tuples, not 1048577"),
 }
@@ -313,7 +316,8 @@ streams: [source -> balance, balance -> sink, "balance[1] -> sink"]
 def test_a_file_s_mistake_is_told_with_its_place(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text(
-        "operators:\n  - {elastic_load_balance: b, outputs: 5, buffer_size: 2, initial_active_ports: 6}\n"
+        "operators:\n  - {elastic_load_balance: b, outputs: 5, buffer_size: 2, "
+        "initial_active_ports: 6}\n"
     )
     with pytest.raises(UserError) as caught:
         load_graph(path)

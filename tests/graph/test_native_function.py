@@ -15,23 +15,34 @@ from harness.graph.functions.compiled import C_SIGNATURE, NUMBA_SIGNATURE, PROTO
 
 FORMS = {
     "the wanted one": C_SIGNATURE,
-    "other names for the same": "int (unsigned long, double *, unsigned char *, size_t, double, struct State *)",
-    "as Cython writes it": "int (uint64_t, double *, unsigned char const *, unsigned PY_LONG_LONG, double, struct __pyx_t_S *)",
+    "other names for the same": "int (unsigned long, double *, unsigned char *, size_t, double, "
+    "struct State *)",
+    "as Cython writes it": "int (uint64_t, double *, unsigned char const *, unsigned PY_LONG_LONG, "
+    "double, struct __pyx_t_S *)",
     "as scipy writes ctypes": "int (ulong, double *, char *, ulong, double, void *)",
-    "a pointer to a function": "int32_t (*)(uint64_t, double *, void *, uint64_t, double, double **)",
+    "a pointer to a function": "int32_t (*)(uint64_t, double *, void *, uint64_t, double, double "
+    "**)",
 }
 MISMATCHES = {
     "int32_t (uint64_t, double *)": "takes 2 argument(s), not 6",
     "int32_t (void)": "takes 0 argument(s), not 6",
-    "int64_t (uint64_t, double *, char *, uint64_t, double, void *)": "returns int64_t, not int32_t",
+    "int64_t (uint64_t, double *, char *, uint64_t, double, "
+    "void *)": "returns int64_t, not int32_t",
     "void (uint64_t, double *, char *, uint64_t, double, void *)": "returns void, not int32_t",
-    "int32_t (int64_t, double *, char *, uint64_t, double, void *)": "takes as argument 1 (sequence) int64_t, not uint64_t",
-    "int32_t (uint64_t, double, char *, uint64_t, double, void *)": "takes as argument 2 (value) double, not double *",
-    "int32_t (uint64_t, float *, char *, uint64_t, double, void *)": "takes as argument 2 (value) float *, not double *",
-    "int32_t (uint64_t, double *, int *, uint64_t, double, void *)": "takes as argument 3 (payload) int *, not char *",
-    "int32_t (uint64_t, double *, char *, int, double, void *)": "takes as argument 4 (payload_bytes) int, not uint64_t",
-    "int32_t (uint64_t, double *, char *, uint64_t, float, void *)": "takes as argument 5 (control) float, not double",
-    "int32_t (uint64_t, double *, char *, uint64_t, double, uint64_t)": "takes as argument 6 (state) uint64_t, not void *",
+    "int32_t (int64_t, double *, char *, uint64_t, double, "
+    "void *)": "takes as argument 1 (sequence) int64_t, not uint64_t",
+    "int32_t (uint64_t, double, char *, uint64_t, double, void "
+    "*)": "takes as argument 2 (value) double, not double *",
+    "int32_t (uint64_t, float *, char *, uint64_t, double, "
+    "void *)": "takes as argument 2 (value) float *, not double *",
+    "int32_t (uint64_t, double *, int *, uint64_t, double, "
+    "void *)": "takes as argument 3 (payload) int *, not char *",
+    "int32_t (uint64_t, double *, char *, int, double, void "
+    "*)": "takes as argument 4 (payload_bytes) int, not uint64_t",
+    "int32_t (uint64_t, double *, char *, uint64_t, float, "
+    "void *)": "takes as argument 5 (control) float, not double",
+    "int32_t (uint64_t, double *, char *, uint64_t, double, "
+    "uint64_t)": "takes as argument 6 (state) uint64_t, not void *",
     "rubbish": "is not of the form 'RESULT (ARGUMENT, ...)'",
     "": "is not of the form 'RESULT (ARGUMENT, ...)'",
 }

@@ -1,4 +1,6 @@
-"""Rates, bursts, windows, filters, keys, control ports and threaded ports: what a graph keeps of them, and what it refuses."""
+"""Rates, bursts, windows, filters, keys, control ports and threaded ports: what a graph keeps of
+them, and what it refuses.
+"""
 
 from __future__ import annotations
 
@@ -90,42 +92,70 @@ def test_work_preserves_only_if_it_passes_all():
 
 
 BAD = {
-    "barrier of 1": (lambda g: g.barrier("b", 1), "inputs of barrier 'b' must be a whole number from 2 to 1024 ports, not 1"),
+    "barrier of 1": (lambda g: g.barrier("b", 1), "inputs of barrier 'b' must be a whole number "
+                                                  "from 2 to 1024 ports, not 1"),
     "barrier of many": (lambda g: g.barrier("b", 1025), "not 1025"),
-    "share": (lambda g: g.work("w", selectivity=2), "selectivity of operator 'w' must be from 0 to 1 of the tuples, not 2"),
+    "share": (lambda g: g.work("w", selectivity=2), "selectivity of operator 'w' must be from 0 to "
+                                                    "1 of the tuples, not 2"),
     "share text": (lambda g: g.work("w", selectivity="half"), "not 'half'"),
-    "rate 0": (lambda g: g.source("s", rate=0), "rate of source 's' must be from 1e-06 to 1e+09 tuples/s, not 0"),
-    "rate nan": (lambda g: g.source("s", rate=math.nan), "rate of source 's' must be from 1e-06 to 1e+09 tuples/s, not nan"),
+    "rate 0": (lambda g: g.source("s", rate=0), "rate of source 's' must be from 1e-06 to 1e+09 "
+                                                "tuples/s, not 0"),
+    "rate nan": (lambda g: g.source("s", rate=math.nan), "rate of source 's' must be from 1e-06 to "
+                                                         "1e+09 tuples/s, not nan"),
     "rate inf": (lambda g: g.source("s", rate=math.inf), "not inf"),
     "rate text": (lambda g: g.source("s", rate="fast"), "not 'fast'"),
     "rate yes": (lambda g: g.source("s", rate=True), "not True"),
-    "rate and rates": (lambda g: g.source("s", rate=1, rates=[(1, 1)]), "source 's': rate and rates exclude each other"),
-    "rates number": (lambda g: g.source("s", rates=5), "rates of source 's' must be a list of at most 1000 pairs"),
-    "rates single": (lambda g: g.source("s", rates=[5]), "rates of source 's' must be pairs (seconds, tuples/s), not 5"),
-    "rates of no length": (lambda g: g.source("s", rates=[(0, 5)]), "rates[0] of source 's': length must be from 0.001 to"),
-    "rates negative": (lambda g: g.source("s", rates=[(1, 1), (1, -1)]), "rates[1] of source 's' must be from"),
-    "rates silent": (lambda g: g.source("s", rates=[(1, 0)]), "rates of source 's' must send something, not be silence alone"),
+    "rate and rates": (lambda g: g.source("s", rate=1, rates=[(1, 1)]), "source 's': rate and "
+                                                            "rates exclude each other"),
+    "rates number": (lambda g: g.source("s", rates=5), "rates of source 's' must be a list of at "
+                                                       "most 1000 pairs"),
+    "rates single": (lambda g: g.source("s", rates=[5]), "rates of source 's' must be pairs "
+                                                         "(seconds, tuples/s), not 5"),
+    "rates of no length": (lambda g: g.source("s", rates=[(0, 5)]), "rates[0] of source 's': "
+                                                            "length must be from 0.001 to"),
+    "rates negative": (lambda g: g.source("s", rates=[(1, 1), (1, -1)]), "rates[1] of source 's' "
+                                                            "must be from"),
+    "rates silent": (lambda g: g.source("s", rates=[(1, 0)]), "rates of source 's' must send "
+                                                            "something, not be silence alone"),
     "rates many": (lambda g: g.source("s", rates=[(1, 1)] * 1001), "a list of at most 1000 pairs"),
-    "window": (lambda g: g.source("s", window=-1), "window of source 's' must be a whole number from 0 to 10000"),
-    "busy": (lambda g: g.work("w", busy_us=-1), "busy_us of operator 'w' must be from 0 to 1e+06 µs, not -1"),
-    "cost and busy": (lambda g: g.work("w", 1, busy_us=1), "operator 'w': cost and busy_us exclude each other"),
-    "cost and costs": (lambda g: g.work("w", 1, costs=[(1, 1)]), "operator 'w': cost and costs exclude each other"),
-    "costs length": (lambda g: g.work("w", costs=[(0, 1)]), "costs[0] of operator 'w': length must be a whole number from 1"),
-    "costs cost": (lambda g: g.work("w", costs=[(1, 1), (1, 0.5)]), "costs[1] of operator 'w' must be a whole number"),
-    "selectivity": (lambda g: g.filter("f", 1.1), "selectivity of filter 'f' must be from 0 to 1 of the tuples, not 1.1"),
+    "window": (lambda g: g.source("s", window=-1), "window of source 's' must be a whole number "
+                                                   "from 0 to 10000"),
+    "busy": (lambda g: g.work("w", busy_us=-1), "busy_us of operator 'w' must be from 0 to 1e+06 "
+                                                "µs, not -1"),
+    "cost and busy": (lambda g: g.work("w", 1, busy_us=1), "operator 'w': cost and busy_us exclude "
+                                                           "each other"),
+    "cost and costs": (lambda g: g.work("w", 1, costs=[(1, 1)]), "operator 'w': cost and costs "
+                                                            "exclude each other"),
+    "costs length": (lambda g: g.work("w", costs=[(0, 1)]), "costs[0] of operator 'w': length must "
+                                                            "be a whole number from 1"),
+    "costs cost": (lambda g: g.work("w", costs=[(1, 1), (1, 0.5)]), "costs[1] of operator 'w' must "
+                                                            "be a whole number"),
+    "selectivity": (lambda g: g.filter("f", 1.1), "selectivity of filter 'f' must be from 0 to 1 "
+                                                  "of the tuples, not 1.1"),
     "keys": (lambda g: g.split("s", 2, keys=-1), "keys of split 's' must be a whole number from 0"),
-    "keys of work": (lambda g: g.work("w", keys=1.5), "keys of operator 'w' must be a whole number from 0"),
-    "keys and stateless": (lambda g: g.python("p", print, stateless=True, keys=2), "stateless and keys exclude each other"),
+    "keys of work": (lambda g: g.work("w", keys=1.5), "keys of operator 'w' must be a whole number "
+                                                      "from 0"),
+    "keys and stateless": (lambda g: g.python("p", print, stateless=True, keys=2), "stateless and "
+                                                            "keys exclude "
+                                                            "each other"),
     "a long number": (lambda g: g.work("w", 10**5000), "not a whole number of 16610 bits"),
-    "control of a sink": (lambda g: g.control(g.sink("s")), "operator 's': a sink cannot have a control port"),
-    "control of a split": (lambda g: g.control(g.split("s", 1)), "operator 's': a split cannot have a control port"),
-    "control of a stranger": (lambda g: g.control(Graph("h").work("w")), "control takes an operator of the graph, not 'w'"),
-    "control of a name": (lambda g: g.control("w"), "graph 'g': control takes an operator of the graph, not 'w'"),
-    "threaded source": (lambda g: g.threaded_port(g.source("s")), "operator 's' has 0 input port(s)"),
+    "control of a sink": (lambda g: g.control(g.sink("s")), "operator 's': a sink cannot have a "
+                                                            "control port"),
+    "control of a split": (lambda g: g.control(g.split("s", 1)), "operator 's': a split cannot "
+                                                            "have a control port"),
+    "control of a stranger": (lambda g: g.control(Graph("h").work("w")), "control takes an "
+                                                            "operator of the graph, "
+                                                            "not 'w'"),
+    "control of a name": (lambda g: g.control("w"), "graph 'g': control takes an operator of the "
+                                                    "graph, not 'w'"),
+    "threaded source": (lambda g: g.threaded_port(g.source("s")), "operator 's' has 0 input "
+                                                            "port(s)"),
     "threaded nobody": (lambda g: g.threaded_port(PortId("x", 0)), "no operator is named 'x'"),
     "threaded port of no number": (lambda g: g.threaded_port(PortId(g.work("w").name, "0")), "port 0 does not exist"),
-    "threaded name": (lambda g: g.threaded_port("x"), "a port is given by its operator or its PortId, not 'x'"),
-    "threaded full": (lambda g: g.threaded_port(g.work("w"), 0), "capacity of threaded port w[0] must be a whole"),
+    "threaded name": (lambda g: g.threaded_port("x"), "a port is given by its operator or its "
+                                                      "PortId, not 'x'"),
+    "threaded full": (lambda g: g.threaded_port(g.work("w"), 0), "capacity of threaded port w[0] "
+                                                            "must be a whole"),
 }  # fmt: skip
 
 

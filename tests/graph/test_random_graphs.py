@@ -1,4 +1,6 @@
-"""Properties of random graphs: sound ones pass, a planted cycle is found, `flow` agrees with a walk of all paths."""
+"""Properties of random graphs: sound ones pass, a planted cycle is found, `flow` agrees with a walk
+of all paths.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ CALM = settings(
 
 @st.composite
 def sound_graphs(draw, operators: tuple[int, int] = (0, 8), outputs: int = 3) -> Graph:
-    """Every input port is fed by earlier operators, every output port that feeds nothing is led to the sink."""
+    """Every input port is fed by earlier operators, every output port that feeds nothing is led to
+    the sink.
+    """
     graph = Graph("random")
     earlier: list[PortId] = [
         graph.source(f"source{number}").output(0) for number in range(draw(st.integers(1, 2)))
@@ -101,7 +105,9 @@ def test_copies_and_hops_are_those_of_all_paths(graph):
     edges = graph.downstream()
 
     def paths(name: str) -> list[int]:
-        """Work operators passed on each way from here to a sink: with one output port each, a tuple goes all ways."""
+        """Work operators passed on each way from here to a sink: with one output port each, a tuple
+        goes all ways.
+        """
         if not edges[name]:
             return [0]
         here = int(graph.operators[name].kind is WORK)

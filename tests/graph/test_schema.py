@@ -1,4 +1,6 @@
-"""Schemas: laid out as the C compiler lays out a struct, packed and unpacked without loss, refused in one line."""
+"""Schemas: laid out as the C compiler lays out a struct, packed and unpacked without loss, refused
+in one line.
+"""
 
 import ctypes
 import subprocess
@@ -89,7 +91,8 @@ def test_the_c_compiler_lays_the_struct_out_the_same_way(tmp_path):
     names = ", ".join(f"offsetof(struct made, {attribute.name})" for attribute in schema.attributes)
     source = tmp_path / "made.c"
     source.write_text(
-        f"#include <stddef.h>\n#include <stdint.h>\n{schema.c_struct()}\nsize_t places[] = {{{names}, sizeof(struct made)}};\n"
+        f"#include <stddef.h>\n#include <stdint.h>\n{schema.c_struct()}\nsize_t places[] = "
+        f"{{{names}, sizeof(struct made)}};\n"
     )
     library = tmp_path / "made.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)

@@ -38,7 +38,9 @@ def _writer(source: Path, path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def machine_file(tmp_path: Path) -> Callable[..., Path]:
-    """Writes the template's machine (2 sockets, 2 chips each, 4 cores, SMT 2), changed as asked; returns the path."""
+    """Writes the template's machine (2 sockets, 2 chips each, 4 cores, SMT 2), changed as asked;
+    returns the path.
+    """
     return _writer(MACHINES / "template.yaml", tmp_path / "mine.yaml")
 
 

@@ -1,4 +1,6 @@
-"""Whatever is wrong in a machine's profile: one line with the file, the path, the rule and the value."""
+"""Whatever is wrong in a machine's profile: one line with the file, the path, the rule and the
+value.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +186,8 @@ BAD = {
     ),
     "a sweep of what is no constant": (
         {"sweep": ["atomic.fense"]},
-        "sweep[0]: must be the path of a constant, as in atomic.fence, not 'atomic.fense'; did you mean 'atomic.fence'?",
+        "sweep[0]: must be the path of a constant, as in atomic.fence, not 'atomic.fense'; did you "
+        "mean 'atomic.fence'?",
     ),
     "a sweep of a whole table": (
         {"sweep": ["atomic.contended"]},

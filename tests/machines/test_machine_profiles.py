@@ -262,7 +262,8 @@ def test_every_constant_has_a_unit_and_a_meaning(machines):
     )
     assert unit_and_meaning("machine", "transfer.rmw.same_chip") == (
         "ns",
-        "an atomic read-modify-write that finds it there: half of a ping-pong: to another core of the chip",
+        "an atomic read-modify-write that finds it there: half of a ping-pong: to another core of "
+        "the chip",
     )
 
 

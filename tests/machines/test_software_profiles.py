@@ -1,4 +1,6 @@
-"""What the steps of a runtime cost: the profiles that are there, and what is wrong with bad ones."""
+"""What the steps of a runtime cost: the profiles that are there, and what is wrong with bad
+ones.
+"""
 
 from __future__ import annotations
 
@@ -172,6 +174,7 @@ def test_a_cost_may_be_nothing(software_file):
 def test_an_unknown_name_is_told_with_those_that_are_known():
     with pytest.raises(
         UserError,
-        match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, p17-printed",
+        match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, "
+        r"p17-printed",
     ):
         load_software("milrace")

@@ -1,4 +1,6 @@
-"""A machine of which a process may use some CPUs only: what is left of it, what it is called, what cannot be."""
+"""A machine of which a process may use some CPUs only: what is left of it, what it is called, what
+cannot be.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,8 @@ def test_a_place_is_found_with_some_cpus_and_says_so_in_names_of_files_without_a
     [
         (
             {"cpus": 2},
-            "cpus applies to simulated machines only, not to real threads, which taskset restricts: 2",
+            "cpus applies to simulated machines only, not to real threads, which taskset "
+            "restricts: 2",
         ),
         (
             {"machine": "xeon", "cpus": 100},

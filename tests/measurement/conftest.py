@@ -1,4 +1,6 @@
-"""A fake engine: it runs in virtual time and does what its script says, so that measuring can be tested without threads."""
+"""A fake engine: it runs in virtual time and does what its script says, so that measuring can be
+tested without threads.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ EMPTY = Sample(
 def make_sample(
     elapsed_s: float, source_tuples: int, sink_tuples: int, time_s: float = 0.0
 ) -> Sample:
-    """One period in which so many tuples were sent and received; all latencies between 10 and 100 ns."""
+    """One period in which so many tuples were sent and received; all latencies between 10 and 100
+    ns.
+    """
     return replace(
         EMPTY,
         time_s=time_s,
@@ -59,7 +63,9 @@ def make_sample(
 
 
 class FakeEngine:
-    """Plays (source rate, sink rate) [tuples/s], a pair a period, the last one for ever; a bounded run ends after `tuples`."""
+    """Plays (source rate, sink rate) [tuples/s], a pair a period, the last one for ever; a bounded
+    run ends after `tuples`.
+    """
 
     queue_capacity = 1000
     batch = 32
@@ -151,7 +157,9 @@ class FakeEngine:
 
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """Stands in for the compiled `harness.runtime.engine`, and for what `harness.runtime.protocol` says of the build."""
+    """Stands in for the compiled `harness.runtime.engine`, and for what `harness.runtime.protocol`
+    says of the build.
+    """
     monkeypatch.setattr(protocol, "latency_bounds_ns", lambda: BOUNDS_NS)
     monkeypatch.setattr(protocol, "build_info", lambda: {"compiler": "g++ 12", "flags": "-O3"})
     module = types.ModuleType("harness.runtime.engine")
@@ -165,7 +173,9 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 def play(
     runtime: types.ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., FakeEngine]]:
-    """`play(rates, …)`: from now on `engine_of` opens a fake engine that plays these rates; returned when it is opened."""
+    """`play(rates, …)`: from now on `engine_of` opens a fake engine that plays these rates;
+    returned when it is opened.
+    """
 
     def script(
         rates: Iterable[tuple[float, float]], *, tuples: int | None = None, **totals: object
@@ -213,7 +223,9 @@ class Scripted(Law):
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Scripted]]:
-    """`script(levels)`: from now on every law is one that plays these levels; returns the list of those that are made."""
+    """`script(levels)`: from now on every law is one that plays these levels; returns the list of
+    those that are made.
+    """
 
     def write(levels: Iterable[int | Exception] = ()) -> list[Scripted]:
         made: list[Scripted] = []

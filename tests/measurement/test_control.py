@@ -64,7 +64,9 @@ def graph() -> Graph:
 
 @pytest.fixture
 def moment(sample):
-    """`moment(time_s, …)`: a sample of 0.25 s, 300 tuples submitted, everybody as told at level 1."""
+    """`moment(time_s, …)`: a sample of 0.25 s, 300 tuples submitted, everybody as told at level
+    1.
+    """
 
     def make(
         time_s: float,
@@ -104,7 +106,9 @@ def test_a_law_sees_each_period_by_its_true_length_and_its_decision_is_done(grap
 
 
 def test_what_passes_while_a_law_thinks_is_not_in_its_next_period(graph, moment, script):
-    """It thought for 0.1 s of its own at 500 tuples/s; 250 of the next sample's tuples came after that."""
+    """It thought for 0.1 s of its own at 500 tuples/s; 250 of the next sample's tuples came after
+    that.
+    """
     made, doors = script([3, 3, 3]), Doors()
     controller = Controller(doors, layout_of(graph, ELASTIC), 0.25)
     doors.passed = (0.1, 50)
@@ -281,7 +285,9 @@ def test_a_law_that_says_that_it_still_learns_has_not_settled(graph, moment, scr
 
 @pytest.fixture
 def after(graph, moment, script):
-    """`after(states)`: periods kept, and whether the law has settled, after a period in each of its states."""
+    """`after(states)`: periods kept, and whether the law has settled, after a period in each of its
+    states.
+    """
 
     def see(states: list[str]) -> list[tuple[int, bool]]:
         made = script()
@@ -315,7 +321,9 @@ def test_a_law_that_begins_anew_has_to_keep_its_level_anew(after):
 
 
 def test_a_law_that_is_frozen_at_its_maximum_is_not_settled_before_it_begins_anew(graph, moment):
-    """`streams` believes its start to bring nothing, takes that for noise, and then for a change in load."""
+    """`streams` believes its start to bring nothing, takes that for noise, and then for a change in
+    load.
+    """
     doors, states, settled = Doors(), [], []
     controller = Controller(
         doors, layout_of(graph, Multilevel(law="streams", minimum=2, maximum=2)), 0.25
@@ -374,7 +382,7 @@ def test_no_tuple_and_no_second_is_seen_twice_or_not_at_all(graph, moment, scrip
     assert time_s - seen_s < controller.period_s
 
 
-# -- operators that balance load ----------------------------------------------------------------------------------------------
+# -- operators that balance load -------------------------------------------------------------------
 
 
 def balancing(name: str = "spread", **changes: Any) -> SimpleNamespace:
@@ -398,7 +406,9 @@ def with_balancers(sample: Sample, **balances: tuple[int, int, float]) -> Simple
 
 @pytest.fixture
 def balancers(monkeypatch) -> Any:
-    """`balancers(operator, …)`: a graph of these; their settings are given to the scripted law as they are."""
+    """`balancers(operator, …)`: a graph of these; their settings are given to the scripted law as
+    they are.
+    """
     monkeypatch.setattr(
         "harness.measurement.control.balancer_law", lambda operator: law_of(operator)
     )
@@ -553,7 +563,9 @@ def test_a_step_keeps_what_its_law_needs(graph, moment, script, runtime):
 
 
 def test_a_step_keeps_the_shares_of_a_period_of_several_samples(graph, moment, script):
-    """Each sample has those of its own stretch alone, so a replay could not tell what the law was told."""
+    """Each sample has those of its own stretch alone, so a replay could not tell what the law was
+    told.
+    """
     made = script([1, 1])
     controller = Controller(Doors(), layout_of(graph, ELASTIC), 1.0)
     controller.sample_s = 0.5

@@ -24,7 +24,9 @@ pytestmark = pytest.mark.heavy
 
 
 def child(code: str) -> list[str]:
-    """A command that plays the measuring process; `phases` is the descriptor of its end of the pipe."""
+    """A command that plays the measuring process; `phases` is the descriptor of its end of the
+    pipe.
+    """
     return [
         sys.executable,
         "-c",
@@ -174,14 +176,20 @@ def is_alive(pid: int) -> bool:
 
 def ask_child(code: str, spec: Run) -> subprocess.CompletedProcess[str]:
     """The answer of the real child to a spec, after `code` has prepared it."""
-    code = f"import os, sys\nfrom harness.measurement import child, run\n{code}\nsys.exit(child.main([]))"
+    code = (
+        f"import os, sys\nfrom harness.measurement import child, run\n{code}\n"
+        "sys.exit(child.main([]))"
+    )
     return subprocess.run(
         [sys.executable, "-c", code], input=spec.to_json(), capture_output=True, text=True, cwd=ROOT
     )
 
 
 def test_what_an_operator_prints_does_not_mix_with_the_record():
-    noisy = "run.measure = lambda spec, announce: print('noise') or os.write(1, b'more ') and {'arm': spec.model.name}"
+    noisy = (
+        "run.measure = lambda spec, announce: print('noise') or os.write(1, b'more ') and "
+        "{'arm': spec.model.name}"
+    )
     done = ask_child(noisy, SPEC)
     assert (done.returncode, done.stdout) == (0, '{"arm": "manual"}\n')
     assert sorted(done.stderr.split()) == ["more", "noise"]

@@ -148,7 +148,10 @@ def test_no_quota_is_none(host):
 def test_cpu_time_is_counted_on_the_cpus_allowed_only(host, monkeypatch):
     monkeypatch.setattr(cpu, "allowed_cpu_numbers", lambda: {1})
     hz = os.sysconf("SC_CLK_TCK")
-    stat = f"cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 {9 * hz} 0 0 0 0 0 0 0 0 0\ncpu1 {hz} {hz} {hz} 9 9 {hz} {hz} {2 * hz} 0 0\nintr 5\n"
+    stat = (
+        f"cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 {9 * hz} 0 0 0 0 0 0 0 0 0\ncpu1 {hz} {hz} {hz} 9 9 "
+        f"{hz} {hz} {2 * hz} 0 0\nintr 5\n"
+    )
     reading = Reading.now(host(**{"proc|stat": stat}))
     assert (reading.busy_s, reading.stolen_s, reading.idle_s) == (5.0, 2.0, pytest.approx(18 / hz))
 

@@ -80,8 +80,9 @@ def test_a_measuring_process_lays_its_graph_out_once(name, tmp_path):
 def test_a_command_lays_a_graph_out_for_its_checks_and_once_for_each_run_of_its_own(
     machine, times, tmp_path
 ):
-    """The checks come before all runs, and each run makes a graph of its own: a user's operators may
-    keep a state in it. Measured runs have processes of their own."""
+    """The checks come before all runs, and each run makes a graph of its own: a user's operators
+    may keep a state in it. Measured runs have processes of their own.
+    """
     words = "run chain --set operators=3 --model dynamic --threads 2 --tuples 100 --json -"
     calls = counted(COMMANDED, tmp_path / "lock", *words.split(), "--machine", machine)
     assert calls == dict.fromkeys(COUNTED, times)

@@ -1,4 +1,6 @@
-"""What whoever watches a run is told of it: the samples of its record, one by one, each within its phase."""
+"""What whoever watches a run is told of it: the samples of its record, one by one, each within its
+phase.
+"""
 
 from __future__ import annotations
 

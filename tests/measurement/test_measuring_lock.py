@@ -135,7 +135,8 @@ def test_another_user_waits_too(shared):
         assert other.stdout.readline().startswith(
             f"waiting until process {os.getpid()} has finished measuring"
         )
-        lock_path().unlink()  # as happens to temporary files: the other one sees it, and makes another
+        # as happens to temporary files: the other one sees it, and makes another
+        lock_path().unlink()
     assert other.communicate(timeout=30)[0] == "held 65534\n"
 
 

@@ -1,4 +1,6 @@
-"""Runs under the model multilevel: a law's word on queues and threads is done, on both engines, and recorded."""
+"""Runs under the model multilevel: a law's word on queues and threads is done, on both engines, and
+recorded.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A run behind paced sources whose law finds the fewest threads that keep up: done, recorded, played again."""
+"""A run behind paced sources whose law finds the fewest threads that keep up: done, recorded,
+played again.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def stepped(record):
     ("rate", "few", "many"), [(8000.0, 1, 2), (20000.0, 3, 5), (27000.0, 4, 6)]
 )
 def test_it_settles_on_as_few_threads_as_keep_up(run, rate, few, many):
-    """One thread does 13,300 tuples/s, the busiest operator's 54,000: eight operators and 20,000 FLOP each."""
+    """One thread does 13,300 tuples/s, the busiest operator's 54,000: eight operators and 20,000
+    FLOP each.
+    """
     record = run({"rate": rate}, law_settings={"bound": 0.002}, **SIMULATED)
     last = record["samples"][-1]
     assert few <= last["threads_requested"] <= many

@@ -1,4 +1,6 @@
-"""What typed operators cost and send, of rounds that are made up; a real run is in tests/simulator."""
+"""What typed operators cost and send, of rounds that are made up; a real run is in
+tests/simulator.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ ROUND = replace(
     operator_cost=(0.1, 0.1, 0.2, 0.3),
 )
 DEAR = replace(ROUND, operator_cost=(0.4, 0.1, 0.2, 0.3), cpu_s=7.0)
-"""A source that takes four times as long; no more than the time that has passed is of the operators."""
+"""A source that takes four times as long; no more than the time that has passed is of the
+operators.
+"""
 
 
 class Engine:
@@ -85,8 +89,8 @@ def engine(monkeypatch):
 def test_a_profile_has_costs_without_the_dearest_and_the_cheapest_round_as_parts_of_what_a_tuple_takes(
     engine,
 ):
-    """Of the source 1, 1 and 4 ms count, 2 ms on average; the others take 1, 5 and 5. A tuple takes 2.33 ms at the median where
-    these make 2.67: so all are less by an eighth.
+    """Of the source 1, 1 and 4 ms count, 2 ms on average; the others take 1, 5 and 5. A tuple takes
+    2.33 ms at the median where these make 2.67: so all are less by an eighth.
     """
     engine(ROUND, DEAR, ROUND, DEAR, ROUND)
     found = profile(typed_graph())

@@ -1,4 +1,6 @@
-"""What follows from the declaration of a record: objects, the JSON schema and the page in the docs."""
+"""What follows from the declaration of a record: objects, the JSON schema and the page in the
+docs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The committed reference run stays readable: a change of the record format that forgets it fails here."""
+"""The committed reference run stays readable: a change of the record format that forgets it fails
+here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Runs under the model coroutine in which a law decides about threads and replicas: done, recorded, played again."""
+"""Runs under the model coroutine in which a law decides about threads and replicas: done, recorded,
+played again.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +161,9 @@ def test_a_fixed_number_of_replicas_runs_and_is_recorded(where):
 
 
 def test_the_papers_law_finds_the_papers_replicas_on_its_machine_step_by_step():
-    """C-Stream §5.2: 5 replicas of an operator of 80 µs, 4 of each of two of 60 µs, behind a source as in cstream_fig9."""
+    """C-Stream §5.2: 5 replicas of an operator of 80 µs, 4 of each of two of 60 µs, behind a source
+    as in cstream_fig9.
+    """
     told = {}
     for operators, busy in ((1, 80), (2, 60)):
         parameters = {"operators": operators, "busy": busy, "read": 18}

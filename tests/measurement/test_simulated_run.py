@@ -32,7 +32,9 @@ def spec(**changes) -> Run:
 
 @pytest.fixture
 def simulate(play, monkeypatch):
-    """As `play`, of an engine that says what it simulated; `told` is what `engine_of` was asked for."""
+    """As `play`, of an engine that says what it simulated; `told` is what `engine_of` was asked
+    for.
+    """
 
     def start(rates=((1e6, 1e6),), told=None, **simulation):
         engine = play(rates)
@@ -125,7 +127,9 @@ def test_what_a_settled_run_gets_through_arrives_at_its_sinks():
 
 
 def test_what_a_run_gets_through_is_seen_before_any_tuple_arrives():
-    """One thread passes 1,000 ports before the last one's turn comes, each with more and more tuples."""
+    """One thread passes 1,000 ports before the last one's turn comes, each with more and more
+    tuples.
+    """
     long, short = (
         deep(1000, threads=1, duration_s=0.1),
         deep(1000, threads=1, duration_s=0.0004, warmup=0),

@@ -108,7 +108,9 @@ def test_a_window_in_which_a_run_speeds_up_or_fills_its_queues_was_not_settled(s
 
 
 def test_a_run_that_comes_in_bursts_settles_once_a_window_is_longer_than_they_are(sample):
-    """Bursts of three samples' length: neighbouring samples never agree, thirds of the warm-up do in the end."""
+    """Bursts of three samples' length: neighbouring samples never agree, thirds of the warm-up do
+    in the end.
+    """
     warm_up = WarmUp(copies=1, limit_s=60)
     bursts = [sample(0.1, rate, rate) for rate in (3000, 200, 100)] * 10
     assert 6 <= feed(warm_up, bursts) <= 20

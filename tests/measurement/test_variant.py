@@ -1,4 +1,6 @@
-"""Variants that replace what no run looked at are not simulated again, and come out as if they were."""
+"""Variants that replace what no run looked at are not simulated again, and come out as if they
+were.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a graph gets under a model, before any memory or thread is there: queues, locks, paths, regions, sizes.
+"""What a graph gets under a model, before any memory or thread is there: queues, locks, paths,
+regions, sizes.
 
 Whatever can be counted by walking through the graph is: along each way from the sources.
 """
@@ -59,7 +60,7 @@ def doubled(times: int) -> Graph:
     return graph
 
 
-# -- who executes what -------------------------------------------------------------------------------------------------------
+# -- who executes what -----------------------------------------------------------------------------
 
 
 def test_locks_and_flags_stand_only_where_more_than_one_thread_can_get():
@@ -160,11 +161,13 @@ def test_a_graph_that_needs_more_threads_than_a_pool_may_have_is_refused():
         layout_of(wide(lambda graph: graph.barrier("barrier", 1024), 1024), Dynamic(2))
 
 
-# -- ways through the graph --------------------------------------------------------------------------------------------------
+# -- ways through the graph ------------------------------------------------------------------------
 
 
 def walked(layout: Layout, index: int) -> Iterator[tuple[int, int, int]]:
-    """For each way from a source to an operator: its number, its length, and how many of its last steps are calls."""
+    """For each way from a source to an operator: its number, its length, and how many of its last
+    steps are calls.
+    """
     if not layout.incoming[index]:
         yield 0, 1, 1
     for way in (layout.ways[each] for each in layout.incoming[index]):
@@ -262,7 +265,7 @@ def test_values_are_others_behind_a_users_operator():
     assert names(layout, layout.changed) == ["behind", "sink"]
 
 
-# -- sizes -------------------------------------------------------------------------------------------------------------------
+# -- sizes -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -379,7 +382,7 @@ def test_a_barrier_has_room_for_a_batch_of_each_operator_that_sends_to_several_i
     assert place.paths == (2**spread if spread <= 20 else None, 1)
 
 
-# -- costs and schedules -----------------------------------------------------------------------------------------------------
+# -- costs and schedules ---------------------------------------------------------------------------
 
 
 def test_what_a_tuple_costs_is_known_of_each_operator_and_guessed_of_users():
@@ -401,7 +404,8 @@ def test_what_a_tuple_costs_is_known_of_each_operator_and_guessed_of_users():
     assert len(asked) == 1, "equal times are equal work"
     with pytest.raises(
         UserError,
-        match=r"^operator 'busy': busy_us 2 is 20000000000 FLOP on this machine; at most 4294967295$",
+        match=r"^operator 'busy': busy_us 2 is 20000000000 FLOP on this machine; at most "
+        r"4294967295$",
     ):
         laid_out(graph, Manual(), flop_ns=lambda: 1e-7)
 
@@ -456,7 +460,7 @@ def test_filters_agree_on_what_they_pass_and_work_operators_choose_each_for_them
     assert chosen_by(graph.barrier("barrier"), 0) is None
 
 
-# -- replicas ----------------------------------------------------------------------------------------------------------------
+# -- replicas --------------------------------------------------------------------------------------
 
 
 def test_replicas_are_asked_of_an_operator_that_may_have_as_many():

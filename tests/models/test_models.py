@@ -1,4 +1,6 @@
-"""The threading models' options: what is accepted, what is refused in one line, what stands in for what is not given."""
+"""The threading models' options: what is accepted, what is refused in one line, what stands in for
+what is not given.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,8 @@ def test_a_model_is_made_with_its_options(name, options, model):
         (
             "elastic",
             {},
-            "model 'elastic' is unknown; models are: manual, dedicated, dynamic, multilevel, coroutine",
+            "model 'elastic' is unknown; models are: manual, dedicated, dynamic, multilevel, "
+            "coroutine",
         ),
         (
             "",
@@ -98,7 +101,8 @@ def test_a_model_is_made_with_its_options(name, options, model):
         (
             "manual",
             {"queue_capacity": 9},
-            "queue_capacity applies to dedicated, dynamic, multilevel and coroutine only, not to the model manual",
+            "queue_capacity applies to dedicated, dynamic, multilevel and coroutine only, not to "
+            "the model manual",
         ),
         ("dynamic", {"threads": 0}, "threads must be a whole number from 1 to 1024, not 0"),
         ("dynamic", {"threads": 1025}, "threads must be a whole number from 1 to 1024, not 1025"),
@@ -171,7 +175,8 @@ def test_a_model_is_made_with_its_options(name, options, model):
         (
             "coroutine",
             {"policy": "rando"},
-            "policy must be one of random, max_queue_length, min_latency, least_recently_run, max_running_time, "
+            "policy must be one of random, max_queue_length, min_latency, least_recently_run, "
+            "max_running_time, "
             "highest_rate, oldest_source, pressure, or FILE.py:NAME or FILE.so:SYMBOL, not 'rando'",
         ),
         (
@@ -202,7 +207,8 @@ def test_a_model_is_made_with_its_options(name, options, model):
         (
             "dynamic",
             {"elastic": True, "threads": 4},
-            "threads must be from 1 to 3, the levels of the law, as there are CPUs for if no maximum is given, not 4",
+            "threads must be from 1 to 3, the levels of the law, as there are CPUs for if no "
+            "maximum is given, not 4",
         ),
     ],
 )

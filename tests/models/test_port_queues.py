@@ -1,4 +1,6 @@
-"""Which ports have queues and how many scheduler threads there are: threaded ports first, then annotations, then the model."""
+"""Which ports have queues and how many scheduler threads there are: threaded ports first, then
+annotations, then the model.
+"""
 
 from __future__ import annotations
 

@@ -161,7 +161,8 @@ def with_a_function():
     [
         (
             chain(*(f"w{number}" for number in range(100))),
-            "replicas must be at most 6 for graph 'chain', of each of 100 operators, which share room for 512 more, not 7",
+            "replicas must be at most 6 for graph 'chain', of each of 100 operators, which share "
+            "room for 512 more, not 7",
         ),
         (
             chain(),
@@ -214,7 +215,8 @@ def test_too_many_operators_to_have_replicas_are_the_reason_that_is_told():
     with pytest.raises(UserError) as refused:
         layout_of(graph, Coroutine(replicas=2)).first_replicas()
     assert str(refused.value) == (
-        "replicas must be at most 1 for graph 'wide', of each of 600 operators, which share room for 512 more, not 2"
+        "replicas must be at most 1 for graph 'wide', of each of 600 operators, which share room "
+        "for 512 more, not 2"
     )
 
 

@@ -1,5 +1,6 @@
-// The scheduler of co-routines (coroutines.hpp) on one thread, on a clock that only the work of operators moves: what it does and what its policies
-// see, event by event. tests/runtime/scheduler.py has the other half, and says what a graph is.
+// The scheduler of co-routines (coroutines.hpp) on one thread, on a clock that only the work of
+// operators moves: what it does and what its policies see, event by event.
+// tests/runtime/scheduler.py has the other half, and says what a graph is.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -210,8 +211,9 @@ void body(All::Coroutine& self) {
 
 }  // namespace
 
-// Runs a graph to its end. `of_operators`: 8 numbers each (see scheduler.py), `of_ways`: operator, port, need or give, and whether it is an input.
-// Writes at most `room` events and returns how many there were.
+// Runs a graph to its end. `of_operators`: 8 numbers each (see scheduler.py), `of_ways`: operator,
+// port, need or give, and whether it is an input. Writes at most `room` events and returns how many
+// there were.
 extern "C" [[gnu::visibility("default")]] int64_t run_schedule(
     const double* of_operators, int64_t operators, const double* of_ports, int64_t ports,
     const double* of_ways, int64_t ways, int32_t policy, int64_t quantum_ns, Row* out,
@@ -280,7 +282,8 @@ extern "C" [[gnu::visibility("default")]] int64_t run_schedule(
   return count;
 }
 
-// When what a replica has taken left its source, as policies shall be told of what it sends; the tuple before it left at 7, this one at `born_ns`.
+// When what a replica has taken left its source, as policies shall be told of what it sends; the
+// tuple before it left at 7, this one at `born_ns`.
 extern "C" [[gnu::visibility("default")]] int64_t age_in_hand(int64_t born_ns) {
   using millrace::CACHE_LINE;
   alignas(CACHE_LINE) char memory[4 * CACHE_LINE]{};

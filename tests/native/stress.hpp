@@ -1,4 +1,5 @@
-// stress.hpp - what the stress programs share: checked expectations that stay on in every build, and threads that start together.
+// stress.hpp - what the stress programs share: checked expectations that stay on in every build,
+// and threads that start together.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Which ports are fed from one context: on random graphs what the definition says, after any changes, each of which looks no further than it reaches.
+// Which ports are fed from one context: on random graphs what the definition says, after any
+// changes, each of which looks no further than it reaches.
 #include <random>
 #include <vector>
 
@@ -70,7 +71,8 @@ static void random_graph(std::mt19937& draw) {
   }
 }
 
-// A million branches that join: what changes in one of them is seen there and at the join, and no other branch is looked at.
+// A million branches that join: what changes in one of them is seen there and at the join, and no
+// other branch is looked at.
 static void wide(uint32_t width) {
   Contexts contexts(width + 2, width + 1);
   for (uint32_t index = 0; index < width + 2; ++index) contexts.add_operator(index);

@@ -1,5 +1,6 @@
-// Co-routines that wait for tuples and for room, on any number of threads, under every policy: tuples come once and in order, every run comes to
-// its end by itself or when it is told to, and nobody sleeps over what is there. Operators' states have no atomics, so ThreadSanitizer sees it
+// Co-routines that wait for tuples and for room, on any number of threads, under every policy:
+// tuples come once and in order, every run comes to its end by itself or when it is told to, and
+// nobody sleeps over what is there. Operators' states have no atomics, so ThreadSanitizer sees it
 // if an edge is missing.
 #include <functional>
 #include <memory>
@@ -99,7 +100,8 @@ struct Graph {
   std::vector<uint32_t> executes = std::vector<uint32_t>(8, NO_CO);  // by thread
   bool passes_tokens = false, tells_order = false;
   bool sends_ahead =
-      false;  // operators send to whichever port has room, and wait for room at any of those that are left
+      // operators send to whichever port has room, and wait for room at any of those that are left
+      false;
   std::function<void()> when_stuck;  // null: that must not be
   std::vector<uint32_t> order;       // in which co-routines were picked, by one thread
 
@@ -238,7 +240,8 @@ void loop(All::Coroutine& self) {
   world.close(self);
 }
 
-// Runs the graph; `stop_after`: how often the controlling thread yields before it ends the run; 0: never.
+// Runs the graph; `stop_after`: how often the controlling thread yields before it ends the run; 0:
+// never.
 void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_ns,
          uint32_t stop_after) {
   Graph& graph = world.graph;
@@ -274,7 +277,8 @@ void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_n
   });
 }
 
-// A co-routine that lets go of its thread once more when the run is over and all other threads have left.
+// A co-routine that lets go of its thread once more when the run is over and all other threads have
+// left.
 struct Last {
   std::atomic<All::Thread*> runs_on{nullptr};
   std::atomic<bool> alone{false};
@@ -324,7 +328,8 @@ World chain(uint32_t operators, uint64_t tuples, size_t capacity) {
   return world;
 }
 
-// Two sources, a fan-out, operators that want several at once of both ways, and a port that all of them send to.
+// Two sources, a fan-out, operators that want several at once of both ways, and a port that all of
+// them send to.
 World web(uint64_t tuples) {
   World world;
   Graph& graph = world.graph;
@@ -345,7 +350,8 @@ World web(uint64_t tuples) {
   return world;
 }
 
-// Two ways from a source to where they meet, one of them longer; the source sends to both, and who waits there wants as many of each.
+// Two ways from a source to where they meet, one of them longer; the source sends to both, and who
+// waits there wants as many of each.
 World rhombus(uint64_t tuples, size_t capacity) {
   World world;
   Graph& graph = world.graph;
@@ -391,7 +397,8 @@ World fan_in(uint32_t senders, uint64_t tuples) {
   return world;
 }
 
-// A policy that looks at what does not change is obeyed exactly, however many are ready, and chance breaks ties.
+// A policy that looks at what does not change is obeyed exactly, however many are ready, and chance
+// breaks ties.
 void best_first(uint32_t operators) {
   const Policy highest{"", "", [](const Seen* seen, void*) { return seen->gain_per_s; }, GAIN, 0};
   World world;
@@ -409,8 +416,8 @@ void best_first(uint32_t operators) {
   EXPECT(drawn.graph.order != world.graph.order);
 }
 
-// Readers of queues that grow while they wait. All are ready before there is a tuple, and the longest queue goes on first: the score of each
-// is that of the moment.
+// Readers of queues that grow while they wait. All are ready before there is a tuple, and the
+// longest queue goes on first: the score of each is that of the moment.
 void growing_queues() {
   World world;
   Graph& graph = world.graph;

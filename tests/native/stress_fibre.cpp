@@ -1,4 +1,5 @@
-// Fibres that go on on whichever thread comes by: values get through, stacks keep what is on them, exceptions stay within their stack.
+// Fibres that go on on whichever thread comes by: values get through, stacks keep what is on them,
+// exceptions stay within their stack.
 #include <cfenv>
 #include <fstream>
 #include <memory>
@@ -85,7 +86,8 @@ void fibres_wander(uint32_t fibres, int threads, uint64_t steps) {
   for (uint32_t i = 0; i < fibres; ++i) EXPECT(walkers[i].sum == expected);
 }
 
-// Rounding, masks and flush to zero, of which each fibre has its own: how it divides, in both units, shows them.
+// Rounding, masks and flush to zero, of which each fibre has its own: how it divides, in both
+// units, shows them.
 struct Mode {
   Fibre fibre;
   Carrier* carrier = nullptr;
@@ -141,7 +143,8 @@ void fibres_keep_their_floating_point_modes(uint64_t steps) {
   for (uint32_t i = 0; i < 4; ++i) EXPECT(modes[i].foreign == 0);
 }
 
-// A word that a user's function leaves behind is undone, and exceptions that are pending do not come up.
+// A word that a user's function leaves behind is undone, and exceptions that are pending do not
+// come up.
 void modes_are_restored() {
   const FloatingPoint before;
   std::fesetround(FE_UPWARD);
@@ -175,7 +178,8 @@ size_t mappings() {
   return count;
 }
 
-// A frame may reach below its stack by so much, and finds nobody's there: with as many stacks as a large graph has, in few mappings.
+// A frame may reach below its stack by so much, and finds nobody's there: with as many stacks as a
+// large graph has, in few mappings.
 void stacks_are_out_of_each_others_reach() {
   constexpr size_t count = 10'000, reach = size_t{8} << 20;
   const size_t before = mappings();

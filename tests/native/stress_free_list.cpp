@@ -1,4 +1,5 @@
-// A port is never in two hands at once, none is ever lost, and one thread alone sees them in first-in, first-out order.
+// A port is never in two hands at once, none is ever lost, and one thread alone sees them in
+// first-in, first-out order.
 #include <memory>
 
 #include "free_list.hpp"

@@ -1,4 +1,5 @@
-// Threads that meet see what the others did before, none leaves early, and one that may not be pinned keeps nobody waiting.
+// Threads that meet see what the others did before, none leaves early, and one that may not be
+// pinned keeps nobody waiting.
 #include <cstdint>
 
 #include "pinned.hpp"

@@ -1,5 +1,6 @@
-// No wake-up is lost: two threads hand a word back and forth, each asleep until the other has changed it; several fill one queue, all asleep in
-// one place when it is full, and each who is woken wakes the next; and a stop wakes everybody.
+// No wake-up is lost: two threads hand a word back and forth, each asleep until the other has
+// changed it; several fill one queue, all asleep in one place when it is full, and each who is
+// woken wakes the next; and a stop wakes everybody.
 #include "parking.hpp"
 #include "stress.hpp"
 

@@ -1,8 +1,10 @@
-// A port is never left to nobody (READY): a holder lets go of it while a producer sends to it and then, as a scheduler thread, takes it from the
-// list. Round by round, since whoever came later would find a tuple that was lost.
+// A port is never left to nobody (READY): a holder lets go of it while a producer sends to it and
+// then, as a scheduler thread, takes it from the list. Round by round, since whoever came later
+// would find a tuple that was lost.
 //
-// The same rounds with a plain store and a plain look in the place of ReadyFlag::release() say whether this machine would show the loss, and
-// how often. That number is printed, and promises nothing: it takes two CPUs, and instrumented stores hardly ever wait in a store buffer.
+// The same rounds with a plain store and a plain look in the place of ReadyFlag::release() say
+// whether this machine would show the loss, and how often. That number is printed, and promises
+// nothing: it takes two CPUs, and instrumented stores hardly ever wait in a store buffer.
 #include <vector>
 
 #include "pinned.hpp"
@@ -15,7 +17,9 @@ namespace {
 
 constexpr size_t STRIDE = 2 * CACHE_LINE, CAPACITY = 16;
 constexpr uint64_t QUEUED =
-    8;  // tuples that the holder executes: the stores before its last one go to lines that the producer's core has
+    // tuples that the holder executes: the stores before its last one go to lines that the
+    // producer's core has
+    8;
 constexpr uint64_t ROUNDS = 200'000;
 constexpr int64_t LONGEST_NS = 5'000'000'000;  // as many rounds as there is time for
 
@@ -47,7 +51,8 @@ struct Port {
 struct Found {
   uint64_t rounds = 0;
   uint64_t lost =
-      0;  // rounds that left a tuple in the queue of a port that is on no list and in nobody's hands
+      // rounds that left a tuple in the queue of a port that is on no list and in nobody's hands
+      0;
 };
 
 template <class Release>

@@ -1,4 +1,5 @@
-// Ports that come and go while threads sleep for them: none is handed out twice, none is left while all sleep, each wakes a thread, flags wake everybody.
+// Ports that come and go while threads sleep for them: none is handed out twice, none is left while
+// all sleep, each wakes a thread, flags wake everybody.
 #include <memory>
 
 #include "ready_flag.hpp"
@@ -7,7 +8,8 @@
 
 using namespace millrace;
 
-// One thread at a time executes a port, whoever has its consumer flag; its count is not atomic, so that ThreadSanitizer sees who does not.
+// One thread at a time executes a port, whoever has its consumer flag; its count is not atomic, so
+// that ThreadSanitizer sees who does not.
 struct Port {
   static constexpr size_t STRIDE = 2 * CACHE_LINE, CAPACITY = 4;
 
@@ -30,9 +32,10 @@ struct Port {
   uint64_t executed = 0;
 };
 
-// Producers send `rounds` tuples each, and drain the queues that they find full; others drain now and then what is not theirs, as a split
-// does while its merge waits; scheduler threads take ports from the list, sleep when there is none, and let a port stay on it for a turn
-// now and then. If a tuple were left lying, or a wake-up lost, the program would not end.
+// Producers send `rounds` tuples each, and drain the queues that they find full; others drain now
+// and then what is not theirs, as a split does while its merge waits; scheduler threads take ports
+// from the list, sleep when there is none, and let a port stay on it for a turn now and then. If a
+// tuple were left lying, or a wake-up lost, the program would not end.
 static void nothing_is_left_lying(uint32_t count, int producers, int consumers, uint64_t rounds) {
   ReadyPorts list(count);
   std::unique_ptr<Port[]> ports(new Port[count]);
@@ -136,7 +139,8 @@ static void a_suspended_thread_is_woken_by_its_flag() {
   });
 }
 
-// Only one sleeper is on its way at a time, and yet as many are woken as there are ports: each keeps its port until all have one.
+// Only one sleeper is on its way at a time, and yet as many are woken as there are ports: each
+// keeps its port until all have one.
 static void a_burst_of_ports_wakes_a_thread_for_each(uint32_t threads, uint32_t rounds) {
   ReadyPorts ready(threads);
   const std::atomic<bool> stop{false};

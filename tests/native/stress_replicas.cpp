@@ -1,6 +1,8 @@
-// Replicas that come and go, and threads too, while tuples flow through trees of operators: stateless ones and such with a state by key, that send
-// nothing, one or many for a tuple. Every stream is the one that operators without replicas make, tuple by tuple; a run that is cut short has made the
-// beginning of it, and all its tuples are accounted for. States and rings have no atomics that would hide a missing edge from ThreadSanitizer.
+// Replicas that come and go, and threads too, while tuples flow through trees of operators:
+// stateless ones and such with a state by key, that send nothing, one or many for a tuple. Every
+// stream is the one that operators without replicas make, tuple by tuple; a run that is cut short
+// has made the beginning of it, and all its tuples are accounted for. States and rings have no
+// atomics that would hide a missing edge from ThreadSanitizer.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -264,8 +266,8 @@ struct World {
     return op;
   }
 
-  // The same without replicas, threads or queues: how many tuples come to each sink, and what has come of them when as many are there as `graph`
-  // says.
+  // The same without replicas, threads or queues: how many tuples come to each sink, and what has
+  // come of them when as many are there as `graph` says.
   struct Expected {
     std::vector<uint64_t> stream, arrived;
     std::vector<std::vector<uint64_t>> counts;
@@ -363,7 +365,8 @@ struct Machine {
   }
 };
 
-// As many changes of levels and replicas as `changes`, and then to the end, or, where `stops`, cut short.
+// As many changes of levels and replicas as `changes`, and then to the end, or, where `stops`, cut
+// short.
 void changes(uint64_t seed, uint64_t changes, bool stops) {
   Chance chance{seed};
   World world(chance);

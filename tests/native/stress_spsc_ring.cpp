@@ -1,4 +1,5 @@
-// Every tuple comes out once and in order, whole, whatever the capacity, the batch and the moment of the wrap.
+// Every tuple comes out once and in order, whole, whatever the capacity, the batch and the moment
+// of the wrap.
 #include <vector>
 
 #include "spsc_ring.hpp"

@@ -1,5 +1,6 @@
-// The handover between queue and call (harness/runtime/native/switching.hpp), with the runtime's ring, flag and modes: the operator's state has no atomics,
-// so ThreadSanitizer sees it if an edge is missing; tuples of a producer come once and in order.
+// The handover between queue and call (harness/runtime/native/switching.hpp), with the runtime's
+// ring, flag and modes: the operator's state has no atomics, so ThreadSanitizer sees it if an edge
+// is missing; tuples of a producer come once and in order.
 #include <mutex>
 #include <vector>
 

@@ -1,5 +1,6 @@
-// Virtual threads of the simulator, each on a stack of its own: they stop and go on whichever thread
-// simulates, a run may be given up in the middle of them, and what a program throws gets out.
+// Virtual threads of the simulator, each on a stack of its own: they stop and go on whichever
+// thread simulates, a run may be given up in the middle of them, and what a program throws gets
+// out.
 #include <deque>
 #include <memory>
 #include <new>

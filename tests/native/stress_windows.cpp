@@ -1,4 +1,5 @@
-// The window that is read is never empty, holds half a window or more, and no more than a whole one, also after a time in which nobody counted.
+// The window that is read is never empty, holds half a window or more, and no more than a whole
+// one, also after a time in which nobody counted.
 #include <numeric>
 
 #include "stress.hpp"

@@ -1,7 +1,8 @@
-"""The operators of windows.py once more, in plain Python, slow and short: what the compiled ones are checked against.
+"""The operators of windows.py once more, in plain Python, slow and short: what the compiled ones
+are checked against.
 
-Each is called as a typed operator in Python is: with a port and a tuple, and `finish` at the end; they return what
-is sent. They share nothing with the compiled ones but the schemas.
+Each is called as a typed operator in Python is: with a port and a tuple, and `finish` at the end;
+they return what is sent. They share nothing with the compiled ones but the schemas.
 """
 
 from __future__ import annotations
@@ -52,11 +53,13 @@ def hash_of(key: bytes) -> int:
     return found ^ found >> 33
 
 
-# -- sketches -----------------------------------------------------------------------------------------------------------------
+# -- sketches --------------------------------------------------------------------------------------
 
 
 class CountMin:
-    """Cormode and Muthukrishnan 2005; rows by two halves of a hash (Kirsch and Mitzenmacher 2006)."""
+    """Cormode and Muthukrishnan 2005; rows by two halves of a hash (Kirsch and Mitzenmacher
+    2006).
+    """
 
     def __init__(self, width: int, depth: int) -> None:
         self.rows = [[0] * width for _ in range(depth)]
@@ -74,7 +77,9 @@ class CountMin:
 
 
 class SpaceSaving:
-    """Metwally, Agrawal and El Abbadi 2005; of equal counters the one is taken over that was changed longest ago."""
+    """Metwally, Agrawal and El Abbadi 2005; of equal counters the one is taken over that was
+    changed longest ago.
+    """
 
     def __init__(self, capacity: int) -> None:
         self.capacity, self.time = capacity, 0
@@ -123,7 +128,7 @@ def hyperloglog_estimate(registers: Sequence[int]) -> int:
     return int(found + 0.5)
 
 
-# -- windows ------------------------------------------------------------------------------------------------------------------
+# -- windows ---------------------------------------------------------------------------------------
 
 
 class Aggregate:
@@ -237,7 +242,7 @@ def _best(numbers: list[Any], better: Any) -> Any:
     return found
 
 
-# -- joins and the rest -------------------------------------------------------------------------------------------------------
+# -- joins and the rest ----------------------------------------------------------------------------
 
 
 class Join:

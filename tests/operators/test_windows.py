@@ -96,7 +96,9 @@ def run(graph, model=None):
 
 
 def sent_by(add, sources, model=None):
-    """What the operator that `add(graph)` adds sends for the tuples of each source: (schema, tuples)."""
+    """What the operator that `add(graph)` adds sends for the tuples of each source: (schema,
+    tuples).
+    """
     graph, found = Graph("tried"), []
     tried = add(graph)
     for port, (schema, tuples) in enumerate(sources):
@@ -288,7 +290,7 @@ def test_sketches_keep_what_they_promise():
     )
 
 
-# -- one's own ----------------------------------------------------------------------------------------------------------------
+# -- one's own -------------------------------------------------------------------------------------
 
 TICK = Schema("tick", {"price": "float64", "volume": "float64", "ticker": "string[12]"})
 AVERAGE = Schema("average", {"vwap": "float64", "trades": "uint64", "ticker": "string[12]"})
@@ -375,7 +377,7 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
     assert found == wanted and len(found) > 12
 
 
-# -- bad input ----------------------------------------------------------------------------------------------------------------
+# -- bad input -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -383,7 +385,8 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
     [
         (
             lambda graph: by_count(0),
-            "length of a window must be a whole number from 1 to 1,152,921,504,606,846,976 tuples, not 0",
+            "length of a window must be a whole number from 1 to 1,152,921,504,606,846,976 tuples, "
+            "not 0",
         ),
         (
             lambda graph: by_time(10, 11),

@@ -1,4 +1,6 @@
-"""`make peers`: what is missing is one line and no error, what does not build is one, and what was built is not built again."""
+"""`make peers`: what is missing is one line and no error, what does not build is one, and what was
+built is not built again.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,9 @@ def test_a_peer_is_found_in_the_folder_that_its_name_begins_with(name):
 
 @pytest.mark.heavy
 def test_what_the_tbb_program_takes_from_our_runtime_is_still_there():
-    """It is built by `make peers` only, but a change of these headers is to be seen by who makes it."""
+    """It is built by `make peers` only, but a change of these headers is to be seen by who makes
+    it.
+    """
     folder = find_peer("tbb").folder
     words = [
         "-std=c++20",

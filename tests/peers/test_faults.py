@@ -1,4 +1,6 @@
-"""A peer that hangs, crashes, loses tuples or prints garbage is a failed run with its reason, and leaves no process behind."""
+"""A peer that hangs, crashes, loses tuples or prints garbage is a failed run with its reason, and
+leaves no process behind.
+"""
 
 from __future__ import annotations
 

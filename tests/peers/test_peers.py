@@ -1,4 +1,6 @@
-"""Each peer that is built here runs the same graphs to the same counts. `make peers` builds them; the others are skipped."""
+"""Each peer that is built here runs the same graphs to the same counts. `make peers` builds them;
+the others are skipped.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,8 @@ def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer, monkeypatc
 def test_busy_operators_take_their_time(peer, tmp_path):
     file = tmp_path / "busy.yaml"
     file.write_text(
-        "operators: [{source: in}, {work: a, busy_us: 2000}, {sink: out}]\nstreams: [in -> a, a -> out]\n"
+        "operators: [{source: in}, {work: a, busy_us: 2000}, {sink: out}]\nstreams: [in -> a, a -> "
+        "out]\n"
     )
     record = measure_peer(
         run_of("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100)

@@ -1,4 +1,6 @@
-"""Tables made by hand, in the shape that Spark writes, for tests of figures. Their numbers are invented."""
+"""Tables made by hand, in the shape that Spark writes, for tests of figures. Their numbers are
+invented.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +203,9 @@ def scaling(experiment: str, cells: dict[str, list[int]], levels: list[int]) -> 
 
 
 def contest(cells: dict[str, tuple[list[int], list[int]]]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Throughput and speedup of a crossover: manual wins where tuples are cheap, dynamic where they are dear."""
+    """Throughput and speedup of a crossover: manual wins where tuples are cheap, dynamic where they
+    are dear.
+    """
     rates, ratios = [], []
     for topology, (costs, payloads) in cells.items():
         for cost in costs:
@@ -241,7 +245,9 @@ def elastic_row(
     level: float | None,
     **other: object,
 ) -> dict:
-    """One row of the throughput table, of an elastic arm; `spread` is half of the interval of its level."""
+    """One row of the throughput table, of an elastic arm; `spread` is half of the interval of its
+    level.
+    """
     spread, law = other.pop("spread", None), other.pop("law", "millrace")
     settled = (
         {"level": level, "level_lo": None, "level_hi": None}
@@ -255,7 +261,9 @@ def elastic_row(
 def period_rows(
     row: dict, levels: list[int], rate: float = 1e6, period_s: float = 0.5, **other: object
 ) -> list[dict]:
-    """Rows of the timeline table: a run of the arm in a throughput row, a period a level; throughput grows with the level."""
+    """Rows of the timeline table: a run of the arm in a throughput row, a period a level;
+    throughput grows with the level.
+    """
     sizes = ("operators", "width", "depth", "workers", "cost", "payload")
     kept = ("experiment", "cell", "topology", *sizes, "machine", "simulated", "software", "model")
     shared = {name: row[name] for name in (*kept, "arm", "law")} | {
@@ -295,7 +303,9 @@ def period_rows(
 def balanced_rows(
     row: dict, ports: list[int], rates: list[float], **parameters: object
 ) -> list[dict]:
-    """Rows of the timeline table: a run with an elastic balancer, a period of half a second for each pair of ports and rate."""
+    """Rows of the timeline table: a run with an elastic balancer, a period of half a second for
+    each pair of ports and rate.
+    """
     told = {
         "balancer": "balance",
         "ports": 32,
@@ -334,7 +344,9 @@ def bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) -> pd.Data
 
 
 def placement_bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) -> pd.DataFrame:
-    """The same of the bench of placements; the oracle has 4 threads and 8 queues, a law of badness 1 twice as many."""
+    """The same of the bench of placements; the oracle has 4 threads and 8 queues, a law of badness
+    1 twice as many.
+    """
     table = bench(laws, scenarios, seed)
     badness = table["law"].map(laws)
     return table.assign(
@@ -343,7 +355,9 @@ def placement_bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) 
 
 
 def write_all(folder: Path) -> None:
-    """Write the tables of all figures into a folder, in several files each, as Spark writes them."""
+    """Write the tables of all figures into a folder, in several files each, as Spark writes
+    them.
+    """
     throughput, speedup = contest({"pipeline": ([1, 100], [128])})
     fig9 = scaling("pldi17_fig9", {"pipeline": [1], "data-parallel": [1]}, [1, 2])
     fig10 = scaling("pldi17_fig10", {"mix": [1]}, [1, 2])

@@ -1,4 +1,6 @@
-"""C-Stream's figures of adaptation: threads and replicas over cost and over time, and threads by two thresholds."""
+"""C-Stream's figures of adaptation: threads and replicas over cost and over time, and threads by
+two thresholds.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ def closed_figures():
 
 
 def cell(*arms, ratios=()):
-    """Both tables for one cell: `arms` are (arm, mean), `ratios` are (rival, ratio of the best arm to it, lo, hi)."""
+    """Both tables for one cell: `arms` are (arm, mean), `ratios` are (rival, ratio of the best arm
+    to it, lo, hi).
+    """
     rows = {}
     for arm, mean in arms:
         model, _, threads = arm.partition("-")

@@ -1,4 +1,6 @@
-"""The figure of a gate's history: what is drawn of a series, and that hosts are never joined in silence."""
+"""The figure of a gate's history: what is drawn of a series, and that hosts are never joined in
+silence.
+"""
 
 from __future__ import annotations
 

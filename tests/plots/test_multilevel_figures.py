@@ -154,7 +154,9 @@ def test_figure_1_has_a_row_a_machine_fewer_cpus_first_and_a_panel_a_payload():
 
 
 def cell_rows(topology="pipeline", cost=100, payload=128, **other) -> list[dict]:
-    """Manual, dynamic elastic, multilevel under two laws; the last one with 10 of 100 queues and 3 threads."""
+    """Manual, dynamic elastic, multilevel under two laws; the last one with 10 of 100 queues and 3
+    threads.
+    """
     options = {"payload": payload, **other}
     return [
         arm_row("e", topology, cost, "manual", 10.0, **options),

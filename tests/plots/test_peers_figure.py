@@ -1,4 +1,6 @@
-"""The figure of other runtimes: which one is fastest beside ours, and what is told where there is nothing to compare."""
+"""The figure of other runtimes: which one is fastest beside ours, and what is told where there is
+nothing to compare.
+"""
 
 from __future__ import annotations
 

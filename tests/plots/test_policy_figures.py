@@ -1,4 +1,6 @@
-"""C-Stream's figures: a line a policy, throughput above latency, and all policies' latency against throughput."""
+"""C-Stream's figures: a line a policy, throughput above latency, and all policies' latency against
+throughput.
+"""
 
 from __future__ import annotations
 

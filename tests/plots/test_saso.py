@@ -1,4 +1,6 @@
-"""The figure of the SASO bench: strips of quantiles, the order of the laws, and which way is better."""
+"""The figure of the SASO bench: strips of quantiles, the order of the laws, and which way is
+better.
+"""
 
 from __future__ import annotations
 

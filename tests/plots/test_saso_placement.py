@@ -61,6 +61,7 @@ def test_a_table_that_lacks_columns_is_told_which():
     table = placement_bench(LAWS).drop(columns=["best_parts", "scenario"])
     with pytest.raises(
         UserError,
-        match="the table saso_placement lacks scenario, best_parts; `millrace laws bench --multilevel",
+        match="the table saso_placement lacks scenario, best_parts; `millrace laws bench "
+        "--multilevel",
     ):
         figure_named("saso_placement", {"saso_placement": table})

@@ -1,4 +1,6 @@
-"""C-Stream Figures 12 and 13: our arms beside Storm's at each topology, and what is said where Storm did not run."""
+"""C-Stream Figures 12 and 13: our arms beside Storm's at each topology, and what is said where
+Storm did not run.
+"""
 
 from __future__ import annotations
 

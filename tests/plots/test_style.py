@@ -176,8 +176,8 @@ def test_the_foot_says_that_runs_were_disturbed_and_that_they_are_of_several_hos
     table.loc[0, ["unfit", "hosts"]] = [2, 3]
     foot = provenance.sentence(table, "bars: an interval")
     assert (
-        f"2 of {table['n'].sum()} measured runs were disturbed, as their records say. Means are over runs of up to 3 hosts."
-        in foot
+        f"2 of {table['n'].sum()} measured runs were disturbed, as their records say. Means are "
+        "over runs of up to 3 hosts." in foot
     )
 
 
@@ -193,7 +193,10 @@ def test_the_foot_says_where_a_band_is_missing_because_a_run_failed():
 
 def test_the_foot_says_what_the_throughput_of_simulated_runs_is_that_never_settled():
     table = scaling("e", {"mix": [1]}, [1, 2]).assign(simulated=True, machine="xeon")
-    said = "Simulated arms with a run that never settled: hops executed over those of a tuple, not tuples at the sinks."
+    said = (
+        "Simulated arms with a run that never settled: hops executed over those of a tuple, "
+        "not tuples at the sinks."
+    )
     assert said not in provenance.sentence(table, "bars: an interval")
     table.loc[1, "mean_of"] = "hops executed"
     assert said in provenance.sentence(table, "bars: an interval")

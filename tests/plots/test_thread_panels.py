@@ -37,7 +37,9 @@ def ax():
 
 
 def one_cell(**changes):
-    """manual at 100, dedicated at 300, dynamic-1, -2 and -4 at 200, 400 and 350 tuples/s; `changes` by arm."""
+    """manual at 100, dedicated at 300, dynamic-1, -2 and -4 at 200, 400 and 350 tuples/s; `changes`
+    by arm.
+    """
     rates = {
         "manual": 100.0,
         "dedicated": 300.0,
@@ -319,7 +321,8 @@ def test_figure_10_says_what_it_is_made_of():
     figure = figure_named("pldi17_fig10", {"throughput": table})
     foot = " ".join(figure.get_supxlabel().split())
     assert foot.startswith(
-        "Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh process;"
+        "Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh "
+        "process;"
     )
     assert "95 % interval" in foot
     assert "Queues of 128 tuples." in foot

@@ -1,5 +1,6 @@
-// allocations.cpp - preloaded into a process, it ends that where a thread of a run takes memory by operator new: nothing there could say that
-// the system refuses it. Connectors and users' code may, and are not tried with it.
+// allocations.cpp - preloaded into a process, it ends that where a thread of a run takes memory by
+// operator new: nothing there could say that the system refuses it. Connectors and users' code may,
+// and are not tried with it.
 #include <sys/syscall.h>
 #include <unistd.h>
 

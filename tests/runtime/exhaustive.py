@@ -42,10 +42,12 @@ def check(model: str, **constants: int) -> int:
 def explore(
     program: Program,
 ) -> tuple[list[list[tuple[int, int]]], list[bool], list[tuple[int, str]]]:
-    """By state: the steps from there (process, state after); whether these are all; from where it was reached first.
+    """By state: the steps from there (process, state after); whether these are all; from where it
+    was reached first.
 
-    Breadth first, so that traces are short. Where a process is about to do what nobody else can see or hinder, it does that
-    before anybody does anything: what else there is can come after as well (an ample set: Peled, CAV 1993).
+    Breadth first, so that traces are short. Where a process is about to do what nobody else can see
+    or hinder, it does that before anybody does anything: what else there is can come after as well
+    (an ample set: Peled, CAV 1993).
     """
     states = {program.start: 0}
     edges: list[list[tuple[int, int]]] = []
@@ -94,7 +96,9 @@ def trace_to(state: int, parent: list[tuple[int, str]]) -> list[str]:
 
 
 def components(edges: list[list[tuple[int, int]]]) -> Iterator[set[int]]:
-    """The strongly connected components in which a run can stay (Tarjan, SIAM J. Computing 1(2), 1972, without recursion)."""
+    """The strongly connected components in which a run can stay (Tarjan, SIAM J. Computing 1(2),
+    1972, without recursion).
+    """
     index = [0] * len(edges)  # 0: not seen yet
     low = [0] * len(edges)
     on_stack = [False] * len(edges)
@@ -135,7 +139,9 @@ def components(edges: list[list[tuple[int, int]]]) -> Iterator[set[int]]:
 def is_fair(
     component: set[int], edges: list[list[tuple[int, int]]], whole: list[bool], processes: int
 ) -> bool:
-    """Whether a run may stay here for ever although no process is neglected: each takes steps here, or cannot at some state."""
+    """Whether a run may stay here for ever although no process is neglected: each takes steps here,
+    or cannot at some state.
+    """
     known = [state for state in component if whole[state]]
     for who in range(processes):
         moves = any(

@@ -1,5 +1,5 @@
-// The path of a tuple, compiled apart from the co-routines' scheduler, which is declared here alone:
-// for a test of what the path itself calls.
+// The path of a tuple, compiled apart from the co-routines' scheduler, which is declared here
+// alone: for a test of what the path itself calls.
 #include "run_platform.hpp"
 #include "stamps.hpp"
 

@@ -1,9 +1,11 @@
-"""A part of Promela, translated to Python: each statement of each process to a function from a state to the next.
+"""A part of Promela, translated to Python: each statement of each process to a function from a
+state to the next.
 
-What is taken: macros of the C preprocessor; global and local `bool` and `byte`, also arrays; `active [N] proctype`; `inline`;
-`if` and `do` whose options begin with a plain statement; `else`, `break`, `skip`, `assert`, assignments; `atomic` around plain
-statements, of which only the first may have to wait. `ltl` is passed over. A byte that leaves 0..255 and an index out of bounds
-are errors, as a failed assertion is.
+What is taken: macros of the C preprocessor; global and local `bool` and `byte`, also arrays;
+`active [N] proctype`; `inline`; `if` and `do` whose options begin with a plain statement; `else`,
+`break`, `skip`, `assert`, assignments; `atomic` around plain statements, of which only the first
+may have to wait. `ltl` is passed over. A byte that leaves 0..255 and an index out of bounds are
+errors, as a failed assertion is.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def tokens_of(model: str, constants: dict[str, int]) -> list[str]:
 
 @dataclass
 class Plain:
-    """One step. `guard`: what it waits for, in Python; `local`: only what is the process' own is touched."""
+    """One step. `guard`: what it waits for, in Python; `local`: only what is the process' own is
+    touched.
+    """
 
     text: str
     guard: str = "True"
@@ -77,10 +81,11 @@ ELSE, BREAK = Plain("else", local=True), Plain("break", local=True)
 
 
 class Program:
-    """A model, translated: `start`, the state at first; `steps[process][location]`; the names of `processes`.
+    """A model, translated: `start`, the state at first; `steps[process][location]`; the names of
+    `processes`.
 
-    A location is the number of the statement that comes next; there are no steps from location 0, the end. `counters`: where
-    the state holds the location of each process.
+    A location is the number of the statement that comes next; there are no steps from location 0,
+    the end. `counters`: where the state holds the location of each process.
     """
 
     def __init__(self, tokens: list[str]) -> None:
@@ -191,7 +196,9 @@ class Program:
     # -- statements
 
     def sequence(self, *closing: str) -> list[Plain | Choice]:
-        """Statements up to one of these tokens. Those that nobody else can see become part of the step before them."""
+        """Statements up to one of these tokens. Those that nobody else can see become part of the
+        step before them.
+        """
         found: list[Plain | Choice] = []
         while self.here() not in closing:
             if self.accept(";") or self.accept("->"):
@@ -348,7 +355,9 @@ class Program:
             begin = target
 
     def decided(self, options: list[list[Plain | Choice]]) -> list[list[Plain | Choice]]:
-        """The same, with a condition in the place of `else`; what follows it and nobody else can see is part of that step."""
+        """The same, with a condition in the place of `else`; what follows it and nobody else can
+        see is part of that step.
+        """
         others = [f"not ({option[0].guard})" for option in options if option[0] is not ELSE]
         made = []
         for option in options:

@@ -1,17 +1,18 @@
-"""The scheduler of co-routines as C-Stream's section 3.2 tells it: slow, for one thread. The shipped one is compared with
-it step by step.
+"""The scheduler of co-routines as C-Stream's section 3.2 tells it: slow, for one thread. The
+shipped one is compared with it step by step.
 
-An operator waits until each of its input ports, or any, has as many tuples as it needs there. It takes them, works, and
-sends some to each port downstream. A source does the same for a number of steps, as fast as it may or at a rate. Only
-work takes time.
+An operator waits until each of its input ports, or any, has as many tuples as it needs there. It
+takes them, works, and sends some to each port downstream. A source does the same for a number of
+steps, as fast as it may or at a rate. Only work takes time.
 
-The shipped scheduler (tests/native/schedule.cpp) tells what it does: at which co-routine it looks, what a policy then
-sees, and which one it resumes. The reference says what is due at each moment: whom a change at a port makes ready, in
-which order, and what a policy sees of it. So it knows who may be resumed: whoever has the highest score among those
-that are ready, as things stand when it is picked. Chance decides between equal scores, so there the reference
-takes what was taken. A policy whose scores may rise while a co-routine is ready is asked about all that are ready at
-each pick: one that is not C-Stream's after all operators with input ports have begun. Any other one is asked when a
-co-routine becomes ready, and about those that come first at a pick.
+The shipped scheduler (tests/native/schedule.cpp) tells what it does: at which co-routine it looks,
+what a policy then sees, and which one it resumes. The reference says what is due at each moment:
+whom a change at a port makes ready, in which order, and what a policy sees of it. So it knows who
+may be resumed: whoever has the highest score among those that are ready, as things stand when it is
+picked. Chance decides between equal scores, so there the reference takes what was taken. A policy
+whose scores may rise while a co-routine is ready is asked about all that are ready at each pick:
+one that is not C-Stream's after all operators with input ports have begun. Any other one is asked
+when a co-routine becomes ready, and about those that come first at a pick.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Graph:
         )
 
 
-# -- the shipped one ----------------------------------------------------------------------------------------------------------
+# -- the shipped one -------------------------------------------------------------------------------
 
 
 @cache
@@ -143,7 +144,7 @@ def shipped(graph: Graph, policy: str, quantum_ns: int, most: int = 200_000) -> 
     return rows[:count]
 
 
-# -- policies -----------------------------------------------------------------------------------------------------------------
+# -- policies --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -179,7 +180,7 @@ FLOORS = dict.fromkeys(("highest_rate", "oldest_source", "pressure"), FLOOR)
 NEVER_RISE = {"min_latency", "least_recently_run"}
 
 
-# -- the reference ------------------------------------------------------------------------------------------------------------
+# -- the reference ---------------------------------------------------------------------------------
 
 
 @dataclass

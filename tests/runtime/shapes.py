@@ -48,7 +48,9 @@ def pipeline(length: int = 4, cost: int = 1, payload: int = 96) -> Graph:
 def split_and_join(
     width: int = 5, depth: int = 2, payload: int = 96, ordered: bool = False, skew: bool = False
 ) -> Graph:
-    """Source -> split -> `width` chains -> (merge ->) sink; with `skew` some branches are much slower than others."""
+    """Source -> split -> `width` chains -> (merge ->) sink; with `skew` some branches are much
+    slower than others.
+    """
     graph = Graph("merge" if ordered else "mix", payload)
     split = graph.split("split", width)
     graph.connect(graph.source("source"), split)
@@ -66,7 +68,9 @@ def split_and_join(
 
 
 def diamond() -> Graph:
-    """Fan-out (every tuple goes both ways), several input ports, two sources, two sinks, a round-robin operator."""
+    """Fan-out (every tuple goes both ways), several input ports, two sources, two sinks, a
+    round-robin operator.
+    """
     graph = Graph("diamond", 40)
     first, second = graph.source("first"), graph.source("second")
     head = graph.work("head", 3)
@@ -88,7 +92,9 @@ def diamond() -> Graph:
 
 
 def split_fan_out() -> Graph:
-    """A splitter called from two sources, and an output that feeds two splitters by call: copies, locks, called fan-in."""
+    """A splitter called from two sources, and an output that feeds two splitters by call: copies,
+    locks, called fan-in.
+    """
     graph = Graph("split fan-out", 8)
     entry = graph.split("entry", 2)
     for name in ("a", "b"):
@@ -106,7 +112,9 @@ def split_fan_out() -> Graph:
 
 
 def shared_splitters() -> Graph:
-    """A splitter of many outputs that several port threads call, each with a call of its own region behind it."""
+    """A splitter of many outputs that several port threads call, each with a call of its own region
+    behind it.
+    """
     graph = Graph("shared splitters", 8)
     split = graph.split("split", 30)
     for name in ("a", "b", "c"):
@@ -130,7 +138,9 @@ def control_cycle() -> Graph:
 
 
 def selective() -> Graph:
-    """Work that drops tuples: alone, in bursts of costs, with several output ports, and behind itself."""
+    """Work that drops tuples: alone, in bursts of costs, with several output ports, and behind
+    itself.
+    """
     graph = Graph("selective", 16)
     head, thin = (
         graph.work("head", 1, selectivity=0.9),
@@ -150,7 +160,9 @@ def selective() -> Graph:
 
 
 def barriers() -> Graph:
-    """Two sources that meet, and three ways of what comes of it that meet again; window punctuation on one of them."""
+    """Two sources that meet, and three ways of what comes of it that meet again; window punctuation
+    on one of them.
+    """
     graph = Graph("barriers", 16)
     first, second = graph.source("first", window=7), graph.source("second")
     near, meet, head = graph.work("near", 1), graph.barrier("meet"), graph.work("head", 1)
@@ -196,7 +208,9 @@ def keyed(ordered: bool = True) -> Graph:
 
 
 def windows(ordered: bool = True) -> Graph:
-    """Window punctuation from two sources through fan-out, a filter, a split with its merge, round-robin and fan-in."""
+    """Window punctuation from two sources through fan-out, a filter, a split with its merge,
+    round-robin and fan-in.
+    """
     graph = Graph("windows", 24)
     split, join = (
         graph.split("split", 3),
@@ -250,7 +264,9 @@ def annotated() -> Graph:
 
 
 def several_sources() -> Graph:
-    """Four sources that meet at an operator which they call, at a queue, and at an operator of two queues."""
+    """Four sources that meet at an operator which they call, at a queue, and at an operator of two
+    queues.
+    """
     graph = Graph("several sources", 8)
     sources = [graph.source(f"source{index}") for index in range(4)]
     split, meet, join = (
@@ -288,7 +304,9 @@ def bursts() -> Graph:
 def balanced(
     elastic: bool, ports: int = 4, buffer_size: int = 3, active: int | None = None
 ) -> Graph:
-    """Source with windows -> load balance -> operators of very different cost -> one sink that all threads meet at."""
+    """Source with windows -> load balance -> operators of very different cost -> one sink that all
+    threads meet at.
+    """
     graph = Graph("balanced", 24)
     if elastic:
         balance = graph.elastic_load_balance(
@@ -306,7 +324,9 @@ def balanced(
 
 
 def balances_in_a_row() -> Graph:
-    """Load balances behind each other, called by several threads, with a fan-out before and one of one port beside them."""
+    """Load balances behind each other, called by several threads, with a fan-out before and one of
+    one port beside them.
+    """
     graph = Graph("balances in a row", 8)
     first, second = (
         graph.threaded_split("first", 3, 1),
@@ -339,7 +359,9 @@ def native(
     preserves: bool = False,
     **promises: object,
 ) -> Operator:
-    """An operator that calls `function(sequence, value, payload, bytes, control, state)` as it would a compiled one."""
+    """An operator that calls `function(sequence, value, payload, bytes, control, state)` as it
+    would a compiled one.
+    """
     signature = ctypes.CFUNCTYPE(
         ctypes.c_int32,
         ctypes.c_uint64,
@@ -393,7 +415,9 @@ GRAPHS = {
 def run_to_end(
     graph: Graph, model: Model, tuples: int, within_s: float = 45.0, **options: object
 ) -> Totals:
-    """Send `tuples` from each source, let them drain, and return the account; `options` as of `open_engine`."""
+    """Send `tuples` from each source, let them drain, and return the account; `options` as of
+    `open_engine`.
+    """
     engine = open_engine(graph, model, tuples=tuples, **options)
     engine.start()
     passed = 0.0

@@ -1,4 +1,6 @@
-"""Laws of threads and replicas on real threads: both rise under load and fall with it, and every stream stays what it is."""
+"""Laws of threads and replicas on real threads: both rise under load and fall with it, and every
+stream stays what it is.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from harness.models.layout import layout_of
 pytestmark = pytest.mark.heavy
 
 PERIOD_S = 0.1
-MOST_PERIODS = 150  # in which a law must have got somewhere: many more than it needs where others use the CPUs as well
+# in which a law must have got somewhere: many more than it needs where others use the CPUs as well
+MOST_PERIODS = 150
 SETTINGS = {
     "millrace": (("cpu_limit", 1.0),),
     "cstream": (),
@@ -53,7 +56,9 @@ def adapted(graph: Graph, law: str, until: Seen, **options: object) -> tuple[lis
 
 
 def all_grown(samples: list[Sample]) -> bool:
-    """Whether there have been several threads, and several replicas of each operator that may have some, not at once maybe."""
+    """Whether there have been several threads, and several replicas of each operator that may have
+    some, not at once maybe.
+    """
     if not samples:
         return False
     busy = range(1, len(samples[0].replicas) - 1)

@@ -1,4 +1,6 @@
-"""Barriers: a tuple of each input for one that goes on, in order, in bounded memory, under every model."""
+"""Barriers: a tuple of each input for one that goes on, in order, in bounded memory, under every
+model.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ def test_who_waits_for_an_input_that_brings_nothing_heeds_a_stop(model: Model) -
 
 
 def reconvergent(inputs: int, slow: int = 0) -> Graph:
-    """One source, as many ways to a barrier, each longer than the one before; a window punctuation now and then."""
+    """One source, as many ways to a barrier, each longer than the one before; a window punctuation
+    now and then.
+    """
     graph = Graph("reconvergent", 8)
     source, barrier = graph.source("source", window=50), graph.barrier("barrier", inputs)
     for port in range(inputs):
@@ -148,7 +152,9 @@ def test_the_pool_has_a_thread_for_each_port_that_may_wait_at_a_barrier_but_not_
 
 @pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=repr)
 def test_a_tuple_that_comes_twice_is_found(model: Model) -> None:
-    """The oracle ends at a barrier, and so has to look there: what is absorbed goes nowhere else."""
+    """The oracle ends at a barrier, and so has to look there: what is absorbed goes nowhere
+    else.
+    """
     totals = run_to_end(reconvergent(3), model, 300)
     assert totals.correct
     graph = reconvergent(2)

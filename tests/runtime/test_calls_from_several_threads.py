@@ -1,4 +1,6 @@
-"""An engine is used by several threads of its process: one stop with one answer, and clear answers meanwhile."""
+"""An engine is used by several threads of its process: one stop with one answer, and clear answers
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +156,9 @@ class Interrupted(Exception):
 
 @contextmanager
 def signalled(handler: Callable[[int, object], object], seen: Callable[[], bool]) -> Iterator[None]:
-    """Another thread has a signal sent to this one, whose handler is `handler`, as soon as it has `seen` what it waits for."""
+    """Another thread has a signal sent to this one, whose handler is `handler`, as soon as it has
+    `seen` what it waits for.
+    """
     usual = signal.signal(signal.SIGALRM, handler)
     over = threading.Event()
 

@@ -1,4 +1,6 @@
-"""Operators as co-routines on real threads: what is theirs alone. Tests that run under every model run under this one, too."""
+"""Operators as co-routines on real threads: what is theirs alone. Tests that run under every model
+run under this one, too.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ print(grown)
 
 
 def test_a_coroutine_costs_no_more_than_eight_kibibytes_beside_its_queue() -> None:
-    """Resident memory after tuples went all the way, against the same queues without co-routines."""
+    """Resident memory after tuples went all the way, against the same queues without
+    co-routines.
+    """
     operators, grown = 3000, {}
     for model, policy in (("dynamic", ""), ("coroutine", "oldest_source")):
         words = [sys.executable, "-c", GROWS, str(operators), model, policy]
@@ -257,7 +261,8 @@ def test_a_stack_that_overflows_is_told_by_the_operators_name(
     source.write_text(
         f'#include "millrace.h"\n{down}\n'
         "int32_t deep(millrace_context* c, uint32_t port, const void* tuple, void* s) {\n"
-        "  (void)c, (void)port, (void)s; return down(*(const uint64_t*)tuple == 30 ? 100000 : 1) ? 0 : -1; }\n"
+        "  (void)c, (void)port, (void)s; return down(*(const uint64_t*)tuple == 30 ? 100000 : 1) ? "
+        "0 : -1; }\n"
     )
     library = tmp_path / "deep.so"
     flags = [

@@ -1,4 +1,6 @@
-"""Loops and typed operators that send several ways: a graph that can end does so, and another one says who waits for what."""
+"""Loops and typed operators that send several ways: a graph that can end does so, and another one
+says who waits for what.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,7 @@ def run(graph: Graph, model: object, seconds: float = 30.0) -> Totals:
     return totals
 
 
-# -- graphs that come to their end --------------------------------------------------------------------------------------------
+# -- graphs that come to their end -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("language", ("Python", "C"))
@@ -183,7 +185,7 @@ def test_typed_operators_that_send_several_ways_end_under_every_model(model):
     assert totals.correct and kept == list(range(200))
 
 
-# -- at random, beside a reference that sends each tuple by itself -------------------------------------------------------------
+# -- at random, beside a reference that sends each tuple by itself ---------------------------------
 
 
 @dataclass
@@ -205,7 +207,9 @@ END = object()
 
 
 class Reference:
-    """Runs a graph with one tuple at a time (C-Stream, Algorithms 1 to 3); final punctuation takes a place in a queue."""
+    """Runs a graph with one tuple at a time (C-Stream, Algorithms 1 to 3); final punctuation takes
+    a place in a queue.
+    """
 
     def __init__(self, nodes: list[Node], tuples: int, capacity: int):
         self.nodes, self.tuples, self.capacity, self.moves = nodes, tuples, capacity, 0
@@ -379,11 +383,13 @@ def test_a_graph_that_ends_with_one_tuple_at_a_time_ends_with_batches_too(
     assert kept == reference.kept
 
 
-# -- graphs that do not -------------------------------------------------------------------------------------------------------
+# -- graphs that do not ----------------------------------------------------------------------------
 
 
 def halting(way: str | None = None) -> Graph:
-    """The reader wants a tuple of input port 1 first, of which there is none before a hundred at input port 0."""
+    """The reader wants a tuple of input port 1 first, of which there is none before a hundred at
+    input port 0.
+    """
 
     def late(port, row):
         for n in range(100):
@@ -410,7 +416,8 @@ def test_a_deadlock_is_told_in_one_line_that_names_who_waits_for_what(threads):
     totals = run(halting(), Coroutine(threads, queue_capacity=8))
     assert not totals.correct
     assert totals.error == (
-        "deadlock: operator 'sender' waits for room in the queue before input port 0 of operator 'loop1', "
+        "deadlock: operator 'sender' waits for room in the queue before input port 0 of operator "
+        "'loop1', "
         "operator 'loop1' waits for tuples at input port 1"
     )
 
@@ -468,12 +475,14 @@ async def pass_on(ctx):
         await ctx.push(value)
 
 
-# -- what is sent is not held -------------------------------------------------------------------------------------------------
+# -- what is sent is not held ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("holder", ("loop", "source", "generator"))
 def test_a_tuple_goes_on_although_its_batch_does_not_fill(holder):
-    """The source goes on until the one tuple of output port 1 has arrived, so the run ends only if that is not held."""
+    """The source goes on until the one tuple of output port 1 has arrived, so the run ends only if
+    that is not held.
+    """
     seen = threading.Event()
 
     def until_seen():

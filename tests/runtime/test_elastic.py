@@ -1,4 +1,6 @@
-"""Levels that change all the time on real threads: nothing is lost or leaks, who sleeps sleeps; and how busy threads are."""
+"""Levels that change all the time on real threads: nothing is lost or leaks, who sleeps sleeps; and
+how busy threads are.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def restless(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ten_thousand_changes_of_level_under_load_lose_and_reorder_nothing_and_leak_no_thread(
     shape: str,
 ) -> None:
-    """ORDER, ONCE. The law's decisions are done as fast as they come, far faster than once a period."""
+    """ORDER, ONCE. The law's decisions are done as fast as they come, far faster than once a
+    period.
+    """
     process = psutil.Process()
     threads = process.num_threads()
     engine = open_engine(GRAPHS[shape](), Dynamic(1, queue_capacity=20))
@@ -195,7 +199,7 @@ def test_suspended_threads_that_the_end_of_the_run_wakes_do_not_count_as_active(
     assert engine.stop(drain=True, timeout_s=5.0).correct
 
 
-# -- utilisation --------------------------------------------------------------------------------------------------------------
+# -- utilisation -----------------------------------------------------------------------------------
 
 
 def use_of(

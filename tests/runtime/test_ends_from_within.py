@@ -1,4 +1,6 @@
-"""A run that an operator wants to end, and one that nobody has stopped when the interpreter ends."""
+"""A run that an operator wants to end, and one that nobody has stopped when the interpreter
+ends.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ def test_an_operator_may_drop_the_last_reference_to_its_engine() -> None:
     assert dropped.wait(30.0), "it would wait for its own thread"
 
 
-# -- the end of the interpreter -----------------------------------------------------------------------------------------------
+# -- the end of the interpreter --------------------------------------------------------------------
 
 PROGRAM = """
 import builtins, sys, time
@@ -126,18 +128,22 @@ ENDS = {
     "by its own bug": "engine = begin(Dynamic(2), profile=True)\nraise ValueError('mine')",
     "in a cycle": "class A: pass\na = A()\na.me = a\na.engine = begin(Manual())",
     "of another module": "builtins.engine = begin(Dynamic(2))\nsys.mine = begin(Manual())",
-    "several, by exit": "engines = [begin(model) for model in (Manual(), Dynamic(2), Coroutine(2))]\nsys.exit(3)",
+    "several, by exit": "engines = [begin(model) for model in (Manual(), Dynamic(2), "
+    "Coroutine(2))]\nsys.exit(3)",
 }
 CODES = {"by its own bug": 1, "several, by exit": 3}
 
 
 @pytest.mark.parametrize("how", ENDS)
 def test_a_run_that_nobody_stopped_is_ended_before_the_interpreter(how: str) -> None:
-    """Without waiting for threads that will never get the interpreter's lock: within the limit it would be ten seconds more."""
+    """Without waiting for threads that will never get the interpreter's lock: within the limit it
+    would be ten seconds more.
+    """
     program = (
         PROGRAM + "import atexit\natexit.register(lambda: print('alive', flush=True))\n" + ENDS[how]
     )
-    ended = "import threading, atexit\n"  # what is registered first is called last: behind the end of the runs
+    # what is registered first is called last: behind the end of the runs
+    ended = "import threading, atexit\n"
     ended += "def look():\n    import psutil\n    print(psutil.Process().num_threads() - before)\n"
     ended += "import psutil\nbefore = psutil.Process().num_threads()\natexit.register(look)\n"
     done = subprocess.run(

@@ -46,7 +46,10 @@ def test_all_interleavings_of_counters_are_as_many_as_there_are() -> None:
     assert check(counters) == (4 + 3 + 1) ** 2
 
 
-WAITING = "bool go; active proctype starter() { go = true } active proctype waiter() { do :: go -> break :: else -> skip od }"
+WAITING = (
+    "bool go; active proctype starter() { go = true } active proctype waiter() { do :: go "
+    "-> break :: else -> skip od }"
+)
 
 
 def test_a_loop_that_ends_unless_somebody_is_neglected_is_no_livelock() -> None:
@@ -59,7 +62,9 @@ def test_a_loop_that_nobody_ends_is_a_livelock() -> None:
 
 
 def test_weak_fairness_does_not_help_who_can_step_only_now_and_then() -> None:
-    """The taker may look at the flag each time that it is held; the holder never ends unless it does."""
+    """The taker may look at the flag each time that it is held; the holder never ends unless it
+    does.
+    """
     model = """
     bool held, done;
     active proctype holder() { do :: !done -> held = true; held = false :: done -> break od }
@@ -70,7 +75,10 @@ def test_weak_fairness_does_not_help_who_can_step_only_now_and_then() -> None:
 
 
 def test_else_is_for_when_no_other_option_is() -> None:
-    model = "byte x = 2, y; active proctype p() { if :: x == 1 -> y = 1 :: x == 2 -> y = 2 :: else -> y = 3 fi; assert(y == 2) }"
+    model = (
+        "byte x = 2, y; active proctype p() { if :: x == 1 -> y = 1 :: x == 2 -> y = 2 :: "
+        "else -> y = 3 fi; assert(y == 2) }"
+    )
     check(model)
     with pytest.raises(Broken, match="assert"):
         check(model.replace("x = 2, y", "x = 3, y"))

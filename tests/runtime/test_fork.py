@@ -1,4 +1,6 @@
-"""A process that was forked while an engine runs has its memory and none of its threads: it leaves the engine alone."""
+"""A process that was forked while an engine runs has its memory and none of its threads: it leaves
+the engine alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""ORDER, ONCE, ALONE and ENDS on every shape under every model: the run's oracle finds nothing, the counts are right."""
+"""ORDER, ONCE, ALONE and ENDS on every shape under every model: the run's oracle finds nothing, the
+counts are right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The level of the pool: who runs, who sleeps, and what happens to threads that users' operators do not give back."""
+"""The level of the pool: who runs, who sleeps, and what happens to threads that users' operators do
+not give back.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def end_of(engine: Engine) -> None:
     until(engine, lambda sample: engine.finished(), 20.0)
 
 
-# -- levels -------------------------------------------------------------------------------------------------------------------
+# -- levels ----------------------------------------------------------------------------------------
 
 
 POOLS = pytest.mark.parametrize("pool", [Dynamic, Coroutine], ids=lambda pool: pool.name)
@@ -100,7 +102,7 @@ def test_suspended_and_idle_threads_use_no_cpu(pool: Pools) -> None:
     assert engine.stop(drain=True, timeout_s=5.0).correct
 
 
-# -- operators that keep their thread -----------------------------------------------------------------------------------------
+# -- operators that keep their thread --------------------------------------------------------------
 
 
 class Gate:
@@ -199,7 +201,9 @@ def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_ofte
 
 
 def all_held(gates: list[Gate]) -> Graph:
-    """As many operators that hold a thread as there are gates, and a branch beside them whose tuples come later."""
+    """As many operators that hold a thread as there are gates, and a branch beside them whose
+    tuples come later.
+    """
     graph = Graph("all held", 8)
     sink = graph.sink("sink")
     for index, gate in enumerate(gates):
@@ -235,7 +239,9 @@ def opens(gate: Gate, engine: Engine) -> bool:
 def test_when_users_operators_hold_every_thread_one_more_runs(
     gates: list[Gate], period_s: float
 ) -> None:
-    """FREE, however long the samples. Only a pool thread can get at the two tuples in the queue of the branch beside."""
+    """FREE, however long the samples. Only a pool thread can get at the two tuples in the queue of
+    the branch beside.
+    """
     engine = open_engine(all_held(gates), Dynamic(2))
     engine.start()
     samples = [engine.sample(period_s) for _ in range(round(2.0 / period_s))]
@@ -251,7 +257,9 @@ def test_when_users_operators_hold_every_thread_one_more_runs(
 def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(
     gates: list[Gate],
 ) -> None:
-    """FREE: the gate is held by its own thread, the pool's two wait for room before it, and the key lies in a queue."""
+    """FREE: the gate is held by its own thread, the pool's two wait for room before it, and the key
+    lies in a queue.
+    """
     gate = gates[0]
     graph = Graph("gate with a thread of its own", 8)
     held, opener, sink = (
@@ -374,7 +382,7 @@ def test_an_operator_that_may_block_keeps_the_level_above_its_input_ports() -> N
     )  # built-in operators do not block
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", [0, -1, 1025, 10**9, 2**40])

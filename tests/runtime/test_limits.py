@@ -28,7 +28,9 @@ from tests.runtime.shapes import pipeline, run_to_end
     ids=lambda model: model.name,
 )
 def test_ten_thousand_operators_deep_do_not_overflow_a_stack(model: Model) -> None:
-    """Queues of one tuple make every push drain the next queue from within: nested as deep as the graph."""
+    """Queues of one tuple make every push drain the next queue from within: nested as deep as the
+    graph.
+    """
     totals = run_to_end(pipeline(10_000, payload=0), model, 50)
     assert totals.correct and totals.received == 50
 
@@ -43,7 +45,9 @@ def test_payloads_from_nothing_to_a_mebibyte(model: Model, payload: int) -> None
 
 
 def test_queues_are_by_default_as_long_as_caches_and_memory_allow() -> None:
-    """Scheduled queues hold a multiple of 64 tuples, those with a thread of their own 1,000; of large tuples fewer."""
+    """Scheduled queues hold a multiple of 64 tuples, those with a thread of their own 1,000; of
+    large tuples fewer.
+    """
 
     def capacity(operators: int, payload: int, model: Model, cost: int = 1) -> int:
         return open_engine(pipeline(operators, payload=payload, cost=cost), model).queue_capacity
@@ -125,7 +129,9 @@ def test_memory_is_taken_only_as_queues_fill_and_never_beyond_them() -> None:
 @pytest.mark.skipif(huge_pages() is None, reason="the system has no huge pages")
 @pytest.mark.parametrize(("operators", "asks"), [(100, True), (10_000, False)])
 def test_queues_ask_for_large_pages_unless_they_are_very_many(operators: int, asks: bool) -> None:
-    """12 MiB and 1.2 GiB; of the latter one page would take in the beginnings of 16 queues, whatever is in them."""
+    """12 MiB and 1.2 GiB; of the latter one page would take in the beginnings of 16 queues,
+    whatever is in them.
+    """
     before = asking_bytes()
     engine = open_engine(pipeline(operators), Dynamic(1, queue_capacity=1024))
     asked = asking_bytes() - before

@@ -1,4 +1,6 @@
-"""A port that had tuples stays on the list for a turn, seldom if for nothing; who keeps up rests (dynamic.hpp)."""
+"""A port that had tuples stays on the list for a turn, seldom if for nothing; who keeps up rests
+(dynamic.hpp).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_a_nearly_idle_graph_is_seldom_looked_at_in_vain() -> None:
 
 
 def fan(rate: float | None) -> Graph:
-    """A few tuples of each batch go one of 20 ways, so that a scheduler thread keeps up with the source. [tuples/s]"""
+    """A few tuples of each batch go one of 20 ways, so that a scheduler thread keeps up with the
+    source. [tuples/s]
+    """
     graph = Graph("keeps up", 64)
     split, sink = graph.split("split", 20), graph.sink("sink")
     graph.connect(graph.source("source", rate=rate), split)
@@ -57,7 +61,9 @@ def test_a_thread_that_keeps_up_rests_and_finds_more_tuples_at_a_time() -> None:
 
 @pytest.mark.timeout(60)
 def test_a_thread_on_a_real_core_rests_after_drains_of_a_few_tuples() -> None:
-    """So these take it no less than a rest each; a fast core does a quarter more of them without."""
+    """So these take it no less than a rest each; a fast core does a quarter more of them
+    without.
+    """
     engine = open_engine(fan(None), Dynamic(1))
     began = time.monotonic()
     engine.start()

@@ -1,4 +1,6 @@
-"""Nothing is left lying: what is in a queue is executed soon while the threads that may execute it have nothing else to do."""
+"""Nothing is left lying: what is in a queue is executed soon while the threads that may execute it
+have nothing else to do.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from tests.runtime.shapes import annotate, chain
 
 
 def beside_a_slow_one(behind_a_queue: bool) -> Graph:
-    """A fan-out to a cheap operator with a queue and to a slow one that is called; a busy one keeps the pool at first."""
+    """A fan-out to a cheap operator with a queue and to a slow one that is called; a busy one keeps
+    the pool at first.
+    """
     graph = Graph("beside", 8)
     head = graph.source("source")
     if behind_a_queue:

@@ -1,4 +1,6 @@
-"""Load balances on real threads: nothing is lost whatever changes, punctuation reaches every port, sleeping ports sleep."""
+"""Load balances on real threads: nothing is lost whatever changes, punctuation reaches every port,
+sleeping ports sleep.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def count_of(graph: Graph, counts: list[int]) -> dict[str, int]:
 def sample_until(
     engine: Engine, enough: Callable[[list[int]], bool], within: int = 200
 ) -> list[int]:
-    """Samples until the tuples through each operator are enough; the test's own time limit is the other bound."""
+    """Samples until the tuples through each operator are enough; the test's own time limit is the
+    other bound.
+    """
     seen: list[int] = []
     for _ in range(within):
         now = engine.sample(0.05).processed
@@ -67,7 +71,7 @@ def sample_until(
     return seen
 
 
-# -- once, in order, to the end -----------------------------------------------------------------------------------------------
+# -- once, in order, to the end --------------------------------------------------------------------
 
 
 @MODELS
@@ -152,7 +156,7 @@ def test_the_test_application_is_right_under_every_model(
     assert totals.drained and totals.correct and totals.received == 20_000
 
 
-# -- who gets tuples, and who waits -------------------------------------------------------------------------------------------
+# -- who gets tuples, and who waits ----------------------------------------------------------------
 
 
 @MODELS
@@ -259,11 +263,13 @@ def test_tuples_behind_a_slow_sender_do_not_wait_for_their_buffer_to_fill(model:
     assert seen[sink_place] >= seen[sender_place] // 2
 
 
-# -- sleeping -----------------------------------------------------------------------------------------------------------------
+# -- sleeping --------------------------------------------------------------------------------------
 
 
 def port_threads() -> dict[str, tuple[int, int]]:
-    """By thread of a threaded port in this process: CPU time in ticks of 10 ms, and how often it gave its CPU away."""
+    """By thread of a threaded port in this process: CPU time in ticks of 10 ms, and how often it
+    gave its CPU away.
+    """
     found = {}
     for task in Path("/proc/self/task").iterdir():
         try:
@@ -300,7 +306,7 @@ def test_threads_of_ports_that_are_not_active_sleep() -> None:
     assert sum(switches[:7]) <= 7
 
 
-# -- reading and changing -----------------------------------------------------------------------------------------------------
+# -- reading and changing --------------------------------------------------------------------------
 
 
 @MODELS
@@ -387,7 +393,7 @@ def test_a_threaded_split_has_no_active_ports_to_set() -> None:
         engine.set_active_ports("balance", 1)
 
 
-# -- the end ------------------------------------------------------------------------------------------------------------------
+# -- the end ---------------------------------------------------------------------------------------
 
 
 @MODELS

@@ -1,4 +1,6 @@
-"""Operators with a loop of their own: what they get, what they send, how they end, and what they are told (C-Stream §2.3)."""
+"""Operators with a loop of their own: what they get, what they send, how they end, and what they
+are told (C-Stream §2.3).
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def value_for(sequence: int) -> float:
 def loop_graph(
     function: object, inputs: int = 1, outputs: int = 1, state: object = None, payload: int = 32
 ) -> Graph:
-    """`inputs` sources, each before a port of the loop, and `outputs` sinks behind it; none: the loop is one."""
+    """`inputs` sources, each before a port of the loop, and `outputs` sinks behind it; none: the
+    loop is one.
+    """
     graph = Graph("loop", payload)
     loop = graph.loop("loop", function, inputs, outputs, state)
     for port in range(inputs):
@@ -94,7 +98,7 @@ def received(totals: Totals, graph: Graph) -> list[int]:
     return [totals.processed[place] for place in places]
 
 
-# -- what they get ------------------------------------------------------------------------------------------------------------
+# -- what they get ---------------------------------------------------------------------------------
 
 
 def test_for_takes_every_tuple_in_order_and_pushes_what_it_likes():
@@ -261,7 +265,9 @@ def test_a_wait_that_need_not_wait_does_not_suspend():
     st.sampled_from((50.0, 0.02)),
 )
 def test_nothing_is_lost_in_trees_of_loops(data, threads, tuples, capacity, policy, quantum_ms):
-    """Loops of all kinds that join independent streams: how many tuples each sends follows from what it gets."""
+    """Loops of all kinds that join independent streams: how many tuples each sends follows from
+    what it gets.
+    """
     graph = Graph("tree", data.draw(st.sampled_from((0, 8, 100))))
     open_ends: list[tuple[object, int]] = []
     for number in range(data.draw(st.integers(1, 4))):
@@ -326,7 +332,7 @@ def a_loop(counts: list[int], any_: bool, python: bool) -> tuple[object, Asked |
     return any_of if any_ else all_of, None
 
 
-# -- how they end -------------------------------------------------------------------------------------------------------------
+# -- how they end ----------------------------------------------------------------------------------
 
 
 def test_a_run_cut_short_closes_the_function_so_that_finally_works():
@@ -421,7 +427,7 @@ def test_loops_without_outputs_and_a_stop_that_drains():
     )
 
 
-# -- control ports ------------------------------------------------------------------------------------------------------------
+# -- control ports ---------------------------------------------------------------------------------
 
 
 def feedback_graph(function: object, state: object = None) -> Graph:
@@ -504,7 +510,7 @@ def test_the_simulator_refuses_a_loop_with_a_control_port():
         open_engine(feedback_graph(raises), Coroutine(2), simulated=True)
 
 
-# -- what they are told -------------------------------------------------------------------------------------------------------
+# -- what they are told ----------------------------------------------------------------------------
 
 
 async def pushes_too_far(ctx):
@@ -609,7 +615,8 @@ async def again(ctx):
 
 
 FOREIGN = (
-    "for which nothing would resume it: a loop may await wait_all, wait_any and push of its context, async for over its ports, "
+    "for which nothing would resume it: a loop may await wait_all, wait_any and push of its "
+    "context, async for over its ports, "
     "and functions that await no more (after 0 tuples)"
 )
 COUNT = "count must be from 1 to 64, the capacity of the queue before input port"
@@ -619,7 +626,8 @@ REFUSED = {
     waits_for_too_many: f"raised ValueError: wait_any: {COUNT} 1, not 65",
     waits_for_nothing: "raised ValueError: wait_any: counts must name one input port at least",
     waits_for_none: f"raised ValueError: wait_all: {COUNT} 0, not 0",
-    waits_for_what: "raised TypeError: wait_all: counts must be a number or {port: count}, not [1, 1]",
+    waits_for_what: "raised TypeError: wait_all: counts must be a number or {port: count}, not [1, "
+    "1]",
     pops_nothing: "raised IndexError: pop: no tuple waits at input port 0",
     raises: f"raised KeyError: 'no' (after 42 tuples, {__file__}:",
     pushes_text: "raised TypeError: push: value must be a number, not 'one'",
@@ -628,7 +636,8 @@ REFUSED = {
     sleeps: f"awaits asyncio.tasks.sleep, {FOREIGN}",
     awaits_a_future: f"awaits an object of type _asyncio.Future, {FOREIGN}",
     awaits_an_awaitable_of_its_own: f"awaits an object of type builtins.NoneType, {FOREIGN}",
-    asks_for_control: "raised RuntimeError: control: it has no control port; graph.control(operator) gives it one",
+    asks_for_control: "raised RuntimeError: control: it has no control port; "
+    "graph.control(operator) gives it one",
     waits_for_control: "raised ValueError: wait_any: input port must be from 0 to 1, not 'control'",
     returns_early: "returned, though",
     waits_for_itself: "raised ValueError: coroutine already executing",
@@ -732,7 +741,8 @@ def test_a_port_of_another_operator_is_refused():
 def test_another_model_refuses_a_loop(model):
     with pytest.raises(
         UserError,
-        match=f"^operator 'loop' has a loop of its own, which needs the coroutine model, not {model.name}$",
+        match="^operator 'loop' has a loop of its own, which needs the coroutine model, not "
+        f"{model.name}$",
     ):
         open_engine(loop_graph(raises), model)
 
@@ -777,7 +787,8 @@ def plain(context):
     (
         (
             {"function": plain},
-            "operator 'loop': function must be an async function or compiled, not <function plain at",
+            "operator 'loop': function must be an async function or compiled, not <function plain "
+            "at",
         ),
         (
             {"function": raises, "state": 1},
@@ -797,11 +808,13 @@ def plain(context):
                     lambda loop, state: 0
                 )
             },
-            "operator 'loop': a loop must not be a callback into Python, as <CFunctionType object at",
+            "operator 'loop': a loop must not be a callback into Python, as <CFunctionType object "
+            "at",
         ),
         (
             {"function": ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(lambda loop: 0)},
-            "operator 'loop': a native function must be 'int32_t (millrace_loop *, void *)'; 'int32_t (void *)' takes 1",
+            "operator 'loop': a native function must be 'int32_t (millrace_loop *, void *)'; "
+            "'int32_t (void *)' takes 1",
         ),
     ),
     ids=("plain", "state", "inputs", "outputs", "callback", "signature"),

@@ -1,4 +1,6 @@
-"""What threads of a run execute takes no memory from the heap, and a simulation that has none any more fails in one line."""
+"""What threads of a run execute takes no memory from the heap, and a simulation that has none any
+more fails in one line.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import chain, pipeline, run_to_end
 
 RESERVED = "8Contexts"
-"""In the names of functions that keep what a change of queues needs in containers that could grow: room is reserved
-beforehand (contexts.hpp)."""
+"""In the names of functions that keep what a change of queues needs in containers that could grow:
+room is reserved beforehand (contexts.hpp).
+"""
 
 ALLOCATES = re.compile("_Zn[wa]|(m|c|re)alloc$|_ZSt.*__throw_bad_alloc")
 
@@ -70,7 +73,9 @@ def test_no_code_of_the_path_can_allocate(tmp_path: Path) -> None:
 def test_punctuation_that_comes_early_to_a_merge_is_bounded_by_the_queues_of_the_slow_branch(
     model: Model,
 ) -> None:
-    """A hundred windows to a tuple, all of which the fast branches bring to the merge while the slow one computes."""
+    """A hundred windows to a tuple, all of which the fast branches bring to the merge while the
+    slow one computes.
+    """
     graph = Graph("many windows", 8)
     sieve, split, merge = graph.filter("sieve", 0.01), graph.split("split", 3), graph.merge("merge")
     graph.connect(graph.source("source", window=1), sieve)
@@ -127,7 +132,9 @@ print("done")
 
 
 def test_no_thread_of_a_run_takes_memory() -> None:
-    """Whatever the policy, while threads and replicas come and go: there a refusal would end the process."""
+    """Whatever the policy, while threads and replicas come and go: there a refusal would end the
+    process.
+    """
     library = str(shared_library(Path(__file__).parent / "allocations.cpp", "-std=c++20"))
     environment = os.environ | {"LD_PRELOAD": library}
     done = subprocess.run(
@@ -153,8 +160,10 @@ def test_replicas_whose_tuples_do_not_fit_are_refused_and_the_run_goes_on(
     with pytest.raises(UserError) as refused:
         engine.set_replicas("work0", 2)
     assert str(refused.value) == (
-        "operator 'work0' needs 256 MiB for tuples of 1048640 bytes in the hands of up to 64 replicas, besides 64 MiB "
-        "that the rest of the run needs; memory.max of its cgroup is 400 MiB, of which 300 MiB are left"
+        "operator 'work0' needs 256 MiB for tuples of 1048640 bytes in the hands of up to 64 "
+        "replicas, besides 64 MiB "
+        "that the rest of the run needs; memory.max of its cgroup is 400 MiB, of which 300 MiB are "
+        "left"
     )
     totals = engine.stop(True, 20.0)
     assert totals.correct and totals.received == totals.sent

@@ -1,4 +1,6 @@
-"""A merge restores the order of its split however unequal the branches are; without one it is lost: the test can fail."""
+"""A merge restores the order of its split however unequal the branches are; without one it is lost:
+the test can fail.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def test_more_sources_than_there_are_slots_for_when_it_is_cut_short_are_no_overt
 
 
 def joined_before_the_merge(between: int, inside: bool) -> Graph:
-    """Both ways of a split lead to one operator, which leads to the merge; a control port is fed from between or behind it."""
+    """Both ways of a split lead to one operator, which leads to the merge; a control port is fed
+    from between or behind it.
+    """
     graph = Graph("joined", 8)
     head, split, join, merge = (
         graph.work("head", 1),

@@ -1,4 +1,6 @@
-"""Users' operators on real threads: the examples, what they may do, what is told when they fail, and the page about them."""
+"""Users' operators on real threads: the examples, what they may do, what is told when they fail,
+and the page about them.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def gated(threshold: float, tuples: int = TUPLES) -> list[tuple[int, float]]:
 
 
 def run(graph: Graph, mode: str, tuples: int = TUPLES) -> Totals:
-    """Send `tuples` from each source and let them drain; queues are switched as the mode says, from the start on."""
+    """Send `tuples` from each source and let them drain; queues are switched as the mode says, from
+    the start on.
+    """
     model, switches = MODES[mode]
     engine = open_engine(graph, model, tuples=tuples)
     scheduled = engine.queued()
@@ -81,7 +85,9 @@ def around(
     operator: Callable[[Graph], Operator],
     before: Callable[[int, float], float | None] | None = None,
 ) -> tuple[Graph, list[tuple[int, float]]]:
-    """source -> (before ->) operator -> a recorder -> sink; and what the recorder will have seen."""
+    """source -> (before ->) operator -> a recorder -> sink; and what the recorder will have
+    seen.
+    """
     graph = Graph("gate", payload=24)
     record: list[tuple[int, float]] = []
 
@@ -178,7 +184,7 @@ def test_several_operators_with_states_of_their_own_share_a_function(add_gate: A
     assert [state.seen for state in states] == [1000, 1000, 1000]
 
 
-# -- what the oracle makes of broken promises ---------------------------------------------------------------------------------
+# -- what the oracle makes of broken promises ------------------------------------------------------
 
 
 def callback(function: Callable[..., int], **options: bool) -> Callable[[Graph], Operator]:
@@ -222,7 +228,7 @@ def test_who_changes_the_payload_is_found() -> None:
     assert totals.error is None and not totals.checksum_ok
 
 
-# -- what must not be thrown --------------------------------------------------------------------------------------------------
+# -- what must not be thrown -----------------------------------------------------------------------
 
 
 @numba.cfunc(NUMBA_SIGNATURE)
@@ -264,7 +270,7 @@ def test_what_a_callback_throws_is_printed(printed: list[str]) -> None:
     assert totals.stuck == []
 
 
-# -- lifetime -----------------------------------------------------------------------------------------------------------------
+# -- lifetime --------------------------------------------------------------------------------------
 
 
 def test_the_run_keeps_function_and_state_alive() -> None:
@@ -288,7 +294,7 @@ def test_the_run_keeps_function_and_state_alive() -> None:
     assert ctypes.c_uint64.from_address(address).value == TUPLES  # the engine still owns it
 
 
-# -- pages and programs -------------------------------------------------------------------------------------------------------
+# -- pages and programs ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("example", [module.__name__ for module in EXAMPLES.values()])

@@ -1,4 +1,6 @@
-"""A drain within a drain: a blocked producer executes what is in its way, and is afterwards what it was before."""
+"""A drain within a drain: a blocked producer executes what is in its way, and is afterwards what it
+was before.
+"""
 
 from __future__ import annotations
 
@@ -79,5 +81,7 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 def test_who_drains_another_port_in_between_is_as_slow_as_before(
     probe: ModuleType, before: bool, batch: int
 ) -> None:
-    """A thread whose tuples take long calls for others at once; to drain a port of cheap ones in between changes nothing."""
+    """A thread whose tuples take long calls for others at once; to drain a port of cheap ones in
+    between changes nothing.
+    """
     assert probe.slow_after_a_drain(pipeline(2), Dynamic(1), before, batch) == (1, before)

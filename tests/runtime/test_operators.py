@@ -22,7 +22,7 @@ def every_model(test: object) -> object:
     return pytest.mark.parametrize("model", list(ALL.values()), ids=list(ALL))(test)
 
 
-# -- a user's own -------------------------------------------------------------------------------------------------------------
+# -- a user's own ----------------------------------------------------------------------------------
 
 
 def watcher(graph: Graph, name: str, seen: list[tuple[int, float]]) -> Operator:
@@ -137,7 +137,7 @@ def test_a_number_that_a_native_operator_returns_may_have_words() -> None:
     )
 
 
-# -- filters, keys, bursts ----------------------------------------------------------------------------------------------------
+# -- filters, keys, bursts -------------------------------------------------------------------------
 
 
 def passed(share: float, model: Model, tuples: int = 20_000) -> tuple[Totals, list[int]]:
@@ -248,7 +248,9 @@ def seconds_of(graph: Graph, tuples: int) -> float:
 
 
 def test_busy_time_keeps_an_operator_busy_for_about_that_long() -> None:
-    """CPU time of 400 tuples of 1 ms, in a wide band: the core's speed may change while it is measured."""
+    """CPU time of 400 tuples of 1 ms, in a wide band: the core's speed may change while it is
+    measured.
+    """
     graph = Graph("busy", 8)
     graph.connect(graph.source("source"), graph.work("busy", busy_us=1000))
     graph.connect(graph.operators["busy"], graph.sink("sink"))
@@ -267,7 +269,7 @@ def test_bursts_of_cost_take_the_time_of_their_sum() -> None:
     assert 0.4 < seconds_of(uneven, 3000) / seconds_of(even, 3000) < 2.5
 
 
-# -- control ports ------------------------------------------------------------------------------------------------------------
+# -- control ports ---------------------------------------------------------------------------------
 
 
 @every_model

@@ -1,4 +1,6 @@
-"""The oracle finds each kind of fault: it is the judge of every run, so it must be able to say no."""
+"""The oracle finds each kind of fault: it is the judge of every run, so it must be able to say
+no.
+"""
 
 from __future__ import annotations
 

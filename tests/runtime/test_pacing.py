@@ -1,4 +1,6 @@
-"""Sources at a rate and in bursts send what is due when it is due, whatever becomes of it (open loop)."""
+"""Sources at a rate and in bursts send what is due when it is due, whatever becomes of it (open
+loop).
+"""
 
 from __future__ import annotations
 
@@ -146,7 +148,9 @@ def test_a_bounded_source_with_a_rate_sends_exactly_its_tuples(model: Model) -> 
 def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_to_be_sent_meanwhile(
     model: Model,
 ) -> None:
-    """Open loop: one tuple takes 0.3 s, so those due in that time come late, also those that were not even sent."""
+    """Open loop: one tuple takes 0.3 s, so those due in that time come late, also those that were
+    not even sent.
+    """
 
     def stall(sequence: int, value: float) -> float:
         if sequence == 100:

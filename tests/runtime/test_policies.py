@@ -1,4 +1,6 @@
-"""Users' own scheduling policies: what they see, that they are obeyed, and what is told of wrong ones (C-Stream §3.2.6)."""
+"""Users' own scheduling policies: what they see, that they are obeyed, and what is told of wrong
+ones (C-Stream §3.2.6).
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ def line(operators: int = 3) -> Graph:
     return build("pipeline", {"operators": operators, "cost": 1, "payload": 32}, 0)[0]
 
 
-# -- what they see and how they are obeyed ------------------------------------------------------------------------------------
+# -- what they see and how they are obeyed ---------------------------------------------------------
 
 
 def test_a_python_policy_sees_all_operators_that_are_ready_and_what_each_has():
@@ -124,7 +126,8 @@ def test_the_share_of_waits_for_all_ports_tells_a_barrier_from_what_takes_from_a
 
 @pytest.mark.parametrize("kind", ["python", "c"])
 def test_the_highest_score_goes_on_first(kind):
-    # of two operators that are ready all the time, one thread executes the one that the policy prefers until its source ends
+    # of two operators that are ready all the time, one thread executes the one that the policy
+    # prefers until its source ends
     order: list[str] = []
 
     def noting(name):
@@ -172,7 +175,7 @@ def test_a_python_policy_is_asked_by_several_threads_while_the_level_changes():
     assert totals.correct and totals.drained and totals.received > 0
 
 
-# -- what is wrong ------------------------------------------------------------------------------------------------------------
+# -- what is wrong ---------------------------------------------------------------------------------
 
 
 def returns_nothing(ready):
@@ -196,7 +199,8 @@ def returns_nan(ready):
         ),
         (
             raises,
-            r"policy 'raises' raised KeyError: 'no such thing' \(of operator '\w+', .*test_policies.py:\d+\)",
+            r"policy 'raises' raised KeyError: 'no such thing' \(of operator '\w+', "
+            r".*test_policies.py:\d+\)",
         ),
         (
             returns_nan,
@@ -331,7 +335,7 @@ def test_an_experiment_sweeps_policies_that_all_have(tmp_path):
         read_checked(file, "experiment")
 
 
-# -- from the command line ----------------------------------------------------------------------------------------------------
+# -- from the command line -------------------------------------------------------------------------
 
 
 def millrace(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,6 @@
-"""The profiler says roughly what operators cost, is off unless asked for, and its windows are never empty."""
+"""The profiler says roughly what operators cost, is off unless asked for, and its windows are never
+empty.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ def test_shares_are_roughly_those_of_the_costs_and_add_up_to_one(model: Model) -
     samples = [engine.sample(0.3) for _ in range(6)]
     assert engine.stop(drain=False, timeout_s=5.0).correct
     assert all(abs(sum(sample.operator_cost) - 1.0) < 1e-9 for sample in samples)
-    # of all but the first: one period is a few dozen looks, of which twice as many as usual may be at the light one
+    # of all but the first: one period is a few dozen looks, of which twice as many as usual may be
+    # at the light one
     _, light, heavy, sink = (
         fmean(shares)
         for shares in zip(*(sample.operator_cost for sample in samples[1:]), strict=True)
@@ -49,7 +52,9 @@ def test_shares_are_roughly_those_of_the_costs_and_add_up_to_one(model: Model) -
 
 
 def test_an_operator_called_from_another_gets_its_own_share() -> None:
-    """Under manual all is one thread's call; the heavy one sits behind a fan-out beside light ones."""
+    """Under manual all is one thread's call; the heavy one sits behind a fan-out beside light
+    ones.
+    """
     graph = Graph("fan-out", 8)
     head, sink = graph.work("head", 1000), graph.sink("sink", inputs=3)
     graph.connect(graph.source("source"), head)
@@ -64,7 +69,9 @@ def test_an_operator_called_from_another_gets_its_own_share() -> None:
 
 @pytest.mark.parametrize("model", [Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
 def test_a_users_operator_that_waits_shows_as_busy_in_it(model: Model) -> None:
-    """What a thread is in counts, whatever it does there: it is that operator that keeps the thread."""
+    """What a thread is in counts, whatever it does there: it is that operator that keeps the
+    thread.
+    """
     graph = Graph("waits", 8)
     source, user = (
         graph.source("source", rate=50),
@@ -88,7 +95,9 @@ def test_without_being_asked_for_there_is_none(model: Model) -> None:
 
 
 def test_a_window_is_never_empty_once_there_were_samples() -> None:
-    """Across the change of windows, every 2.5 s, with readers that come far more often than that."""
+    """Across the change of windows, every 2.5 s, with readers that come far more often than
+    that.
+    """
     engine = open_engine(unequal(), Dynamic(2), profile=True)
     engine.start()
     engine.sample(0.3)
@@ -123,7 +132,9 @@ def test_a_profiled_engine_that_is_dropped_or_stopped_early_leaves_no_thread() -
 
 
 def test_what_was_before_the_window_is_forgotten() -> None:
-    """Two operators of which the first keeps its thread for 100 tuples, and the second one from there on."""
+    """Two operators of which the first keeps its thread for 100 tuples, and the second one from
+    there on.
+    """
     graph = Graph("moves", 8)
     first = graph.python(
         "first", lambda sequence, value: (sequence < 100 and time.sleep(0.005)) or value

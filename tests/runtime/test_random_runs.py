@@ -1,4 +1,6 @@
-"""Random graphs of every kind of operator, under every model, changed at random while they run: nothing breaks."""
+"""Random graphs of every kind of operator, under every model, changed at random while they run:
+nothing breaks.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,9 @@ def draw_operator(
 def feed_barrier(
     draw: st.DrawFn, graph: Graph, barrier: Operator, open_ports: list[PortId]
 ) -> None:
-    """Inputs that get the same, on ways of different length; or each from a source of its own, but for the first."""
+    """Inputs that get the same, on ways of different length; or each from a source of its own, but
+    for the first.
+    """
     origins = draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True))
     same = draw(st.booleans())
     for port in range(barrier.inputs):

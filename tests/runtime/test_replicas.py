@@ -1,4 +1,6 @@
-"""Operators of which several replicas work at once, as many as is asked for at any moment: every stream stays what it is."""
+"""Operators of which several replicas work at once, as many as is asked for at any moment: every
+stream stays what it is.
+"""
 
 from __future__ import annotations
 
@@ -282,7 +284,7 @@ def test_samples_tell_which_operator_works_and_which_queue_stays_full() -> None:
     assert full[1] > full[2]  # what is before the slow one; nothing waits behind it
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 def mixed() -> Graph:
@@ -338,7 +340,7 @@ def test_other_models_have_no_replicas(model: Model) -> None:
     engine.stop(drain=False, timeout_s=5.0)
 
 
-# -- what is left over --------------------------------------------------------------------------------------------------------
+# -- what is left over -----------------------------------------------------------------------------
 
 
 def resident_bytes() -> int:

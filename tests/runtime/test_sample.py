@@ -79,7 +79,9 @@ def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> N
 
 
 def test_a_thread_without_work_sleeps() -> None:
-    """ASLEEP: a pool that waits for one slow operator uses little of the machine, and says how often it slept."""
+    """ASLEEP: a pool that waits for one slow operator uses little of the machine, and says how
+    often it slept.
+    """
     engine = open_engine(pipeline(3, cost=50_000_000), Dynamic(8), tuples=4)
     engine.start()
     while not engine.finished():

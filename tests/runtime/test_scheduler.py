@@ -1,4 +1,6 @@
-"""The shipped scheduler of co-routines resumes whom the reference would (scheduler.py), and leaves the same behind."""
+"""The shipped scheduler of co-routines resumes whom the reference would (scheduler.py), and leaves
+the same behind.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,16 @@ LEAVES_TUPLES_BEHIND = Graph(
     ],
     [4, 4],
 )
-"""The last operator will never get what it needs of the first source, and returns; the other one waits for room there."""
+"""The last operator will never get what it needs of the first source, and returns; the other one
+waits for room there.
+"""
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Operators of one to three input ports, each with one to three senders, all of which come before."""
+    """Operators of one to three input ports, each with one to three senders, all of which come
+    before.
+    """
     sources = draw(st.integers(1, 2))
     operators, capacities = [], []
     for index in range(sources + draw(st.sampled_from([4, 6, 2, 1]))):

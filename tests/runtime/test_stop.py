@@ -195,8 +195,8 @@ def test_an_exception_without_a_text_is_told_by_its_class(preserves: bool) -> No
     totals = engine.stop(drain=True, timeout_s=5.0)
     line = fragile.__code__.co_firstlineno + 1
     assert (
-        totals.error
-        == f"operator 'user' raised Mute: an exception that cannot be shown (tuple 0, {__file__}:{line})"
+        totals.error == "operator 'user' raised Mute: an exception that cannot be shown (tuple 0, "
+        f"{__file__}:{line})"
     )
     assert not totals.correct
 
@@ -283,8 +283,10 @@ def test_an_engine_dropped_while_running_leaves_no_thread_behind() -> None:
         "from harness.engine import open_engine\nfrom harness.models import Dynamic\n"
         "from tests.runtime.shapes import pipeline\n"
         "for attempt in range(21):\n"
-        "    engine = open_engine(pipeline(), Dynamic(4)); engine.start(); engine.sample(0.005); del engine\n"
-        "    before = psutil.Process().num_threads() if attempt == 0 else before  # a sanitizer has a thread of its own\n"
+        "    engine = open_engine(pipeline(), Dynamic(4)); engine.start(); engine.sample(0.005); "
+        "del engine\n"
+        "    before = psutil.Process().num_threads() if attempt == 0 else before  # a sanitizer "
+        "has a thread of its own\n"
         "print(psutil.Process().num_threads() - before)\n"
     )
     done = subprocess.run(
@@ -299,11 +301,13 @@ def test_an_engine_that_is_collected_in_a_cycle_while_it_runs_ends_its_threads(
 ) -> None:
     script = (
         "import gc, sys, psutil\n"
-        "from harness.engine import open_engine\nfrom harness.graph import Graph\nfrom harness.models import Dynamic\n"
+        "from harness.engine import open_engine\nfrom harness.graph import Graph\nfrom "
+        "harness.models import Dynamic\n"
         "def start():\n"
         "    graph, held = Graph('cycle', 8), []\n"
         "    user = graph.python('user', lambda sequence, value: held and value, preserves=True)\n"
-        "    graph.connect(graph.source('source', rate=100), user); graph.connect(user, graph.sink('sink'))\n"
+        "    graph.connect(graph.source('source', rate=100), user); graph.connect(user, "
+        "graph.sink('sink'))\n"
         f"    engine = open_engine(graph, Dynamic(3), profile={profile}); held.append(engine)\n"
         "    engine.start(); engine.sample(0.02)\n"
         "start(); gc.collect()\n"

@@ -1,4 +1,6 @@
-"""Queues come and go and the level changes while tuples flow: ORDER, ONCE, ALONE and ENDS hold all the while."""
+"""Queues come and go and the level changes while tuples flow: ORDER, ONCE, ALONE and ENDS hold all
+the while.
+"""
 
 from __future__ import annotations
 
@@ -165,7 +167,9 @@ def test_tuples_do_not_overtake_a_window_punctuation_while_queues_are_switched_o
 
 
 def test_ten_thousand_operators_deep_may_all_be_switched_at_once() -> None:
-    """Each producer empties the queue that goes, and so comes to the next one: nested as deep as the graph."""
+    """Each producer empties the queue that goes, and so comes to the next one: nested as deep as
+    the graph.
+    """
     graph = Graph("deep", 0)
     graph.connect(chain(graph, graph.source("source", window=50), 10_000), graph.sink("sink"))
     ports = list(graph.input_ports())
@@ -182,7 +186,7 @@ def test_ten_thousand_operators_deep_may_all_be_switched_at_once() -> None:
     assert totals.correct and totals.received == 600
 
 
-# -- what a mode means --------------------------------------------------------------------------------------------------------
+# -- what a mode means -----------------------------------------------------------------------------
 
 
 def paced(
@@ -305,7 +309,7 @@ def test_queues_may_be_chosen_before_the_start() -> None:
     assert totals.correct and totals.received == 100 and totals.scheduling["pushes"] == 0
 
 
-# -- ends ---------------------------------------------------------------------------------------------------------------------
+# -- ends ------------------------------------------------------------------------------------------
 
 
 def test_an_operator_that_raises_amid_switches_ends_the_run_and_is_named() -> None:
@@ -374,7 +378,7 @@ def test_an_engine_dropped_amid_switches_leaves_no_thread_behind() -> None:
     assert psutil.Process().num_threads() <= before
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""The protocol of switching queues, as modelled for Spin, in all interleavings; the checker finds what is planted in it.
+"""The protocol of switching queues, as modelled for Spin, in all interleavings; the checker finds
+what is planted in it.
 
 What the invariants are is said in harness/runtime/model/switching.pml.
 """
@@ -63,15 +64,18 @@ PLANTED = {
     "the shortcut is removed before the wish is written": (
         ONE,
         {
-            "mode = mode & NOW_CALLED;\n  shortcut = false": "shortcut = false;\n  mode = mode & NOW_CALLED"
+            "mode = mode & NOW_CALLED;\n  shortcut = "
+            "false": "shortcut = false;\n  mode = mode & NOW_CALLED"
         },
         "settled",
     ),
     "the wish is looked at before the shortcut is set": (
         ONE,
         {
-            "shortcut = true;\n    if\n    :: !(mode & WANTED_CALLED) -> shortcut = false\n    :: else -> skip\n    fi": (
-                "if\n    :: !(mode & WANTED_CALLED) -> shortcut = false\n    :: else -> shortcut = true\n    fi"
+            "shortcut = true;\n    if\n    :: !(mode & WANTED_CALLED) -> shortcut = false\n    :: "
+            "else -> skip\n    fi": (
+                "if\n    :: !(mode & WANTED_CALLED) -> shortcut = false\n    :: else -> shortcut = "
+                "true\n    fi"
             )
         },
         "settled",
@@ -79,7 +83,8 @@ PLANTED = {
     "the shortcut stays while the queue comes back": (
         ONE,
         {
-            "    shortcut = false;\n    atomic { mode = mode & WANTED_CALLED": "    atomic { mode = mode & WANTED_CALLED"
+            "    shortcut = false;\n    atomic { mode = mode & "
+            "WANTED_CALLED": "    atomic { mode = mode & WANTED_CALLED"
         },
         "assert",
     ),
@@ -122,7 +127,9 @@ PLANTED = {
 
 
 QUICK = 4
-"""Planted faults that every test run looks for; the others take as long as all the rest of this file."""
+"""Planted faults that every test run looks for; the others take as long as all the rest of this
+file.
+"""
 
 
 @pytest.mark.parametrize(
@@ -143,7 +150,7 @@ def test_a_planted_fault_is_found(fault: str) -> None:
     assert len(found.value.trace) > 5
 
 
-# -- make model-check ---------------------------------------------------------------------------------------------------------
+# -- make model-check ------------------------------------------------------------------------------
 
 
 def run_check(tmp_path: Path, path: str) -> subprocess.CompletedProcess[str]:

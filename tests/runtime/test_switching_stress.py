@@ -1,4 +1,6 @@
-"""100,000 random switches under load on each kind of graph: ORDER, ONCE, ALONE and ENDS, and what siblings see of a tuple."""
+"""100,000 random switches under load on each kind of graph: ORDER, ONCE, ALONE and ENDS, and what
+siblings see of a tuple.
+"""
 
 from __future__ import annotations
 
@@ -72,10 +74,12 @@ SHAPES: dict[str, Callable[[], Graph]] = {
 def switch(
     engine: Engine, ports: list[PortId], dice: random.Random, seconds: float = LONGEST_S
 ) -> int:
-    """Ask SWITCHES times for a queue or for none at random ports, and now and then suspend threads; how many times it was.
+    """Ask SWITCHES times for a queue or for none at random ports, and now and then suspend threads;
+    how many times it was.
 
-    About half ask for what is already so, and others are taken back before a tuple comes; half of the time the tuples are
-    given a moment to come, since on a machine with other things to do this thread would otherwise outrun all the engine's.
+    About half ask for what is already so, and others are taken back before a tuple comes; half of
+    the time the tuples are given a moment to come, since on a machine with other things to do this
+    thread would otherwise outrun all the engine's.
     """
     end, done = time.monotonic() + seconds, 0
     while done < SWITCHES and time.monotonic() < end:
@@ -127,7 +131,7 @@ def test_a_stop_amid_switches_and_suspensions_accounts_for_every_tuple(shape: st
         assert totals.drained or not drain
 
 
-# -- siblings -----------------------------------------------------------------------------------------------------------------
+# -- siblings --------------------------------------------------------------------------------------
 
 
 WRITTEN = 0x2A
@@ -147,7 +151,9 @@ LOOK = np.dtype([("seen", np.uint64), ("wrong", np.uint64)], align=True)
 
 @numba.cfunc(NUMBA_SIGNATURE)
 def looks(sequence, value, payload, payload_bytes, control, state):
-    """Counts the tuples, and those that are not as the source made them; a source's value says what it must be."""
+    """Counts the tuples, and those that are not as the source made them; a source's value says what
+    it must be.
+    """
     own = numba.carray(state, 1, LOOK)[0]
     own.seen += 1
     written = 0
@@ -159,7 +165,9 @@ def looks(sequence, value, payload, payload_bytes, control, state):
 
 
 def siblings(order: tuple[str, ...]) -> tuple[Graph, list[np.ndarray]]:
-    """A fan-out to operators that write to their tuples and to ones that look at them, subscribed in this order."""
+    """A fan-out to operators that write to their tuples and to ones that look at them, subscribed
+    in this order.
+    """
     graph = Graph("siblings", 64)
     head, states = graph.work("head", 1), []
     graph.connect(graph.source("source"), head)
@@ -224,7 +232,9 @@ def test_an_operator_that_sees_what_another_wrote_is_noticed() -> None:
 
 
 def test_a_run_in_which_something_was_given_up_has_not_drained() -> None:
-    """Final punctuation may get through, by calls, where a blocked producer has dropped what it had."""
+    """Final punctuation may get through, by calls, where a blocked producer has dropped what it
+    had.
+    """
     for number in range(60):
         dice = random.Random(number)
         graph = SHAPES["windows"]()

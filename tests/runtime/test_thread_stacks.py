@@ -1,4 +1,6 @@
-"""Stacks on which users' operators run: how large they are, and what is told if one is too small."""
+"""Stacks on which users' operators run: how large they are, and what is told if one is too
+small.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ while not engine.finished():
 print(engine.stop(True, 5.0).correct)
 """
 
-TOLD = r"millrace: operator 'deep' used more than its thread's stack of {}\d\d\d KiB; MILLRACE_STACK_KIB=N makes it larger\n"
+TOLD = (
+    r"millrace: operator 'deep' used more than its thread's stack of {}\d\d\d KiB; "
+    r"MILLRACE_STACK_KIB=N makes it larger\n"
+)
 
 
 @pytest.fixture(scope="module")

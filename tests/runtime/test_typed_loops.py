@@ -1,4 +1,6 @@
-"""Operators with a loop of their own on typed streams: what they take and push, what is checked, and what they are told."""
+"""Operators with a loop of their own on typed streams: what they take and push, what is checked,
+and what they are told.
+"""
 
 from __future__ import annotations
 
@@ -168,10 +170,13 @@ async def does_not_await(ctx):
 
 
 REFUSED = {
-    changes_what_it_has_not: "raised ValueError: a tuple of pair must have left, right, text, not left, right (",
-    pushes_a_number: "raised TypeError: push: value must be a mapping with the attributes of pair, not 1.0 (",
+    changes_what_it_has_not: "raised ValueError: a tuple of pair must have left, right, text, not "
+    "left, right (",
+    pushes_a_number: "raised TypeError: push: value must be a mapping with the attributes of pair, "
+    "not 1.0 (",
     pushes_long_text: "raised ValueError: pair.text must have at most 12 bytes, not 13 (",
-    pushes_a_negative_number: "raised ValueError: a tuple of pair cannot be made of {'left': -1, 'right': 2, 'text': ''}: ",
+    pushes_a_negative_number: "raised ValueError: a tuple of pair cannot be made of {'left': -1, "
+    "'right': 2, 'text': ''}: ",
     pushes_too_far: "raised ValueError: push: output port must be from 0 to 0, not 1 (",
     does_not_await: "raised RuntimeError: push: the one before it was not awaited (",
 }
@@ -196,7 +201,8 @@ def test_what_does_not_fit_the_schema_is_told_in_one_line(function):
     (
         (
             1,
-            "push: its streams have schemas: write the tuple into millrace_room, and call millrace_send",
+            "push: its streams have schemas: write the tuple into millrace_room, and call "
+            "millrace_send",
         ),
         (2, "send: output port must be from 0 to 0, not 1"),
     ),
@@ -258,7 +264,8 @@ def test_what_a_typed_loop_cannot_have_is_told():
     loop = graph.typed_loop("loop", join, NUMBER, NUMBER)
     with pytest.raises(
         GraphError,
-        match=r"^operator 'loop': a typed loop cannot have a control port, whose tuples have no schema$",
+        match=r"^operator 'loop': a typed loop cannot have a control port, whose tuples have no "
+        r"schema$",
     ):
         graph.control(loop)
     with pytest.raises(
@@ -276,7 +283,8 @@ def test_what_a_typed_loop_cannot_have_is_told():
 def test_other_models_and_the_simulator_refuse_a_typed_loop():
     with pytest.raises(
         UserError,
-        match=r"^operator 'loop' has a loop of its own, which needs the coroutine model, not dynamic$",
+        match=r"^operator 'loop' has a loop of its own, which needs the coroutine model, not "
+        r"dynamic$",
     ):
         open_engine(joined(join)[0], Dynamic(2))
     graph = joined(join)[0]

@@ -1,4 +1,6 @@
-"""Typed operators send none, one or many tuples on any port, under every model, and every tuple is accounted for."""
+"""Typed operators send none, one or many tuples on any port, under every model, and every tuple is
+accounted for.
+"""
 
 import ctypes
 import random
@@ -362,7 +364,8 @@ def test_a_typed_graph_cannot_be_simulated_and_that_is_told(library):
     graph, _ = graph_of(library, 10)
     with pytest.raises(
         UserError,
-        match="operator 'numbers' is of kind typed source: a user's own operator cannot be simulated",
+        match="operator 'numbers' is of kind typed source: a user's own operator cannot be "
+        "simulated",
     ):
         open_engine(graph, Manual(), "xeon")
 

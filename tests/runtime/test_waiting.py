@@ -64,7 +64,9 @@ def test_an_operator_may_wait_on_one_port_for_what_comes_on_the_other_however_sh
 def test_a_split_by_key_waits_for_its_merge_however_uneven_the_keys(
     model: Model, width: int, keys: int, slow: int
 ) -> None:
-    """BOUND and ONCE: what runs ahead of a slow or rare key is bounded, in order, and all there in the end."""
+    """BOUND and ONCE: what runs ahead of a slow or rare key is bounded, in order, and all there in
+    the end.
+    """
     costs = iter([20_000 if branch == slow else 1 for branch in range(width)])
 
     @parallel(width=width, partition_by=keys)
@@ -212,7 +214,8 @@ def test_a_time_that_is_none_is_refused(seconds: object) -> None:
         (lambda: open_engine("g", Manual()), "graph must be a harness.graph.Graph, not str"),
         (
             lambda: open_engine(pipeline(1), "dynamic"),
-            "model must be one of manual, dedicated, dynamic, multilevel, coroutine of harness.models, not 'dynamic'",
+            "model must be one of manual, dedicated, dynamic, multilevel, coroutine of "
+            "harness.models, not 'dynamic'",
         ),
         (
             lambda: open_engine(pipeline(1), Manual(), tuples=2**65),

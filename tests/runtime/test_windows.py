@@ -1,4 +1,6 @@
-"""Window punctuation: in its place among the tuples, once, on every way; and the oracle sees if it is not."""
+"""Window punctuation: in its place among the tuples, once, on every way; and the oracle sees if it
+is not.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ def test_ten_thousand_called_operators_pass_a_window_on_without_overflowing_a_st
         assert right(run_to_end(graph, model, 20))
 
 
-# -- the oracle ---------------------------------------------------------------------------------------------------------------
+# -- the oracle ------------------------------------------------------------------------------------
 
 
 def with_forged(graph: Graph, port: str, forged: list[int], tuples: int) -> Totals:
@@ -86,7 +88,9 @@ def chain_of(window: int) -> Graph:
 
 
 def test_a_window_punctuation_behind_a_later_tuple_is_a_violation_of_order() -> None:
-    """The forged tuple 999 comes first; then ten tuples and five punctuations are late, which is more than the tuples alone."""
+    """The forged tuple 999 comes first; then ten tuples and five punctuations are late, which is
+    more than the tuples alone.
+    """
     assert with_forged(chain_of(0), "sink[0]", [999], 10).order_violations == 10
     totals = with_forged(chain_of(2), "sink[0]", [999], 10)
     assert totals.order_violations == 15 and not totals.correct

@@ -1,8 +1,10 @@
-"""What queueing theory says of networks that are small enough for it: throughputs, and mean numbers of customers at stations.
+"""What queueing theory says of networks that are small enough for it: throughputs, and mean numbers
+of customers at stations.
 
-All stations have one server and serve in the order of arrival. Rates per unit of time, times in the same unit; a mean number
-counts the customer in service. Sources: Kleinrock, Queueing Systems I (1975), for M/M/1 and M/G/1; Jackson, Operations Research
-5 (1957), for open networks; Reiser and Lavenberg, JACM 27 (1980), for closed ones by mean value analysis.
+All stations have one server and serve in the order of arrival. Rates per unit of time, times in the
+same unit; a mean number counts the customer in service. Sources: Kleinrock, Queueing Systems I
+(1975), for M/M/1 and M/G/1; Jackson, Operations Research 5 (1957), for open networks; Reiser and
+Lavenberg, JACM 27 (1980), for closed ones by mean value analysis.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ class Steady(NamedTuple):
 def mg1(arrival_rate: float, service: float, squared_variation: float) -> Steady:
     """One station with Poisson arrivals: the formula of Pollaczek and Khinchine.
 
-    `service`: mean time; `squared_variation`: variance of the service time over its squared mean. Raises ValueError for a
-    station that is offered more than it can do.
+    `service`: mean time; `squared_variation`: variance of the service time over its squared mean.
+    Raises ValueError for a station that is offered more than it can do.
     """
     load = _load(arrival_rate, service)
     return Steady(arrival_rate, (load + load**2 * (1 + squared_variation) / (2 * (1 - load)),))
@@ -41,7 +43,9 @@ def md1(arrival_rate: float, service: float) -> Steady:
 
 
 def tandem(arrival_rate: float, services: Sequence[float]) -> Steady:
-    """Stations one after the other, exponential service times: each is as if it were alone (Jackson)."""
+    """Stations one after the other, exponential service times: each is as if it were alone
+    (Jackson).
+    """
     return Steady(
         arrival_rate, tuple(mm1(arrival_rate, service).numbers[0] for service in services)
     )
@@ -50,9 +54,10 @@ def tandem(arrival_rate: float, services: Sequence[float]) -> Steady:
 def constant_tandem(arrival_rate: float, services: Sequence[float]) -> Steady:
     """Stations one after the other whose service times are constant, Poisson arrivals at the first.
 
-    What leaves a station keeps its distance of at least a service time, so a station that is as fast as one before it, or
-    faster, never has a queue. The time in the system is that of an M/D/1 with the slowest service, and the other services on
-    top (Friedman, Operations Research 13, 1965), which for a prefix of the tandem gives each station's share.
+    What leaves a station keeps its distance of at least a service time, so a station that is as
+    fast as one before it, or faster, never has a queue. The time in the system is that of an M/D/1
+    with the slowest service, and the other services on top (Friedman, Operations Research 13,
+    1965), which for a prefix of the tandem gives each station's share.
     """
     slowest = total = before = 0.0
     numbers = []
@@ -67,7 +72,8 @@ def constant_tandem(arrival_rate: float, services: Sequence[float]) -> Steady:
 def closed(customers: int, services: Sequence[float]) -> Steady:
     """`customers` go round the stations for ever, exponential service times: mean value analysis.
 
-    A customer that comes to a station finds it as it would be, in the mean, with one customer less in the network.
+    A customer that comes to a station finds it as it would be, in the mean, with one customer less
+    in the network.
     """
     numbers = [0.0] * len(services)
     throughput = 0.0

@@ -15,7 +15,9 @@ PLACES = [
     ("xeon", "p17-printed"),
     ("power8", "millrace"),
 ]
-"""Machine and software: two CPUs, so that threads take turns, and so many that each thread has its own."""
+"""Machine and software: two CPUs, so that threads take turns, and so many that each thread has its
+own.
+"""
 
 ENOUGH = 5_000_000
 """Events: several times what any run of these tests takes."""
@@ -27,7 +29,9 @@ def simulated(graph: Graph, model: Model, machine: str = "xeon", **options: obje
 
 
 def has_cpus(machine: str, graph: Graph, model: Model) -> bool:
-    """Whether the machine has a CPU for each scheduler thread that the graph's annotations and the model ask for."""
+    """Whether the machine has a CPU for each scheduler thread that the graph's annotations and the
+    model ask for.
+    """
     cpus = load_machine(machine).cpus
     return pool_of(graph, model, cpus).threads <= cpus
 

@@ -37,30 +37,44 @@ RUNS: dict[str, str] = {
     "manual": f"pipeline --set operators=8 --model manual --machine xeon {_SHORT}",
     "manual, several sources": f"reverse-tree --model manual {_CSTREAM}",
     "dedicated": f"{_SMALL_MIX} --model dedicated --machine power8 {_SHORT}",
-    "dedicated, large tuples": f"pipeline --set operators=5 --set payload=4096 --model dedicated --machine xeon {_SHORT}",
+    "dedicated, large tuples": "pipeline --set operators=5 --set payload=4096 --model dedicated "
+    f"--machine xeon {_SHORT}",
     "dynamic": f"{_SMALL_MIX} --model dynamic --threads 8 --machine xeon {_SHORT}",
-    "dynamic, one thread": f"pipeline --set operators=20 --set cost=1 --model dynamic --threads 1 --machine xeon {_SHORT}",
+    "dynamic, one thread": "pipeline --set operators=20 --set cost=1 --model dynamic --threads 1 "
+    f"--machine xeon {_SHORT}",
     "dynamic, shared sink": f"{_WIDE} --model dynamic --threads 16 --machine power8 {_SHORT}",
-    "dynamic, some queues": f"bushy --set depth=3 --model dynamic --threads 6 --queued 40% --machine xeon {_SHORT}",
-    "dynamic, bounded": f"{_SMALL_MIX} --model dynamic --threads 4 --queue-capacity 8 --tuples 3000 --machine xeon",
-    "dynamic, P17's software": f"{_SMALL_MIX} --model dynamic --threads 8 --software p17-printed --machine power8 {_SHORT}",
-    "dynamic, elastic": f"pipeline --set operators=30 --model dynamic --elastic --max-threads 12 --machine xeon {_SHORT}",
-    "dynamic, P17's law": f"{_SMALL_MIX} --model dynamic --elastic --law pldi17 --max-threads 16 --machine xeon {_SHORT}",
+    "dynamic, some queues": "bushy --set depth=3 --model dynamic --threads 6 --queued 40% "
+    f"--machine xeon {_SHORT}",
+    "dynamic, bounded": f"{_SMALL_MIX} --model dynamic --threads 4 --queue-capacity 8 --tuples "
+    "3000 --machine xeon",
+    "dynamic, P17's software": f"{_SMALL_MIX} --model dynamic --threads 8 --software p17-printed "
+    f"--machine power8 {_SHORT}",
+    "dynamic, elastic": "pipeline --set operators=30 --model dynamic --elastic --max-threads 12 "
+    f"--machine xeon {_SHORT}",
+    "dynamic, P17's law": f"{_SMALL_MIX} --model dynamic --elastic --law pldi17 --max-threads 16 "
+    f"--machine xeon {_SHORT}",
     "dynamic, split and merge": f"replicated --model dynamic --threads 4 {_CSTREAM}",
     "dynamic, a phase change": f"phase-change --model dynamic --threads 6 --machine xeon {_SHORT}",
     "load balance": f"{_BURSTS} --model manual --machine xeon {_SHORT}",
-    "multilevel": f"pipeline --set operators=20 --set cost=1000 --model multilevel --max-threads 8 --machine xeon {_SHORT}",
-    "multilevel, M19's law": f"{_SMALL_MIX} --model multilevel --law middleware19 --max-threads 8 --machine xeon {_SHORT}",
+    "multilevel": "pipeline --set operators=20 --set cost=1000 --model multilevel --max-threads 8 "
+    f"--machine xeon {_SHORT}",
+    "multilevel, M19's law": f"{_SMALL_MIX} --model multilevel --law middleware19 --max-threads 8 "
+    f"--machine xeon {_SHORT}",
     "coroutine": f"chain --set operators=6 --model coroutine --threads 4 {_CSTREAM}",
-    "coroutine, a policy": f"tree --model coroutine --threads 3 --policy max_queue_length --quantum 5 {_CSTREAM}",
-    "coroutine, replicas": f"chain --set operators=3 --model coroutine --threads 4 --replicas 3 {_CSTREAM}",
-    "coroutine, elastic": f"chain --set operators=2 --model coroutine --elastic --max-threads 4 {_CSTREAM}",
+    "coroutine, a policy": "tree --model coroutine --threads 3 --policy max_queue_length "
+    f"--quantum 5 {_CSTREAM}",
+    "coroutine, replicas": "chain --set operators=3 --model coroutine --threads 4 --replicas 3 "
+    f"{_CSTREAM}",
+    "coroutine, elastic": "chain --set operators=2 --model coroutine --elastic --max-threads 4 "
+    f"{_CSTREAM}",
     "mixed by annotations": f"{GRAPH} --model dynamic --threads 4 --machine xeon {_SHORT}",
 }
 
 
 def record_of(words: str) -> dict[str, Any]:
-    """Return the record of one run. Raises AssertionError, with what it said, if the command fails."""
+    """Return the record of one run. Raises AssertionError, with what it said, if the command
+    fails.
+    """
     record, said = io.StringIO(), io.StringIO()
     with (
         contextlib.chdir(ROOT),

@@ -1,8 +1,10 @@
-"""Queueing networks in SimPy, each in two ways: as its documentation teaches it, and as lean as SimPy lets one be.
+"""Queueing networks in SimPy, each in two ways: as its documentation teaches it, and as lean as
+SimPy lets one be.
 
-A network is stations in a row, each with one server. Open: Poisson arrivals at the first, customers leave behind the last.
-Closed: always the same customers go round. An *event* is an arrival from outside, or the end of a service: the same events in
-every program that simulates the network, however many entries its agenda needs for one.
+A network is stations in a row, each with one server. Open: Poisson arrivals at the first, customers
+leave behind the last. Closed: always the same customers go round. An *event* is an arrival from
+outside, or the end of a service: the same events in every program that simulates the network,
+however many entries its agenda needs for one.
 """
 
 from __future__ import annotations
@@ -120,7 +122,9 @@ def with_processes(network: Network, seed: int, until: float) -> Outcome:
 
 
 def with_callbacks(network: Network, seed: int, until: float) -> Outcome:
-    """One timeout an event, with a callback and a number for each station: nothing of SimPy but its agenda."""
+    """One timeout an event, with a callback and a number for each station: nothing of SimPy but its
+    agenda.
+    """
     env = simpy.Environment()
     books = Books(network, seed)
     last = len(network.services) - 1

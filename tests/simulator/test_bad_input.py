@@ -1,4 +1,6 @@
-"""What cannot be simulated is refused in one line that names it; a run that does not end has a bound."""
+"""What cannot be simulated is refused in one line that names it; a run that does not end has a
+bound.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def test_a_constant_is_a_number_above_0(value: object) -> None:
 
 
 def annotated(threads: int | None) -> Graph:
-    """A graph that asks for a pool by itself, of so many threads or of as many as there are CPUs."""
+    """A graph that asks for a pool by itself, of so many threads or of as many as there are
+    CPUs.
+    """
     graph = Graph("annotated", 8)
     token = IN_FORCE.set(Threading("dynamic", threads))
     work = graph.work("work", 1)

@@ -1,4 +1,6 @@
-"""A described machine with fewer CPUs than a graph needs scheduler threads runs it all the same: the threads share CPUs."""
+"""A described machine with fewer CPUs than a graph needs scheduler threads runs it all the same:
+the threads share CPUs.
+"""
 
 from __future__ import annotations
 

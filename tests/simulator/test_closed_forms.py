@@ -1,4 +1,6 @@
-"""The closed forms against what is known of them otherwise, and against simulations of the same networks."""
+"""The closed forms against what is known of them otherwise, and against simulations of the same
+networks.
+"""
 
 from __future__ import annotations
 

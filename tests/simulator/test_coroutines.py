@@ -1,4 +1,6 @@
-"""Operators as co-routines on virtual threads: throughput and latency by policy, preemption, and sources that wait."""
+"""Operators as co-routines on virtual threads: throughput and latency by policy, preemption, and
+sources that wait.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ def test_a_source_that_waits_for_its_time_leaves_its_thread_to_others() -> None:
 
 
 def turn_ns(operators: int, caches_ns: float) -> float:
-    """Virtual time of a turn in a pipeline on one thread, where a look beyond the first-level cache takes `caches_ns`."""
+    """Virtual time of a turn in a pipeline on one thread, where a look beyond the first-level cache
+    takes `caches_ns`.
+    """
     graph, _ = build("pipeline", {"operators": operators, "cost": 1, "payload": 8}, 0)
     constants = {"latency.l2": caches_ns, "latency.l3": caches_ns}
     model = Coroutine(
@@ -115,7 +119,9 @@ def turn_ns(operators: int, caches_ns: float) -> float:
 
 
 def test_a_turn_finds_records_cold_that_the_turns_of_others_have_pushed_out() -> None:
-    """Its own, its stack, those of ports and neighbours: about a dozen, where those of operators and ports alone are three."""
+    """Its own, its stack, those of ports and neighbours: about a dozen, where those of operators
+    and ports alone are three.
+    """
     near, far = 1.0, 11.0
     assert turn_ns(1, far) == pytest.approx(turn_ns(1, near), abs=1.0), (
         "what three of them need is in the nearest cache"

@@ -1,4 +1,6 @@
-"""What a simulated run takes grows with what happens in it: counted in events, and, where that says nothing, in time."""
+"""What a simulated run takes grows with what happens in it: counted in events, and, where that says
+nothing, in time.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def best_of(rounds: int, measured: Callable[[], tuple[float, int]]) -> float:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_an_event_takes_as_long_as_a_heap_of_its_threads_is_deep() -> None:
-    """n log n: with 4,096 threads an event takes longer than with 64 as its heap is deeper, caches aside."""
+    """n log n: with 4,096 threads an event takes longer than with 64 as its heap is deeper, caches
+    aside.
+    """
 
     def computing(threads: int) -> tuple[float, int]:
         bench = Bench(load_machine("xeon"), threads)

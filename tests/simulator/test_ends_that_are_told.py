@@ -1,4 +1,6 @@
-"""A simulated run that can go on no more says so: nothing will happen, virtual time is over, or there is no memory."""
+"""A simulated run that can go on no more says so: nothing will happen, virtual time is over, or
+there is no memory.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("by_events", [False, True], ids=["a period", "so many events"])
 def test_that_nothing_can_happen_any_more_is_an_error_and_no_idle_period(by_events: bool) -> None:
-    """One tuple, and its port is in the hands of a thread that there is not: it lies in the queue, and all others sleep."""
+    """One tuple, and its port is in the hands of a thread that there is not: it lies in the queue,
+    and all others sleep.
+    """
     engine = simulated(pipeline(2), Dynamic(2), tuples=1)
     engine.seize("work0[0]")
     engine.start()
@@ -84,7 +88,9 @@ print(said == [totals.error] * 2, totals.correct, totals.error)
 
 
 def test_a_virtual_thread_that_gets_no_memory_fails_the_run_with_one_message() -> None:
-    """Each operator calls the next one before it is done itself, so that the thread's stack needs room for all of them at once."""
+    """Each operator calls the next one before it is done itself, so that the thread's stack needs
+    room for all of them at once.
+    """
     done = subprocess.run(
         [sys.executable, "-c", STARVED],
         cwd=ROOT,

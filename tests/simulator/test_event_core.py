@@ -1,4 +1,6 @@
-"""The simulator's event core against what queueing theory says of small networks, and against SimPy."""
+"""The simulator's event core against what queueing theory says of small networks, and against
+SimPy.
+"""
 
 from __future__ import annotations
 

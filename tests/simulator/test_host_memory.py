@@ -1,4 +1,6 @@
-"""A simulated run asks this machine for no memory that it never uses: queues are as large as the described machine's may be."""
+"""A simulated run asks this machine for no memory that it never uses: queues are as large as the
+described machine's may be.
+"""
 
 from __future__ import annotations
 

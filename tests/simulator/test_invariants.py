@@ -1,4 +1,6 @@
-"""ORDER, ONCE, ALONE, BOUND and ENDS on every shape under every model, simulated: the oracle finds nothing."""
+"""ORDER, ONCE, ALONE, BOUND and ENDS on every shape under every model, simulated: the oracle finds
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def models_of(machine: str) -> dict[str, Model]:
 
 
 def assert_right(graph: Graph, totals: Totals, tuples: int, arriving: int | None) -> None:
-    """Everything has arrived in order, and nothing is left. `arriving`: at the sinks, for each that a source sends."""
+    """Everything has arrived in order, and nothing is left. `arriving`: at the sinks, for each that
+    a source sends.
+    """
     sources = sum(operator.is_source for operator in graph.operators.values())
     assert totals.drained
     assert totals.sent == sources * tuples
@@ -172,7 +176,9 @@ def test_one_thread_is_enough_for_any_graph() -> None:
 
 
 def test_ten_thousand_operators_deep_do_not_overflow_a_stack() -> None:
-    """Queues of one tuple make every push drain the next queue from within: nested as deep as the graph."""
+    """Queues of one tuple make every push drain the next queue from within: nested as deep as the
+    graph.
+    """
     for model in (
         Manual(),
         Dynamic(1, queue_capacity=1),

@@ -1,4 +1,6 @@
-"""The latency that sinks record is time as it passes: on busy cores steps take as much longer there as for their threads."""
+"""The latency that sinks record is time as it passes: on busy cores steps take as much longer there
+as for their threads.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def pipelines(count: int, operators: int = 20) -> Graph:
 def test_tuples_that_are_called_through_are_as_late_as_their_batch_takes(
     machine: str, count: int
 ) -> None:
-    """The first tuple of a batch is born when the batch before it is done, and seen at the sink when its own is."""
+    """The first tuple of a batch is born when the batch before it is done, and seen at the sink
+    when its own is.
+    """
     engine = simulated(pipelines(count), Manual(), machine)
     engine.start()
     engine.sample(5e-4)

@@ -1,4 +1,6 @@
-"""No wake-up is lost: what a burst leaves in the queues is executed in the silence after it, though nothing new comes."""
+"""No wake-up is lost: what a burst leaves in the queues is executed in the silence after it, though
+nothing new comes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ MODELS = [
 
 
 def silenced(graph: Graph, burst_s: float) -> Graph:
-    """While everybody sleeps its sources begin to send as fast as they may, and soon after they are silent for an hour."""
+    """While everybody sleeps its sources begin to send as fast as they may, and soon after they are
+    silent for an hour.
+    """
     for name, operator in list(graph.operators.items()):
         if operator.is_source:
             graph.operators[name] = replace(
@@ -69,7 +73,9 @@ def test_silence_finds_all_queues_empty(shape: str, place: tuple[str, str]) -> N
 def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(
     model: Model, place: tuple[str, str]
 ) -> None:
-    """Three tuples and then silence: with gaps of all lengths around what it takes to find nothing and to fall asleep."""
+    """Three tuples and then silence: with gaps of all lengths around what it takes to find nothing
+    and to fall asleep.
+    """
     for step in range(150):
         gap_s = 3e-6 + 0.25e-6 * step
         graph = pipeline(1)
@@ -95,7 +101,9 @@ def test_silence_finds_all_queues_of_random_graphs_empty(
 
 
 def test_as_many_threads_as_ports_work_instead_of_waking_each_other() -> None:
-    """From empty queues on: 64 threads for 64 ports that get some tuples at a time, and all of them sleep in one place."""
+    """From empty queues on: 64 threads for 64 ports that get some tuples at a time, and all of them
+    sleep in one place.
+    """
     graph = pipeline(192, cost=100)
     model = Dynamic(64, queued="none")
     engine = simulated(graph, model)

@@ -1,4 +1,6 @@
-"""What the tables of a machine's profile say comes out of the models of its cores, lines and copies."""
+"""What the tables of a machine's profile say comes out of the models of its cores, lines and
+copies.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def one_socket(
 
 
 def time_of_each(machine: Machine, threads: int, sort: str) -> list[float]:
-    """So many threads begin with the same work: how many times as long as alone each of them takes."""
+    """So many threads begin with the same work: how many times as long as alone each of them
+    takes.
+    """
     bench = Bench(machine, threads)
     for _ in range(threads):
         bench.compute(10 * MILLISECOND, step=1e4, sort=sort)
@@ -41,7 +45,9 @@ def time_of_each(machine: Machine, threads: int, sort: str) -> list[float]:
 
 
 def each(factor: float, threads: int) -> object:
-    """Within a percent: the first threads have a few steps to themselves before the others have woken up."""
+    """Within a percent: the first threads have a few steps to themselves before the others have
+    woken up.
+    """
     return pytest.approx([factor] * threads, rel=0.01)
 
 
@@ -138,7 +144,8 @@ def test_a_copy_takes_as_long_as_the_bandwidth_of_where_the_bytes_are(name: str)
     l1, l2, shared = machine["cache.l1d"], machine["cache.l2"], machine["cache.l3"]
     everywhere = 1e12  # bytes: more than all caches
     beyond_l2 = min(8 * l2, 0.75 * shared)
-    places = {  # both rings of a copy are in the same place, or the second one in the own second-level cache
+    # both rings of a copy are in the same place, or the second one in the own second-level cache
+    places = {
         "own_l1": copied(machine, 0, 0, bytes_),
         "own_l2": copied(machine, 0, 0, bytes_, queued=l1, room=l1),
         "l3": copied(machine, 0, 0, bytes_, queued=beyond_l2, room=beyond_l2),
@@ -251,7 +258,9 @@ def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> N
 
 
 def ways(machine: Machine, far: float) -> tuple[float, float, float, float]:
-    """A copy of 4,096 bytes from near to near, from far to near, from near to far, and from far to far."""
+    """A copy of 4,096 bytes from near to near, from far to near, from near to far, and from far to
+    far.
+    """
     return tuple(
         copied(machine, 0, 0, 4096, queued=queued, room=room)
         for queued, room in ((0, 0), (far, 0), (0, far), (far, far))

@@ -29,7 +29,9 @@ def machine(tmp_path: Path) -> Path:
 
 
 def rate(machine: Path | str, **constants: float) -> float:
-    """Tuples a second of virtual time through a dedicated pipeline whose queues hold up to 64 tuples of 4 KiB each."""
+    """Tuples a second of virtual time through a dedicated pipeline whose queues hold up to 64
+    tuples of 4 KiB each.
+    """
     of_machine = {path.replace("__", "."): value for path, value in constants.items()}
     engine = simulated(
         pipeline(4, payload=4096), Dedicated(queue_capacity=64), machine, constants=of_machine
@@ -52,9 +54,11 @@ def test_what_caches_hold_does_not() -> None:
 
 
 def test_a_queue_that_comes_round_sooner_than_others_is_filled_in_a_cache() -> None:
-    """A tuple lies in one of 20 queues, 80 MiB together, and then in the sink's: 4 MiB, each of them used 20 times as often.
+    """A tuple lies in one of 20 queues, 80 MiB together, and then in the sink's: 4 MiB, each of
+    them used 20 times as often.
 
-    So it is copied twice, but to memory only once, which is slow here: more is copied than if both were.
+    So it is copied twice, but to memory only once, which is slow here: more is copied than if both
+    were.
     """
     slow = 8.0  # GB/s
     graph = topologies.find("data-parallel").build(width=20, cost=1, payload=4096, seed=1)

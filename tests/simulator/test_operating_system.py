@@ -1,4 +1,6 @@
-"""The model of the operating system: who gets a CPU, for how long, and what it takes to sleep and to wake."""
+"""The model of the operating system: who gets a CPU, for how long, and what it takes to sleep and
+to wake.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ MICROSECOND, MILLISECOND, SECOND = 1e3, 1e6, 1e9  # ns
 
 
 def machine_of(cpus: int, **constants: float) -> Machine:
-    """A socket of the xeon with so many cores, no SMT and one clock for all. Its profile need not have all `constants`."""
+    """A socket of the xeon with so many cores, no SMT and one clock for all. Its profile need not
+    have all `constants`.
+    """
     xeon = load_machine("xeon").with_constants(
         {f"core.clock_ghz.{busy}": 3.0 for busy in (1, 2, 8, 22)}
     )
@@ -52,7 +56,9 @@ def test_threads_of_one_cpu_share_it_equally(threads: int, scheduler: dict[str, 
 def test_a_slice_is_the_latency_over_the_threads_and_at_least_the_granularity(
     threads: int, slice_ms: float
 ) -> None:
-    """Latency 24 ms, granularity 10 ms: a thread waits for the slices of all others, and a CPU is given away once a slice."""
+    """Latency 24 ms, granularity 10 ms: a thread waits for the slices of all others, and a CPU is
+    given away once a slice.
+    """
     bench = busy(1, threads, until=10 * SECOND)
     assert bench.switches == pytest.approx(10 * SECOND / (slice_ms * MILLISECOND), rel=0.05)
     for thread in range(threads):
@@ -67,7 +73,9 @@ def test_a_slice_is_the_latency_over_the_threads_and_at_least_the_granularity(
 def test_with_eevdf_a_thread_runs_until_the_tick_at_which_its_request_is_done(
     request_ms: float, slice_ms: float
 ) -> None:
-    """As measured: two threads that compute take turns of 4 ms where each asks for 1.4 ms and a tick is 4 ms."""
+    """As measured: two threads that compute take turns of 4 ms where each asks for 1.4 ms and a
+    tick is 4 ms.
+    """
     bench = busy(
         1, 2, until=10 * SECOND, **{"os.sched_base_slice_us": 1000 * request_ms, "os.tick_us": 4000}
     )
@@ -75,7 +83,9 @@ def test_with_eevdf_a_thread_runs_until_the_tick_at_which_its_request_is_done(
 
 
 def moves(threads: int, until_ms: int, **constants: float) -> int:
-    """So many threads compute on two CPUs: at how many milliseconds they are not where they were one before."""
+    """So many threads compute on two CPUs: at how many milliseconds they are not where they were
+    one before.
+    """
     bench = Bench(machine_of(2, **constants), threads)
     for _ in range(threads):
         bench.compute(1000 * SECOND, step=50 * MICROSECOND)
@@ -107,7 +117,9 @@ def test_of_three_threads_on_two_cpus_each_has_one_to_itself_in_turn(migration_u
 def test_who_leaves_a_cpu_with_less_to_do_than_the_other_is_taken_at_every_second_look_and_with_cfs_at_each(
     scheduler: dict[str, float], balance_ms: float, every_ms: float
 ) -> None:
-    """As traced on Linux 6.18, where a CPU looks every 28 ms: another one of the three is alone 14 to 19 times a second."""
+    """As traced on Linux 6.18, where a CPU looks every 28 ms: another one of the three is alone 14
+    to 19 times a second.
+    """
     assert moves(3, 5000, **scheduler, **{"os.balance_ms": balance_ms}) == pytest.approx(
         5000 / every_ms, rel=0.15
     )
@@ -141,7 +153,9 @@ def test_nobody_starves_and_no_cpu_is_idle_while_there_are_more_threads_than_cpu
 
 @pytest.mark.parametrize(("cpus", "threads"), [(2, 7), (5, 13)])
 def test_an_idle_cpu_takes_a_thread_that_waits_elsewhere(cpus: int, threads: int) -> None:
-    """Work conservation: CPUs are idle at the end only, when fewer threads are left than there are CPUs."""
+    """Work conservation: CPUs are idle at the end only, when fewer threads are left than there are
+    CPUs.
+    """
     bench = Bench(machine_of(cpus), threads)
     for thread in range(threads):
         bench.compute((1 + thread) * 30 * MILLISECOND, step=50 * MICROSECOND)
@@ -170,7 +184,9 @@ def test_a_woken_thread_runs_on_an_idle_cpu_after_the_time_of_a_wake_up(seed: in
 
 @pytest.mark.parametrize(("sockets", "cpu"), [(1, 1), (2, 0)])
 def test_a_woken_thread_looks_for_an_idle_cpu_in_its_socket_alone(sockets: int, cpu: int) -> None:
-    """Linux: select_idle_sibling looks among the CPUs that share a cache. Others take who waits when they look themselves."""
+    """Linux: select_idle_sibling looks among the CPUs that share a cache. Others take who waits
+    when they look themselves.
+    """
     bench = Bench(replace(machine_of(2 // sockets), sockets=sockets), 3)
     sleeper = bench.nap(100.3 * MILLISECOND)
     bench.compute(50 * MILLISECOND)  # has the other CPU, which is idle from then on
@@ -191,7 +207,9 @@ def test_who_is_woken_runs_no_earlier_than_if_the_waker_had_come_to_it() -> None
 
 
 def test_who_asks_for_a_bucket_that_it_needs_later_takes_it_from_nobody_who_needs_it_now() -> None:
-    """Three wake, a nanosecond apart, the second one after some work: the third waits for the first alone."""
+    """Three wake, a nanosecond apart, the second one after some work: the third waits for the first
+    alone.
+    """
     machine = machine_of(8)
 
     def paid_us(works_us: list[float]) -> float:
@@ -242,7 +260,9 @@ def test_a_timed_sleep_ends_on_time(length_us: float) -> None:
 
 @pytest.mark.parametrize("until_us", [50, 104.5, 200, 20_200, 30_000])
 def test_cpu_time_is_that_of_threads_and_not_what_a_cpu_takes_to_wake_up(until_us: float) -> None:
-    """A thread works, sleeps for 20 ms and ends; on a CPU of its own it starts and wakes up from the deepest idle state."""
+    """A thread works, sleeps for 20 ms and ends; on a CPU of its own it starts and wakes up from
+    the deepest idle state.
+    """
     machine = machine_of(2)
     bench = Bench(machine, 1)
     thread = bench.nap(20 * MILLISECOND, work=100 * MICROSECOND)
@@ -268,7 +288,9 @@ def test_who_has_slept_comes_before_who_has_computed(scheduler: dict[str, float]
 def test_with_eevdf_who_went_to_sleep_in_debt_is_woken_where_it_was_though_another_cpu_is_idle(
     scheduler: dict[str, float], lingers: bool
 ) -> None:
-    """Delayed dequeue: it is in that CPU's run queue until the other thread has caught up, so no CPU is chosen for it."""
+    """Delayed dequeue: it is in that CPU's run queue until the other thread has caught up, so no
+    CPU is chosen for it.
+    """
     bench = Bench(machine_of(2, **scheduler), 3)
     sleeper = bench.nap(MILLISECOND, work=3 * MILLISECOND)
     bench.compute(3.5 * MILLISECOND)  # has the other CPU, which is idle from then on
@@ -282,7 +304,9 @@ def test_with_eevdf_who_went_to_sleep_in_debt_is_woken_where_it_was_though_anoth
 def test_with_eevdf_who_sleeps_in_debt_leaves_the_run_queue_at_the_tick_at_which_it_would_be_its_turn(
     nap_ms: float, lingers: bool
 ) -> None:
-    """At the tick of 8 ms the other one, which has the CPU to itself, has run longer. Who is woken later finds the idle CPU."""
+    """At the tick of 8 ms the other one, which has the CPU to itself, has run longer. Who is woken
+    later finds the idle CPU.
+    """
     bench = Bench(machine_of(2, **EEVDF), 3)
     sleeper = bench.nap(nap_ms * MILLISECOND, work=3 * MILLISECOND)
     bench.compute(3.5 * MILLISECOND)
@@ -308,8 +332,9 @@ def test_with_eevdf_who_is_woken_where_it_lingers_is_offered_to_an_idle_cpu_at_t
 def test_with_eevdf_who_lingers_is_load_of_its_cpu(woken_ms: float, follows: bool) -> None:
     """It is in the run queue for 8 ms, of which it runs 3 and lingers 5.
 
-    It follows its waker if its load, by which the waker's CPU would have more, is less than 8 % of what that has: 8 of 121 ms,
-    not 8 of 61, but 3 of 61 would be. No cache is cold, so that nobody is taken to another CPU later.
+    It follows its waker if its load, by which the waker's CPU would have more, is less than 8 % of
+    what that has: 8 of 121 ms, not 8 of 61, but 3 of 61 would be. No cache is cold, so that nobody
+    is taken to another CPU later.
     """
     bench = Bench(machine_of(2, **EEVDF, **{"os.sched_migration_cost_us": 1e6}), 3)
     sleeper, waker = bench.wait(work=3 * MILLISECOND), bench.wake(at=woken_ms * MILLISECOND)
@@ -320,7 +345,9 @@ def test_with_eevdf_who_lingers_is_load_of_its_cpu(woken_ms: float, follows: boo
 
 
 def test_with_eevdf_a_woken_thread_follows_its_waker_if_no_more_is_to_do_there() -> None:
-    """Each CPU has one thread that computes; with two beside the waker it stays (the test of interrupts)."""
+    """Each CPU has one thread that computes; with two beside the waker it stays (the test of
+    interrupts).
+    """
     bench = Bench(machine_of(2, **EEVDF), 3)
     sleeper, waker = bench.wait(), bench.wake(at=101 * MILLISECOND)
     other = bench.compute(10 * SECOND)
@@ -335,7 +362,8 @@ def test_with_eevdf_a_woken_thread_follows_its_waker_if_no_more_is_to_do_there()
 def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the_profile_has_one(
     scheduler: dict[str, float], told: bool
 ) -> None:
-    """The waker pays what it pays to wake an idle CPU, and the woken thread runs after the time of a preemption.
+    """The waker pays what it pays to wake an idle CPU, and the woken thread runs after the time of
+    a preemption.
 
     Without an interrupt the CPU pays when it switches to a thread that it had not heard of.
     """
@@ -373,7 +401,9 @@ def test_a_thread_that_was_woken_on_the_cpu_that_it_waits_for_is_no_news_there()
 
 
 def test_an_interrupt_takes_its_time_also_if_nobody_waits_for_the_cpu_any_more() -> None:
-    """Between the wake-up and the interrupt another CPU becomes idle and takes who was woken, whose cache alone is cold."""
+    """Between the wake-up and the interrupt another CPU becomes idle and takes who was woken, whose
+    cache alone is cold.
+    """
     constants = {
         "os.preempt_us": 12.0,
         "os.interrupt_us": 7.0,
@@ -397,7 +427,9 @@ COLD = {"os.switch_us": 300.0, "os.refill_us_max": 200.0, "os.refill_us_per_kib"
 
 
 def refill_us(others_touch: float) -> float:
-    """What a switch takes more than a switch, of three threads on a CPU, where the other two touch so many bytes in between."""
+    """What a switch takes more than a switch, of three threads on a CPU, where the other two touch
+    so many bytes in between.
+    """
     machine = machine_of(1, **COLD)
     bench, step = Bench(machine, 3), 50 * MICROSECOND
     slices = 2 * 10 * MILLISECOND / step  # steps of the others: the least granularity each
@@ -409,7 +441,9 @@ def refill_us(others_touch: float) -> float:
 
 
 def test_a_switch_takes_longer_the_further_away_the_thread_finds_what_it_had() -> None:
-    """With one CPU, what is missing from the work that is done are the switches. From a shared cache they take 200 µs more."""
+    """With one CPU, what is missing from the work that is done are the switches. From a shared
+    cache they take 200 µs more.
+    """
     xeon = load_machine("xeon")
     near = 200.0 * xeon["latency.l2"] / xeon["latency.l3"]
     assert refill_us(0.0) == pytest.approx(0.0, abs=10.0)
@@ -420,7 +454,9 @@ def test_a_switch_takes_longer_the_further_away_the_thread_finds_what_it_had() -
 
 
 def test_who_comes_to_a_core_where_it_has_not_been_finds_nothing_there() -> None:
-    """Of two threads on a CPU the second begins after the slice of the first, and a switch to one that was never there."""
+    """Of two threads on a CPU the second begins after the slice of the first, and a switch to one
+    that was never there.
+    """
     bench = busy(1, 2, until=14 * MILLISECOND, **COLD)
     slice_us = 12_000
     assert bench.switches == 1
@@ -435,7 +471,9 @@ def test_who_comes_to_a_core_where_it_has_not_been_finds_nothing_there() -> None
 def test_with_eevdf_a_switch_is_run_time_of_who_gets_the_cpu(
     scheduler: dict[str, float], period_ms: float
 ) -> None:
-    """A request of 1.4 ms is done within a switch of 3 ms, so each tick of 4 ms ends a turn; a slice of CFS begins after it."""
+    """A request of 1.4 ms is done within a switch of 3 ms, so each tick of 4 ms ends a turn; a
+    slice of CFS begins after it.
+    """
     bench = busy(
         1, 2, until=12 * SECOND, **scheduler, **{"os.switch_us": 3000.0, "os.refill_us_max": 0.0}
     )
@@ -443,7 +481,9 @@ def test_with_eevdf_a_switch_is_run_time_of_who_gets_the_cpu(
 
 
 def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
-    """All sleep on one futex: whoever comes waits for the lock of its hash bucket, and keeps its CPU meanwhile."""
+    """All sleep on one futex: whoever comes waits for the lock of its hash bucket, and keeps its
+    CPU meanwhile.
+    """
     machine = load_machine("xeon")
 
     def cpu_time_of_each(threads: int) -> float:
@@ -465,7 +505,8 @@ def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
 def test_where_most_cpus_are_busy_newer_kernels_do_not_look_for_an_idle_one(
     cpus: int, search: int, looks: bool
 ) -> None:
-    """Linux from 5.19 on: (1 - (3/4 x 1.17)^2) 4 is less than one CPU. The sleeper's own CPU has another thread by then.
+    """Linux from 5.19 on: (1 - (3/4 x 1.17)^2) 4 is less than one CPU. The sleeper's own CPU has
+    another thread by then.
 
     What 256 CPUs have used in the last while takes more than 64 bits.
     """
@@ -482,7 +523,9 @@ def test_where_most_cpus_are_busy_newer_kernels_do_not_look_for_an_idle_one(
 
 @pytest.mark.parametrize("tick_us", [1000, 4000, 10_000])
 def test_an_idle_cpu_is_offered_at_the_next_tick_what_waits_elsewhere(tick_us: int) -> None:
-    """Three threads on two CPUs, one of which is left by its thread: it may stay idle until a tick, and no longer."""
+    """Three threads on two CPUs, one of which is left by its thread: it may stay idle until a tick,
+    and no longer.
+    """
     bench = Bench(machine_of(2, **{"os.tick_us": tick_us, "os.sched_migration_cost_us": 100}), 3)
     first = bench.compute(50 * MILLISECOND + 10 * MICROSECOND, step=10 * MICROSECOND)
     others = [bench.compute(SECOND, step=10 * MICROSECOND) for _ in range(2)]

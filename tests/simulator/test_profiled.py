@@ -1,4 +1,6 @@
-"""Typed graphs are simulated with what a profiled run has shown: costs, and how many tuples go where."""
+"""Typed graphs are simulated with what a profiled run has shown: costs, and how many tuples go
+where.
+"""
 
 import math
 from dataclasses import replace
@@ -22,7 +24,9 @@ WIDE = Schema("wide", {"text": "string[1000]"})
 
 
 def graph():
-    """A source of two ports -> a filter and a multiplier -> a sink; functions that are never called."""
+    """A source of two ports -> a filter and a multiplier -> a sink; functions that are never
+    called.
+    """
     made = Graph("typed")
     source = made.typed_source("source", lambda: iter(()), [ITEM, ITEM])
     fewer = made.typed("fewer", lambda port, item: None, ITEM, WIDE)

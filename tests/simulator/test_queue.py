@@ -1,4 +1,6 @@
-"""A simulated queue gives back what it was given, however its tuples follow each other (ring.hpp)."""
+"""A simulated queue gives back what it was given, however its tuples follow each other
+(ring.hpp).
+"""
 
 from __future__ import annotations
 

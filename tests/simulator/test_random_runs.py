@@ -1,4 +1,6 @@
-"""Random graphs of every built-in kind, under every model, on several machines, changed at random instants: nothing breaks."""
+"""Random graphs of every built-in kind, under every model, on several machines, changed at random
+instants: nothing breaks.
+"""
 
 from __future__ import annotations
 

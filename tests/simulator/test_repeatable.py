@@ -1,4 +1,6 @@
-"""One seed is one result, bit for bit: in one process twice, and in processes that hash differently."""
+"""One seed is one result, bit for bit: in one process twice, and in processes that hash
+differently.
+"""
 
 from __future__ import annotations
 
@@ -104,5 +106,7 @@ def test_a_run_does_not_depend_on_how_a_process_hashes_or_on_how_many_cpus_it_ha
 
 
 def test_a_run_is_what_it_is_on_any_machine() -> None:
-    """Who changes what is simulated, or the constants of `xeon` or `millrace`, notes the new number; else they must agree."""
+    """Who changes what is simulated, or the constants of `xeon` or `millrace`, notes the new
+    number; else they must agree.
+    """
     assert sha256(digest().encode()).hexdigest()[:16] == GOLDEN

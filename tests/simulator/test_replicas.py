@@ -1,4 +1,6 @@
-"""Replicas of operators in virtual time: exact whatever their number is or becomes, and as much faster as there is room for."""
+"""Replicas of operators in virtual time: exact whatever their number is or becomes, and as much
+faster as there is room for.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,7 @@ def test_replicas_that_are_too_many_leave_where_no_tuple_comes() -> None:
     assert engine.stop(drain=False, timeout_s=0.0).correct
 
 
-# -- how much faster ----------------------------------------------------------------------------------------------------------
+# -- how much faster -------------------------------------------------------------------------------
 
 
 def expensive(busy_us: int = 100, before_us: int = 1, keys: int = 0) -> Graph:
@@ -162,7 +164,9 @@ def settled(graph: Graph, threads: int, replicas: int, seed: int = 0) -> tuple[S
 
 
 def test_r_replicas_of_an_expensive_operator_pass_r_times_as_much_until_cores_run_out() -> None:
-    """A core does 10,000 tuples of 100 us a second at 2.5 GHz, its clock when alone; at 2.2 GHz when its socket is busy."""
+    """A core does 10,000 tuples of 100 us a second at 2.5 GHz, its clock when alone; at 2.2 GHz
+    when its socket is busy.
+    """
     passed = {
         replicas: settled(expensive(), 12, replicas)[0].sink_tuples / 0.2
         for replicas in (1, 2, 4, 8, 11, 22)
@@ -175,7 +179,9 @@ def test_r_replicas_of_an_expensive_operator_pass_r_times_as_much_until_cores_ru
 
 
 def test_replicas_by_key_pass_as_many_as_keys_allow() -> None:
-    """With one key they take turns; with two that come equally often, two work; with many, as many as there are."""
+    """With one key they take turns; with two that come equally often, two work; with many, as many
+    as there are.
+    """
     passed = {
         keys: settled(expensive(keys=keys), 12, 8)[0].sink_tuples / 0.2 for keys in (0, 1, 2, 1000)
     }
@@ -227,7 +233,7 @@ def test_a_seed_gives_the_same_run_with_replicas_twice() -> None:
     assert run(7) != run(8)
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

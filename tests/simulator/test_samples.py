@@ -1,4 +1,6 @@
-"""What a simulated sample says means what the runtime's does, and agrees with the account at the end."""
+"""What a simulated sample says means what the runtime's does, and agrees with the account at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,9 @@ def test_switched_off_queues_are_not_counted_and_come_back() -> None:
 
 
 def test_the_profiler_sees_where_the_work_is() -> None:
-    """Also of operators that are called, and where a thread does in one step what several operators take."""
+    """Also of operators that are called, and where a thread does in one step what several operators
+    take.
+    """
     graph = Graph("one heavy", 8)
     head = graph.work("head", 1000)
     graph.connect(graph.source("source"), head)

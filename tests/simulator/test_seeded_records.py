@@ -1,4 +1,6 @@
-"""Simulated runs keep their records bit for bit (`seeded_runs.py` says how they are written anew)."""
+"""Simulated runs keep their records bit for bit (`seeded_runs.py` says how they are written
+anew).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the constants of a runtime's profile say is paid: by those who do it, as often as they do it."""
+"""What the constants of a runtime's profile say is paid: by those who do it, as often as they do
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ DEAR = 2000.0  # ns: more than anything else that these tuples cost
 def time_of_a_tuple(
     graph: Graph, model: Model, software: str, sample_s: float = 5e-3, **constants: float
 ) -> float:
-    """Virtual time between two tuples at the sinks [ns], with constants of the software replaced."""
+    """Virtual time between two tuples at the sinks [ns], with constants of the software
+    replaced.
+    """
     replaced = {f"cost.{name}": value for name, value in constants.items()}
     engine = simulated(graph, model, software=software, constants=replaced)
     engine.start()
@@ -28,7 +32,9 @@ def time_of_a_tuple(
 
 
 def two_ways_to_one_sink() -> Graph:
-    """Two sources, each with work that is dear beside an entry into the sink, so that they seldom meet there."""
+    """Two sources, each with work that is dear beside an entry into the sink, so that they seldom
+    meet there.
+    """
     graph = Graph("two ways", 64)
     sink = graph.sink("sink")
     for name in "ab":
@@ -142,7 +148,9 @@ def test_who_decides_by_the_tuple_pays_by_the_tuple_and_a_filter_by_the_run(
 
 
 def drained_at_a_time(software: str) -> float:
-    """Tuples that a scheduler thread takes from a port before it gives that back, where sources fill queues faster."""
+    """Tuples that a scheduler thread takes from a port before it gives that back, where sources
+    fill queues faster.
+    """
     graph, _ = build("pipeline", {"operators": 2, "cost": 1000}, 0)
     engine = simulated(graph, Dynamic(1), software=software)
     engine.start()

@@ -1,5 +1,5 @@
-"""Each virtual thread has a stack of its own: deep graphs do not overflow it, an overflow harms nothing else, and nothing is left of a run that
-was given up.
+"""Each virtual thread has a stack of its own: deep graphs do not overflow it, an overflow harms
+nothing else, and nothing is left of a run that was given up.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def joins(steps: int) -> Graph:
     "graph", [pipeline(DEEP), ladder(DEEP), joins(JOINS)], ids=lambda g: g.name
 )
 def test_a_stack_has_room_for_all_operators_of_a_path(graph: Graph, model: Model) -> None:
-    """Queues of one tuple begin full, so that a push drains the next queue from within: nested as deep as the graph."""
+    """Queues of one tuple begin full, so that a push drains the next queue from within: nested as
+    deep as the graph.
+    """
     run_a_while(graph, model)
 
 

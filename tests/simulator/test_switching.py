@@ -1,4 +1,6 @@
-"""Queues that come and go in virtual time: the same protocol, 100,000 switches, and a run that can be had again."""
+"""Queues that come and go in virtual time: the same protocol, 100,000 switches, and a run that can
+be had again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Both engines run the same graph: what it computes, and what each operator executes, does not depend on who runs it."""
+"""Both engines run the same graph: what it computes, and what each operator executes, does not
+depend on who runs it.
+"""
 
 from __future__ import annotations
 

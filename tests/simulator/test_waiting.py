@@ -1,4 +1,6 @@
-"""Threads that wait for tuples, for room, or for a flag: who looks for what it waits for, who sleeps, and when it is woken."""
+"""Threads that wait for tuples, for room, or for a flag: who looks for what it waits for, who
+sleeps, and when it is woken.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def fan_in(sources: int) -> Graph:
 
 @pytest.mark.parametrize("sources", [1, 4, 20, 100])
 def test_all_who_wait_for_room_look_a_while_before_they_sleep(sources: int) -> None:
-    """With a CPU for each thread: a batch leaves the queue every few hundred nanoseconds, and they look for 20 µs.
+    """With a CPU for each thread: a batch leaves the queue every few hundred nanoseconds, and they
+    look for 20 µs.
 
     Now and then others are always faster for so long.
     """
@@ -48,7 +51,9 @@ def test_who_sleeps_and_who_wakes_a_sleeper_takes_a_mutex(machine: str, sleeps: 
 
 
 def before_a_slow_operator(cost: int, **constants: float) -> Sample:
-    """A source whose queue is full, and often in the hands of the only scheduler thread; each of the two has a CPU."""
+    """A source whose queue is full, and often in the hands of the only scheduler thread; each of
+    the two has a CPU.
+    """
     graph = Graph("slow", 64)
     slow = graph.work("slow", cost)
     graph.connect(graph.source("source"), slow)
@@ -68,7 +73,9 @@ def test_who_waits_goes_on_as_soon_as_the_queue_has_changed_however_long_a_round
 
 
 def test_who_has_waited_for_a_few_rounds_looks_at_the_clock_twice_in_each() -> None:
-    """The operator has a tuple that takes longer than the sample: who waits behind it naps, but later with a slow clock."""
+    """The operator has a tuple that takes longer than the sample: who waits behind it naps, but
+    later with a slow clock.
+    """
     fast, slow = (
         before_a_slow_operator(100_000_000, clock=clock_ns) for clock_ns in (5.0, 20_000.0)
     )

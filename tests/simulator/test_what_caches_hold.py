@@ -1,4 +1,6 @@
-"""What a core's own caches still hold (footprint.hpp), and what queues remember of who touched their slots (ring.hpp)."""
+"""What a core's own caches still hold (footprint.hpp), and what queues remember of who touched
+their slots (ring.hpp).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ ROUNDS = 20 * CACHE // SLOT
 
 
 def round_and_round(ring: int, never: int = 0) -> Iterator[tuple[int, int | None]]:
-    """Slots of a ring of so many bytes by turns; between two of them so many that are never seen again."""
+    """Slots of a ring of so many bytes by turns; between two of them so many that are never seen
+    again.
+    """
     for turn in range(ROUNDS):
         yield SLOT, None if turn < ring // SLOT else ring * (1 + never)
         yield from ((SLOT, None) for _ in range(never))
@@ -35,7 +39,9 @@ def test_a_ring_that_fits_stays_for_ever_and_one_that_does_not_is_never_found() 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_who_goes_round_a_small_ring_keeps_more_of_everything_else(share: float) -> None:
-    """Of two bytes one is of the ring, which takes its place in the cache once: the rest is for the others."""
+    """Of two bytes one is of the ring, which takes its place in the cache once: the rest is for the
+    others.
+    """
     held = window(CACHE, round_and_round(round(share * CACHE), never=1))
     assert held == pytest.approx(2 * (CACHE - share * CACHE), rel=0.15)
 
@@ -53,7 +59,9 @@ def test_a_cache_never_holds_less_than_it_is_large(touches: list[tuple[int, int 
 
 
 def test_a_full_ring_remembers_of_each_tuple_when_it_was_put_there() -> None:
-    """Even of the oldest ones while those behind them are overwritten: the next round's are other tuples."""
+    """Even of the oldest ones while those behind them are overwritten: the next round's are other
+    tuples.
+    """
     capacity = 40
     notes = [(first, 8, first // 8 % 2, first * SLOT) for first in range(0, 400, 8)]
     for position in range(400 - capacity, 400):
@@ -69,7 +77,8 @@ def test_of_a_slot_that_nobody_has_touched_nothing_is_known() -> None:
 
 
 def test_neighbours_of_a_crowd_begin_on_one_cpu() -> None:
-    """20 threads on two CPUs: at first one wakes another one elsewhere only where the two halves meet, and that is dear here.
+    """20 threads on two CPUs: at first one wakes another one elsewhere only where the two halves
+    meet, and that is dear here.
 
     Where neighbours begin on different CPUs by turns, 0.31 of throughput is left.
     """

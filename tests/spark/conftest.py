@@ -1,4 +1,6 @@
-"""What the Spark tests share: one session, records by hand, and a comparison of rows with literals."""
+"""What the Spark tests share: one session, records by hand, and a comparison of rows with
+literals.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def make_record() -> Callable[..., dict]:
-    """A correct, settled run of the manual model. Named arguments replace fields; `without` leaves one out."""
+    """A correct, settled run of the manual model. Named arguments replace fields; `without` leaves
+    one out.
+    """
     numbers = itertools.count(1)
 
     def make(without: str = "", **fields: Any) -> dict:
@@ -145,7 +149,9 @@ def runs_of(parse_lines) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def assert_rows(spark) -> Callable[..., None]:
-    """Compares the rows of a frame, in any order, with literals: one dictionary a row, of the columns that matter."""
+    """Compares the rows of a frame, in any order, with literals: one dictionary a row, of the
+    columns that matter.
+    """
     from pyspark.sql.types import StructType
     from pyspark.testing import assertDataFrameEqual
 

@@ -1,4 +1,6 @@
-"""`millrace aggregate` as a user meets it: on a machine without Java, on a cluster, and with arguments that cannot be."""
+"""`millrace aggregate` as a user meets it: on a machine without Java, on a cluster, and with
+arguments that cannot be.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ TABLES = ("throughput", "samples", "timeline", "latency", "speedup", "quarantine
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory, make_record, write_lines) -> Path:
-    """Two cells of two arms and three repeats, with a failed run, an unsettled run, and two lines that are no records."""
+    """Two cells of two arms and three repeats, with a failed run, an unsettled run, and two lines
+    that are no records.
+    """
     root = tmp_path_factory.mktemp("raw")
     for cell, factor in (("a", 1.0), ("b", 3.0)):
         lines: list[dict | str] = []
@@ -112,7 +116,10 @@ def test_tables_hold_every_run_in_a_fixed_order_of_rows(made_locally):
 def test_on_a_machine_without_java_spark_runs_on_the_packaged_one_and_says_nothing(
     tools_without_java,
 ):
-    job = "from harness.spark.session import open_session\nwith open_session() as spark: print(spark.range(7).count())"
+    job = (
+        "from harness.spark.session import open_session\nwith open_session() as spark: "
+        "print(spark.range(7).count())"
+    )
     hidden = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {
         "PATH": str(tools_without_java)
     }
@@ -132,7 +139,9 @@ def test_on_a_machine_without_java_spark_runs_on_the_packaged_one_and_says_nothi
 
 @pytest.fixture
 def cluster(tmp_path) -> Iterator[tuple[str, Path]]:
-    """A standalone master and one worker on loopback: the master's URL, and the directory that the worker works in."""
+    """A standalone master and one worker on loopback: the master's URL, and the directory that the
+    worker works in.
+    """
     import pyspark
 
     from harness.spark.jvm import java_home
@@ -203,7 +212,9 @@ def cluster(tmp_path) -> Iterator[tuple[str, Path]]:
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_locally, tmp_path):
-    """And compiled queries in many partitions, as for more records, the same as interpreted ones in one."""
+    """And compiled queries in many partitions, as for more records, the same as interpreted ones in
+    one.
+    """
     url, work = cluster
     quick = "spark.executor.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
     small = [
@@ -237,8 +248,8 @@ def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_local
         == "fig/c.jsonl line 2: unreadable JSON: cut short, damaged, or two in a line"
     )
     assert (
-        names
-        == f"tables    throughput, samples, timeline, latency, speedup, quarantine in {tmp_path / 'tables'}"
+        names == "tables    throughput, samples, timeline, latency, speedup, quarantine in "
+        f"{tmp_path / 'tables'}"
     )
     assert seconds.startswith("time ")
     assert list(work.glob("app-*/0")), "no executor of the worker did the work"

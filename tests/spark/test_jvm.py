@@ -1,4 +1,6 @@
-"""The choice of a Java, and the launcher around it. No Spark here: Javas are shell scripts that say what they are."""
+"""The choice of a Java, and the launcher around it. No Spark here: Javas are shell scripts that say
+what they are.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ def no_java(monkeypatch, tmp_path):
 
 
 def settings_text(home: Path, version: str) -> str:
-    return f"Property settings:\n    java.home = {home}\n    java.specification.version = {version}\n    java.vendor = x\n"
+    return (
+        f"Property settings:\n    java.home = {home}\n    java.specification.version = "
+        f"{version}\n    java.vendor = x\n"
+    )
 
 
 @pytest.fixture
@@ -67,7 +72,8 @@ def test_a_java_that_is_too_old_or_broken_is_passed_over(no_java, make_java, mon
     monkeypatch.setenv("PATH", f"{make_java('old', '11')}/bin:/usr/bin:/bin")
     with pytest.raises(
         RunFailed,
-        match=r"Java 17 or newer: JAVA_HOME \(/nowhere/bin/java\) does not run; java on PATH is Java 11",
+        match=r"Java 17 or newer: JAVA_HOME \(/nowhere/bin/java\) does not run; java on PATH is "
+        r"Java 11",
     ):
         jvm.choose_java()
     monkeypatch.undo()

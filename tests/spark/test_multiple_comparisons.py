@@ -1,4 +1,6 @@
-"""How often `speedup` is wrong about the best arm of a cell, by the code that makes the table: many simulated cells at once."""
+"""How often `speedup` is wrong about the best arm of a cell, by the code that makes the table: many
+simulated cells at once.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ ABOUT = {
 
 
 def rates(world: str, rng: np.random.Generator) -> pd.DataFrame:
-    """Runs of all cells of a world, in interleaved blocks: a drift of the host is all arms', and larger than the noise."""
+    """Runs of all cells of a world, in interleaved blocks: a drift of the host is all arms', and
+    larger than the noise.
+    """
     means, noise, repeats = WORLDS[world]
     shape = (CELLS, repeats, ARMS)
     drift = rng.normal(0, 0.1, shape[:2])[..., None]

@@ -1,4 +1,6 @@
-"""What is not a usable record is kept with the reason, the file and the line; what is usable is not touched."""
+"""What is not a usable record is kept with the reason, the file and the line; what is usable is not
+touched.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     """Lines, each with the reason that it must be given."""
     whole = json.dumps(make_record())
     inside = (
-        FORM
-        + "wrong type inside parameters, simulation, conservation, latency_ns, elastic, adaptation, samples, scheduling, "
+        FORM + "wrong type inside parameters, simulation, conservation, latency_ns, elastic, "
+        "adaptation, samples, scheduling, "
         "application or host"
     )
     sampled = " of a sample is missing, negative or not finite"
@@ -40,7 +42,8 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
         (f"[{whole}]", FORM + "not a JSON object"),
         ('"text"', FORM + "not a JSON object"),
         ("{}", FORM + "without schema_version, run_id, experiment, cell, arm and 30 more"),
-        ('{"name": "another tool\'s", "mean": 3}', FORM + "without schema_version, run_id, experiment, cell, arm and 30 more"),
+        ('{"name": "another tool\'s", '
+         '"mean": 3}', FORM + "without schema_version, run_id, experiment, cell, arm and 30 more"),
         (make_record(schema_version=0), "schema_version is 0, not 1"),
         (make_record(schema_version=2, without="cell"), "schema_version is 2, not 1"),
         (make_record(without="schema_version"), FORM + "without schema_version"),
@@ -58,12 +61,18 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
         (make_record(run_id=""), VALUE + "run_id is empty"),
         (make_record(tuples_sent=-3), VALUE + "tuples_sent is -3, not 0 or more"),
         (make_record(threads=0), VALUE + "threads is 0, not 1 or more"),
-        (make_record(sink_tuples_per_s=-0.5), VALUE + "sink_tuples_per_s is -0.5, not 0 or more and finite"),
-        (make_record(sink_tuples_per_s=float("nan")), VALUE + "sink_tuples_per_s is NaN, not 0 or more and finite"),
-        (make_record(duration_s=float("inf")), VALUE + "duration_s is Infinity, not 0 or more and finite"),
-        (make_record(latency_ns={**latency, "p99": -1}), VALUE + "latency_ns.p99 is -1.0, not 0 or more and finite"),
-        (make_record(parameters={"operators": "many"}), VALUE + "parameters.operators is many, not a whole number from 0"),
-        (make_record(parameters={"width": -1}), VALUE + "parameters.width is -1, not a whole number from 0"),
+        (make_record(sink_tuples_per_s=-0.5), VALUE + "sink_tuples_per_s is -0.5, not 0 or more "
+                                                      "and finite"),
+        (make_record(sink_tuples_per_s=float("nan")), VALUE + "sink_tuples_per_s is NaN, not 0 or "
+                                                            "more and finite"),
+        (make_record(duration_s=float("inf")), VALUE + "duration_s is Infinity, not 0 or more and "
+                                                       "finite"),
+        (make_record(latency_ns={**latency, "p99": -1}), VALUE + "latency_ns.p99 is -1.0, not 0 or "
+                                                            "more and finite"),
+        (make_record(parameters={"operators": "many"}), VALUE + "parameters.operators is many, not "
+                                                            "a whole number from 0"),
+        (make_record(parameters={"width": -1}), VALUE + "parameters.width is -1, not a whole "
+                                                        "number from 0"),
         (make_record(samples=[sample(), sample(time_s=-1.0)]), VALUE + "time_s" + sampled),
         (make_record(samples=[sample(cpu_s=float("nan"))]), VALUE + "cpu_s" + sampled),
         (make_record(samples=[sample(), None]), VALUE + "time_s" + sampled),
@@ -71,7 +80,9 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
         (make_record(adaptation=[sample(threads_active=-1)]), VALUE + "threads_active" + sampled),
         (make_record(samples=[sample(system_cpu=-0.5), sample()]), VALUE + "system_cpu" + unlikely),
         (make_record(samples=[sample(law_reason={"a": 1}, balancers="none")]), inside),
-        (make_record(elastic={"law": "a law", "period_s": -1.0}), VALUE + "elastic.period_s is -1.0, not 0 or more and finite"),
+        (make_record(elastic={"law": "a law", "period_s": -1.0}), VALUE + "elastic.period_s is "
+                                                            "-1.0, not 0 or more and "
+                                                            "finite"),
     ]  # fmt: skip
 
 

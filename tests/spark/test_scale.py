@@ -1,4 +1,6 @@
-"""A million samples: what they take. Not part of `make test`; run it with `pytest -m slow -s tests/spark/test_scale.py`."""
+"""A million samples: what they take. Not part of `make test`; run it with `pytest -m slow -s
+tests/spark/test_scale.py`.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ def test_a_million_samples_fit_into_a_driver_of_two_gibibytes(
         time.sleep(0.1)
         peak = max([peak, *[child.memory_info().rss for child in java_children(job)]])
     print(
-        f"\n{CELLS * len(ARMS) * REPEATS * SAMPLES} samples: {time.monotonic() - started:.1f} s, {peak / 2**20:.0f} MiB"
+        f"\n{CELLS * len(ARMS) * REPEATS * SAMPLES} samples: {time.monotonic() - started:.1f} s, "
+        f"{peak / 2**20:.0f} MiB"
     )
     assert job.returncode == 0
     assert (

@@ -13,8 +13,9 @@ CELLS = 400
 
 @pytest.mark.parametrize(("repeats", "truly"), [(3, 1 / 8), (5, 6 / 32)])
 def test_an_arm_whose_slow_runs_never_settle_does_not_beat_a_steady_one(spark, repeats, truly):
-    """Its runs have 100 or 60, the slow ones never settle; the other arm has 90. By chance its mean is above 90 in `truly` of
-    the cells; over those that settled it would be in 7 of 8, and 31 of 32.
+    """Its runs have 100 or 60, the slow ones never settle; the other arm has 90. By chance its mean
+    is above 90 in `truly` of the cells; over those that settled it would be in 7 of 8, and 31 of
+    32.
     """
     from pyspark.sql import functions as F
 

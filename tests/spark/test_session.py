@@ -133,7 +133,8 @@ def test_no_job_leaves_the_dataframe_api():
             file.read_text(),
         )
         assert not beyond, (
-            f"{file.name} would not run on Spark Connect, or needs Python on the executors: {beyond}"
+            f"{file.name} would not run on Spark Connect, or needs Python on the executors: "
+            f"{beyond}"
         )
 
 
@@ -143,11 +144,13 @@ def test_no_job_leaves_the_dataframe_api():
         ("boom", "boom"),
         ("", "no reason given"),
         (
-            "x\n\tat a.b(C.java:1)\nCaused by: java.lang.A: outer\n\tat d\nCaused by: java.io.EOFException: inner\n\tat e",
+            "x\n\tat a.b(C.java:1)\nCaused by: java.lang.A: outer\n\tat d\nCaused by: "
+            "java.io.EOFException: inner\n\tat e",
             "EOFException: inner",
         ),
         (
-            "Job aborted\nCaused by: java.io.IOException: No space left on device\nCaused by: other",
+            "Job aborted\nCaused by: java.io.IOException: No space left on device\nCaused by: "
+            "other",
             "No space left on device",
         ),
         ("y" * 1000, "y" * (MAX_CAUSE_CHARACTERS - 1) + "…"),

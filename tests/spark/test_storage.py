@@ -1,4 +1,6 @@
-"""Where records come from and how tables take their place. No Spark is started: a table is a directory here."""
+"""Where records come from and how tables take their place. No Spark is started: a table is a
+directory here.
+"""
 
 from __future__ import annotations
 

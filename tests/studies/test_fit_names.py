@@ -14,7 +14,8 @@ import pytest
 from harness.applications import packet_analysis
 from studies import fit_names
 
-LONG = "counterrevolutionariesandothers"  # longer than 31 letters is what another kind of string is for
+# longer than 31 letters is what another kind of string is for
+LONG = "counterrevolutionariesandothers"
 
 
 def packed_words(groups):

@@ -1,4 +1,6 @@
-"""How far a long command is: a line that is overwritten on a terminal, and one now and then in a log."""
+"""How far a long command is: a line that is overwritten on a terminal, and one now and then in a
+log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`millrace topologies` and `millrace models` tell everything that can be chosen; `--set` is read strictly."""
+"""`millrace topologies` and `millrace models` tell everything that can be chosen; `--set` is read
+strictly.
+"""
 
 from __future__ import annotations
 

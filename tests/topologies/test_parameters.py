@@ -1,4 +1,6 @@
-"""Parameters of topologies: defaults, text from the command line, and every way to get one wrong."""
+"""Parameters of topologies: defaults, text from the command line, and every way to get one
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,8 @@ BAD = [
     (
         "load-balance",
         {"load": "bursty"},
-        "parameter load of topology load-balance must be constant or bursty-cost or bursty-rate, not 'bursty'",
+        "parameter load of topology load-balance must be constant or bursty-cost or bursty-rate, "
+        "not 'bursty'",
     ),
     (
         "load-balance",
@@ -133,12 +136,14 @@ BAD = [
     (
         "pipeline",
         {"operators": "999999"},
-        "parameter operators of topology pipeline must be a whole number from 1 to 999998, not '999999'",
+        "parameter operators of topology pipeline must be a whole number from 1 to 999998, not "
+        "'999999'",
     ),
     (
         "data-parallel",
         {"width": "1000001"},
-        "parameter width of topology data-parallel must be a whole number from 1 to 1000000, not '1000001'",
+        "parameter width of topology data-parallel must be a whole number from 1 to 1000000, not "
+        "'1000001'",
     ),
     (
         "mix",
@@ -153,12 +158,14 @@ BAD = [
     (
         "bushy",
         {"width": "1000000", "depth": "499999"},
-        "topology bushy must have at most 1000000 operators, not more with width=1000000, depth=499999",
+        "topology bushy must have at most 1000000 operators, not more with width=1000000, "
+        "depth=499999",
     ),
     (
         "mix",
         {"widht": "3"},
-        "topology mix has no parameter 'widht' (did you mean width?); its parameters are: width, depth, cost, payload",
+        "topology mix has no parameter 'widht' (did you mean width?); its parameters are: width, "
+        "depth, cost, payload",
     ),
     (
         "pipeline",
@@ -168,7 +175,8 @@ BAD = [
     (
         "data_parallel",
         {},
-        f"topology 'data_parallel' is unknown (did you mean data-parallel?); topologies are: {NAMES}",
+        "topology 'data_parallel' is unknown (did you mean data-parallel?); topologies are: "
+        f"{NAMES}",
     ),
     ("?", {}, f"topology '?' is unknown; topologies are: {NAMES}"),
 ]

@@ -12,7 +12,10 @@ from harness.models import Manual
 from harness.validation.cases import ARMS, COSTS, PAYLOADS, PREDICTED_S, SIZES, cases
 from tests.validation.made_runs import case
 
-MODELS = "manual, dedicated, dynamic-1, dynamic-2, coroutine-2, coroutine-2-random, coroutine-2-replicas-2"
+MODELS = (
+    "manual, dedicated, dynamic-1, dynamic-2, coroutine-2, coroutine-2-random, "
+    "coroutine-2-replicas-2"
+)
 
 
 def test_there_are_96_cases_of_24_cells_18_of_six_of_these_with_co_routines_and_8_of_deep_pipelines():
@@ -53,12 +56,14 @@ def test_values_of_a_name_are_alternatives_and_names_must_all_fit(filters, count
     [
         (
             "pipeline",
-            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'pipeline'",
+            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not "
+            "'pipeline'",
         ),
         ("", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not ''"),
         (
             "arm=manual",
-            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'arm=manual'",
+            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not "
+            "'arm=manual'",
         ),
         ("cost=5", "--cells: cost must be one of 1, 100, 10000, not '5'"),
         ("cost=", "--cells: cost must be one of 1, 100, 10000, not ''"),

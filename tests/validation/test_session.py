@@ -1,4 +1,6 @@
-"""The runs of a session: their order, what is kept of one that was interrupted, and the file that they are kept in."""
+"""The runs of a session: their order, what is kept of one that was interrupted, and the file that
+they are kept in.
+"""
 
 from __future__ import annotations
 

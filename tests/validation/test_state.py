@@ -24,7 +24,9 @@ PROFILE = SimpleNamespace(get={"transfer.rmw.same_chip": 25.0}.get)
 
 
 class Machine:
-    """Hands lines over in the times given, one after the other, and then in the last of them. Its clock stands but in sleep."""
+    """Hands lines over in the times given, one after the other, and then in the last of them. Its
+    clock stands but in sleep.
+    """
 
     def __init__(self, monkeypatch, *hand_offs_ns):
         self.hand_offs_ns = list(hand_offs_ns)
@@ -144,7 +146,9 @@ def test_the_hand_off_is_the_number_in_the_profile(monkeypatch):
 
 
 def test_what_the_shared_cache_holds_is_looked_at_between_runs_every_few_seconds(monkeypatch):
-    """A run takes a second here. Where only one core may be used, and no line is handed over, it is looked at all the same."""
+    """A run takes a second here. Where only one core may be used, and no line is handed over, it is
+    looked at all the same.
+    """
     machine = Machine(monkeypatch, 25.0)
     for constant in ("transfer.rmw.same_chip", None):
         monkeypatch.setattr(state, "hand_off_constant", lambda host, constant=constant: constant)
@@ -165,7 +169,8 @@ def test_a_system_that_refuses_the_memory_for_a_look_is_told_in_a_line(monkeypat
     monkeypatch.setattr(state, "shared_cache", refuse)
     with pytest.raises(
         RunFailed,
-        match=r"^the system refuses to measure what the shared cache holds: Cannot allocate memory$",
+        match=r"^the system refuses to measure what the shared cache holds: Cannot allocate "
+        r"memory$",
     ):
         State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
 
@@ -209,7 +214,8 @@ def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):
     monkeypatch.setattr(state, "hand_off_ns", refuse)
     with pytest.raises(
         RunFailed,
-        match=r"^the system refuses to measure the hand-off of a cache line: Resource temporarily unavailable$",
+        match=r"^the system refuses to measure the hand-off of a cache line: Resource temporarily "
+        r"unavailable$",
     ):
         State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
 

@@ -20,7 +20,9 @@ RATES |= {"coroutine-2": 5e6, "coroutine-2-random": 6e6, "coroutine-2-replicas-2
 
 
 class Runs:
-    """Stands in for fresh processes: measures `RATES`, predicts them times `factor`, and fails or stops where it is told to."""
+    """Stands in for fresh processes: measures `RATES`, predicts them times `factor`, and fails or
+    stops where it is told to.
+    """
 
     def __init__(self) -> None:
         self.specs = []
@@ -76,7 +78,10 @@ def test_predictions_come_last_and_go_by_what_the_shared_cache_held_meanwhile(ru
     assert main(["validate", *ONE_CELL]) == 0
     assert [spec.simulated for spec in runs.specs] == [True] + [False] * 12 + [True] * 12
     assert [spec.constants for spec in runs.specs] == [{}] * 13 + [{"cache.l3": 90_000_000.0}] * 12
-    told = "in virtual time, with cache.l3 90,000,000, the median of what was measured between the runs."
+    told = (
+        "in virtual time, with cache.l3 90,000,000, the median of what was measured between "
+        "the runs."
+    )
     assert told in capsys.readouterr().out
 
 
@@ -168,7 +173,10 @@ def test_without_resume_everything_is_measured_anew(runs, capsys):
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
     assert "replaced" not in capsys.readouterr().err
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
-    told = "what was measured before, results/validation.measured.jsonl, will be replaced; --resume would keep it"
+    told = (
+        "what was measured before, results/validation.measured.jsonl, will be replaced; "
+        "--resume would keep it"
+    )
     assert told in capsys.readouterr().err
     assert (
         len(runs.measured) == 8 and len(read_records("results/validation.measured.jsonl")[0]) == 4
@@ -227,7 +235,8 @@ def test_a_failed_prediction_is_a_missed_target(runs, capsys):
         (["--cells", "cost=7"], "--cells: cost must be one of 1, 100, 10000, not '7'"),
         (
             ["--cells", "shape=mix"],
-            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'shape=mix'",
+            "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not "
+            "'shape=mix'",
         ),
         (["--measured", "none.jsonl"], "none.jsonl: cannot be read: No such file or directory"),
         (

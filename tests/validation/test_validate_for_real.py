@@ -1,4 +1,6 @@
-"""`millrace validate` with real threads and the simulator, on one small cell. How good the predictions are is not tested."""
+"""`millrace validate` with real threads and the simulator, on one small cell. How good the
+predictions are is not tested.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ COMMAND = [
     "--cells",
     "topology=pipeline,cost=100,payload=128",
     "--duration",
-    "0.2",  # on busy CPUs a window of 0.05 s was half as long again once, and then its record is not what was asked for
+    # on busy CPUs a window of 0.05 s was half as long again once, and then its record is not what
+    # was asked for
+    "0.2",
     "--patience",
     "2",
 ]
@@ -44,7 +48,9 @@ def environment(folder):
 
 @pytest.fixture(scope="module")
 def gone_on(tmp_path_factory):
-    """A session that was killed amid its runs and gone on with: its folder, the runs that it had, what was said at last."""
+    """A session that was killed amid its runs and gone on with: its folder, the runs that it had,
+    what was said at last.
+    """
     folder = tmp_path_factory.mktemp("session")
     log = folder / "v.measured.jsonl"
     words = [

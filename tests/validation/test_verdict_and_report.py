@@ -63,7 +63,8 @@ def test_unstable_cases_count_and_are_told_apart():
 
 
 WITHOUT_ONE = (
-    "* without the 1 doubtful case(s) (unstable, disturbed, of another state of the machine, or with runs or predictions that "
+    "* without the 1 doubtful case(s) (unstable, disturbed, of another state of the machine, "
+    "or with runs or predictions that "
     "never settled)"
 )
 
@@ -76,8 +77,8 @@ def test_the_order_is_counted_with_and_without_doubtful_cases():
     text = report(comparisons)
     pairs = "pairs whose measured medians differ by more than 15% (all)"
     assert (
-        f"* order of the models right in 5 of 6 {pairs}, in 2 of the 3 without a doubtful case: MISSED"
-        in text
+        f"* order of the models right in 5 of 6 {pairs}, in 2 of the 3 without a doubtful case: "
+        "MISSED" in text
     )
     assert f"* order of the models right in 2 of 3 {pairs}: MISSED" in report(comparisons[:3])
 

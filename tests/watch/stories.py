@@ -26,7 +26,9 @@ def record(
     samples: Sequence[dict[str, Any]] = (),
     **changes: Any,
 ) -> dict[str, Any]:
-    """The record of a run of the pipeline with 10 operators under dynamic threading with a law, unless said otherwise."""
+    """The record of a run of the pipeline with 10 operators under dynamic threading with a law,
+    unless said otherwise.
+    """
     run = run_of("pipeline", {"operators": 10, "cost": 1, "payload": 128}, "dynamic", threads=1)
     seen = {"adaptation": list(adaptation), "samples": list(samples)}
     law = example(ELASTIC, law="millrace", period_s=1.0, maximum=8, settled=True)

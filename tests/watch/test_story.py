@@ -161,7 +161,10 @@ def test_an_elastic_pool_may_be_an_annotation_s_wish() -> None:
 
 def test_the_levels_of_a_simulated_run_are_those_of_its_machine(tmp_path: Path) -> None:
     path = tmp_path / "annotated.yaml"
-    operators = "[{source: a}, {threading: {model: dynamic, elastic: true}, operators: [{work: b}]}, {sink: c}]"
+    operators = (
+        "[{source: a}, {threading: {model: dynamic, elastic: true}, operators: [{work: "
+        "b}]}, {sink: c}]"
+    )
     path.write_text(f"operators: {operators}\nstreams: [a -> b, b -> c]\n")
     spec = run_of("annotated", {}, "manual", machine="xeon:16", graph_file=str(path), period_s=0.25)
     assert (

@@ -122,7 +122,8 @@ def test_decisions_are_told_when_they_were_made() -> None:
 def test_a_period_is_a_line() -> None:
     story = running(3)
     assert lines.line(story, story.periods[2]) == (
-        "3.00 s, adapting, 3 scheduler threads, 2 queues (work1, work2), 36 k tuples/s submitted, 3 k at the sinks, CPU 90 %, "
+        "3.00 s, adapting, 3 scheduler threads, 2 queues (work1, work2), 36 k tuples/s submitted, "
+        "3 k at the sinks, CPU 90 %, "
         "searching: look 3 → up; queue on: work3"
     )
     balanced = example(BALANCER, operator="elb", active=2, ports=8)
@@ -135,7 +136,8 @@ def test_a_period_is_a_line() -> None:
     }
     story.add(sample(4.0, **told), "measuring")
     assert lines.line(story, story.periods[3]) == (
-        "4.00 s, measuring, 2 scheduler threads (1 active), 3 queues (work1, work2, work3), 48 k tuples/s submitted, "
+        "4.00 s, measuring, 2 scheduler threads (1 active), 3 queues (work1, work2, work3), 48 k "
+        "tuples/s submitted, "
         "4 k at the sinks, "
         "CPU 90 %, elb 2 of 8 ports"
     )
@@ -210,7 +212,8 @@ def test_where_there_is_no_terminal_each_period_is_printed(
         shown.notice("waiting")
     out, err = capsys.readouterr()
     assert [line.partition(",")[0] for line in out.splitlines()] == [
-        "pipeline operators=10 cost=1 payload=128", "multilevel; law millrace: from 1 to 8 threads", "1.00 s",
+        "pipeline operators=10 cost=1 "
+        "payload=128", "multilevel; law millrace: from 1 to 8 threads", "1.00 s",
     ]  # fmt: skip
     assert err == "millrace watch: waiting\n"
 

@@ -55,7 +55,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
-    """Runs are answered at once with invented records; the list holds what was asked. A cost of 13 FLOP makes a run fail."""
+    """Runs are answered at once with invented records; the list holds what was asked. A cost of 13
+    FLOP makes a run fail.
+    """
     from contextlib import nullcontext
 
     from harness.measurement import block
@@ -106,7 +108,9 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """For processes that run in `folder`: this checkout, and temporary files (the measuring lock too) of their own."""
+    """For processes that run in `folder`: this checkout, and temporary files (the measuring lock
+    too) of their own.
+    """
     (folder / "tmp").mkdir(exist_ok=True)
     return os.environ | {
         "PYTHONPATH": str(ROOT),

@@ -104,7 +104,9 @@ def planned(monkeypatch, *words):
 
 @pytest.fixture
 def sizes(here):
-    """A profile that lists no experiments: one has its size, one on request, and one has another."""
+    """A profile that lists no experiments: one has its size, one on request, and one has
+    another.
+    """
     path = write_profile(here, {"crossover": [sweep("bushy")], "peers": [sweep("bushy")]})
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     del values["experiments"]

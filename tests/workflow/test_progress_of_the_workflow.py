@@ -53,13 +53,11 @@ def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
     progress.take(started(1, "measure", 0.0, experiment="one", block="a,b=1"))
     progress.take(record(LogEvent.JOB_FINISHED, 30.0, job_id=1))
     progress.take(record(LogEvent.PROGRESS, 30.0, done=1, total=5))
-    assert (
-        capsys.readouterr().err.splitlines()
-        == [
-            "to do: 2 x measure, 1 x aggregate, 1 x figure; about 54 s",
-            "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 49 s left",  # no block of the config: estimates of the others
-        ]
-    )
+    assert capsys.readouterr().err.splitlines() == [
+        "to do: 2 x measure, 1 x aggregate, 1 x figure; about 54 s",
+        # no block of the config: estimates of the others
+        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 49 s left",
+    ]
     assert progress.had_work
 
 
@@ -169,7 +167,8 @@ def test_a_failed_job_is_told_with_the_end_of_its_log(progress, capsys, tmp_path
 def test_records_that_could_not_be_used_are_told(progress, capsys, tmp_path):
     log = tmp_path / "tables.log"
     log.write_text(
-        "records   9 read, 0 failed, 0 unsettled, 1 quarantined\n          a.jsonl line 2: empty line\ntables    x\n"
+        "records   9 read, 0 failed, 0 unsettled, 1 quarantined\n          a.jsonl line 2: empty "
+        "line\ntables    x\n"
     )
     progress.take(started(1, "aggregate", 0.0, log=[str(log)], experiment="one"))
     progress.take(record(LogEvent.JOB_FINISHED, 1.0, job_id=1))

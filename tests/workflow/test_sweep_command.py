@@ -329,7 +329,7 @@ def test_bad_input_is_told_in_one_line(here, measured_by_fake, capsys, words, an
     assert not measured_by_fake
 
 
-# -- interrupted blocks -------------------------------------------------------------------------------------------------------
+# -- interrupted blocks ----------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""`sweep` on simulated machines: which blocks, which variants, and when their records are out of date."""
+"""`sweep` on simulated machines: which blocks, which variants, and when their records are out of
+date.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Snakemake for real, on tiny profiles: figures, report, what is redone, kill -9, direct calls; and how rules are written."""
+"""Snakemake for real, on tiny profiles: figures, report, what is redone, kill -9, direct calls; and
+how rules are written.
+"""
 
 from __future__ import annotations
 
@@ -325,7 +327,9 @@ def test_the_profile_of_the_papers_can_be_planned(tmp_path):
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory):
-    """A directory where an experiment that claims look at has run once, here and on a simulated machine, and what was said."""
+    """A directory where an experiment that claims look at has run once, here and on a simulated
+    machine, and what was said.
+    """
     folder = tmp_path_factory.mktemp("simulated")
     arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": 1}]
     path = write_profile(

@@ -1,4 +1,5 @@
-// capture.hpp - files of packets: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), and what IP packets say of DNS.
+// capture.hpp - files of packets: pcap (draft-ietf-opsawg-pcap) and pcapng
+// (draft-ietf-opsawg-pcapng), and what IP packets say of DNS.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,8 @@ inline uint16_t big16(const uint8_t* at) noexcept {
 // An IP address: of IPv4 as ::ffff:a.b.c.d.
 using Address = std::array<uint8_t, 16>;
 
-// A UDP datagram in an IP packet. `client` is who asks port 53, or is answered by it; of all else it is the sender.
+// A UDP datagram in an IP packet. `client` is who asks port 53, or is answered by it; of all else
+// it is the sender.
 struct Datagram {
   Address client;
   bool dns;          // UDP, of or to port 53, not a later fragment
@@ -79,7 +81,8 @@ inline bool read_datagram(const uint8_t* ip, uint32_t size, Datagram* found) noe
   return true;
 }
 
-// The packets of a file in memory, by where they lie. Times never go back: such ones are moved forward.
+// The packets of a file in memory, by where they lie. Times never go back: such ones are moved
+// forward.
 class Capture {
  public:
   static constexpr uint32_t MOST = 1

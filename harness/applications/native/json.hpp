@@ -1,4 +1,5 @@
-// json.hpp - one line of JSON (RFC 8259): whether it is an object, and what some of its members hold. Nothing is built in memory.
+// json.hpp - one line of JSON (RFC 8259): whether it is an object, and what some of its members
+// hold. Nothing is built in memory.
 #pragma once
 
 #include <bitset>
@@ -9,7 +10,8 @@
 
 namespace millrace::applications {
 
-// A member of an object: what is asked for, and what was found. Of members of the same name the last counts.
+// A member of an object: what is asked for, and what was found. Of members of the same name the
+// last counts.
 struct Member {
   enum Kind { ABSENT, TEXT, INTEGER, OTHER };
   std::string_view name;

@@ -17,9 +17,11 @@ inline constexpr int64_t SECOND = 1'000'000'000;  // ns
 inline constexpr int64_t YEAR =
     366 * 86400 * SECOND;  // of leap years, as all are in which times without a year are counted
 
-// Lines to its output ports in turn, as tuples T of `number`, `shift` and `text`. Begins again at the end of the text, `cycles` times in all
-// (0: for ever), with times shifted by the span of the text. `TIME(line, &ns, &dated)` reads the time of a line, and tells whether it can be
-// read, and whether it has a year. Where times without a year go back by more than half of one, the next year begins.
+// Lines to its output ports in turn, as tuples T of `number`, `shift` and `text`. Begins again at
+// the end of the text, `cycles` times in all (0: for ever), with times shifted by the span of the
+// text. `TIME(line, &ns, &dated)` reads the time of a line, and tells whether it can be read, and
+// whether it has a year. Where times without a year go back by more than half of one, the next year
+// begins.
 template <class T, bool (*TIME)(std::string_view, int64_t*, bool*) noexcept>
 class TimedLines : public Operator {
  public:

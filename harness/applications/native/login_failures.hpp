@@ -1,6 +1,8 @@
-// login_failures.hpp - the operators of LoginFailures (P17 Figure 1; the larger form after its public parent, streamsx.demo.logwatch).
+// login_failures.hpp - the operators of LoginFailures (P17 Figure 1; the larger form after its
+// public parent, streamsx.demo.logwatch).
 //
-// Times never go back behind the sequencer, so that windows of time mean the same whatever the file says.
+// Times never go back behind the sequencer, so that windows of time mean the same whatever the file
+// says.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +68,7 @@ static_assert(sizeof(Line) == 224 && sizeof(Log) == 288 && sizeof(Failure) == 17
 static_assert(sizeof(Attempts) == 128 && sizeof(Success) == 48 && sizeof(BreakIn) == 128,
               "nor here");
 
-// -- source -----------------------------------------------------------------------------------------------------------------------------
+// -- source ---------------------------------------------------------------------------------------
 
 inline bool time_of_log(std::string_view text, int64_t* time, bool* dated) noexcept {
   LogLine line;
@@ -94,9 +96,10 @@ class InTurn : public Operator {
   uint32_t outputs_, output_ = 0;
 };
 
-// -- parsing ----------------------------------------------------------------------------------------------------------------------------
+// -- parsing --------------------------------------------------------------------------------------
 
-// Lines to log lines. What cannot be read is counted; with `keep` it goes on as an empty one, so that its number is not missed.
+// Lines to log lines. What cannot be read is counted; with `keep` it goes on as an empty one, so
+// that its number is not missed.
 class Parse : public Operator {
  public:
   explicit Parse(bool keep) : keep_(keep) {}
@@ -144,7 +147,8 @@ class LogSequencer : public Sequencer<Log> {
   int64_t last_ = INT64_MIN;
 };
 
-// Numbers failures anew, since what carries only a time has had numbers, too. Port 0 gets failures alone, port 1 both.
+// Numbers failures anew, since what carries only a time has had numbers, too. Port 0 gets failures
+// alone, port 1 both.
 class FailureSequencer : public Sequencer<Failure> {
  protected:
   int32_t pass(millrace_context* context, const Failure& tuple) override {
@@ -170,7 +174,8 @@ inline bool holds(std::string_view text, std::string_view part) noexcept {
 inline constexpr uint32_t MARK_EVERY =
     256;  // tuples after which an operator tells how far its time has come
 
-// Failed logins, to its output ports in turn; with `marks` from time to time a log line without a message, for its time.
+// Failed logins, to its output ports in turn; with `marks` from time to time a log line without a
+// message, for its time.
 class FailuresOnly : public InTurn<Log> {
  public:
   FailuresOnly(uint32_t outputs, bool marks) : InTurn<Log>(outputs), marks_(marks) {}
@@ -207,7 +212,8 @@ class Mark : public Operator {
   uint64_t number_ = 0;
 };
 
-// `authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=HOST  user=NAME`: parts divided by ";", names and values by "=".
+// `authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=HOST  user=NAME`: parts
+// divided by ";", names and values by "=".
 class ParseFailure : public Operator {
  public:
   explicit ParseFailure(bool keep) : keep_(keep) {}
@@ -256,9 +262,10 @@ class ParseFailure : public Operator {
   uint64_t broken_ = 0;
 };
 
-// -- suspects and break-ins ---------------------------------------------------------------------------------------------------------------
+// -- suspects and break-ins -----------------------------------------------------------------------
 
-// Of each remote host, every `count` failures: when the first and the last of them were. A tumbling window by count.
+// Of each remote host, every `count` failures: when the first and the last of them were. A tumbling
+// window by count.
 class CountAttempts : public Operator {
  public:
   CountAttempts(uint32_t count, uint32_t window) : window_(window), windows_({}, count, count) {}
@@ -316,7 +323,8 @@ class CutOff : public Operator {
   int64_t span_;
 };
 
-// The suspects of all windows: port 0 to the writer, port 1 to the join. There it tells how far the time of all of them has come.
+// The suspects of all windows: port 0 to the writer, port 1 to the join. There it tells how far the
+// time of all of them has come.
 class Suspects : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
@@ -391,8 +399,8 @@ class ParseSuccess : public Operator {
   uint64_t broken_ = 0;
 };
 
-// Suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart: a join by key. Tuples that carry only a time tell how far
-// each side has come, so that the other side can forget.
+// Suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart: a join by key.
+// Tuples that carry only a time tell how far each side has come, so that the other side can forget.
 class BreakIns : public Operator {
  public:
   static constexpr int64_t WITHIN = 60 * SECOND;

@@ -1,7 +1,9 @@
-// packet_analysis.hpp - the operators of PacketAnalysis (M19 s4.3): names that programs made up (DGA), tunnels through DNS, and who asks for much.
+// packet_analysis.hpp - the operators of PacketAnalysis (M19 s4.3): names that programs made up
+// (DGA), tunnels through DNS, and who asks for much.
 //
-// What is found must not depend on threads. So all counts are of tumbling windows by the time of packets, and whole numbers, which may be added
-// in any order. The volume meter of a source tells all its channels when a window is over: such a mark goes the way of the tuples, and whatever
+// What is found must not depend on threads. So all counts are of tumbling windows by the time of
+// packets, and whole numbers, which may be added in any order. The volume meter of a source tells
+// all its channels when a window is over: such a mark goes the way of the tuples, and whatever
 // keeps something of the window sends it before the mark.
 #pragma once
 
@@ -124,9 +126,10 @@ void pass(millrace_context* context, uint32_t output, const T& tuple) noexcept {
   millrace_send(context, output);
 }
 
-// -- a source ---------------------------------------------------------------------------------------------------------------------------
+// -- a source -------------------------------------------------------------------------------------
 
-// The packets of a capture whose clients are of share `share` of `shares`. Begins again at the end, `cycles` times in all (0: for ever).
+// The packets of a capture whose clients are of share `share` of `shares`. Begins again at the end,
+// `cycles` times in all (0: for ever).
 class Packets : public Operator {
  public:
   Packets(const Capture* capture, uint32_t share, uint32_t shares, uint64_t cycles)
@@ -211,7 +214,7 @@ class VolumeMeter : public Operator {
   uint64_t packets_ = 0, bytes_ = 0, in_window_ = 0, peak_ = 0;
 };
 
-// -- a channel: common ------------------------------------------------------------------------------------------------------------------
+// -- a channel: common ----------------------------------------------------------------------------
 
 // The header and the question of a DNS message (RFC 1035 s4.1).
 class ParseDns : public Operator {
@@ -301,8 +304,8 @@ class ValidOnly : public Operator {
   uint64_t odd_ = 0;
 };
 
-// Where in a name the domain begins that somebody registered: the last two labels, or three where the last two are such as co.uk. This does without
-// the list of public suffixes.
+// Where in a name the domain begins that somebody registered: the last two labels, or three where
+// the last two are such as co.uk. This does without the list of public suffixes.
 class FindDomain : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -363,7 +366,7 @@ class BlockList : public Operator {
   uint64_t blocked_ = 0;
 };
 
-// -- a channel: names that programs made up ---------------------------------------------------------------------------------------------
+// -- a channel: names that programs made up -------------------------------------------------------
 
 // Answers about addresses, of names that are long enough to tell: their labels.
 class LabelsOnly : public Operator {
@@ -387,13 +390,15 @@ class LabelsOnly : public Operator {
   }
 };
 
-// What the models of names need: logarithms and the likelihood of pairs of letters, made where the reference's are.
+// What the models of names need: logarithms and the likelihood of pairs of letters, made where the
+// reference's are.
 struct Tables {
   std::array<double, 65> log2;
   std::array<std::array<double, CLASSES>, CLASSES> pairs;
 };
 
-// Shannon's entropy of the letters of a label [bit], and its share of digits (Yadav et al., IMC 2010, compare distributions of letters).
+// Shannon's entropy of the letters of a label [bit], and its share of digits (Yadav et al., IMC
+// 2010, compare distributions of letters).
 class Lexical : public Operator {
  public:
   explicit Lexical(const Tables* tables) : tables_(tables) {}
@@ -425,7 +430,8 @@ class Lexical : public Operator {
   const Tables* tables_;
 };
 
-// The mean logarithm of the likelihood of its pairs of letters (as Schiavoni et al., Phoenix, DIMVA 2014, tell names that can be pronounced).
+// The mean logarithm of the likelihood of its pairs of letters (as Schiavoni et al., Phoenix, DIMVA
+// 2014, tell names that can be pronounced).
 class PairScore : public Operator {
  public:
   explicit PairScore(const Tables* tables) : tables_(tables) {}
@@ -490,9 +496,10 @@ class MadeUpOnly : public Operator {
   uint32_t way_;
 };
 
-// -- a channel: tunnels -----------------------------------------------------------------------------------------------------------------
+// -- a channel: tunnels ---------------------------------------------------------------------------
 
-// Questions with long sub-domains, or for what carries much (TXT, NULL): what a tunnel sends is in its names.
+// Questions with long sub-domains, or for what carries much (TXT, NULL): what a tunnel sends is in
+// its names.
 class LongOnly : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -540,7 +547,8 @@ struct TunnelState {
   void combine(const TunnelState&) noexcept {}  // windows tumble
 };
 
-// What each domain was asked for in a window: different names by HyperLogLog (per domain, not per question: Preston, Detecting DNS tunnels, 2019).
+// What each domain was asked for in a window: different names by HyperLogLog (per domain, not per
+// question: Preston, Detecting DNS tunnels, 2019).
 class NamesOfDomain : public Operator {
  public:
   explicit NamesOfDomain(uint32_t way) : way_(way) {}
@@ -588,7 +596,7 @@ class SeveralOnly : public Operator {
   }
 };
 
-// -- a channel: volumes -----------------------------------------------------------------------------------------------------------------
+// -- a channel: volumes ---------------------------------------------------------------------------
 
 // What keeps counts of a window, and sends alerts of it.
 class Counting : public Operator {
@@ -630,7 +638,8 @@ class Counting : public Operator {
   int64_t begin_ = 0;
 };
 
-// Clients whose packets in a window have come to MANY, by Count-Min: an alert for each MANY of them.
+// Clients whose packets in a window have come to MANY, by Count-Min: an alert for each MANY of
+// them.
 class BusyClients : public Counting {
  public:
   static constexpr uint64_t MANY = 100;
@@ -723,7 +732,7 @@ class EmitRates : public Operator {
   int64_t told_ = INT64_MIN;
 };
 
-// -- behind the channels ----------------------------------------------------------------------------------------------------------------
+// -- behind the channels --------------------------------------------------------------------------
 
 // Alerts to the analysis of their kind; a mark there when it has come from all channels.
 class MergeAlerts : public Operator {
@@ -808,8 +817,9 @@ class AggregateAlerts : public Operator {
   TimeWindows<TypedFold<State, Alert>> windows_{{}, WINDOW, WINDOW};
 };
 
-// How far the letters of what was sent are from those of natural names: half the sum of the differences of shares, in thousandths (Born and
-// Gustafson, Detecting DNS tunnels using character frequency analysis, 2010). `natural` has shares in thousandths.
+// How far the letters of what was sent are from those of natural names: half the sum of the
+// differences of shares, in thousandths (Born and Gustafson, Detecting DNS tunnels using character
+// frequency analysis, 2010). `natural` has shares in thousandths.
 inline uint64_t departure_of(const uint32_t* letters,
                              const std::array<uint32_t, CLASSES>& natural) noexcept {
   uint64_t all = 0, sum = 0;

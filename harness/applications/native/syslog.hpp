@@ -1,7 +1,8 @@
 // syslog.hpp - lines of system logs: where a line ends, what it says.
 //
-// Two forms of time are read: that of RFC 3164, `Jun 14 15:16:01`, and that of RFC 5424 and of today's log files, `2024-06-14T15:16:01.5+02:00`. The
-// first has no year; it is read as of 1972, a leap year. A line is time, host, service and message, divided by blanks.
+// Two forms of time are read: that of RFC 3164, `Jun 14 15:16:01`, and that of RFC 5424 and of
+// today's log files, `2024-06-14T15:16:01.5+02:00`. The first has no year; it is read as of 1972, a
+// leap year. A line is time, host, service and message, divided by blanks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace millrace::applications {
 inline constexpr int NO_YEAR = 1972;
 inline constexpr int LAST_YEAR = 2200;  // later than that is no time: nanoseconds would not fit
 
-// Days from 1970-01-01 to a date of the Gregorian calendar (Hinnant, chrono-compatible low-level date algorithms).
+// Days from 1970-01-01 to a date of the Gregorian calendar (Hinnant, chrono-compatible low-level
+// date algorithms).
 inline int64_t days_of(int64_t year, unsigned month, unsigned day) noexcept {
   year -= month <= 2;
   const int64_t era = (year >= 0 ? year : year - 399) / 400;

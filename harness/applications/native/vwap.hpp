@@ -1,8 +1,10 @@
-// vwap.hpp - the operators of VWAP (M19 s4.2, after the public sample of IBM Streams): the volume weighted average price of each ticker
-// over its last four trades, and what quotes are bargains beside it.
+// vwap.hpp - the operators of VWAP (M19 s4.2, after the public sample of IBM Streams): the volume
+// weighted average price of each ticker over its last four trades, and what quotes are bargains
+// beside it.
 //
-// Which average a quote is compared with must not depend on threads. So each channel numbers its records 0, 1, 2, ...; each makes one
-// tuple at the operator where trades and quotes meet, and that takes them in the order of their numbers.
+// Which average a quote is compared with must not depend on threads. So each channel numbers its
+// records 0, 1, 2, ...; each makes one tuple at the operator where trades and quotes meet, and that
+// takes them in the order of their numbers.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +60,7 @@ static_assert(sizeof(CsvLine) == 224 && sizeof(Tick) == 48 && sizeof(Sums) == 48
               "no holes: equal values are equal bytes");
 static_assert(sizeof(Average) == 40 && sizeof(Bargain) == 64, "nor here");
 
-// -- source -----------------------------------------------------------------------------------------------------------------------------
+// -- source ---------------------------------------------------------------------------------------
 
 // Lines of a text in memory behind its header, `cycles` times over (0: for ever).
 class CsvLines : public Operator {
@@ -102,7 +104,7 @@ class CsvLines : public Operator {
   uint64_t cycles_, cycle_ = 0, lines_ = 0, too_long_ = 0;
 };
 
-// -- parsing ----------------------------------------------------------------------------------------------------------------------------
+// -- parsing --------------------------------------------------------------------------------------
 
 // Columns of a record, by their numbers in the header.
 struct Columns {
@@ -173,7 +175,7 @@ class ParseTicks : public Operator {
   std::array<uint64_t, 5> counts_{};
 };
 
-// -- a channel --------------------------------------------------------------------------------------------------------------------------
+// -- a channel ------------------------------------------------------------------------------------
 
 // Trades to port 0, quotes to port 1, numbered.
 class Route : public Operator {
@@ -257,7 +259,8 @@ struct Priced {
   bool average;
 };
 
-// Takes both in the order of their numbers in the channel: each quote with the last average of its ticker.
+// Takes both in the order of their numbers in the channel: each quote with the last average of its
+// ticker.
 class BargainIndex : public Sequencer<Priced> {
  public:
   explicit BargainIndex(uint32_t channel) : channel_(channel) {}

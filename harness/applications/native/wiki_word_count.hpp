@@ -1,7 +1,9 @@
-// wiki_word_count.hpp - the operators of WikiWordCount (M19 Figure 2): how often each word comes in sliding windows of 60 s, each second.
+// wiki_word_count.hpp - the operators of WikiWordCount (M19 Figure 2): how often each word comes in
+// sliding windows of 60 s, each second.
 //
-// What is in a window must not depend on threads. So seconds of records count, not those of a clock. Each tokeniser's seconds never go back, and
-// it tells all counters when they go on; a second is over when all tokenisers are behind it.
+// What is in a window must not depend on threads. So seconds of records count, not those of a
+// clock. Each tokeniser's seconds never go back, and it tells all counters when they go on; a
+// second is over when all tokenisers are behind it.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +43,8 @@ struct WordCount {
 static_assert(sizeof(Change) == 2048 && sizeof(Word) == 72 && sizeof(WordCount) == 72,
               "no holes: equal values are equal bytes");
 
-// What an event of recent changes says: its time, the title of the page, and the comment of who changed it.
+// What an event of recent changes says: its time, the title of the page, and the comment of who
+// changed it.
 struct ChangeEvent {
   int64_t time;  // [ns]
   std::string title, comment;
@@ -138,7 +141,8 @@ class Tokenise : public Operator {
   ChangeEvent event_;
 };
 
-// A sliding window by time, of WINDOW by one second, for each word. A window that holds a word says how often; one that does not says nothing.
+// A sliding window by time, of WINDOW by one second, for each word. A window that holds a word says
+// how often; one that does not says nothing.
 class CountWords : public Operator {
  public:
   static constexpr int64_t WINDOW = 60 * SECOND;

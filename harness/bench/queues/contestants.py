@@ -20,7 +20,9 @@ from harness.elasticity.law import Bounds
 FIXED = ("manual", "dedicated", "hand-placed")
 DYNAMIC = "dynamic"
 BASELINES = ("manual", "dedicated", DYNAMIC)
-"""Baselines that a law that places queues must never be far below (M19 §4: a safe default choice)."""
+"""Baselines that a law that places queues must never be far below (M19 §4: a safe default
+choice).
+"""
 
 
 def contestants() -> list[str]:

@@ -36,7 +36,9 @@ def heavy(number: int, flop: int = 100_000, rest: int = 100) -> Costs:
 
 
 def increasing(most: int = 10_000) -> Costs:
-    """Return costs that grow from nearly nothing for the first operator to the most for the last."""
+    """Return costs that grow from nearly nothing for the first operator to the most for the
+    last.
+    """
     return lambda count, draw: [max(1, round(most * (index + 1) / count)) for index in range(count)]
 
 
@@ -240,7 +242,9 @@ APPLICATIONS = (
 
 
 def application(number: int, payload: int, seed: int) -> Graph:
-    """Return the graph of an application, with work operators of equal ports in place of its own."""
+    """Return the graph of an application, with work operators of equal ports in place of its
+    own.
+    """
     name, form = APPLICATIONS[number]
     real, _ = build_topology(name, {"records": 16, **({"form": form} if form else {})}, seed)
     graph = Graph(f"{name}{form}", payload)

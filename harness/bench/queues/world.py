@@ -120,7 +120,9 @@ class Prices:
         return work * self.clock(busy) / (1.0 + OVERSUBSCRIBED * np.maximum(0.0, busy / cpus - 1.0))
 
     def late(self, workers: Array, others: float) -> Array:
-        """Return the factor by which serial work lasts longer if its thread has to share its CPU."""
+        """Return the factor by which serial work lasts longer if its thread has to share its
+        CPU.
+        """
         return 1.0 + LATE * np.minimum(
             2.0, np.maximum(0.0, workers / (self.world.cpus * (1.0 - others)) - 1.0)
         )

@@ -47,7 +47,8 @@ def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = Non
             )
         if name in LAWS[Decides.REPLICAS]:
             raise UserError(
-                f"law {name} chooses replicas: it needs the record of a run under the model coroutine"
+                f"law {name} chooses replicas: it needs the record of a run under the model "
+                "coroutine"
             )
     return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, decides)
 

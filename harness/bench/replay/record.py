@@ -164,7 +164,8 @@ def _read(place: str, sample: Mapping[str, Any]) -> dict[str, Any]:
         key = f"{place}.law_read.{name}"
         if name not in READ:
             raise UserError(
-                f"{place}.law_read has no key {checked.shown(name)}; its keys are: {', '.join(READ)}"
+                f"{place}.law_read has no key {checked.shown(name)}; its keys are: "
+                f"{', '.join(READ)}"
             )
         if name in LISTED:
             if not isinstance(value, list):
@@ -216,7 +217,9 @@ def _layout_without_places(record: Mapping[str, Any], bounds: Bounds) -> Layout 
 
 
 def _cpus(record: Mapping[str, Any]) -> int | None:
-    """Return the CPUs of the run's machine, a described one or the host; None if they are unknown."""
+    """Return the CPUs of the run's machine, a described one or the host; None if they are
+    unknown.
+    """
     machine, host = record.get("machine"), record.get("host")
     if record.get("simulated") is True and isinstance(machine, str):
         try:
@@ -234,7 +237,9 @@ def _cpus(record: Mapping[str, Any]) -> int | None:
 
 
 def _batch(record: Mapping[str, Any]) -> int:
-    """Return the most tuples that the runtime, or the simulated one, moved at once; 0 if unknown."""
+    """Return the most tuples that the runtime, or the simulated one, moved at once; 0 if
+    unknown.
+    """
     if record.get("simulated") is not True:
         return BATCH
     simulation = record.get("simulation")

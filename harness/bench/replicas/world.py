@@ -77,7 +77,9 @@ class World:
         return np.array(self.layout.tuples), np.array(self.costs), np.array(self.serial)
 
     def work(self, threads: int, replicas: Vector) -> Vector:
-        """Return the work of each operator for each tuple that each source sends [thread seconds]."""
+        """Return the work of each operator for each tuple that each source sends [thread
+        seconds].
+        """
         tuples, costs, serial = self._vectors
         slow = (1.0 + self.contention * (min(threads, self.cores) - 1)) * max(
             1.0, threads / self.cores

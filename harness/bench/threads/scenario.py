@@ -305,7 +305,9 @@ def _events() -> Iterator[Scenario]:
 
 
 def _sharing() -> Iterator[Scenario]:
-    """Yield curves of sharing. They come after those above, because a scenario's seed is its place."""
+    """Yield curves of sharing. They come after those above, because a scenario's seed is its
+    place.
+    """
     for noise, drift in NOISES:
         for share in (0.5, 0.6):
             for levels in (64, 256):

@@ -1,9 +1,11 @@
 """A user's own scenarios: a YAML or JSON file with a list of them.
 
-  - name: my-sink
-    throughput: min(n, 6) / (1 + 0.1 * max(0, n - 6))     # at level n [tuples/s], or a list: at level 1, 2, …
-    noise: 0.03                                           # standard deviation, as a share of throughput
-    drift: 0.0                                            # the same, wandering slowly; true: the noise does that
+  - name: my-sink throughput: min(n, 6) / (1 + 0.1 * max(0, n - 6))     # at level n [tuples/s], or
+    a list: at level 1, 2, …
+    noise: 0.03                                           # standard deviation, as a share of
+                                                          throughput
+    drift: 0.0                                            # the same, wandering slowly; true: the
+                                                          noise does that
     min: 1
     max: 32
     start: 1
@@ -14,9 +16,12 @@
 Only `throughput` is required, and `max` with an expression. Expressions are those of `expression`.
 Beside a paced source there are no events; a scenario has
 
-  - throughput: 1000 * min(n, 20)                         # what the threads of level n can do [tuples/s], more than 0
-    target: [4000, 12000]                                 # that the source sends [tuples/s]; a list: one after the other
-    bound: 0.005                                          # on mean latency [s]; without it any will do
+  - throughput: 1000 * min(n, 20)                         # what the threads of level n can do
+    [tuples/s], more than 0
+    target: [4000, 12000]                                 # that the source sends [tuples/s]; a
+                                                          list: one after the other
+    bound: 0.005                                          # on mean latency [s]; without it any will
+                                                          do
     max: 32                                               # and all else as above
 """
 
@@ -110,7 +115,8 @@ def _paced(at: str, entry: object, place: int) -> paced.Paced:
     given, periods = entry["target"], common["periods"]
     if isinstance(given, list) and not 1 <= len(given) <= periods:
         raise UserError(
-            f"{at}.target must be a number or a list of 1 to {periods}, one a period at most, not {shown(given)}"
+            f"{at}.target must be a number or a list of 1 to {periods}, one a period at most, not "
+            f"{shown(given)}"
         )
     each = (
         [(f"{at}.target[{i}]", one) for i, one in enumerate(given)]
@@ -203,7 +209,8 @@ def _curve(at: str, value: object, levels: int | None, least: float) -> Curve:
         values, where = list(value), [f"{at}[{i}]" for i in range(len(value))]
     else:
         raise UserError(
-            f"{at} must be an expression or a list of 1 to {MAX_THREADS} numbers, not {shown(value)}"
+            f"{at} must be an expression or a list of 1 to {MAX_THREADS} numbers, not "
+            f"{shown(value)}"
         )
     return tuple(
         number(place, each, least, 1e18, "tuples/s")

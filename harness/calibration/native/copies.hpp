@@ -1,6 +1,8 @@
-// copies.hpp - slots copied from ring to ring, by how much memory the two rings take together and who wrote them.
+// copies.hpp - slots copied from ring to ring, by how much memory the two rings take together and
+// who wrote them.
 //
-// The copy is the one of the runtime (SpscRing::push), a whole ring at once, or as much of it as the other one holds.
+// The copy is the one of the runtime (SpscRing::push), a whole ring at once, or as much of it as
+// the other one holds.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +59,8 @@ class RingPair {
       line(at).fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Reads every line of the second ring and changes the first one of each slot: what an operator does with a tuple that it works on.
+  // Reads every line of the second ring and changes the first one of each slot: what an operator
+  // does with a tuple that it works on.
   void work() noexcept {
     const size_t begin = from_ * stride_;
     for (size_t at = 0; at < to_ * stride_; at += CACHE_LINE) {
@@ -85,7 +88,8 @@ inline double copy_ns(size_t stride, size_t from, size_t to, size_t bytes) noexc
   return static_cast<double>(now_ns() - begin) / static_cast<double>(times * rings.slots());
 }
 
-// The same between rings in the memory of the second CPU's socket, which is where its thread has touched them first.
+// The same between rings in the memory of the second CPU's socket, which is where its thread has
+// touched them first.
 inline double copy_far_ns(const int* two_cpus, size_t stride, size_t footprint) noexcept {
   std::unique_ptr<RingPair> rings;
   double ns = -ENOMEM;
@@ -104,8 +108,8 @@ inline double copy_far_ns(const int* two_cpus, size_t stride, size_t footprint) 
 // What the other of two threads has just done with the slots.
 enum Before { NOTHING, WRITES, READS, BOTH };
 
-// The same while the thread of the second CPU has always changed the slots before (WRITES), or worked on the tuples that lay where these are
-// copied to (READS), or both.
+// The same while the thread of the second CPU has always changed the slots before (WRITES), or
+// worked on the tuples that lay where these are copied to (READS), or both.
 inline double copy_between_ns(const int* two_cpus, Before other, size_t stride, size_t from,
                               size_t to, size_t bytes) noexcept {
   RingPair rings(stride, from, to);
@@ -130,8 +134,8 @@ inline double copy_between_ns(const int* two_cpus, Before other, size_t stride, 
                     : -error;
 }
 
-// Bytes a ns that all of `cpus` copy together, each with rings of its own. Nobody begins before all have touched theirs: pages that the system
-// clears for one thread would slow another one down.
+// Bytes a ns that all of `cpus` copy together, each with rings of its own. Nobody begins before all
+// have touched theirs: pages that the system clears for one thread would slow another one down.
 inline double copy_together(const int* cpus, int count, size_t stride, size_t footprint) noexcept {
   constexpr size_t TIMES = 4;
   double rates[MOST_PINNED], sum = 0.0;

@@ -1,4 +1,5 @@
-// core.hpp - what one core does in a cycle: chains of operations that wait for each other, and their rate where hardware threads share it.
+// core.hpp - what one core does in a cycle: chains of operations that wait for each other, and
+// their rate where hardware threads share it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace millrace {
 
-// ns of an integer add that waits for the one before: a cycle on every core in use. Of two registers: adding a constant may take no time.
+// ns of an integer add that waits for the one before: a cycle on every core in use. Of two
+// registers: adding a constant may take no time.
 inline double add_ns(uint64_t adds) noexcept {
   uint64_t value = 0, step = 1;
   asm volatile("" : "+r"(step));
@@ -35,7 +37,8 @@ inline double multiply_ns(uint32_t flop) noexcept {
   return static_cast<double>(now_ns() - begin) / flop;
 }
 
-// ns of a step of what schedulers do: a list entry taken and put back, a branch that depends on data, a look into a table.
+// ns of a step of what schedulers do: a list entry taken and put back, a branch that depends on
+// data, a look into a table.
 inline double mixed_ns(uint32_t steps) noexcept {
   constexpr uint32_t PORTS = 64;
   FreeList list(PORTS);
@@ -58,7 +61,8 @@ inline double mixed_ns(uint32_t steps) noexcept {
 
 enum Work { ADDS, MULTIPLIES, MIXED };
 
-// Mean ns an operation of each thread while all of `cpus` do the same; below 0: an error of the system.
+// Mean ns an operation of each thread while all of `cpus` do the same; below 0: an error of the
+// system.
 inline double busy_ns(const int* cpus, int count, Work work, uint32_t operations) noexcept {
   double ns[MOST_PINNED], sum = 0.0;
   const int error = together(cpus, count, [&](int i) {

@@ -1,4 +1,5 @@
-// coroutine_steps.hpp - what the scheduler of co-routines (coroutines.hpp) takes for its steps, on one thread with all lines in its cache.
+// coroutine_steps.hpp - what the scheduler of co-routines (coroutines.hpp) takes for its steps, on
+// one thread with all lines in its cache.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,8 @@ class CoroutineSteps {
 
   // ns of a wait that is satisfied, a look at the clock included.
   double wait_ns(uint32_t times) { return run(POLICIES[0], INT64_MAX / 2, waiting, times); }
-  // ns from one co-routine to the next by the policy of that index: ready, picked and resumed. Each may run for no time at all.
+  // ns from one co-routine to the next by the policy of that index: ready, picked and resumed. Each
+  // may run for no time at all.
   double turn_ns(uint32_t policy, uint32_t times) {
     return run(POLICIES[policy], 0, leaving, times);
   }

@@ -1,7 +1,9 @@
-// futexes.hpp - what the operating system takes to put a thread to sleep, to wake it, and to switch between two.
+// futexes.hpp - what the operating system takes to put a thread to sleep, to wake it, and to switch
+// between two.
 //
-// Threads that share a CPU here, but for the last two probes, are of the batch kind (SCHED_BATCH): one that is woken does not push the waker off its CPU, so that the
-// waker's part and the switch can be told apart.
+// Threads that share a CPU here, but for the last two probes, are of the batch kind (SCHED_BATCH):
+// one that is woken does not push the waker off its CPU, so that the waker's part and the switch
+// can be told apart.
 #pragma once
 
 #include <sched.h>
@@ -32,7 +34,7 @@ inline void busy_wait(int64_t ns) noexcept {
   for (const int64_t end = now_ns() + ns; now_ns() < end;) pause_core();
 }
 
-// -- calls that nobody answers: ns ----------------------------------------------------------------------------------------------------
+// -- calls that nobody answers: ns ----------------------------------------------------------------
 
 inline double wake_nobody_ns(uint32_t calls) noexcept {
   Futex word{0};
@@ -47,7 +49,8 @@ inline double yield_ns(uint32_t calls) noexcept {
   return static_cast<double>(now_ns() - begin) / calls;
 }
 
-// How much later a sleep of `ns` ends for the slack that the system gives the timers of an ordinary thread.
+// How much later a sleep of `ns` ends for the slack that the system gives the timers of an ordinary
+// thread.
 inline double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept {
   const auto late = [&](unsigned long slack) {
     prctl(PR_SET_TIMERSLACK, slack);
@@ -65,16 +68,18 @@ inline double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept {
   return late(0) - sharp;  // 0: the default again
 }
 
-// -- threads that take turns on a CPU -------------------------------------------------------------------------------------------------
+// -- threads that take turns on a CPU -------------------------------------------------------------
 
 struct Rings {
   double turn_ns;  // from one thread to the next: a wake, a sleep and a switch
   double call_ns;  // by which a thread wakes its companion
 };
 
-// A ring of so many threads on each of the CPUs, at the same time: each thread wakes the next one and goes to sleep. Every so many rounds (0: never)
-// it wakes a companion, too, which has nothing to do and sleeps again, on the same CPU or `elsewhere`, on the next one. `free`: threads may run
-// on any of the CPUs, and with each wake-up the system chooses one for them: mostly the one that they have.
+// A ring of so many threads on each of the CPUs, at the same time: each thread wakes the next one
+// and goes to sleep. Every so many rounds (0: never) it wakes a companion, too, which has nothing
+// to do and sleeps again, on the same CPU or `elsewhere`, on the next one. `free`: threads may run
+// on any of the CPUs, and with each wake-up the system chooses one for them: mostly the one that
+// they have.
 inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every,
                       bool elsewhere, bool free) noexcept {
   struct alignas(128) Turn {
@@ -128,8 +133,9 @@ inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, 
           times.empty() ? 0.0 : static_cast<double>(*middle)};
 }
 
-// A ring of threads on one CPU of which each reads so many bytes of its own, line by line, before it wakes the next one: from one thread to the
-// next, below 0: an error of the system. Without `turns` one thread reads what all of them would, one after the other.
+// A ring of threads on one CPU of which each reads so many bytes of its own, line by line, before
+// it wakes the next one: from one thread to the next, below 0: an error of the system. Without
+// `turns` one thread reads what all of them would, one after the other.
 inline double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t bytes,
                               bool turns) noexcept {
   struct alignas(128) Turn {
@@ -198,7 +204,7 @@ inline Switching yield_switch_ns(int cpu, uint32_t calls) noexcept {
   return {ns / (2.0 * calls), happened / (2.0 * calls)};
 }
 
-// -- a thread that sleeps, and one that wakes it ----------------------------------------------------------------------------------------
+// -- a thread that sleeps, and one that wakes it --------------------------------------------------
 
 struct Waking {
   double call_ns;   // what the waker spends in the call
@@ -217,7 +223,8 @@ class Sleeper {
       awake_at_.store(now_ns(), std::memory_order_release);
     }
   }
-  // Wake it for the k-th time; `waits`: what the waker does until the sleeper is about to sleep, and until it is awake; `before`, `after`: the call.
+  // Wake it for the k-th time; `waits`: what the waker does until the sleeper is about to sleep,
+  // and until it is awake; `before`, `after`: the call.
   template <class Waits, class Before, class After>
   void wake(uint32_t k, Waits waits, Before before, After after) noexcept {
     while (about_to_sleep_.load(std::memory_order_acquire) != k + 1) waits();
@@ -232,7 +239,8 @@ class Sleeper {
     while ((at = awake_at_.load(std::memory_order_acquire)) == 0) waits();
     awake_[k] = at - begin;
   }
-  // Lower quartiles: where another process has the sleeper's CPU, a thread is woken late, and that is not what is asked.
+  // Lower quartiles: where another process has the sleeper's CPU, a thread is woken late, and that
+  // is not what is asked.
   Waking took() noexcept { return {quartile(call_), quartile(awake_)}; }
 
  private:
@@ -246,7 +254,8 @@ class Sleeper {
   std::vector<int64_t> call_, awake_;
 };
 
-// The second CPU's thread sleeps, for `idle_ns` or more, until the first one's wakes it; `calls` times. The CPUs may be the same one.
+// The second CPU's thread sleeps, for `idle_ns` or more, until the first one's wakes it; `calls`
+// times. The CPUs may be the same one.
 inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept {
   Sleeper sleeper(calls);
   const bool shared = two_cpus[0] == two_cpus[1];
@@ -265,11 +274,14 @@ inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_
 struct Interrupting {
   double call_ns, awake_ns;  // as above
   double
-      lost_ns;  // of the thread that had the CPU, for each wake: the interrupt, the woken thread, and two switches
+      // of the thread that had the CPU, for each wake: the interrupt, the woken thread, and two
+      // switches
+      lost_ns;
 };
 
-// The same where another thread works on the second CPU all the time. The woken one takes the CPU at once, or, of the batch kind, has to
-// wait for it; then the worker gives it away once the call is over.
+// The same where another thread works on the second CPU all the time. The woken one takes the CPU
+// at once, or, of the batch kind, has to wait for it; then the worker gives it away once the call
+// is over.
 inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns,
                                     bool takes) noexcept {
   constexpr int64_t LEAST_LOST_NS = 500;  // more than a look at the clock takes
@@ -309,9 +321,10 @@ inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t
   return {took.call_ns, took.awake_ns, static_cast<double>(lost[lost.size() / 2])};
 }
 
-// -- who runs when two want to ----------------------------------------------------------------------------------------------------------
+// -- who runs when two want to --------------------------------------------------------------------
 
-// How long one of two ordinary threads runs that both work all the time on one CPU, before the other does, ns: the median.
+// How long one of two ordinary threads runs that both work all the time on one CPU, before the
+// other does, ns: the median.
 inline double slice_ns(int cpu, int64_t length_ns) noexcept {
   const int both[2] = {cpu, cpu};
   std::atomic<int> runs{-1};

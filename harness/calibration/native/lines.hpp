@@ -1,4 +1,5 @@
-// lines.hpp - cache lines: atomic operations on one that is in the own cache, that another core has changed, or that many want.
+// lines.hpp - cache lines: atomic operations on one that is in the own cache, that another core has
+// changed, or that many want.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace millrace {
 
-// -- in the own cache: ns an operation ----------------------------------------------------------------------------------------------
+// -- in the own cache: ns an operation ------------------------------------------------------------
 
 inline double fetch_add_ns(uint32_t operations) noexcept {
   std::atomic<uint64_t> word{0};
@@ -38,7 +39,8 @@ inline double compare_exchange_ns(uint32_t operations) noexcept {
   return static_cast<double>(now_ns() - begin) / operations;
 }
 
-// The caller sees to it that the process has a second thread: else the C library leaves the atomic operations out.
+// The caller sees to it that the process has a second thread: else the C library leaves the atomic
+// operations out.
 inline double lock_unlock_ns(uint32_t operations) noexcept {
   std::mutex lock;
   const int64_t begin = now_ns();
@@ -60,8 +62,9 @@ inline double fence_ns(uint32_t operations) noexcept {
   return static_cast<double>(now_ns() - begin) / operations;
 }
 
-// A load whose address the load before tells, from lines of a memory of so many bytes; below 0: an error of the system. They are gone through
-// in a random order, each once a round, so that prefetchers cannot help and no part of them is used more than the rest.
+// A load whose address the load before tells, from lines of a memory of so many bytes; below 0: an
+// error of the system. They are gone through in a random order, each once a round, so that
+// prefetchers cannot help and no part of them is used more than the rest.
 inline double load_ns(size_t footprint, uint32_t loads) noexcept {
   struct alignas(CACHE_LINE) Line {
     Line* next;
@@ -89,10 +92,10 @@ inline double load_ns(size_t footprint, uint32_t loads) noexcept {
   return ns;
 }
 
-// -- between two cores: ns one way --------------------------------------------------------------------------------------------------
+// -- between two cores: ns one way ----------------------------------------------------------------
 
-// Two threads change a word in turn, each by exchanges that fail until the other has done its own: the measure of core-to-core-latency
-// (Viennot), so that numbers found there can stand beside it.
+// Two threads change a word in turn, each by exchanges that fail until the other has done its own:
+// the measure of core-to-core-latency (Viennot), so that numbers found there can stand beside it.
 inline double hand_off_ns(const int* two_cpus, uint32_t rounds) noexcept {
   struct alignas(CACHE_LINE) {
     std::atomic<uint32_t> turn{0};
@@ -112,8 +115,8 @@ inline double hand_off_ns(const int* two_cpus, uint32_t rounds) noexcept {
   return error == 0 ? ns : -error;
 }
 
-// A load that finds the line changed by the other core. The other writes all lines of a small set; then they are read in an order that no
-// prefetcher guesses, each address from the line before.
+// A load that finds the line changed by the other core. The other writes all lines of a small set;
+// then they are read in an order that no prefetcher guesses, each address from the line before.
 inline double load_modified_ns(const int* two_cpus, uint32_t rounds) noexcept {
   constexpr uint32_t
       LINES = 61,
@@ -151,7 +154,7 @@ inline double load_modified_ns(const int* two_cpus, uint32_t rounds) noexcept {
   return error == 0 ? static_cast<double>(spent) / (static_cast<double>(rounds) * LINES) : -error;
 }
 
-// -- wanted by many: ns a completed operation, of all threads together --------------------------------------------------------------
+// -- wanted by many: ns a completed operation, of all threads together ----------------------------
 
 inline double contended_ns(const int* cpus, int count, bool exchange, int64_t window_ns) noexcept {
   struct alignas(CACHE_LINE) Done {

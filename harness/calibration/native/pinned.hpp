@@ -13,7 +13,8 @@ namespace millrace {
 
 inline constexpr int MOST_PINNED = 1024;  // threads of one probe
 
-// 0, or the error of sched_setaffinity. The calling thread alone; threads that it starts later begin where it is.
+// 0, or the error of sched_setaffinity. The calling thread alone; threads that it starts later
+// begin where it is.
 inline int pin(int cpu) noexcept {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -29,7 +30,8 @@ inline void unpin(const int* cpus, int count) noexcept {
   sched_setaffinity(0, sizeof all, &all);  // which was allowed for each of them
 }
 
-// Where `count` threads wait for each other. They may share a CPU, so a waiting one lets others run now and then.
+// Where `count` threads wait for each other. They may share a CPU, so a waiting one lets others run
+// now and then.
 class Meeting {
  public:
   explicit Meeting(int count) noexcept : count_(count) {}
@@ -56,8 +58,8 @@ class Meeting {
   alignas(64) std::atomic<int> round_{0};
 };
 
-// Runs body(0), body(1), ... at the same time, the i-th on cpus[i], and returns when all are done: 0, or an error of the system, and then no
-// body was run.
+// Runs body(0), body(1), ... at the same time, the i-th on cpus[i], and returns when all are done:
+// 0, or an error of the system, and then no body was run.
 template <class Body>
 int together(const int* cpus, int count, Body body) noexcept {
   struct Seat {

@@ -19,7 +19,9 @@ MOST_PERIODS = 20
 
 
 class Drain:
-    """Wait for dropped queues and for the window of costs; at first there is nothing to wait for."""
+    """Wait for dropped queues and for the window of costs; at first there is nothing to wait
+    for.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self._sources = len(layout.sources)

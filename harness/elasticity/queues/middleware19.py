@@ -10,8 +10,13 @@ lowest level, and the first period is the baseline of a search up. Then, each pe
                              thread law steps again
   N is new, from N'          satisfied:  T / T' - 1 > satisfaction · (N / N' - 1)          no search
                              history:    N within the record's range                       no search
-                                         N above it                                        a search up, T its baseline
-                                         N below it                                        a search down, T its baseline
+                                         N above it                                        a search
+                                                                                           up, T its
+                                                                                           baseline
+                                         N below it                                        a search
+                                                                                           down, T
+                                                                                           its
+                                                                                           baseline
   otherwise, or no search    a step of the thread law; if it says that the load has changed: no
                              queue, no record, and the first period that shows that state (below) is
                              the baseline of a search up
@@ -166,7 +171,8 @@ class Middleware19(Law):
             if search.up:
                 self._threads.untrust_above()
         return self._now(
-            f"{reason} → {'queues for' if search.changed else 'no change at'} {self._level} threads",
+            f"{reason} → {'queues for' if search.changed else 'no change at'} {self._level} "
+            "threads",
             "placed",
         )
 

@@ -190,7 +190,10 @@ class Millrace(Law):
         best = max(self._evidence.mean(each) for each in dict.fromkeys(self._evidence.places))
         if abs(off) < BALANCED if known else not undecided(value, off, best):
             return ""
-        return f"queues {'fill' if off < 0.0 else 'drain'} ({math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%} at the sinks)"
+        return (
+            f"queues {'fill' if off < 0.0 else 'drain'} "
+            f"({math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%} at the sinks)"
+        )
 
     def _look_at_costs(self, reading: Reading, place: Place) -> bool:
         """Update the shares of the work. Return True if the work has moved."""
@@ -265,14 +268,20 @@ class Millrace(Law):
         view = survey.outlook(row, tolerance)
         if self._hurt >= MAX_HURTFUL_PERIODS:
             target, state = view.best, "searching"
-            what = f"{self._named(view.best)} has brought {math.expm1(min(view.lead, MAX_PRINTED_LOG_RATIO)):.1%} more"
+            what = (
+                f"{self._named(view.best)} has brought "
+                f"{math.expm1(min(view.lead, MAX_PRINTED_LOG_RATIO)):.1%} more"
+            )
         elif view.worth > threshold:
             target, state = view.look, "searching"
             gain = math.expm1(min(view.gain, MAX_PRINTED_LOG_RATIO))
             what = f"{self._named(target)} may bring {gain:.1%} over {self._named(view.best)}"
         elif (everywhere := self._untried_everywhere()) is not None:
             target, state = everywhere, "searching"
-            what = f"{self._named(view.best)} is the best so far, and {self._named(everywhere)} untried"
+            what = (
+                f"{self._named(view.best)} is the best so far, and {self._named(everywhere)} "
+                "untried"
+            )
         else:
             target, state = view.best, "learning"
             what = f"{self._named(target)}: nothing else promises {threshold:.1%} more"
@@ -358,7 +367,10 @@ class Millrace(Law):
                 else None
             )
         if verdict == "burst":
-            reason = f"{math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%}: a burst, or another load? → stay"
+            reason = (
+                f"{math.expm1(min(off, MAX_PRINTED_LOG_RATIO)):+.0%}: a burst, or another "
+                "load? → stay"
+            )
             return Decision(place[1], reason, "noise", place[0])
         assert before is not None
         self._forget()

@@ -5,8 +5,8 @@ A *placement* is the set of places that have queues. Operators joined by calls a
 a source, or from a port with a queue, to the next queues. One thread at a time executes a region,
 so a graph passes tuples no faster than its most loaded region does. An operator that several
 regions call is executed under a *lock*. The lock is held until its tuples are in a queue or through
-the operators called behind it (P17 §5.2; `runtime/native/submit.hpp`), so one thread at a time executes
-all that, too.
+the operators called behind it (P17 §5.2; `runtime/native/submit.hpp`), so one thread at a time
+executes all that, too.
 
 Tuples travel in batches. An operator that deals them out among its streams hands them one by one to
 those that it calls, a filter lets runs of neighbours pass, and only a queue makes whole batches of

@@ -8,25 +8,31 @@ counter c, at first 0, grows by one a period:
   ports that were switched off are draining still      nothing
   they have drained by now                             c := 0, nothing
   c <= 0                                               nothing
-  else                                                 a step of the phase; one that switches any port sets c := 0
+  else                                                 a step of the phase; one that switches any
+                                                       port sets c := 0
 
 So a step that adds queues costs one period, and one that removes any costs two. The first phase is
 *ports*, a round UP:
 
-  ports     validate, N grew from N', T / T(N') > max(1.05, 0.6 N / N')    N is not searched; the record's T is raised to T,
+  ports     validate, N grew from N', T / T(N') > max(1.05, 0.6 N / N')    N is not searched; the
+            record's T is raised to T,
                                                                            if that is more; phase
                                                                            threads, c := 0
-            otherwise                                                      N is searched; a step of the round; if it is over:
+            otherwise                                                      N is searched; a step of
+                                                                           the round; if it is over:
     changed, a record, T at most the record's       the round is undone; N joins the explored; *
-    changed, otherwise                              the level's first throughput is T; UP: levels above are untrusted;
-                                                    record := (N, T), T(N) := T; *
-    no change, a record                             the record's T is raised to T, if that is more; N joins the explored; *
+    changed, otherwise                              the level's first throughput is T; UP: levels
+                                                    above are untrusted; record := (N, T), T(N) :=
+                                                    T; *
+    no change, a record                             the record's T is raised to T, if that is more;
+                                                    N joins the explored; *
     no change, none                                 record := (N, T), without a change; *
                                                     * = phase threads, c := -1
   threads   T(N) := T; a step of the thread law; N is the level that it wants
-    it says that the load has changed               no record, nothing searched, no queue; phase ports, a round UP, c := 0
-    N as before, and searched                       nothing
-    N is not the record's, its explored allow N     phase ports, a round UP if N is above the record's, else DOWN;
+    it says that the load has changed               no record, nothing searched, no queue; phase
+    ports, a round UP, c := 0 N as before, and searched                       nothing N is not the
+    record's, its explored allow N     phase ports, a round UP if N is above the record's, else
+    DOWN;
                                                     validate unless N is the maximum; c := -1
     otherwise                                       nothing
 
@@ -85,7 +91,10 @@ class StreamsOfPortsAndThreads(Law):
     """Law of IBM Streams, fault for fault. It has no settings, because they are constants there."""
 
     name = "streams"
-    summary = "what IBM Streams really does: queues by groups of cost, threads by doubling, in turn, faults included (OSStreams)"
+    summary = (
+        "what IBM Streams really does: queues by groups of cost, threads by doubling, in "
+        "turn, faults included (OSStreams)"
+    )
     decides = Decides.QUEUES
     NEEDS = frozenset(("layout", "costs"))
 

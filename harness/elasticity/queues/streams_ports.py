@@ -14,9 +14,10 @@ Then, with T at the first n of a list of s operators, within bounds lb .. ub (at
 upper and lower neighbour of n being the nearest counts within the bounds that were measured (the
 bound itself where none was; 0 never is measured):
 
-  s at most a tenth of all operators                                            evaluate
-  T of the upper neighbour beats T | T beats the lower, the upper unmeasured    n := (ub + n) / 2, lb := the old n
-  n = s | the lower neighbour unmeasured | T does not beat it                   n := (lb + n) / 2, ub := n's upper neighbour
+  s at most a tenth of all operators                                            evaluate T of the
+  upper neighbour beats T | T beats the lower, the upper unmeasured    n := (ub + n) / 2, lb := the
+  old n n = s | the lower neighbour unmeasured | T does not beat it                   n := (lb + n)
+  / 2, ub := n's upper neighbour
   otherwise                                                                     evaluate
 
 A step of at most 2, or one that ends at most 2 from a neighbour, counts as none: evaluate. So a
@@ -133,7 +134,9 @@ class SplitList:
 
 
 class PortSearch:
-    """Rounds over the operators that have places; `confirmed`: those with queues outside a round."""
+    """Rounds over the operators that have places; `confirmed`: those with queues outside a
+    round.
+    """
 
     def __init__(self, operators: Iterable[int]) -> None:
         """Begin a first round up, without any queue."""

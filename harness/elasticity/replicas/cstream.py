@@ -36,7 +36,10 @@ class CStream(Law):
     """Law of C-Stream §4 with the numbers of its experiments (§5.2)."""
 
     name = "cstream"
-    summary = "a thread more or less by how busy they are, a replica more for the bottleneck (C-Stream §4)"
+    summary = (
+        "a thread more or less by how busy they are, a replica more for the bottleneck "
+        "(C-Stream §4)"
+    )
     decides = Decides.REPLICAS
     NEEDS = frozenset(("layout", "utilisation", "full", "replicas", "tuples"))
     SETTINGS = (

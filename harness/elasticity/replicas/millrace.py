@@ -64,7 +64,10 @@ class Millrace(Law):
     """Law of threads and replicas together, by true rates."""
 
     name = "millrace"
-    summary = "threads and replicas computed together from true rates (tuples over useful time), then checked: our own"
+    summary = (
+        "threads and replicas computed together from true rates (tuples over useful time), "
+        "then checked: our own"
+    )
     decides = Decides.REPLICAS
     NEEDS = frozenset(("layout", "useful_s", "tuples", "replicas", "target"))
     SETTINGS = (

@@ -1,7 +1,8 @@
 """Additive increase, multiplicative decrease: one thread more while latency is short enough, a
 tenth less otherwise.
 
-  latency > `bound`                                     level := max(1, min(level - 1, floor(`backoff` level)))
+  latency > `bound`                                     level := max(1, min(level - 1,
+                                                        floor(`backoff` level)))
   at least half of the threads in use                   level := level + 1
   otherwise                                             stay
 
@@ -24,7 +25,10 @@ class Aimd(Law):
     """Law without memory: the next level follows from the reading alone."""
 
     name = "aimd"
-    summary = "a thread more while latency is within a bound, a tenth less beyond it (Netflix concurrency-limits)"
+    summary = (
+        "a thread more while latency is within a bound, a tenth less beyond it (Netflix "
+        "concurrency-limits)"
+    )
     NEEDS = frozenset(("latency_s",))
     SETTINGS = (
         Setting("bound", 5.0, 0.0, 1e6, "s", "mean latency beyond which the level falls"),

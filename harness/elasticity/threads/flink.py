@@ -32,7 +32,10 @@ class Flink(Law):
     """Law for one pool, which is one vertex of Flink's."""
 
     name = "flink"
-    summary = "threads for the target rate at a utilisation, and for what lags behind it (Flink's autoscaler)"
+    summary = (
+        "threads for the target rate at a utilisation, and for what lags behind it (Flink's "
+        "autoscaler)"
+    )
     NEEDS = frozenset(("layout", "tuples", "utilisation", "target"))
     SETTINGS = (
         Setting("utilisation", 0.7, 0.01, 1.0, "", "of the threads, that it aims at"),

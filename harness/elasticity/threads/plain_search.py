@@ -24,7 +24,10 @@ class PlainSearch(Law):
     """Law that searches, and then rests."""
 
     name = "plain_search"
-    summary = "doubles while it pays, then golden section: the plain search that no law should be worse than"
+    summary = (
+        "doubles while it pays, then golden section: the plain search that no law should be "
+        "worse than"
+    )
     SETTINGS = (
         Setting("gain", 0.02, 0.0, 1.0, "of throughput", "what twice the level must bring"),
         Setting(

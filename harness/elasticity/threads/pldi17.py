@@ -57,7 +57,9 @@ def twice(level: int) -> int:
 
 
 def levels_of(bounds: Bounds, next_level: Callable[[int], int]) -> list[int]:
-    """Return all levels of a law, ascending. Raise UserError if the step function does not climb."""
+    """Return all levels of a law, ascending. Raise UserError if the step function does not
+    climb.
+    """
     levels = {bounds.minimum, bounds.start, bounds.maximum}
     level = bounds.minimum
     while level < bounds.maximum:

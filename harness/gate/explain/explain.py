@@ -46,7 +46,9 @@ class Use:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Profile and use of a program on both sides. Without a profiler, `grown` is empty and `file` is ""."""
+    """Profile and use of a program on both sides. Without a profiler, `grown` is empty and `file`
+    is "".
+    """
 
     program: str
     profiler: str  # "": none here sees anything of the program

@@ -51,7 +51,8 @@ def warnings(series: Sequence[Series]) -> list[str]:
     )
     if any(UNKNOWN in one.hosts for one in series):
         found.append(
-            f"{UNKNOWN}: the programs told none, so these results may be of several that nobody can tell apart"
+            f"{UNKNOWN}: the programs told none, so these results may be of several that nobody "
+            "can tell apart"
         )
     return found
 
@@ -83,7 +84,10 @@ def change_text(change: Change, one: Series) -> str:
         else ""
     )
     size = size_text(change.point.ratio, one)
-    return f"{change.after['started_at']:%Y-%m-%d}: {size}: {where} (p = {change.point.p_value:.1g}){other}"
+    return (
+        f"{change.after['started_at']:%Y-%m-%d}: {size}: {where} (p = "
+        f"{change.point.p_value:.1g}){other}"
+    )
 
 
 def commit(row: pd.Series) -> str:

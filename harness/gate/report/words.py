@@ -15,15 +15,22 @@ from harness.gate.verdict import INFORMATION, Comparison, Exit, Side, Verdict, e
 NAMED = 4  # cells named in a sentence; the others are counted
 
 SIDES = (
-    "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval (signed rank; from 6 samples on; "
+    "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval "
+    "(signed rank; from 6 samples on; "
     f"of more than {EXACT} the median, ± that of the sign test)"
 )
-RATIOS = "ratio: head over base, above 1 is worse; bounds: what the verdict rests on, each one-sided, after all corrections"
+RATIOS = (
+    "ratio: head over base, above 1 is worse; bounds: what the verdict rests on, each "
+    "one-sided, after all corrections"
+)
 
 
 def heading(comparison: Comparison) -> str:
     """Return the line that names the suite and both sides."""
-    return f"suite {one_line(comparison.suite)}: head {one_line(comparison.head.label)} against {one_line(comparison.base.label)}"
+    return (
+        f"suite {one_line(comparison.suite)}: head {one_line(comparison.head.label)} against "
+        f"{one_line(comparison.base.label)}"
+    )
 
 
 def foot(comparison: Comparison, only_changed: bool = False) -> list[str]:
@@ -67,7 +74,8 @@ def remarks(comparison: Comparison) -> list[str]:
     }
     told = f" ({', '.join(f'{name}: {factor:g}' for name, factor in own.items())})" if own else ""
     lines.append(
-        f"factor {comparison.factor:g}{told}, alpha {comparison.alpha:g}{seed}; took {clock(comparison.seconds)}"
+        f"factor {comparison.factor:g}{told}, alpha {comparison.alpha:g}{seed}; took "
+        f"{clock(comparison.seconds)}"
     )
     return lines
 
@@ -81,7 +89,10 @@ def mean_of_cells(comparison: Comparison) -> str:
     bounds = between(found.low, found.high)
     interval = f" {bounds}" if bounds != UNKNOWN else ""
     level = "95 %, " if interval else ""
-    return f"{ratio(found.ratio)}{interval} of {found.cells} cells ({level}of the first {found.blocks} blocks of each)"
+    return (
+        f"{ratio(found.ratio)}{interval} of {found.cells} cells ({level}of the first "
+        f"{found.blocks} blocks of each)"
+    )
 
 
 def _control(comparison: Comparison) -> str:
@@ -91,13 +102,19 @@ def _control(comparison: Comparison) -> str:
     decision = result.decision
     cell = one_line(result.cell.name)
     if result.reason:
-        return f"FAILED: base, compared with itself, gave no number of {cell}: {one_line(result.reason)}"
+        return (
+            f"FAILED: base, compared with itself, gave no number of {cell}: "
+            f"{one_line(result.reason)}"
+        )
     if (
         decision.blocks >= FIRST_LOOK_BLOCKS
         and not (decision.low > 0 and math.isfinite(decision.high))
         and not comparison.control_failed
     ):
-        return f"the values of {cell} are too coarse to say whether base differs from itself ({decision.blocks} blocks)"
+        return (
+            f"the values of {cell} are too coarse to say whether base differs from itself "
+            f"({decision.blocks} blocks)"
+        )
     if not decision.blocks:
         return f"there was no time to compare base with itself ({cell})"
     bounds = between(decision.low, decision.high)
@@ -115,7 +132,10 @@ def _control(comparison: Comparison) -> str:
 
 def _side(side: Side) -> str:
     commit = side.commit or "no commit known"
-    return f"{one_line(side.label)} ({commit}{', with changes that are not in it' if side.dirty else ''})"
+    return (
+        f"{one_line(side.label)} "
+        f"({commit}{', with changes that are not in it' if side.dirty else ''})"
+    )
 
 
 def conclusion(
@@ -137,22 +157,37 @@ def conclusion(
     limit = "its factor" if own else f"{100 * (comparison.factor - 1):.3g} %"
     match code:
         case Exit.WRONG_RESULTS:
-            return f"WRONG RESULTS of head in {_count(comparison, Verdict.WRONG)}: whatever its speed, mend that first"
+            return (
+                f"WRONG RESULTS of head in {_count(comparison, Verdict.WRONG)}: whatever its "
+                "speed, mend that first"
+            )
         case Exit.NOTHING_MEASURED if not comparison.cells:
             return "NOTHING MEASURED: there is no cell"
         case Exit.NOTHING_MEASURED:
             broken = _count(comparison, Verdict.FAILED, Verdict.UNMEASURED)
-            return f"NOT MEASURED: no number of {broken}, for the reasons above: a cell that was not measured is no pass"
+            return (
+                f"NOT MEASURED: no number of {broken}, for the reasons above: a cell that was "
+                "not measured is no pass"
+            )
         case Exit.NO_BASE if all(result.verdict in INFORMATION for result in comparison.cells):
             return "NO BASE: no cell is on both sides, so nothing was compared"
         case Exit.NO_BASE:
             cells = _count(comparison, Verdict.FIXED)
-            return f"NO BASE: base has no number of {cells}: take a base that has them, or leave them out"
+            return (
+                f"NO BASE: base has no number of {cells}: take a base that has them, or leave "
+                "them out"
+            )
         case Exit.HOST_UNSTABLE:
-            return f"HOST UNSTABLE: {control_failure(comparison)}, so no other verdict counts: try again on a quieter host"
+            return (
+                f"HOST UNSTABLE: {control_failure(comparison)}, so no other verdict counts: "
+                "try again on a quieter host"
+            )
         case Exit.REGRESSED:
             told = "".join(f"; {each}" for each in _besides(comparison))
-            return f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} worse by more than {limit}{told}"
+            return (
+                f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} worse by more than "
+                f"{limit}{told}"
+            )
         case Exit.INCONCLUSIVE:
             more = (
                 "give more time (--time-budget)"
@@ -164,7 +199,10 @@ def conclusion(
                 Exit.REGRESSED: "; failed (--inconclusive fail)",
             }
             unknown = _count(comparison, Verdict.INCONCLUSIVE)
-            return f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger --factor{policy.get(inconclusive, '')}"
+            return (
+                f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger "
+                f"--factor{policy.get(inconclusive, '')}"
+            )
         case _:
             compared = sum(result.verdict not in INFORMATION for result in comparison.cells)
             return f"OK: none of {compared} cells is worse by more than {limit}"

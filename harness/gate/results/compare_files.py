@@ -34,7 +34,10 @@ from harness.gate.scale import as_ratio
 from harness.gate.sequential import MIRRORED, Looks, declare, fewest_blocks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
-NOT_INTERLEAVED = "base and head were measured at different times: whatever changed on the host meanwhile counts as a difference"
+NOT_INTERLEAVED = (
+    "base and head were measured at different times: whatever changed on the host "
+    "meanwhile counts as a difference"
+)
 ONE_PROCESS = "one process a side: the rounds of one process say nothing about the next process"
 SHARED = (
     "a file of head holds the same as one of base: the same processes on both sides prove nothing"
@@ -106,7 +109,8 @@ def compare_files(
     ]
     if unequal:
         notes.append(
-            f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on"
+            f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} "
+            "and so on"
         )
     stopped = any(file.stopped for file in (*old.files, *new.files))
     shared = bool({file.digest for file in old.files} & {file.digest for file in new.files})
@@ -155,10 +159,16 @@ def _copies(old: Sequence[Results], new: Sequence[Results]) -> Iterator[str]:
     for role, files in (("base", old), ("head", new)):
         _, copies = without_copies(files)
         if copies:
-            yield f"{len(copies)} of {len(files)} files of {role} hold the same as one before, and do not count: {copies[0]}"
+            yield (
+                f"{len(copies)} of {len(files)} files of {role} hold the same as one before, "
+                f"and do not count: {copies[0]}"
+            )
     both = {file.digest for file in old} & {file.digest for file in new}
     if both:
-        yield f"{len(both)} files of head hold the same as one of base: {next(f.path for f in new if f.digest in both)}"
+        yield (
+            f"{len(both)} files of head hold the same as one of base: "
+            f"{next(f.path for f in new if f.digest in both)}"
+        )
 
 
 def _side(read: Sequence[Results], groups: Groups, in_turns: bool) -> _Side:
@@ -215,7 +225,8 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
         if found and not allowed:
             told = "; ".join(found).replace("base had", "there")
             raise NoBase(
-                f"{first.path} and {file.path} are of different hosts ({told}); --allow-other-host compares them anyway"
+                f"{first.path} and {file.path} are of different hosts ({told}); --allow-other-host "
+                "compares them anyway"
             )
         if found:
             return [
@@ -289,7 +300,8 @@ def _too_few(old: _Side, new: _Side) -> str:
     rows = min(old.sessions, new.sessions)
     hint = " (--in-turns, if they were measured in turns but do not tell)" if rows == 1 else ""
     return (
-        f"measured in {rows} session{'s' if rows > 1 else ''} a side, without the other side in between: what the host was "
+        f"measured in {rows} session{'s' if rows > 1 else ''} a side, without the other side in "
+        "between: what the host was "
         "like then counts as a difference, and nothing says how much that is; "
         f"so there are {{}} samples a side{hint}"
     )
@@ -319,7 +331,10 @@ def _decided(
         told = {result.cell.name: result for result in family.results()}
         for name, pairs in alike.items():
             result = told[pairs.cell.name]
-            few = f"{too_few.format(len(pairs.base))}, of which it takes {2 * least} to decide anything"
+            few = (
+                f"{too_few.format(len(pairs.base))}, of which it takes {2 * least} to decide "
+                "anything"
+            )
             is_few = (
                 pairs.blocks < least
                 and result.verdict is Verdict.INCONCLUSIVE

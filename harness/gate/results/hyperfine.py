@@ -30,7 +30,8 @@ def of_hyperfine(document: Mapping[str, Any], path: str) -> Results:
         name = text(result["command"])
         if name is None:
             raise UnusableResults(
-                f"{path}: results[{position}].command: must be a text, not {repr(result['command'])[:60]}"
+                f"{path}: results[{position}].command: must be a text, not "
+                f"{repr(result['command'])[:60]}"
             )
         add(answers, name, _answer(result, name))
     return Results(path, answers, {}, tells=frozenset())

@@ -72,7 +72,8 @@ BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.REMOVED, Verdict.UNMEASURED)
 OBJECT = ("{", "[")
 KNOWN = (
     "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, "
-    "Criterion.rs, asv, Bencher or github-action-benchmark, or output of go test -bench or cargo bench"
+    "Criterion.rs, asv, Bencher or github-action-benchmark, or output of go test -bench or "
+    "cargo bench"
 )
 
 
@@ -163,7 +164,8 @@ def _of_verdict(document: Mapping[str, Any], path: str) -> Results:
         raise UnusableResults(f"{path}: holds no sample")
     doubts = {
         f"{path} is of a call that was interrupted": not verdict.finished,
-        f"{path} is of a call whose control failed: no verdict of it counts": comparison.control_failed,
+        f"{path} is of a call whose control failed: no verdict of "
+        "it counts": comparison.control_failed,
     }
     notes = tuple(note for note, holds in doubts.items() if holds)
     side = comparison.head

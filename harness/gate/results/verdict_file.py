@@ -98,7 +98,8 @@ def _require_finite(gate: Mapping[str, Any], path: object) -> None:
             for place, value in enumerate(cell[side]):
                 if isinstance(value, float) and not math.isfinite(value):
                     raise UnusableResults(
-                        f"{path}: {cell['name']}: {side}[{place}] must be a finite number, not {value}"
+                        f"{path}: {cell['name']}: {side}[{place}] must be a finite number, not "
+                        f"{value}"
                     )
 
 
@@ -116,7 +117,10 @@ def schema_problem(document: Any) -> str | None:
     if error is None:
         return None
     told = " ".join(error.message.split())
-    return f"{dotted(tuple(error.absolute_path)) or 'the file'}: {told if len(told) <= 160 else told[:157] + '...'}"
+    return (
+        f"{dotted(tuple(error.absolute_path)) or 'the file'}: "
+        f"{told if len(told) <= 160 else told[:157] + '...'}"
+    )
 
 
 def _gate(verdict: VerdictFile) -> dict[str, Any]:

@@ -65,7 +65,8 @@ def load_graph_file(
     found = WORD.fullmatch(word)
     if found is None:
         raise UserError(
-            f"a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION, not be {word[:60]!r}"
+            "a graph file must end in .yaml, .yml, .json, .py or .py:FUNCTION, not be "
+            f"{word[:60]!r}"
         )
     path = Path(found["python"] or found["path"])
     if path.suffix == ".py":
@@ -76,7 +77,8 @@ def load_graph_file(
     else:
         if given:
             raise UserError(
-                f"{path}: a graph in a {path.suffix} file has no parameters; {next(iter(given))!r} cannot be set"
+                f"{path}: a graph in a {path.suffix} file has no parameters; {next(iter(given))!r} "
+                "cannot be set"
             )
         reader = GraphReader(path, read_text(path))
         graph, parameters = reader.graph(), {}
@@ -128,7 +130,8 @@ def dump_graph(graph: Graph) -> dict[str, Any]:
 def _entry(graph: Graph, operator: Operator) -> dict[str, Any]:
     if operator.users:
         raise GraphError(
-            f"graph {graph.name!r}: the function of operator {operator.name!r} cannot be written to a file"
+            f"graph {graph.name!r}: the function of operator {operator.name!r} cannot be written "
+            "to a file"
         )
     if operator.kind is CONTROL:
         return {"control": operator.controls}
@@ -173,7 +176,8 @@ def _check_name(path: Path, name: object) -> None:
     if not good:
         shown = repr(name if not isinstance(name, str) or len(name) <= 60 else name[:57] + "...")
         raise UserError(
-            f"{path}: a graph's name must be 1 to {MAX_NAME} printable characters without slashes (files are named after it), "
+            f"{path}: a graph's name must be 1 to {MAX_NAME} printable characters without slashes "
+            "(files are named after it), "
             f"not {shown}"
         )
 

@@ -77,7 +77,8 @@ class GraphReader:
         values = self.text.values
         if not isinstance(values, dict):
             raise UserError(
-                f"{self.path}: must hold keys and values, as in KEY: VALUE; found {_kind_of(values)}"
+                f"{self.path}: must hold keys and values, as in KEY: VALUE; found "
+                f"{_kind_of(values)}"
             )
         self._check_keys(values, (), TOP, ("operators",))
         with self._place((), values):

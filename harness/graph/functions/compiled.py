@@ -67,13 +67,15 @@ class NativeFunction:
     def __post_init__(self) -> None:
         if not _is_address(self.address):
             raise GraphError(
-                f"address of a native function must be from 1 to {MAX_ADDRESS}, not {_shown(self.address)}"
+                f"address of a native function must be from 1 to {MAX_ADDRESS}, not "
+                f"{_shown(self.address)}"
             )
         if self.address == 0:
             raise GraphError("a native function must not be a null pointer")
         if not _is_address(self.state):
             raise GraphError(
-                f"state of a native function must be from 0 to {MAX_ADDRESS}, not {_shown(self.state)}"
+                f"state of a native function must be from 0 to {MAX_ADDRESS}, not "
+                f"{_shown(self.state)}"
             )
         if self.signature is None:
             object.__setattr__(self, "signature", self.interface.c)
@@ -103,7 +105,8 @@ class NativeFunction:
         callback = next((owner for owner in self.owners if _is_callback(owner)), None)
         if callback is not None:
             raise GraphError(
-                f"{what} must not be a callback into Python, as {_shown(callback)} is: give {instead}"
+                f"{what} must not be a callback into Python, as {_shown(callback)} is: give "
+                f"{instead}"
             )
 
     @classmethod
@@ -125,7 +128,8 @@ class NativeFunction:
                     or "is meant for another kind of operator"
                 )
                 raise GraphError(
-                    f"a native function must be '{cls.interface.c}'; '{function.signature}' {problem}"
+                    f"a native function must be '{cls.interface.c}'; '{function.signature}' "
+                    f"{problem}"
                 )
             return function._with_state(state)
         if all(hasattr(function, name) for name in ("function", "user_data", "signature")):
@@ -144,7 +148,8 @@ class NativeFunction:
     def _of_ctypes(cls, function: ctypes._CFuncPtr, owner: object) -> NativeFunction:
         if getattr(type(function), "_flags_", 0) & NEEDS_THE_LOCK:
             raise GraphError(
-                f"a native function is called without the interpreter's lock, and {_shown(function)} must not be: "
+                "a native function is called without the interpreter's lock, and "
+                f"{_shown(function)} must not be: "
                 "take it from a CDLL, not a PyDLL, or make it by CFUNCTYPE, not PYFUNCTYPE"
             )
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
@@ -154,7 +159,8 @@ class NativeFunction:
             )
         if function.argtypes is None:
             raise GraphError(
-                f"a ctypes function must declare its argtypes and restype; {_shown(function)} has no argtypes "
+                f"a ctypes function must declare its argtypes and restype; {_shown(function)} has "
+                "no argtypes "
                 "(harness.graph.functions.compiled.PROTOTYPE((name, library)) declares them)"
             )
         return cls(address, 0, signature_of_ctypes(function), (owner,))
@@ -175,7 +181,8 @@ class NativeFunction:
         name = _capsule_name(capsule)
         if name is None and signature is None:
             raise GraphError(
-                f"a capsule must be named by the C signature of its function; {_shown(capsule)} has no name"
+                f"a capsule must be named by the C signature of its function; {_shown(capsule)} "
+                "has no name"
             )
         return cls(
             _capsule_pointer(capsule, name),
@@ -193,7 +200,8 @@ class NativeFunction:
             native = cls._of_capsule(function, signature)
         else:
             raise GraphError(
-                f"function of {_shown(given)} must be a ctypes function or a capsule, not {_shown(function)}"
+                f"function of {_shown(given)} must be a ctypes function or a capsule, not "
+                f"{_shown(function)}"
             )
         return replace(
             native, signature=native.signature if signature is None else signature
@@ -268,7 +276,8 @@ def _address_of_state(state: object) -> int:
     if _is_address(state):
         return state
     raise GraphError(
-        f"state must be a ctypes object, a numpy array, a capsule or an address from 0 to {MAX_ADDRESS}, not {_shown(state)}"
+        "state must be a ctypes object, a numpy array, a capsule or an address from 0 to "
+        f"{MAX_ADDRESS}, not {_shown(state)}"
     )
 
 
@@ -279,7 +288,8 @@ def _address_of_array(array: object) -> int:
         )
     if not array.flags.c_contiguous:
         raise GraphError(
-            f"state must be contiguous; the array given has shape {array.shape} and strides {array.strides}"
+            f"state must be contiguous; the array given has shape {array.shape} and strides "
+            f"{array.strides}"
         )
     if array.size == 0:
         raise GraphError(f"state must not be empty; the array given has shape {array.shape}")
@@ -328,13 +338,22 @@ def _is_numba_cfunc(given: object) -> bool:
 
 
 def _not_compiled(given: object) -> str:
-    rule = "a native function must be a numba cfunc, a ctypes function, a capsule or a scipy.LowLevelCallable"
+    rule = (
+        "a native function must be a numba cfunc, a ctypes function, a capsule or a "
+        "scipy.LowLevelCallable"
+    )
     if _is_address(given):
-        return f"{rule}, not an address alone, {given}: NativeFunction(address, state, owners=...) takes it on trust"
+        return (
+            f"{rule}, not an address alone, {given}: NativeFunction(address, state, "
+            "owners=...) takes it on trust"
+        )
     if hasattr(given, "py_func") and hasattr(given, "signatures"):
         return f"{rule}, not {_shown(given)}: compile it by numba.cfunc instead of jit"
     if callable(given):
-        return f"{rule}, not the Python callable {_shown(given)}: Graph.python takes it, and PROTOTYPE(callable) makes a callback"
+        return (
+            f"{rule}, not the Python callable {_shown(given)}: Graph.python takes it, and "
+            "PROTOTYPE(callable) makes a callback"
+        )
     return f"{rule}, not {_shown(given)}"
 
 

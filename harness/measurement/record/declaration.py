@@ -205,7 +205,8 @@ SAMPLE = Struct(
         Field(
             "operator_cost",
             Array(AMOUNT),
-            "Share of the work of each operator as the profiler saw it, 0 .. 1, in the order of the "
+            "Share of the work of each operator as the profiler saw it, 0 .. 1, in the order of "
+            "the "
             "graph; empty without a profiler",
             since="2026-11-21",
         ),
@@ -273,7 +274,8 @@ ELASTIC = Struct(
         Field(
             "settled",
             FLAG,
-            "True if the law had kept its level for 8 periods when the measured window began, or at "
+            "True if the law had kept its level for 8 periods when the measured window began, or "
+            "at "
             "the end of a run that was measured as a whole",
         ),
     ),
@@ -301,7 +303,8 @@ SIMULATION = Struct(
         Field(
             "software_digest",
             String(may_be_empty=True, pattern="^([0-9a-f]{12})?$"),
-            "First 12 hexadecimal digits of the SHA-256 of the software's profile; empty if the run "
+            "First 12 hexadecimal digits of the SHA-256 of the software's profile; empty if the "
+            "run "
             "did not start",
         ),
         Field("seed", COUNT, "Seed of the random choices of the simulation"),
@@ -460,7 +463,8 @@ HOST = Struct(
         Field(
             "ns_per_flop",
             AMOUNT,
-            "Time of one dependent floating-point multiply on this host, measured after the run; of "
+            "Time of one dependent floating-point multiply on this host, measured after the run; "
+            "of "
             "a peer by its program",
             "ns",
             null="the run failed or was simulated",
@@ -569,7 +573,8 @@ OUTCOME = Struct(
         Field(
             "threads_total",
             SMALL,
-            "Threads that execute operators, those of sources included, at the end of the window; 0 "
+            "Threads that execute operators, those of sources included, at the end of the window; "
+            "0 "
             "if the run did not start",
             "threads",
         ),
@@ -577,7 +582,8 @@ OUTCOME = Struct(
         Field(
             "duration_s",
             AMOUNT,
-            "True length of the measured window; of a bounded run, from its start to its last tuple",
+            "True length of the measured window; of a bounded run, from its start to its last "
+            "tuple",
             "s",
         ),
         Field(
@@ -656,7 +662,8 @@ OUTCOME = Struct(
         Field(
             "correct",
             FLAG,
-            "True if no tuple was lost, doubled, reordered or harmed, and nothing failed; a run that "
+            "True if no tuple was lost, doubled, reordered or harmed, and nothing failed; a run "
+            "that "
             "is not correct is a failed run",
         ),
         Field(
@@ -682,7 +689,8 @@ OUTCOME = Struct(
         Field(
             "adaptation",
             Array(SAMPLE),
-            "Readings before the measured window, in order, of a run in which something is elastic; "
+            "Readings before the measured window, in order, of a run in which something is "
+            "elastic; "
             "empty for others",
             since="2026-11-21",
         ),

@@ -1,4 +1,5 @@
-// aggregates.hpp - the aggregates that are ready: columns of a fold, each over an attribute of the tuples.
+// aggregates.hpp - the aggregates that are ready: columns of a fold, each over an attribute of the
+// tuples.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,8 @@ struct Column {
   uint32_t place;      // in the state
 };
 
-// Columns of attributes as a fold. A result: whole numbers as int64 or uint64, other numbers as float64, FIRST and LAST as they are.
+// Columns of attributes as a fold. A result: whole numbers as int64 or uint64, other numbers as
+// float64, FIRST and LAST as they are.
 class Columns {
  public:
   Columns(std::vector<Column> columns, uint32_t out_bytes)
@@ -259,9 +261,10 @@ class Columns {
   uint32_t bytes_ = 0;
 };
 
-// -- top-k and frequencies ----------------------------------------------------------------------------------------------------------------
+// -- top-k and frequencies ------------------------------------------------------------------------
 
-// Of tumbling windows by time, the keys that came most often, by SpaceSaving: rank, count, and how much too high it may be.
+// Of tumbling windows by time, the keys that came most often, by SpaceSaving: rank, count, and how
+// much too high it may be.
 class TopKeys : public Operator {
  public:
   struct Places {
@@ -324,7 +327,8 @@ class TopKeys : public Operator {
   uint64_t late_ = 0;
 };
 
-// Tuples as they come, each with how often its key came until now in its tumbling window by time, by Count-Min.
+// Tuples as they come, each with how often its key came until now in its tumbling window by time,
+// by Count-Min.
 class Frequencies : public Operator {
  public:
   Frequencies(std::vector<Key::Part> key, uint32_t bytes, uint32_t width, uint32_t depth,

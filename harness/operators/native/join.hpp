@@ -1,7 +1,8 @@
 // join.hpp - tuples of two ports that have a key in common and are near in time.
 //
-// What is joined does not depend on which port is ahead: a tuple is kept until no partner can come any more, which the times of the other
-// port tell. Times of a port may go back by `lateness` and no further.
+// What is joined does not depend on which port is ahead: a tuple is kept until no partner can come
+// any more, which the times of the other port tell. Times of a port may go back by `lateness` and
+// no further.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 
 namespace millrace::operators {
 
-// One side of a join: tuples by key, in the order in which they came, in a ring. BOUND: at most MOST of them.
+// One side of a join: tuples by key, in the order in which they came, in a ring. BOUND: at most
+// MOST of them.
 class JoinSide {
  public:
   static constexpr size_t MOST = size_t{1} << 22;
@@ -139,7 +141,8 @@ class Join : public Operator {
       if ((time > other_time ? time - other_time : other_time - time) < within_)
         send(context, port == 0 ? tuple : other, port == 0 ? other : tuple);
     });
-    // A partner that has already passed all that the other port may still bring would be kept for nothing
+    // A partner that has already passed all that the other port may still bring would be kept for
+    // nothing
     if (reached_[1 - port] != INT64_MIN && time <= reached_[1 - port] - lateness_ - within_)
       return 0;
     return sides_[port].keep(key, time, tuple);

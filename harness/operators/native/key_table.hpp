@@ -1,7 +1,8 @@
 // key_table.hpp - a record for each key: what operators keep by host, ticker or user.
 //
-// Open addressing with linear probing. Keys are bytes of any length. Records have one size, begin as zeros, and are numbered in the order in
-// which their keys came. None can be taken out alone: who wants that copies those that stay into a new table.
+// Open addressing with linear probing. Keys are bytes of any length. Records have one size, begin
+// as zeros, and are numbered in the order in which their keys came. None can be taken out alone:
+// who wants that copies those that stay into a new table.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace millrace::operators {
 
 inline constexpr size_t MOST_KEYS = size_t{1} << 20;
 
-// A hash of bytes, word by word, mixed at the end so that every bit of it is as good as any other (Appleby, MurmurHash3's finalizer).
-// tests/operators/plain.py has it in Python.
+// A hash of bytes, word by word, mixed at the end so that every bit of it is as good as any other
+// (Appleby, MurmurHash3's finalizer). tests/operators/plain.py has it in Python.
 inline uint64_t hash_of(std::string_view key) noexcept {
   static constexpr uint64_t K = 0x9E3779B97F4A7C15;
   const char* at = key.data();

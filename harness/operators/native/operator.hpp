@@ -1,5 +1,5 @@
-// operator.hpp - what the operators of this folder and of applications have in common: an object with a method for each tuple, behind the three C functions that
-// the runtime calls (millrace.h).
+// operator.hpp - what the operators of this folder and of applications have in common: an object
+// with a method for each tuple, behind the three C functions that the runtime calls (millrace.h).
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ inline constexpr int32_t WRONG_PORT = -22;    // EINVAL
 inline constexpr int32_t TOO_MANY = -28;      // ENOSPC: a bound on what an operator keeps
 inline constexpr int32_t OUT_OF_RANGE = -34;  // ERANGE: a time that is none
 
-// Text of at most N bytes, as a schema's string[N] lies in memory. What is behind its end is zero, so that equal values are equal bytes.
+// Text of at most N bytes, as a schema's string[N] lies in memory. What is behind its end is zero,
+// so that equal values are equal bytes.
 template <uint32_t N>
 struct Text {
   uint32_t length;
@@ -74,9 +75,10 @@ T& room(millrace_context* context, uint32_t output) noexcept {
   return *static_cast<T*>(millrace_room(context, output));
 }
 
-// -- operators of any schema ------------------------------------------------------------------------------------------------------------
+// -- operators of any schema ----------------------------------------------------------------------
 
-// Keeps what arrives, the first `most` tuples of it, and counts and sums all: the sum of hashes is the same in whatever order they come.
+// Keeps what arrives, the first `most` tuples of it, and counts and sums all: the sum of hashes is
+// the same in whatever order they come.
 class Collect : public Operator {
  public:
   Collect(size_t bytes, uint64_t most) : bytes_(bytes), most_(most) {}
@@ -105,8 +107,9 @@ class Collect : public Operator {
   std::vector<char> kept_;
 };
 
-// Restores the order of tuples numbered 0, 1, 2, ... at `number`, each of which comes once, and passes them on.
-// BOUND: a tuple is as early as the queues between here and where it was numbered let it be; more than MOST is an error.
+// Restores the order of tuples numbered 0, 1, 2, ... at `number`, each of which comes once, and
+// passes them on. BOUND: a tuple is as early as the queues between here and where it was numbered
+// let it be; more than MOST is an error.
 template <class T>
 class Sequencer : public Operator {
  public:

@@ -1,4 +1,5 @@
-// sketches.hpp - answers about many keys in little memory. Each has a slow twin in tests/operators/plain.py.
+// sketches.hpp - answers about many keys in little memory. Each has a slow twin in
+// tests/operators/plain.py.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,10 @@
 
 namespace millrace::operators {
 
-// How often a key came, or a little more, never less: at most 2 / width of all that came too much, but for one key in 2^depth
-// (Cormode, Muthukrishnan: An improved data stream summary: the count-min sketch and its applications, J. Algorithms 55(1), 2005).
-// The hashes of its rows are two halves of one (Kirsch, Mitzenmacher: Less hashing, same performance, ESA 2006).
+// How often a key came, or a little more, never less: at most 2 / width of all that came too much,
+// but for one key in 2^depth (Cormode, Muthukrishnan: An improved data stream summary: the
+// count-min sketch and its applications, J. Algorithms 55(1), 2005). The hashes of its rows are two
+// halves of one (Kirsch, Mitzenmacher: Less hashing, same performance, ESA 2006).
 class CountMin {
  public:
   CountMin(uint32_t width, uint32_t depth) : width_(width), cells_(size_t{width} * depth, 0) {}
@@ -38,9 +40,11 @@ class CountMin {
   std::vector<uint64_t> cells_;
 };
 
-// The keys that came most often. It has `capacity` counters: a key that has none takes over the least, the one that was changed longest ago if
-// there are several, and its count, which may be `error` too high then. A key that makes up more than 1 / capacity of all has a counter
-// (Metwally, Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in data streams, ICDT 2005).
+// The keys that came most often. It has `capacity` counters: a key that has none takes over the
+// least, the one that was changed longest ago if there are several, and its count, which may be
+// `error` too high then. A key that makes up more than 1 / capacity of all has a counter (Metwally,
+// Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in data streams, ICDT
+// 2005).
 class SpaceSaving {
  public:
   struct Counter {
@@ -73,7 +77,8 @@ class SpaceSaving {
     heap_[0] = {heap_[0].count + weight, heap_[0].count, time_, found};
     down(0);
   }
-  // The `most` highest counters, the highest first; of equal ones that which was changed longest ago.
+  // The `most` highest counters, the highest first; of equal ones that which was changed longest
+  // ago.
   std::vector<Counter> top(size_t most) const {
     std::vector<Counter> found = heap_;
     std::sort(found.begin(), found.end(), [](const Counter& a, const Counter& b) {
@@ -135,9 +140,10 @@ class SpaceSaving {
   KeyTable keys_;
 };
 
-// How many different keys came: 2^precision registers of a byte, each the most leading zeros of a hash, plus 1
-// (Flajolet, Fusy, Gandouet, Meunier: HyperLogLog, AofA 2007; hashes have 64 bits, so nothing is to be corrected above, as Heule, Nunkesser
-// and Hall say in EDBT 2013). The standard error is 1.04 / sqrt(registers). Registers lie where the owner wants them, zeros at first.
+// How many different keys came: 2^precision registers of a byte, each the most leading zeros of a
+// hash, plus 1 (Flajolet, Fusy, Gandouet, Meunier: HyperLogLog, AofA 2007; hashes have 64 bits, so
+// nothing is to be corrected above, as Heule, Nunkesser and Hall say in EDBT 2013). The standard
+// error is 1.04 / sqrt(registers). Registers lie where the owner wants them, zeros at first.
 namespace hyperloglog {
 
 inline void add(uint8_t* registers, uint32_t precision, uint64_t hash) noexcept {

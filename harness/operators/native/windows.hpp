@@ -1,8 +1,9 @@
 // windows.hpp - aggregates over tumbling and sliding windows, by count and by time, for each key.
 //
-// A window is divided into panes as long as the greatest common divisor of window and step: a tuple is added to one pane, and a window is
-// combined from its panes, the oldest first (Li, Maier, Tufte, Papadimos, Tucker: No pane, no gain, SIGMOD Record 34(1), 2005). So numbers are
-// always added in the same order, and a result does not depend on where windows began.
+// A window is divided into panes as long as the greatest common divisor of window and step: a tuple
+// is added to one pane, and a window is combined from its panes, the oldest first (Li, Maier,
+// Tufte, Papadimos, Tucker: No pane, no gain, SIGMOD Record 34(1), 2005). So numbers are always
+// added in the same order, and a result does not depend on where windows began.
 //
 // A Fold is what is aggregated: bytes() of a state, and add, combine as millrace.h has them.
 #pragma once
@@ -28,7 +29,8 @@ inline int64_t floor_div(int64_t value, int64_t by) noexcept {
   return value / by - (value % by < 0 ? 1 : 0);
 }
 
-// Windows of `window` tuples of a key, each `step` tuples; the first ones have fewer tuples. 1 <= step <= window.
+// Windows of `window` tuples of a key, each `step` tuples; the first ones have fewer tuples. 1 <=
+// step <= window.
 template <class Fold>
 class CountWindows {
  public:
@@ -75,8 +77,9 @@ class CountWindows {
   std::vector<char> whole_;  // of whole words, as records are
 };
 
-// Windows of `window` nanoseconds, each `step`: they begin at multiples of `step` since 1970. 1 <= step <= window. A window ends when time has
-// passed its end; then it is emitted key by key, in the order in which keys came. A tuple whose windows have all ended is late.
+// Windows of `window` nanoseconds, each `step`: they begin at multiples of `step` since 1970. 1 <=
+// step <= window. A window ends when time has passed its end; then it is emitted key by key, in the
+// order in which keys came. A tuple whose windows have all ended is late.
 template <class Fold>
 class TimeWindows {
  public:
@@ -101,7 +104,8 @@ class TimeWindows {
     uint64_t& count = *reinterpret_cast<uint64_t*>(record);
     return fold_.add(record + sizeof(uint64_t), tuple, count++);
   }
-  // Time has passed: emit(key, state, window) of each key of each window that has ended with that. Below 0: an error.
+  // Time has passed: emit(key, state, window) of each key of each window that has ended with that.
+  // Below 0: an error.
   template <class Emit>
   int32_t advance(int64_t time, Emit&& emit) {
     if (time <= passed_) return 0;
@@ -192,7 +196,8 @@ class TimeWindows {
   KeyTable whole_;
 };
 
-// What a key is made of: attributes of a tuple, as their schema has them. The bytes of a string behind its end do not count.
+// What a key is made of: attributes of a tuple, as their schema has them. The bytes of a string
+// behind its end do not count.
 class Key {
  public:
   struct Part {
@@ -242,7 +247,8 @@ class Key {
   std::string gathered_;
 };
 
-// A fold over tuples of a type, with a state of a type: that has add(tuple, count) and combine(later).
+// A fold over tuples of a type, with a state of a type: that has add(tuple, count) and
+// combine(later).
 template <class State, class T>
 struct TypedFold {
   static size_t bytes() noexcept { return sizeof(State); }

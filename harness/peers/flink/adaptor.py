@@ -1,4 +1,6 @@
-"""Apache Flink in one process: a mini cluster. Operators that can be are chained into one task, or none is."""
+"""Apache Flink in one process: a mini cluster. Operators that can be are chained into one task, or
+none is.
+"""
 
 from pathlib import Path
 

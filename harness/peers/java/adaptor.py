@@ -1,4 +1,6 @@
-"""Plain Java: the standard library is all it needs. What it is compiled with, its Java virtual machine runs."""
+"""Plain Java: the standard library is all it needs. What it is compiled with, its Java virtual
+machine runs.
+"""
 
 from pathlib import Path
 

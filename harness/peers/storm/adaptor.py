@@ -1,4 +1,6 @@
-"""Apache Storm in one process: a local cluster with its own ZooKeeper. Tuples are handed on by themselves, or in batches."""
+"""Apache Storm in one process: a local cluster with its own ZooKeeper. Tuples are handed on by
+themselves, or in batches.
+"""
 
 from pathlib import Path
 

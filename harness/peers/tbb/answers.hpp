@@ -1,4 +1,5 @@
-// answers.hpp - what the program tells of a run; harness/peers/counts.py says how. Nothing here needs oneTBB.
+// answers.hpp - what the program tells of a run; harness/peers/counts.py says how. Nothing here
+// needs oneTBB.
 #pragma once
 
 #include <algorithm>

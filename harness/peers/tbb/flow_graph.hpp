@@ -1,5 +1,6 @@
-// flow_graph.hpp - a serial function node an operator, which queues what it is sent. Before it, behind each source, a limiter: queues of
-// function nodes have no end, so that without it a fast source would fill the memory. Sinks give its tokens back.
+// flow_graph.hpp - a serial function node an operator, which queues what it is sent. Before it,
+// behind each source, a limiter: queues of function nodes have no end, so that without it a fast
+// source would fill the memory. Sinks give its tokens back.
 #pragma once
 
 #include <oneapi/tbb/flow_graph.h>
@@ -76,7 +77,8 @@ class FlowGraph {
     std::atomic<uint64_t> arrived{0};
   };
 
-  // Whether what it returns goes to its one successor by an edge. Others send for themselves: an edge goes to every successor.
+  // Whether what it returns goes to its one successor by an edge. Others send for themselves: an
+  // edge goes to every successor.
   bool is_edge(size_t i) const {
     const auto& ports = plan_.operators[i].ports;
     return ports.size() == 1 && ports[0].size() == 1 && ports[0][0].step == 0;

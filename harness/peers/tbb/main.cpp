@@ -1,4 +1,5 @@
-// A graph in oneTBB: as a flow graph (first argument `graph`), or as a parallel pipeline (`pipeline`).
+// A graph in oneTBB: as a flow graph (first argument `graph`), or as a parallel pipeline
+// (`pipeline`).
 //
 // What it is told and what it answers: harness/peers/plan.py and harness/peers/program.py.
 #include <cstring>
@@ -31,7 +32,8 @@ int main(int, char** words) {
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "start") {
       run.begin();
-      // The thread that waits for a graph executes it, too: one that this one does not share with it.
+      // The thread that waits for a graph executes it, too: one that this one does not share with
+      // it.
       running = std::async(std::launch::async, [&] {
         is_pipeline ? peer::run_pipeline(plan, run, tokens) : peer::run_graph(plan, run, tokens);
         run.ended.store(run.now(), std::memory_order_release);

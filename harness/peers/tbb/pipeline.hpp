@@ -1,6 +1,7 @@
-// pipeline.hpp - chains of one length between a source and a sink: a filter for each step, a heap-allocated tuple handed on. There is no
-// queue between filters; the tokens bound what is in flight. One chain has serial filters. Of several, each filter executes the operators
-// of its step in all chains, several tuples at once, and the last one restores the order.
+// pipeline.hpp - chains of one length between a source and a sink: a filter for each step, a
+// heap-allocated tuple handed on. There is no queue between filters; the tokens bound what is in
+// flight. One chain has serial filters. Of several, each filter executes the operators of its step
+// in all chains, several tuples at once, and the last one restores the order.
 #pragma once
 
 #include <oneapi/tbb/parallel_pipeline.h>

@@ -1,4 +1,5 @@
-// run.hpp - tuples, and what operators do with them and count. Kernels and checks are those of our runtime.
+// run.hpp - tuples, and what operators do with them and count. Kernels and checks are those of our
+// runtime.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,8 @@ struct Tuple {
 };
 static_assert(offsetof(Tuple, payload) == sizeof(millrace::Tuple));
 
-// What one operator counts. Where several threads execute it at once, they add; else the one store is cheaper.
+// What one operator counts. Where several threads execute it at once, they add; else the one store
+// is cheaper.
 struct alignas(2 * millrace::CACHE_LINE) Tally {
   std::atomic<uint64_t> executed{0}, left{0}, sum{0};
   double before = 1.0;
@@ -91,7 +93,8 @@ class Run {
     return true;
   }
 
-  // The work of an operator. `alone`: no other thread executes it meanwhile, so that its multiplies can go on from tuple to tuple.
+  // The work of an operator. `alone`: no other thread executes it meanwhile, so that its multiplies
+  // can go on from tuple to tuple.
   void work(size_t number, Tuple& tuple, bool alone) {
     const Operator& op = plan_.operators[number];
     Tally& tally = *tallies[number];

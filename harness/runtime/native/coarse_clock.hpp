@@ -1,7 +1,9 @@
-// coarse_clock.hpp - the bound on how long an operator may hold what it has sent: sends are collected for a batch, and a batch may fill slowly.
+// coarse_clock.hpp - the bound on how long an operator may hold what it has sent: sends are
+// collected for a batch, and a batch may fill slowly.
 //
-// An operator asks at each call whether its batch is due. The answer comes from the system's coarse clock, which ticks every 1 to 10 ms and takes a
-// few nanoseconds to read. Once it has ticked since the last look the batch is due. So what is held waits for a tick at most, and for CALLS_PER_LOOK
+// An operator asks at each call whether its batch is due. The answer comes from the system's coarse
+// clock, which ticks every 1 to 10 ms and takes a few nanoseconds to read. Once it has ticked since
+// the last look the batch is due. So what is held waits for a tick at most, and for CALLS_PER_LOOK
 // calls; and where calls are slower than the clock each of them looks.
 #pragma once
 
@@ -13,7 +15,8 @@
 
 namespace millrace {
 
-// A hop through a compiled loop is two calls and takes 40 ns; a look takes 6 to 13 ns (measured on two CPUs of a VM).
+// A hop through a compiled loop is two calls and takes 40 ns; a look takes 6 to 13 ns (measured on
+// two CPUs of a VM).
 inline constexpr uint32_t CALLS_PER_LOOK = 32;
 
 inline int64_t coarse_ns() noexcept {

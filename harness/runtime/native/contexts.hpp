@@ -1,12 +1,14 @@
 // contexts.hpp - which input ports are fed from one context alone, as queues come and go.
 //
-// A *context* executes one thing at a time: the thread of a source, whoever holds the consumer flag of a queued port, whoever holds the lock
-// of an operator that several contexts call (analysis.py). While all who send to a called port are in one context nobody else can be in it,
-// so it needs no lock. Which ports these are changes with each queue; both engines tell of each change here.
+// A *context* executes one thing at a time: the thread of a source, whoever holds the consumer flag
+// of a queued port, whoever holds the lock of an operator that several contexts call (analysis.py).
+// While all who send to a called port are in one context nobody else can be in it, so it needs no
+// lock. Which ports these are changes with each queue; both engines tell of each change here.
 //
-// A change is followed from the queue's operator as far as contexts change, operators in topological order. Whether all streams into an
-// operator, or into a port, come from one context is a number: how many of them come from another one than the stream before. So a stream that
-// changes costs two looks, however many there are beside it.
+// A change is followed from the queue's operator as far as contexts change, operators in
+// topological order. Whether all streams into an operator, or into a port, come from one context is
+// a number: how many of them come from another one than the stream before. So a stream that changes
+// costs two looks, however many there are beside it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +27,8 @@ class Contexts {
 
   Contexts(uint32_t operators, uint32_t queues) : operators_(operators), queues_(queues) {}
 
-  // To build it: operators in topological order, each stream with the queue of the port that it leads to, the queues that are on. Then settle().
+  // To build it: operators in topological order, each stream with the queue of the port that it
+  // leads to, the queues that are on. Then settle().
   void add_operator(uint32_t index) {
     operators_[index].rank = static_cast<uint32_t>(order_.size());
     order_.push_back(index);
@@ -57,7 +60,8 @@ class Contexts {
   // Whether the port of the queue is fed from one context.
   bool sole(uint32_t queue) const noexcept { return queues_[queue].feeding.differing == 0; }
 
-  // Queue `queue` is on from now on, or off. `tell(q, sole)`: of all queues for whose ports that may have changed, once each, in the end.
+  // Queue `queue` is on from now on, or off. `tell(q, sole)`: of all queues for whose ports that
+  // may have changed, once each, in the end.
   template <class Tell>
   void change(uint32_t queue, bool on, Tell tell) {
     if (queues_[queue].on == on) return;

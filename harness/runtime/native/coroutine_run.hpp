@@ -1,7 +1,9 @@
-// coroutine_run.hpp - the co-routines of a run: which operators they are, what they see of its ports, what policies see of them.
+// coroutine_run.hpp - the co-routines of a run: which operators they are, what they see of its
+// ports, what policies see of them.
 //
-// Each has a Worker of its own, as a thread has, so that the way of a tuple (submit.hpp) is the same for both, and no frame on a co-routine's
-// stack keeps anything of the thread that executes it. The thread's Worker says which one that is (Worker::executes).
+// Each has a Worker of its own, as a thread has, so that the way of a tuple (submit.hpp) is the
+// same for both, and no frame on a co-routine's stack keeps anything of the thread that executes
+// it. The thread's Worker says which one that is (Worker::executes).
 #pragma once
 
 #include <algorithm>
@@ -28,16 +30,19 @@ struct RunPorts {
   struct Port {
     uint32_t reader = NO_CO;        // null: a thread has it
     std::vector<uint32_t> writers;  // co-routines
-    // since when a co-routine has waited for room there; 0: nobody does, or there is some. And for how long that was so until then
+    // since when a co-routine has waited for room there; 0: nobody does, or there is some. And for
+    // how long that was so until then
     std::atomic<int64_t> full_since{0};
     std::atomic<uint64_t> full_ns{0};
   };
-  // What is known of a co-routine; line by line, since the one that runs writes to its own all the time.
+  // What is known of a co-routine; line by line, since the one that runs writes to its own all the
+  // time.
   struct alignas(CACHE_LINE) Of {
     std::vector<uint32_t> inputs, outputs;  // ports
     uint32_t first = NO_CO;                 // of a replica: its operator's own co-routine
     uint32_t batch = 1;                     // tuples that it takes at once, where they are most
-    // what it waits for if that is no room at one port: a merge that gets as far as `order`, or a buffer of `balance` that has room
+    // what it waits for if that is no room at one port: a merge that gets as far as `order`, or a
+    // buffer of `balance` that has room
     std::atomic<const MergeState*> merge{nullptr};
     std::atomic<uint32_t> order{0};
     std::atomic<const Operator*> balance{nullptr};
@@ -131,18 +136,21 @@ struct RunPorts {
     end_run(run);
   }
 
-  // Where threads of their own execute ports, one of them may still do something: the engine looks (CoroutineRun::deadlocked).
+  // Where threads of their own execute ports, one of them may still do something: the engine looks
+  // (CoroutineRun::deadlocked).
   void stuck() {
     if (threads == run->workers) deadlocked(run);
   }
 
-  // A sender has found the queue full. If it has room by now, its reader may have looked before: then the sender ends it.
+  // A sender has found the queue full. If it has room by now, its reader may have looked before:
+  // then the sender ends it.
   void full(uint32_t port) {
     int64_t none = 0;
     ports[port].full_since.compare_exchange_strong(none, now_ns(), std::memory_order_seq_cst);
     not_full(port);
   }
-  // Tuples were taken, and senders told, one of whom may have filled it again: then it has stayed full.
+  // Tuples were taken, and senders told, one of whom may have filled it again: then it has stayed
+  // full.
   void not_full(uint32_t port) {
     if (ports[port].full_since.load(std::memory_order_relaxed) == 0 || room(port) == 0) return;
     const int64_t since = ports[port].full_since.exchange(0, std::memory_order_seq_cst);
@@ -209,8 +217,8 @@ struct RunPorts {
     value = value == 0.0 ? now : 0.75 * value + 0.25 * now;
   }
 
-  // HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at a sink, over what it costs until then. Output
-  // ports are taken for equal.
+  // HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is
+  // at a sink, over what it costs until then. Output ports are taken for equal.
   void find_gains() {
     for (const uint32_t co : downstream_first) {
       Of& about = of[co];
@@ -235,8 +243,9 @@ struct RunPorts {
   }
 };
 
-// An operator's replicas, and what is at its ports (replicas.hpp). Punctuation lies in the queue: final punctuation is taken out of it here, and ends
-// the stream, window punctuation goes the way of tuples.
+// An operator's replicas, and what is at its ports (replicas.hpp). Punctuation lies in the queue:
+// final punctuation is taken out of it here, and ends the stream, window punctuation goes the way
+// of tuples.
 struct Crew {
   using All = Coroutines<RealPlatform, RunPorts>;
   using Tuple = millrace::Tuple;
@@ -310,8 +319,8 @@ class CoroutineRun {
   using All = Coroutines<RealPlatform, RunPorts>;
   using Replicated = Replicas<All, Crew>;
 
-  // `looks` of the policy decides what is kept track of. The run's ports and workers are there already. The last `replicas` of the co-routines
-  // are room for replicas.
+  // `looks` of the policy decides what is kept track of. The run's ports and workers are there
+  // already. The last `replicas` of the co-routines are room for replicas.
   CoroutineRun(Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads,
                uint32_t first_thread, const Policy& policy, int64_t quantum_ns,
                void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t),
@@ -349,7 +358,7 @@ class CoroutineRun {
       delete ports_.run->ports[port].stamps;
   }
 
-  // -- to build it ------------------------------------------------------------------------------------------------------------------------
+  // -- to build it --------------------------------------------------------------------------------
   void set_name(uint32_t co, const char* name) { names_[co] = name; }
   void add_operator(const char* name) { operators_.emplace_back(name); }  // in the graph's order
   void add_input(uint32_t co, uint32_t port) {
@@ -365,7 +374,8 @@ class CoroutineRun {
   }
   // Co-routines in an order in which each is told behind all that it sends to.
   void add_to_order(uint32_t co) { ports_.downstream_first.push_back(co); }
-  // The operator of a co-routine with one input port may have up to `most` co-routines; by `keys`, 0: it is stateless. After its ports were added.
+  // The operator of a co-routine with one input port may have up to `most` co-routines; by `keys`,
+  // 0: it is stateless. After its ports were added.
   void replicate(uint32_t co, uint32_t most, uint64_t keys) {
     Run* run = ports_.run;
     Port& port = run->ports[ports_.of[co].inputs[0]];
@@ -413,7 +423,7 @@ class CoroutineRun {
     return true;
   }
 
-  // -- threads ----------------------------------------------------------------------------------------------------------------------------
+  // -- threads ------------------------------------------------------------------------------------
   void prepare_thread(uint32_t thread) { all_.prepare(threads_[thread]); }
   void work(uint32_t thread) {
     const Overflow::Stack stack;
@@ -442,7 +452,8 @@ class CoroutineRun {
     deadlock_ = who_waits(all_, ports_, [&](uint32_t co) { return names_[co]; }, input, owner);
     return true;
   }
-  // Whether co-routines and the threads of threaded ports have all come to a halt, as far as one look can tell.
+  // Whether co-routines and the threads of threaded ports have all come to a halt, as far as one
+  // look can tell.
   bool seems_deadlocked() {
     for (const Worker* worker = ports_.run->workers; worker != ports_.threads; ++worker) {
       if (!worker->thread.done() && worker->at.load(std::memory_order_acquire) != 0) return false;
@@ -455,28 +466,30 @@ class CoroutineRun {
     return deadlock_;
   }
 
-  // -- replicas: of the operator whose own co-routine is `co` -----------------------------------------------------------------------------
+  // -- replicas: of the operator whose own co-routine is `co` -------------------------------------
   bool replicated(uint32_t co) const { return crews_[co].replicas != nullptr; }
   size_t replica_bytes(uint32_t co) const noexcept { return crews_[co].replicas->bytes(); }
   void prepare_replicas(uint32_t co) { crews_[co].replicas->prepare(); }
   void set_replicas(uint32_t co, uint32_t number) noexcept { crews_[co].replicas->set(number); }
   uint32_t replicas(uint32_t co) const { return crews_[co].replicas->wanted(); }
   uint32_t living(uint32_t co) { return crews_[co].replicas->living(); }
-  // When the threads have ended: calls `taken` for each tuple that was taken and not worked on, `made` for each that waits to be sent.
+  // When the threads have ended: calls `taken` for each tuple that was taken and not worked on,
+  // `made` for each that waits to be sent.
   void left_in_slots(uint32_t co, void (*taken)(Tuple*, void*), void (*made)(Tuple*, void*),
                      void* argument) {
     crews_[co].replicas->left_behind([&](Tuple* tuple) { taken(tuple, argument); },
                                      [&](Tuple* tuple) { made(tuple, argument); });
   }
 
-  // -- ports: anybody ---------------------------------------------------------------------------------------------------------------------
+  // -- ports: anybody -----------------------------------------------------------------------------
   void written(uint32_t port) { all_.written(port); }
   void written_by_one_of(uint32_t port) { all_.written_by_one_of(port); }
   void taken(uint32_t port) {
     all_.read(port);
     ports_.not_full(port);
   }
-  // Time until now [ns] for which a co-routine was executed, and for which senders found a queue full.
+  // Time until now [ns] for which a co-routine was executed, and for which senders found a queue
+  // full.
   uint64_t useful_ns(uint32_t co, int64_t now_ns) const { return ports_.useful_ns(co, now_ns); }
   uint64_t full_ns(uint32_t port, int64_t now_ns) const {
     const int64_t since = ports_.ports[port].full_since.load(std::memory_order_relaxed);
@@ -485,12 +498,13 @@ class CoroutineRun {
     return ports_.ports[port].full_ns.load(std::memory_order_relaxed) + open;
   }
   void gave(uint32_t co) { all_.gave(co); }
-  // Other buffers of a balancing operator, which sends to the port, are active; told by the engine's thread.
+  // Other buffers of a balancing operator, which sends to the port, are active; told by the
+  // engine's thread.
   void buffers_changed(uint32_t port) {
     all_.from_outside([&] { taken(port); });
   }
 
-  // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------------------------------------------------
+  // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------
   bool wait(Worker* worker) {
     return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE;
   }  // for a tuple at an open port
@@ -534,7 +548,7 @@ class CoroutineRun {
     all_.on_thread(all_[worker->co], call, argument);
   }
 
-  // -- for co-routines of operators that may have several ---------------------------------------------------------------------------------
+  // -- for co-routines of operators that may have several -----------------------------------------
   Tuple* take(Worker* worker, uint32_t* count) {
     Replicated::Replica& replica = *places_[worker->co];
     size_t got = 0;
@@ -542,7 +556,8 @@ class CoroutineRun {
     *count = static_cast<uint32_t>(got);
     return first;
   }
-  // Whether there may be window punctuation among what it has taken: it can tell only where it works on tuples in the queue.
+  // Whether there may be window punctuation among what it has taken: it can tell only where it
+  // works on tuples in the queue.
   bool marked(Worker* worker) const {
     const Replicated::Replica& replica = *places_[worker->co];
     const Port& port = ports_.run->ports[ports_.of[worker->co].inputs[0]];
@@ -550,7 +565,8 @@ class CoroutineRun {
   }
   // Whether what it sends goes downstream at once.
   bool first(Worker* worker) const { return places_[worker->co]->first; }
-  // Sends when that is the case, or holds it back until then; how many of them: fewer only when the run is over.
+  // Sends when that is the case, or holds it back until then; how many of them: fewer only when the
+  // run is over.
   uint32_t send(Worker* worker, Tuple* first, uint32_t count) {
     Replicated::Replica& replica = *places_[worker->co];
     return static_cast<uint32_t>(replica.all->send(replica, first, count));

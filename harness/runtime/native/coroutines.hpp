@@ -4,15 +4,16 @@
 //   READY          it can go on, and is in the set that threads pick from
 //   RUNNING        a thread executes it
 //   READ_BLOCKED   it waits for tuples at input ports
-//   WRITE_BLOCKED  it waits for room at a port downstream, or for something else that others give back
+//   WRITE_BLOCKED  it waits for room at a port downstream, or for something else that others give
+//                  back
 //   ASLEEP         it waits for a time
 //   CLAIMED        a thread checks if it can go on
 //   COMPLETED      it has returned
 //
-// Only one thread at a time may run, claim or pick a co-routine (ALONE). Edges, at settle(): BLOCKED, CLAIM; at
-// stuck_now(): OUTSIDE
-// Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py; step by step beside
-// the reference tests/runtime/scheduler.py; in many interleavings by
+// Only one thread at a time may run, claim or pick a co-routine (ALONE). Edges, at settle():
+// BLOCKED, CLAIM; at stuck_now(): OUTSIDE
+// Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py; step by step
+// beside the reference tests/runtime/scheduler.py; in many interleavings by
 // tests/native/explore_coroutines.cpp
 #pragma once
 
@@ -45,21 +46,22 @@ enum class Waited : uint32_t { DONE, OVER };
 
 inline constexpr uint32_t NO_CO = UINT32_MAX;
 
-// `Platform` defines words, locks, clocks, fibres and sleep: those of this machine, or virtual ones.
-// `Graph` gives access to ports, and is called when something happens:
+// `Platform` defines words, locks, clocks, fibres and sleep: those of this machine, or virtual
+// ones. `Graph` gives access to ports, and is called when something happens:
 //
 //   size(port), room(port), closed(port), reader(port)
 //   writers(port)                    may be empty: then others than co-routines send there
-//   given(co)                        true if the thing that WRITE_BLOCKED co waits for has been given
-//                                    back, if that is not room at a port
+//   given(co)                        true if the thing that WRITE_BLOCKED co waits for has been
+//                                    given back, if that is not room at a port
 //   seen(co, scheduled_ns, looks)    the facts that policies see
-//   refused(co)                      the policy's score of it is not a number: the run has to fail; may
-//                                    be called several times
-//   stuck()                          none of the co-routines that have not completed can go on by itself;
+//   refused(co)                      the policy's score of it is not a number: the run has to fail;
 //                                    may be called several times
-//   leaves(co)                       on its own stack, before it stops for anything: do the work that it
-//                                    has put off
-//   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)    on the thread's stack
+//   stuck()                          none of the co-routines that have not completed can go on by
+//                                    itself; may be called several times
+//   leaves(co)                       on its own stack, before it stops for anything: do the work
+//                                    that it has put off
+//   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)    on the thread's
+//   stack
 //   rests(thread, suspended), wakes(thread, suspended)    a thread goes to sleep, or is back
 template <class Platform, class Graph>
 class Coroutines {
@@ -83,16 +85,17 @@ class Coroutines {
     std::unique_ptr<Word<uint32_t>[]> need;  // by input: tuples; 0: it does not wait there
     Word<uint32_t> mode{0};
     std::unique_ptr<Word<uint32_t>[]>
-        lacks;  // ports that have no room, or OTHER, something else of the graph's: any of them will do
+        // ports that have no room, or OTHER, something else of the graph's: any of them will do
+        lacks;
     Word<uint32_t> lacking{0};           // how many
     uint32_t most_lacking = 1;           // ports, at once
     int64_t wakes_ns = 0;                // ASLEEP: until then
     bool (*may)(const void*) = nullptr;  // in place of inputs: whether `what` lets it go on
     const void* what = nullptr;
-    // Of an operator's first co-routine: its replicas, which come and go (replicas.hpp); the first `shown`
-    // may be there. `reader` and `writers` of the graph name the first co-routine. A thread that changes a
-    // port looks at the replicas shown, too. A replica is shown before it begins, so it sees by itself all
-    // changes that were made before other threads could see it.
+    // Of an operator's first co-routine: its replicas, which come and go (replicas.hpp); the first
+    // `shown` may be there. `reader` and `writers` of the graph name the first co-routine. A thread
+    // that changes a port looks at the replicas shown, too. A replica is shown before it begins, so
+    // it sees by itself all changes that were made before other threads could see it.
     std::vector<Coroutine*> replicas;
     Word<uint32_t> shown{0};
     bool again = false;  // under the lock: it begins anew when it has completed
@@ -127,7 +130,8 @@ class Coroutines {
 
   static constexpr uint32_t OTHER = UINT32_MAX;
 
-  // `ports`: of the graph, as many as its numbers go up to. The last `absent` of the co-routines are not there until start().
+  // `ports`: of the graph, as many as its numbers go up to. The last `absent` of the co-routines
+  // are not there until start().
   Coroutines(Graph& graph, uint32_t count, uint32_t ports, const Policy& policy, int64_t quantum_ns,
              uint32_t absent = 0)
       : graph_(graph),
@@ -151,7 +155,8 @@ class Coroutines {
   uint32_t count() const noexcept { return count_; }
   const Stacks& stacks() const noexcept { return stacks_; }
 
-  // Before the threads. Stacks of `bytes` each, which an access may miss by `reach`; false: the system refuses them.
+  // Before the threads. Stacks of `bytes` each, which an access may miss by `reach`; false: the
+  // system refuses them.
   bool begin(size_t bytes, size_t reach = 1) {
     if (!stacks_.reserve(count_, bytes, reach)) return false;
     for (uint32_t i = 0; i < count_; ++i) {
@@ -162,7 +167,8 @@ class Coroutines {
     }
     return true;
   }
-  // Lets a replica begin, anew if it was there before, even if it is about to complete. False: the run is over, or all have completed.
+  // Lets a replica begin, anew if it was there before, even if it is about to complete. False: the
+  // run is over, or all have completed.
   bool start(Coroutine& co) {
     lock_.lock();
     Thread* called = nullptr;
@@ -179,7 +185,8 @@ class Coroutines {
     return open;
   }
 
-  // Before the thread works, which takes no memory: where it rests, and whom it judges. Others may work already.
+  // Before the thread works, which takes no memory: where it rests, and whom it judges. Others may
+  // work already.
   void prepare(Thread& thread) {
     if (policy_.judge != nullptr) {
       thread.asked.reserve(count_);
@@ -205,7 +212,8 @@ class Coroutines {
         if (request != CALL) break;
         thread.call(thread.argument);
         floating_point
-            .restore();  // if users' code has changed it, others' code on this thread does not notice
+            // if users' code has changed it, others' code on this thread does not notice
+            .restore();
       }
       graph_.turn_ends(thread.index, co->index, co->scheduled_ns, platform_.now());
       switch (request) {
@@ -227,9 +235,10 @@ class Coroutines {
     }
   }
 
-  // -- for co-routines, on their own stacks -----------------------------------------------------------------------------------------------
+  // -- for co-routines, on their own stacks -------------------------------------------------------
 
-  // Waits until `need[i]` tuples are at input i, of all or of any (Algorithms 1 and 2). OVER: that will never be.
+  // Waits until `need[i]` tuples are at input i, of all or of any (Algorithms 1 and 2). OVER: that
+  // will never be.
   Waited wait(Coroutine& self, WaitMode mode) {
     self.mode.store(static_cast<uint32_t>(mode), std::memory_order_relaxed);
     ++self.waits;
@@ -251,7 +260,8 @@ class Coroutines {
     }
     return Waited::OVER;
   }
-  // Waits until the port has room, its reader has completed, or the run is over: one round of Algorithm 3.
+  // Waits until the port has room, its reader has completed, or the run is over: one round of
+  // Algorithm 3.
   void wait_for_room(Coroutine& self, uint32_t port) {
     lack(self, port);
     wait_for_any(self);
@@ -281,7 +291,8 @@ class Coroutines {
   // Lets others run.
   void yield(Coroutine& self) { leave(self, PREEMPTED); }
 
-  // The clock is read as often as needed to be late by an eighth of the quantum at most, where tuples go on costing what they did.
+  // The clock is read as often as needed to be late by an eighth of the quantum at most, where
+  // tuples go on costing what they did.
   void check_for_preemption(Coroutine& self) {
     if (self.looks_left > 0) {
       --self.looks_left;
@@ -305,11 +316,12 @@ class Coroutines {
     self.fibre.switch_to(self.thread->own, reinterpret_cast<void*>(CALL));
   }
 
-  // -- for threads that change a port -----------------------------------------------------------------
+  // -- for threads that change a port -------------------------------------------------------------
 
   // After tuples were published (Algorithm 7), or the port has closed.
   void written(uint32_t port) { wake_one_of(graph_.reader(port)); }
-  // After something has changed that an operator's co-routines wait for: wakes one that can go on, which wakes the next if that was enough for two.
+  // After something has changed that an operator's co-routines wait for: wakes one that can go on,
+  // which wakes the next if that was enough for two.
   void wake_one_of(uint32_t first) {
     platform_.fence();  // BLOCKED
     any_of(first, [&](Coroutine& co) { return wake_reader(co); });
@@ -318,9 +330,9 @@ class Coroutines {
     platform_.fence();  // BLOCKED
     wake_reader(co);
   }
-  // After one of several senders has published tuples: if it has left room, and another one waits for
-  // room, that one is woken. The reader wakes only one of them: with a thousand senders, all would be
-  // woken for the room of a batch.
+  // After one of several senders has published tuples: if it has left room, and another one waits
+  // for room, that one is woken. The reader wakes only one of them: with a thousand senders, all
+  // would be woken for the room of a batch.
   void written_by_one_of(uint32_t port) {
     if (senders_[port].waiting.load(std::memory_order_relaxed) > 0 && graph_.room(port) > 0)
       wake_sender(port);
@@ -341,8 +353,9 @@ class Coroutines {
     platform_.fence();  // BLOCKED
     given_back(index);
   }
-  // Has a thread that is none of these make a change that co-routines may wait for, and wake them. As long
-  // as it does, one that it has claimed is neither blocked nor ready, and the run only looks stuck.
+  // Has a thread that is none of these make a change that co-routines may wait for, and wake them.
+  // As long as it does, one that it has claimed is neither blocked nor ready, and the run only
+  // looks stuck.
   template <class Change>
   void from_outside(Change change) {
     outside_.fetch_add(1, std::memory_order_seq_cst);
@@ -356,11 +369,11 @@ class Coroutines {
     if (called != nullptr) called->signal.wake_one();
   }
 
-  // -- for the engine ---------------------------------------------------------------------------------------------------------------------
+  // -- for the engine -----------------------------------------------------------------------------
 
   bool over() const noexcept { return over_.load(std::memory_order_acquire); }
-  // Ends the run (a stop, or a failure): every blocked co-routine can go on; its wait returns OVER, and its
-  // push gives up.
+  // Ends the run (a stop, or a failure): every blocked co-routine can go on; its wait returns OVER,
+  // and its push gives up.
   void end() {
     over_.store(true, std::memory_order_seq_cst);
     platform_.fence();  // BLOCKED
@@ -374,7 +387,8 @@ class Coroutines {
     call_all();
     lock_.unlock();
   }
-  // A thread picks no more, and sleeps as soon as its co-routine lets go of it, until the run is over; or it picks again.
+  // A thread picks no more, and sleeps as soon as its co-routine lets go of it, until the run is
+  // over; or it picks again.
   void suspend(Thread& thread, bool suspended) {
     lock_.lock();
     thread.suspended.store(suspended, std::memory_order_relaxed);
@@ -481,19 +495,20 @@ class Coroutines {
     return co.may != nullptr ? over() || co.may(co.what) : satisfied(co) || hopeless(co);
   }
 
-  // The caller is alone with it, and lets go of it: it is blocked from now on, or ready. A co-routine never
-  // changes its own state: it switches to the stack of its thread, which calls this. So no other thread
-  // can run it while it is still on its stack.
+  // The caller is alone with it, and lets go of it: it is blocked from now on, or ready. A
+  // co-routine never changes its own state: it switches to the stack of its thread, which calls
+  // this. So no other thread can run it while it is still on its stack.
   //
-  // No lost wake-up. Edge BLOCKED: two fences. The side of a port changes the port, then reads the states
-  // of the co-routines that may wait for it; this side stores the blocked state, then reads the ports. Each
-  // has a fence between its store and its read. All these fences have one order, so either the port's side
-  // sees the blocked state, or this side sees the change.
+  // No lost wake-up. Edge BLOCKED: two fences. The side of a port changes the port, then reads the
+  // states of the co-routines that may wait for it; this side stores the blocked state, then reads
+  // the ports. Each has a fence between its store and its read. All these fences have one order, so
+  // either the port's side sees the blocked state, or this side sees the change.
   //
-  // Edge CLAIM: a thread that sees that a blocked co-routine can go on takes it by a compare-exchange, and
-  // is the only one that makes it ready. A wrong claim is taken back by settle(), which looks again. The
-  // wait condition may be read while another thread has claimed the co-routine and it already waits for
-  // something else. So a reader acts on what it has read only by a claim, and reads again once it has it.
+  // Edge CLAIM: a thread that sees that a blocked co-routine can go on takes it by a
+  // compare-exchange, and is the only one that makes it ready. A wrong claim is taken back by
+  // settle(), which looks again. The wait condition may be read while another thread has claimed
+  // the co-routine and it already waits for something else. So a reader acts on what it has read
+  // only by a claim, and reads again once it has it.
   void settle(Coroutine& co, CoState blocked) {
     for (;;) {
       co.state.store(blocked, std::memory_order_release);  // CLAIM
@@ -567,14 +582,14 @@ class Coroutines {
     }
   }
 
-  // -- the ready set ----------------------------------------------------------------------------------
+  // -- the ready set ------------------------------------------------------------------------------
   //
-  // If a policy's scores never rise while a co-routine is ready, each gets its score when it becomes ready.
-  // These co-routines are a heap, and its first one is scored again until it stays first. So such a policy
-  // is obeyed exactly, and a turn costs the logarithm of the number of ready co-routines. Any other policy
-  // scores all ready co-routines whenever one is picked (Policy::rises). A policy that judges (policies.hpp)
-  // is called by the thread that picks, without the lock, so a user's function that never returns holds
-  // that thread alone.
+  // If a policy's scores never rise while a co-routine is ready, each gets its score when it
+  // becomes ready. These co-routines are a heap, and its first one is scored again until it stays
+  // first. So such a policy is obeyed exactly, and a turn costs the logarithm of the number of
+  // ready co-routines. Any other policy scores all ready co-routines whenever one is picked
+  // (Policy::rises). A policy that judges (policies.hpp) is called by the thread that picks,
+  // without the lock, so a user's function that never returns holds that thread alone.
 
   // A co-routine that becomes ready. The caller is alone with it.
   Entry entry_of(Coroutine& co) {
@@ -591,7 +606,8 @@ class Coroutines {
                                : seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch);
   }
   bool heaped() const noexcept { return policy_.score != nullptr && !policy_.rises; }
-  // What a policy sees of a co-routine. The caller is alone with it, or it is ready and the caller has the lock.
+  // What a policy sees of a co-routine. The caller is alone with it, or it is ready and the caller
+  // has the lock.
   Seen seen_of(const Coroutine& co) {
     Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
     seen.waits_for_all =
@@ -679,7 +695,8 @@ class Coroutines {
     }
   }
 
-  // An idle thread, which is to be woken once the lock is given back; null: there is none. Under the lock.
+  // An idle thread, which is to be woken once the lock is given back; null: there is none. Under
+  // the lock.
   Thread* call_one() {
     if (idle_.empty()) return nullptr;
     Thread* thread = idle_.back();
@@ -692,10 +709,10 @@ class Coroutines {
     for (Thread* thread : suspended_) thread->signal.wake_one();
   }
 
-  // The next one, instead of `preempted`, which is ready again; null: this thread is done. A thread is done
-  // when all co-routines have completed; or, once the run is over, when another thread runs each that has
-  // not. So a thread may be the only one left, with a co-routine that is preempted and ready again.
-  // Therefore from the end on a thread picks even if it is suspended.
+  // The next one, instead of `preempted`, which is ready again; null: this thread is done. A thread
+  // is done when all co-routines have completed; or, once the run is over, when another thread runs
+  // each that has not. So a thread may be the only one left, with a co-routine that is preempted
+  // and ready again. Therefore from the end on a thread picks even if it is suspended.
   Coroutine* pick(Thread& thread, Coroutine* preempted) {
     Entry entry{};
     if (preempted != nullptr) entry = entry_of(*preempted);
@@ -746,10 +763,10 @@ class Coroutines {
     graph_.turn_begins(thread.index, co->index, now);
     return co;
   }
-  // Deadlock. Under the lock. A co-routine changes its state and wakes others only while a thread runs it.
-  // So if none is running, ready or asleep, nothing will ever happen again, unless other threads than these
-  // do it. Edge OUTSIDE: who reads that none of these is at work sees what they have done: the co-routines
-  // that they have made ready. The graph is called (stuck).
+  // Deadlock. Under the lock. A co-routine changes its state and wakes others only while a thread
+  // runs it. So if none is running, ready or asleep, nothing will ever happen again, unless other
+  // threads than these do it. Edge OUTSIDE: who reads that none of these is at work sees what they
+  // have done: the co-routines that they have made ready. The graph is called (stuck).
   bool stuck_now() const {
     return outside_.load(std::memory_order_acquire) == 0 && open_ > 0 && running_ == 0 &&
            ready_.empty() && asleep_.empty() && !over();
@@ -781,7 +798,8 @@ class Coroutines {
       thread.signal.wait(lock_);
     }
     graph_.wakes(thread.index, suspended);
-    // If it was called it is not there any more; it may have woken for the time, or because its level has changed.
+    // If it was called it is not there any more; it may have woken for the time, or because its
+    // level has changed.
     const auto place = std::find(resting.rbegin(), resting.rend(), &thread);
     if (place != resting.rend()) resting.erase(std::next(place).base());
   }
@@ -798,7 +816,8 @@ class Coroutines {
     ready_.pop_back();
     return index;
   }
-  // Takes the first one out of the heap: one whose score has fallen since it was looked at is put back where it belongs.
+  // Takes the first one out of the heap: one whose score has fallen since it was looked at is put
+  // back where it belongs.
   void put_first_last() {
     for (;;) {
       std::pop_heap(ready_.begin(), ready_.end());
@@ -809,8 +828,10 @@ class Coroutines {
       std::push_heap(ready_.begin(), ready_.end());
     }
   }
-  // The place of the highest of all, which are looked at now, or have just been judged. Under a policy with a floor, which is none of C-Stream's, a
-  // reader that has not begun comes first: it soon waits for its first tuple. Else, as all are ready to begin with, each is asked about for each.
+  // The place of the highest of all, which are looked at now, or have just been judged. Under a
+  // policy with a floor, which is none of C-Stream's, a reader that has not begun comes first: it
+  // soon waits for its first tuple. Else, as all are ready to begin with, each is asked about for
+  // each.
   size_t best() {
     size_t best = 0;
     for (size_t place = 0; place < ready_.size(); ++place) {

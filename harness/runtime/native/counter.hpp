@@ -1,7 +1,8 @@
 // counter.hpp - a count with one writer at a time and any number of readers.
 //
-// Adding is a load and a store, not a read-modify-write: whoever adds is alone (it holds the operator or is the thread itself). A reader
-// sees a value that was true at some moment; nothing is ordered by it, hence relaxed.
+// Adding is a load and a store, not a read-modify-write: whoever adds is alone (it holds the
+// operator or is the thread itself). A reader sees a value that was true at some moment; nothing is
+// ordered by it, hence relaxed.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,9 @@
-// deadlock.hpp - who waits for what in a run whose co-routines can none of them go on (coroutines.hpp): one line for the user.
+// deadlock.hpp - who waits for what in a run whose co-routines can none of them go on
+// (coroutines.hpp): one line for the user.
 //
-// Each waits for another one: for tuples, those that send to the port; for room, the one that reads from it. So who goes from one to the next comes
-// round, and that round is what has to be told. Nothing moves any more, so all may be read.
+// Each waits for another one: for tuples, those that send to the port; for room, the one that reads
+// from it. So who goes from one to the next comes round, and that round is what has to be told.
+// Nothing moves any more, so all may be read.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +16,8 @@
 
 namespace millrace {
 
-// `name(co)`: of its operator. `input(port)`: its number among the input ports of the operator that reads from it, whose name is `owner(port)`.
+// `name(co)`: of its operator. `input(port)`: its number among the input ports of the operator that
+// reads from it, whose name is `owner(port)`.
 template <class All, class Graph, class Name, class Input, class Owner>
 std::string who_waits(All& all, const Graph& graph, Name name, Input input, Owner owner) {
   constexpr size_t MOST_TOLD = 6;

@@ -1,16 +1,22 @@
-// fibre.hpp - functions that may stop in the middle, each on a stack of its own: a switch saves the registers that a call preserves, and jumps.
+// fibre.hpp - functions that may stop in the middle, each on a stack of its own: a switch saves the
+// registers that a call preserves, and jumps.
 //
-// A fibre may go on on another thread than the one on which it stopped. So nothing on its stack may keep what belongs to a thread: whoever
-// switches to it hands over what it needs as the value that the switch returns. That holds for thread-local variables too, whose addresses
-// compilers keep (GCC PR 26461), and for locks: none may be held across a switch.
+// A fibre may go on on another thread than the one on which it stopped. So nothing on its stack may
+// keep what belongs to a thread: whoever switches to it hands over what it needs as the value that
+// the switch returns. That holds for thread-local variables too, whose addresses compilers keep
+// (GCC PR 26461), and for locks: none may be held across a switch.
 //
-// A switch ends in a jump, not in a return, which the core would predict wrongly. What a call preserves of the floating-point unit, its control
-// words (rounding, masks, flush to zero), is saved too. They are loaded only where they differ, since that takes longer than to compare them.
-// A fibre begins with those of the thread that called begin(), as a thread begins with those of the one that made it.
+// A switch ends in a jump, not in a return, which the core would predict wrongly. What a call
+// preserves of the floating-point unit, its control words (rounding, masks, flush to zero), is
+// saved too. They are loaded only where they differ, since that takes longer than to compare them.
+// A fibre begins with those of the thread that called begin(), as a thread begins with those of the
+// one that made it.
 //
-// Stacks lie side by side in one mapping, each above a guard that must not be touched; memory is taken page by page as a stack grows.
+// Stacks lie side by side in one mapping, each above a guard that must not be touched; memory is
+// taken page by page as a stack grows.
 //
-// Source: Conway, CACM 6(7), 1963, for the idea; the calling conventions of System V (x86-64) and of Arm (AAPCS64) for what is saved.
+// Source: Conway, CACM 6(7), 1963, for the idea; the calling conventions of System V (x86-64) and
+// of Arm (AAPCS64) for what is saved.
 // Checked by: tests/native/stress_fibre.cpp
 #pragma once
 
@@ -30,8 +36,10 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-// void* millrace_switch(void** save, void* to, void* value): keeps the stack of the caller in `*save`, goes on on stack `to`, where the call
-// that stopped there returns `value`. millrace_begin: what a new stack goes on with. Both stand in each object file, and the linker keeps one.
+// void* millrace_switch(void** save, void* to, void* value): keeps the stack of the caller in
+// `*save`, goes on on stack `to`, where the call that stopped there returns `value`.
+// millrace_begin: what a new stack goes on with. Both stand in each object file, and the linker
+// keeps one.
 #if defined(__x86_64__)
 asm(R"(
   .pushsection .text.millrace_switch,"axG",@progbits,millrace_switch,comdat
@@ -153,7 +161,8 @@ void millrace_begin() noexcept;
 
 namespace millrace {
 
-// The control words of the floating-point unit, as a switch keeps them on a stack: what a call preserves.
+// The control words of the floating-point unit, as a switch keeps them on a stack: what a call
+// preserves.
 class FloatingPoint {
  public:
   FloatingPoint() noexcept : words_(read()) {}  // the calling thread's
@@ -200,8 +209,9 @@ class Fibre {
   Fibre& operator=(const Fibre&) = delete;
   ~Fibre() { forget(); }
 
-  // Give it a stack, on which it is to begin with `body(argument, value)`, where `value` comes with the first switch to it. The body must not
-  // return: it switches away for good. `stack` is the lowest address.
+  // Give it a stack, on which it is to begin with `body(argument, value)`, where `value` comes with
+  // the first switch to it. The body must not return: it switches away for good. `stack` is the
+  // lowest address.
   void begin(char* stack, size_t bytes, void (*body)(void* argument, void* value),
              void* argument) noexcept {
     forget();
@@ -290,7 +300,8 @@ class Fibre {
 #endif
 };
 
-// Stacks of one size, side by side, each above room that nobody uses: who runs over the end of one is stopped by the system.
+// Stacks of one size, side by side, each above room that nobody uses: who runs over the end of one
+// is stopped by the system.
 class Stacks {
  public:
   Stacks() = default;
@@ -300,8 +311,9 @@ class Stacks {
     if (memory_ != nullptr) munmap(memory_, total());
   }
 
-  // Whether the system gives room for `count` stacks of `bytes` each, rounded up to pages. An access may miss a stack by `reach`, as far as the
-  // frame of a function goes; a page is enough where no frame is larger.
+  // Whether the system gives room for `count` stacks of `bytes` each, rounded up to pages. An
+  // access may miss a stack by `reach`, as far as the frame of a function goes; a page is enough
+  // where no frame is larger.
   bool reserve(size_t count, size_t bytes, size_t reach = 1) noexcept {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const auto up = [page](size_t size) { return (size + page - 1) / page * page; };
@@ -328,8 +340,9 @@ class Stacks {
   }
 
  private:
-  // A guard within the one mapping, where the system knows those (Linux 6.13): the last MiB before the stack, since each of its pages takes 8 bytes.
-  // What lies before that belongs to nobody. Else all of the room is a mapping of its own, of which a process has about 65,000.
+  // A guard within the one mapping, where the system knows those (Linux 6.13): the last MiB before
+  // the stack, since each of its pages takes 8 bytes. What lies before that belongs to nobody. Else
+  // all of the room is a mapping of its own, of which a process has about 65,000.
   bool guard(char* stack) const noexcept {
     constexpr int install_guard = 102;  // MADV_GUARD_INSTALL
     const size_t within = reach_ < MOST_WITHIN ? reach_ : MOST_WITHIN;

@@ -1,9 +1,11 @@
 // flop.hpp - the work of an operator: multiplies that wait for each other (the FLOP of P17 s5).
 //
-// The factor is exactly 1.0, read at run time: the value survives, and the compiler cannot remove the work. A core looks hundreds of
-// instructions ahead, so in a loop over a batch it would begin with a tuple before it is done with the one before, and the same cost would
-// take less time in a batch than alone. From SERIAL_FLOP on the chain therefore continues from tuple to tuple: the first multiply of each
-// waits for the last one of the tuple before it. Below, overlap is what a batch is good for.
+// The factor is exactly 1.0, read at run time: the value survives, and the compiler cannot remove
+// the work. A core looks hundreds of instructions ahead, so in a loop over a batch it would begin
+// with a tuple before it is done with the one before, and the same cost would take less time in a
+// batch than alone. From SERIAL_FLOP on the chain therefore continues from tuple to tuple: the
+// first multiply of each waits for the last one of the tuple before it. Below, overlap is what a
+// batch is good for.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,8 @@ inline double multiply(double value, double factor, uint32_t cost) noexcept {
   return value;
 }
 
-// `value` as it is, but not before `before` is known. `nothing` is +0.0, read at run time: no bits of `before` get through.
+// `value` as it is, but not before `before` is known. `nothing` is +0.0, read at run time: no bits
+// of `before` get through.
 inline double after(double value, double before, double nothing) noexcept {
   typedef double Doubles __attribute__((vector_size(16)));
   typedef int64_t Bits

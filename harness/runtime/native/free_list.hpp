@@ -1,16 +1,23 @@
-// free_list.hpp - the lock-free FIFO of input ports that may be free to execute (P17 Figure 3: freePorts).
+// free_list.hpp - the lock-free FIFO of input ports that may be free to execute (P17 Figure 3:
+// freePorts).
 //
-// The queue of Michael and Scott (PODC 1996) on an array of nodes: a link is an index with a tag that grows with every change, so a node
-// that was taken out and came back is never mistaken for its former self (the tag has 32 bits; a thread would have to sleep through
-// 2^32 changes of one link).
+// The queue of Michael and Scott (PODC 1996) on an array of nodes: a link is an index with a tag
+// that grows with every change, so a node that was taken out and came back is never mistaken for
+// its former self (the tag has 32 bits; a thread would have to sleep through 2^32 changes of one
+// link).
 //
-// No node is ever allocated: a port taken from the list keeps the node that the list no longer needs, and brings it along when it comes
-// back. So the list holds at most `ports` entries and needs ports + 1 nodes, and push() cannot fail.
+// No node is ever allocated: a port taken from the list keeps the node that the list no longer
+// needs, and brings it along when it comes back. So the list holds at most `ports` entries and
+// needs ports + 1 nodes, and push() cannot fail.
 //
-// Edges  LINK   next.compare_exchange(seq_cst) in push() -> next.load(acquire) in pop()   the node's port is written
-//        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)     who moved an end saw what it points to
-//        AGAIN  next.store(release) in push()            -> next.load(acquire) in pop()   the node is used again: the front has moved on
-// Progress: lock-free (a thread that stops half-way leaves tail_ one behind, and the next one moves it).
+// Edges  LINK   next.compare_exchange(seq_cst) in push() -> next.load(acquire) in pop()   the
+//        node's port is written
+//        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)     who moved
+//               an end saw what it points to
+//        AGAIN  next.store(release) in push()            -> next.load(acquire) in pop()   the node
+//               is used again: the front has moved on
+// Progress: lock-free (a thread that stops half-way leaves tail_ one behind, and the next one moves
+// it).
 // Checked by: tests/native/explore_ready.cpp in many interleavings;
 // tests/native/stress_free_list.cpp
 #pragma once
@@ -38,7 +45,8 @@ class BasicFreeList {
       spare_[port] = port + 1;  // node 0 starts as the list's empty front
   }
 
-  // Puts `port` at the back. Only for a port that is not in the list: the caller is the one who popped it.
+  // Puts `port` at the back. Only for a port that is not in the list: the caller is the one who
+  // popped it.
   void push(uint32_t port) noexcept {
     const uint32_t node = spare_[port];
     nodes_[node].port.store(port, std::memory_order_relaxed);
@@ -88,7 +96,8 @@ class BasicFreeList {
     }
   }
 
-  // Whether nothing was on the list a moment ago. Takes part in the one order of seq_cst operations (ready_ports.hpp).
+  // Whether nothing was on the list a moment ago. Takes part in the one order of seq_cst operations
+  // (ready_ports.hpp).
   bool empty() const noexcept {
     for (;;) {
       const uint64_t head = head_.load(std::memory_order_seq_cst);

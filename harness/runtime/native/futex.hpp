@@ -1,4 +1,5 @@
-// futex.hpp - sleeping on an atomic word, and waking who does: the calls of Linux, which the standard library wraps without a time limit.
+// futex.hpp - sleeping on an atomic word, and waking who does: the calls of Linux, which the
+// standard library wraps without a time limit.
 #pragma once
 
 #include <linux/futex.h>
@@ -14,7 +15,8 @@ namespace millrace {
 using Futex = std::atomic<uint32_t>;
 static_assert(sizeof(Futex) == sizeof(uint32_t) && Futex::is_always_lock_free);
 
-// Sleeps if the word is still `seen`, until woken, or until `most` has passed; may end without a cause.
+// Sleeps if the word is still `seen`, until woken, or until `most` has passed; may end without a
+// cause.
 inline void futex_sleep(Futex& word, uint32_t seen, const timespec* most = nullptr) noexcept {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, most, nullptr, 0);
 }

@@ -1,6 +1,8 @@
-// histogram.hpp - counts of durations in buckets that are at most 1/16 wide (6.25 %), from 1 ns to 18 minutes; one writer, any readers.
+// histogram.hpp - counts of durations in buckets that are at most 1/16 wide (6.25 %), from 1 ns to
+// 18 minutes; one writer, any readers.
 //
-// Bucket b < 16 holds b ns exactly; above, each power of two is cut into 16 equal parts (the layout of HdrHistogram with 4 bits).
+// Bucket b < 16 holds b ns exactly; above, each power of two is cut into 16 equal parts (the layout
+// of HdrHistogram with 4 bits).
 #pragma once
 
 #include <bit>

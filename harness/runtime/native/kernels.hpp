@@ -24,8 +24,7 @@ void Path<Platform>::make_tuple(SourceState* source, Tuple* tuple, uint32_t payl
   ++source->sent;
 }
 
-// -- work
-// ------------------------------------------------------------------------------------------
+// -- work -----------------------------------------------------------------------------------------
 
 template <class Platform>
 int32_t Path<Platform>::work(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
@@ -105,8 +104,7 @@ void Path<Platform>::pass_on(Operator* op, Worker* worker, Tuple* first, uint32_
   worker->at.store(op->index + 1, std::memory_order_relaxed);
 }
 
-// -- one of several ways
-// ---------------------------------------------------------------------------
+// -- one of several ways --------------------------------------------------------------------------
 
 // Sends each tuple to the next output port; those of a batch that go the same way are sent there
 // together.
@@ -211,8 +209,7 @@ int32_t Path<Platform>::pass_through(Operator*, Worker*, Tuple*, uint32_t) {
   return 0;
 }
 
-// -- merge
-// -----------------------------------------------------------------------------------------
+// -- merge ----------------------------------------------------------------------------------------
 
 // Passes tuples on in the order of their numbers; those that come early wait in slots of their own.
 //
@@ -327,8 +324,7 @@ void Path<Platform>::merge_advanced(Run* run, MergeState* state) {
     run->coroutines->gave(state->splits_on);
 }
 
-// -- ends
-// ------------------------------------------------------------------------------------------
+// -- ends -----------------------------------------------------------------------------------------
 
 // Checks and stamps; the caller counts: the oracle's end.
 template <class Platform>

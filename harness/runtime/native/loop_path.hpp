@@ -26,8 +26,7 @@
 
 namespace millrace {
 
-// -- a loop's calls
-// --------------------------------------------------------------------------------
+// -- a loop's calls -------------------------------------------------------------------------------
 
 template <class Platform>
 bool Path<Platform>::stopped(LoopState* state) {
@@ -231,8 +230,7 @@ void Path<Platform>::fail(LoopState* state) {
   end_run(state->worker->run);
 }
 
-// -- the co-routine
-// --------------------------------------------------------------------------------
+// -- the co-routine -------------------------------------------------------------------------------
 
 template <class Platform>
 void* Path<Platform>::loop_body(void* argument) {
@@ -323,8 +321,7 @@ int32_t Path<Platform>::resume_in_slices(millrace_loop* context, void*) {
   }
 }
 
-// -- compiled
-// --------------------------------------------------------------------------------------
+// -- compiled -------------------------------------------------------------------------------------
 
 template <class Platform>
 int32_t Path<Platform>::refuse(LoopState* state, const char* text) {

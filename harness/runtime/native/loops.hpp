@@ -1,7 +1,9 @@
-// loops.hpp - operators with a loop of their own: what is at their input ports, what they have pushed and is not yet sent (C-Stream s2.3).
+// loops.hpp - operators with a loop of their own: what is at their input ports, what they have
+// pushed and is not yet sent (C-Stream s2.3).
 //
-// A queue holds punctuations among its tuples, and a loop counts tuples. Port::marks counts the punctuations put into a queue before they are
-// published, so a queue is searched for some only when it has one that has not been found yet, and each of its slots once at most.
+// A queue holds punctuations among its tuples, and a loop counts tuples. Port::marks counts the
+// punctuations put into a queue before they are published, so a queue is searched for some only
+// when it has one that has not been found yet, and each of its slots once at most.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +22,9 @@ using LoopFunction = int32_t (*)(millrace_loop*, void* state);
 struct LoopInput {
   Port* port;
   Tuple*
-      taken_out;  // of a queue shorter than a batch: room for the tuple popped last, which leaves its slot at once; else null
+      // of a queue shorter than a batch: room for the tuple popped last, which leaves its slot at
+      // once; else null
+      taken_out;
   uint32_t streams;   // that lead here
   uint32_t finals;    // of these, how many have ended, as far as it has looked
   uint32_t popped;    // slots at the front that it is done with and has not given back
@@ -65,8 +69,9 @@ struct LoopInput {
     ++popped;
     return tuple;
   }
-  // Where nothing is popped: moves the tuples, as far as it has looked, over the punctuations between them. Returns how many slots at the front
-  // are to be given back; adds to `windows` the window punctuations that ended so.
+  // Where nothing is popped: moves the tuples, as far as it has looked, over the punctuations
+  // between them. Returns how many slots at the front are to be given back; adds to `windows` the
+  // window punctuations that ended so.
   uint32_t compact(Counter& windows) noexcept {
     const uint64_t size = looked - place();
     uint64_t to = size;
@@ -90,7 +95,8 @@ struct LoopInput {
   }
 };
 
-// What was pushed to an output port. It numbers its tuples, as a source does. Of a typed loop `most` alone: Outgoing has the rest (typed.hpp).
+// What was pushed to an output port. It numbers its tuples, as a source does. Of a typed loop
+// `most` alone: Outgoing has the rest (typed.hpp).
 struct LoopOutput {
   Tuple* slots;  // `most` of them
   uint32_t most, filled;

@@ -1,6 +1,8 @@
-// oracle.hpp - what is checked where tuples of a benchmark end: at sinks, control ports and loops, and at each input of a barrier (ONCE, ORDER).
+// oracle.hpp - what is checked where tuples of a benchmark end: at sinks, control ports and loops,
+// and at each input of a barrier (ONCE, ORDER).
 //
-// `paths` has next_of_path and paths: SinkState, BarrierInput. `found` has what was found: SinkState, BarrierState.
+// `paths` has next_of_path and paths: SinkState, BarrierInput. `found` has what was found:
+// SinkState, BarrierState.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +32,8 @@ inline uint64_t check_end(Paths& paths, Found& found, Tuple* tuple, size_t paylo
   return mixed;
 }
 
-// On its path, every tuple before a window punctuation has a smaller sequence number than it, every tuple behind has not.
+// On its path, every tuple before a window punctuation has a smaller sequence number than it, every
+// tuple behind has not.
 template <class Paths, class Found>
 inline void check_mark(Paths& paths, Found& found, const Tuple* mark) noexcept {
   if (paths.paths == 0) return;

@@ -1,8 +1,10 @@
-// overflow.hpp - what is told if an operator uses more than its co-routine's stack: the guard below the stack stops it, and the process ends.
+// overflow.hpp - what is told if an operator uses more than its co-routine's stack: the guard below
+// the stack stops it, and the process ends.
 //
-// The signal's handler runs on a stack of the thread's own, since the co-routine's is full. It looks for the stack that was missed among those of
-// all runs, under their lock: a thread that touches a guard has not got that, and whoever has it soon gives it back. If it does not, memory is
-// harmed, and the process ends without a word.
+// The signal's handler runs on a stack of the thread's own, since the co-routine's is full. It
+// looks for the stack that was missed among those of all runs, under their lock: a thread that
+// touches a guard has not got that, and whoever has it soon gives it back. If it does not, memory
+// is harmed, and the process ends without a word.
 #pragma once
 
 #include <sched.h>
@@ -55,7 +57,8 @@ class Overflow {
     void* memory_ = MAP_FAILED;
   };
 
-  // From now on overflows of these stacks are told, by the names of their owners; both must live until they are forgotten.
+  // From now on overflows of these stacks are told, by the names of their owners; both must live
+  // until they are forgotten.
   static void watch(const void* key, const Stacks& stacks, const std::vector<std::string>& names) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     const std::lock_guard lock(changing());

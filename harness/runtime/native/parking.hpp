@@ -1,16 +1,22 @@
-// parking.hpp - where a thread sleeps until another changes an atomic word, without CPU time and without lost wake-ups (ASLEEP).
+// parking.hpp - where a thread sleeps until another changes an atomic word, without CPU time and
+// without lost wake-ups (ASLEEP).
 //
-//   waiter     puts itself on the list, and so adds itself to waiters_, then looks at the word once more, then sleeps until it is called
-//   notifier   changes the word, then adds 0 to waiters_ and looks at what it was; not 0 -> takes the first one off the list and calls it
+//   waiter     puts itself on the list, and so adds itself to waiters_, then looks at the word once
+//              more, then sleeps until it is called
+//   notifier   changes the word, then adds 0 to waiters_ and looks at what it was; not 0 -> takes
+//              the first one off the list and calls it
 //
 // Edge  ANNOUNCE  waiters_.fetch_add on one side -> waiters_.fetch_add on the other
 // Edge  CALLED    Waiter::called.store, release -> Waiter::called.load, acquire
-// Both sides change waiters_, so one of the two comes first, and the later one sees what the earlier thread did before: either the waiter
-// sees the new word and does not sleep, or the notifier sees the waiter. Adding 0 orders the word's change (a release store elsewhere)
-// before the look. Who has been called is off the list, and counted no more: whoever comes next calls the next one, or nobody.
+// Both sides change waiters_, so one of the two comes first, and the later one sees what the
+// earlier thread did before: either the waiter sees the new word and does not sleep, or the
+// notifier sees the waiter. Adding 0 orders the word's change (a release store elsewhere) before
+// the look. Who has been called is off the list, and counted no more: whoever comes next calls the
+// next one, or nobody.
 //
-// Not a condition variable: there a woken thread takes a mutex before it goes on. Those that find it taken sleep once more, each until the one
-// before it has had a CPU and given the mutex back, while the queue that they wait for is empty. Here only who is about to sleep takes it.
+// Not a condition variable: there a woken thread takes a mutex before it goes on. Those that find
+// it taken sleep once more, each until the one before it has had a CPU and given the mutex back,
+// while the queue that they wait for is empty. Here only who is about to sleep takes it.
 // Checked by: tests/native/explore_ready.cpp in many interleavings; tests/native/stress_parking.cpp
 #pragma once
 
@@ -69,7 +75,8 @@ class BasicParking {
     while (Called* called = call_first()) Platform::wake_one_on(*called);
   }
 
-  // Whether somebody sleeps here, as far as this thread can tell without ordering anything: for wake-ups that may be missed.
+  // Whether somebody sleeps here, as far as this thread can tell without ordering anything: for
+  // wake-ups that may be missed.
   bool somebody_guess() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:

@@ -1,7 +1,8 @@
-// policies.hpp - which of the ready co-routines runs next: scores, of which the highest wins, and ties are broken by chance.
+// policies.hpp - which of the ready co-routines runs next: scores, of which the highest wins, and
+// ties are broken by chance.
 //
-// Five as C-Stream prints them (Sahin and Gedik, TOPC 4(3), 2018, s3.2.6), three of others, and users' own. A policy sees what s3.2.6 lists, and
-// what the three need (millrace_ready).
+// Five as C-Stream prints them (Sahin and Gedik, TOPC 4(3), 2018, s3.2.6), three of others, and
+// users' own. A policy sees what s3.2.6 lists, and what the three need (millrace_ready).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ using Seen = millrace_ready;  // what is not looked at is 0
 // Of one that is ready. One of ours is called under the scheduler's lock, and on any stack.
 using Score = double (*)(const Seen* seen, void* state);
 
-// The same of `count` at once, on the stack of a thread and without the lock: for users' functions, which may wait, or never return.
+// The same of `count` at once, on the stack of a thread and without the lock: for users' functions,
+// which may wait, or never return.
 using Judge = void (*)(const Seen* seen, size_t count, double* scores, void* state);
 
 struct Policy {
@@ -28,9 +30,13 @@ struct Policy {
   Score score;          // null: chance alone decides, and nothing is looked at; or `judge` does
   uint32_t looks;       // of Looks: what the score needs
   uint64_t
-      floor;  // tuples, a batch at most, that it waits for where others are ready: a turn for less is not worth the switch
+      // tuples, a batch at most, that it waits for where others are ready: a turn for less is not
+      // worth the switch
+      floor;
   bool rises =
-      true;  // the score of a co-routine may rise while it is ready, so all that are ready are asked about at each pick
+      // the score of a co-routine may rise while it is ready, so all that are ready are asked about
+      // at each pick
+      true;
   Judge judge = nullptr;  // in place of `score`
   void* state = nullptr;  // what they get
 };
@@ -47,7 +53,8 @@ inline void judge_each(const Seen* seen, size_t count, double* scores, void* use
 
 namespace policies {
 
-// Of a source, what it would send is younger than all that waits, and brings least for its work: it goes on where nothing else can.
+// Of a source, what it would send is younger than all that waits, and brings least for its work: it
+// goes on where nothing else can.
 inline constexpr double LAST = -1e300;
 
 inline double max_queue_length(const Seen* seen, void*) {

@@ -1,27 +1,36 @@
-// ready_flag.hpp - who sees to a scheduled port. 1: it is on the list of ready ports, or with the thread that took it from there.
+// ready_flag.hpp - who sees to a scheduled port. 1: it is on the list of ready ports, or with the
+// thread that took it from there.
 //
-// READY: a port with tuples is on the list, or in the hands of somebody who will look at it again. Three kinds of threads meet here:
+// READY: a port with tuples is on the list, or in the hands of somebody who will look at it again.
+// Three kinds of threads meet here:
 //
 //   producer   publishes tuples, then set(). It was 0: the producer puts the port on the list.
-//   taker      has taken the port from the list, and finds it empty, or its consumer flag held by another thread: clear(), which writes 0,
-//              then looks.
-//   holder     has drained the port without taking it from the list, as a producer does before a full queue: release(), which lets go of the
-//              consumer flag, then adds 0 to the word, then looks, unless it is 1: then a taker will look, later.
+//   taker      has taken the port from the list, and finds it empty, or its consumer flag held by
+//              another thread: clear(), which writes 0, then looks.
+//   holder     has drained the port without taking it from the list, as a producer does before a
+//              full queue: release(), which lets go of the consumer flag, then adds 0 to the word,
+//              then looks, unless it is 1: then a taker will look, later.
 //
-// To look: there are tuples, and nobody holds the consumer flag -> set(). It was 0: the port goes back on the list.
+// To look: there are tuples, and nobody holds the consumer flag -> set(). It was 0: the port goes
+// back on the list.
 //
-// Edge  READY  a read-modify-write of word_, acq_rel -> the next one. All three make one, so of two threads one comes first, and the later one
+// Edge  READY  a read-modify-write of word_, acq_rel -> the next one. All three make one, so of two
+//       threads one comes first, and the later one
 //              sees what the earlier one had done before.
 //
-//   producer and taker   The producer first: the taker sees its tuples. The taker first: the producer finds 0.
-//   taker and holder     The taker first: the holder sees the tuples that the taker saw, and looks. The holder first: the taker sees the
-//                        consumer flag free, or held by another holder, who comes after the taker.
-//   two holders          The earlier one leaves the port to the other only if it sees it hold the flag. Then that one comes later, by the same
-//                        argument, and sees the same tuples. The last one leaves it to nobody.
+//   producer and taker   The producer first: the taker sees its tuples. The taker first: the
+//                        producer finds 0.
+//   taker and holder     The taker first: the holder sees the tuples that the taker saw, and looks.
+//                        The holder first: the taker sees the consumer flag free, or held by
+//                        another holder, who comes after the taker.
+//   two holders          The earlier one leaves the port to the other only if it sees it hold the
+//                        flag. Then that one comes later, by the same argument, and sees the same
+//                        tuples. The last one leaves it to nobody.
 //
-// Without the holder's read-modify-write a tuple is lost. The store that lets go of the flag may still be in the store buffer when the tail of
-// the ring is loaded, so the holder sees an empty ring, and the taker, a moment later, a tuple and a flag that is held. A seq_cst fence
-// for both would do as well. It would cost the taker more, and ThreadSanitizer cannot follow it.
+// Without the holder's read-modify-write a tuple is lost. The store that lets go of the flag may
+// still be in the store buffer when the tail of the ring is loaded, so the holder sees an empty
+// ring, and the taker, a moment later, a tuple and a flag that is held. A seq_cst fence for both
+// would do as well. It would cost the taker more, and ThreadSanitizer cannot follow it.
 //
 // Checked by: tests/native/explore_ready.cpp in many interleavings;
 // tests/native/stress_ready_flag.cpp, stress_ready_ports.cpp

@@ -1,19 +1,25 @@
-// ready_ports.hpp - the input ports that wait for a scheduler thread, in the order in which they came, and the threads that wait for ports.
+// ready_ports.hpp - the input ports that wait for a scheduler thread, in the order in which they
+// came, and the threads that wait for ports.
 //
-// P17's free list holds every port that nobody executes, and a thread walks it until it finds one with tuples. Here a port is on the
-// list only while it has tuples (Port::ready says so), so the next port is the first one, and idle threads can sleep until there is one.
+// P17's free list holds every port that nobody executes, and a thread walks it until it finds one
+// with tuples. Here a port is on the list only while it has tuples (Port::ready says so), so the
+// next port is the first one, and idle threads can sleep until there is one.
 //
-// No lost wake-up. push() links the port, then looks for sleepers; a sleeper announces itself, then looks for ports. All four are
-// seq_cst, so in their one order either the push comes first and the sleeper sees the port, or the announcement does and push() sees the sleeper.
+// No lost wake-up. push() links the port, then looks for sleepers; a sleeper announces itself, then
+// looks for ports. All four are seq_cst, so in their one order either the push comes first and the
+// sleeper sees the port, or the announcement does and push() sees the sleeper.
 //
-// One at a time. While a thread that was woken has not looked yet (waking_), nobody else is woken: it will look, and once it has a port it
-// wakes the next, if there are more (dynamic.hpp). Else a hundred idle threads and the few that feed them spend their time at the lock of
-// one mutex and one futex, each for a handful of tuples, and so no more ever come. The schedulers of Go and of Tokio hold back likewise.
-// Who is held back relies on the other's look: it linked its port, then saw waking_ true; the woken thread makes it false, then looks. All
-// four are seq_cst, so the look comes last and sees the port. waking_ becomes true only under the mutex and while somebody waits, and every
-// thread that leaves its wait makes it false: it never stays true with nobody on the way.
+// One at a time. While a thread that was woken has not looked yet (waking_), nobody else is woken:
+// it will look, and once it has a port it wakes the next, if there are more (dynamic.hpp). Else a
+// hundred idle threads and the few that feed them spend their time at the lock of one mutex and one
+// futex, each for a handful of tuples, and so no more ever come. The schedulers of Go and of Tokio
+// hold back likewise. Who is held back relies on the other's look: it linked its port, then saw
+// waking_ true; the woken thread makes it false, then looks. All four are seq_cst, so the look
+// comes last and sees the port. waking_ becomes true only under the mutex and while somebody waits,
+// and every thread that leaves its wait makes it false: it never stays true with nobody on the way.
 //
-// Edges  those of free_list.hpp; the mutex closes the gap between a sleeper's last look and its sleep.
+// Edges  those of free_list.hpp; the mutex closes the gap between a sleeper's last look and its
+//        sleep.
 // Checked by: tests/native/explore_ready.cpp in many interleavings;
 // tests/native/stress_ready_ports.cpp
 #pragma once
@@ -42,7 +48,8 @@ class BasicReadyPorts {
   uint32_t pop() noexcept { return list_.pop(); }
   bool empty() const noexcept { return list_.empty(); }
 
-  // After push(): wakes a sleeper, if there is one, there still is a port, and none has been woken that has not looked yet.
+  // After push(): wakes a sleeper, if there is one, there still is a port, and none has been woken
+  // that has not looked yet.
   void wake_one() noexcept {
     if (sleepers_.load(std::memory_order_seq_cst) == 0 || waking_.load(std::memory_order_seq_cst) ||
         list_.empty())
@@ -56,8 +63,8 @@ class BasicReadyPorts {
     wake_.wake_one();
   }
 
-  // Sleeps until there is a port or one of the flags is set; the flags' writer calls wake_all() after it. Who then takes a port, or leaves
-  // what there is to others, calls wake_one().
+  // Sleeps until there is a port or one of the flags is set; the flags' writer calls wake_all()
+  // after it. Who then takes a port, or leaves what there is to others, calls wake_one().
   void sleep(const Word<bool>& stop, const Word<uint64_t>& suspended) noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     {

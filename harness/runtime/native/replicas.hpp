@@ -1,19 +1,23 @@
 // replicas.hpp - replicas of an operator that come and go while tuples flow: co-routines that share
-// an input port (C-Stream s4.2). They take tuples from the port in turn, under a lock, each time with a
-// ticket: 0, 1, 2, ... The tuples that a ticket sends go downstream before those of the next ticket. So
-// the operator's output is the stream of a single co-routine, whatever the number of replicas.
+// an input port (C-Stream s4.2). They take tuples from the port in turn, under a lock, each time
+// with a ticket: 0, 1, 2, ... The tuples that a ticket sends go downstream before those of the next
+// ticket. So the operator's output is the stream of a single co-routine, whatever the number of
+// replicas.
 //
 //   slot    ticket % window: the tuples taken with the ticket, and those to be sent for it
-//   OPEN    a replica works on it     CLOSED   it is complete     FIRST   all before it has been sent
+//   OPEN    a replica works on it     CLOSED   it is complete     FIRST   all before it has been
+//           sent
 //
-// Edge MET       the read-modify-writes of a slot's word: the second thread sees the work of the first
+// Edge MET       the read-modify-writes of a slot's word: the second thread sees the work of the
+//                first
 // Edge PASSED    passed_.store, release -> load, acquire: a slot that was given back is free
-// Edge TOGETHER  alone_.store, release -> load, acquire: the tuples that the first replica has taken
-//                from the ring without the lock
-// Edge OWNER     slot.owner.store, fence -> slot.owner.load, seq_cst: the replica that waits for its turn
+// Edge TOGETHER  alone_.store, release -> load, acquire: the tuples that the first replica has
+//                taken from the ring without the lock
+// Edge OWNER     slot.owner.store, fence -> slot.owner.load, seq_cst: the replica that waits for
+//                its turn
 // Edge BLOCKED   the fences of coroutines.hpp (may_go_on)
-// Checked by: tests/native/stress_replicas.cpp, tests/simulator/test_replicas.py; in many interleavings by
-// tests/native/explore_replicas.cpp
+// Checked by: tests/native/stress_replicas.cpp, tests/simulator/test_replicas.py; in many
+// interleavings by tests/native/explore_replicas.cpp
 #pragma once
 
 #include <algorithm>
@@ -48,9 +52,9 @@ inline uint32_t bin_of(uint64_t sequence, uint64_t keys) noexcept {
   return static_cast<uint32_t>(key_of(sequence, keys) % MOST_BINS);
 }
 
-// Sizes for an operator that takes `batch` tuples of `bytes` at once; by `keys`, 0: stateless. A MiB of
-// slots, from two to four a replica. By key, tuples of one bin seldom follow one another, so tickets have
-// few tuples, and there are more of them: from two to sixteen a replica.
+// Sizes for an operator that takes `batch` tuples of `bytes` at once; by `keys`, 0: stateless. A
+// MiB of slots, from two to four a replica. By key, tuples of one bin seldom follow one another, so
+// tickets have few tuples, and there are more of them: from two to sixteen a replica.
 inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint64_t keys) noexcept {
   if (keys > 0) batch = std::min<uint32_t>(batch, 4);
   const size_t fitting = (size_t{1} << 20) / (2 * batch * bytes), each = keys > 0 ? 16 : 4;
@@ -66,17 +70,18 @@ inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint6
 }
 
 // `All` is Coroutines. `Flow` gives access to the operator's ports:
-//   Tuple, Trace                  a tuple in its queues; its notes on the tuples in one half of a slot
+//   Tuple, Trace                  a tuple in its queues; its notes on the tuples in one half of a
+//                                 slot
 //   size(), closed()              of the input port, for any thread
 //   bin(tuple)                    0 to bins - 1; if there are bins
 // and, for a replica's co-routine, on its stack:
 //   front(co, most, first), release(co, count)      as SpscRing; one at a time
 //   taken(co)                     tuples were taken from the input port: its senders have room
 //   copy(co, to, first, count, trace)               copies tuples into a slot
-//   fetch(co, count, trace)       the replica works on or sends `count` tuples of a slot next, which
-//                                 another one may have left there
-//   send(co, first, count)        sends downstream, with its waits; returns the number sent, which is
-//                                 smaller than `count` only when the run is over
+//   fetch(co, count, trace)       the replica works on or sends `count` tuples of a slot next,
+//                                 which another one may have left there
+//   send(co, first, count)        sends downstream, with its waits; returns the number sent, which
+//                                 is smaller than `count` only when the run is over
 //   passing(co)                   another one may send from now on: do the work that was put off
 template <class All, class Flow>
 class Replicas {
@@ -100,7 +105,8 @@ class Replicas {
     size_t in_place = 0;  // tuples that it has not given back to the ring
   };
 
-  // `first`: the operator's own co-routine. The others are `extras`, whose body is to be that of the first, with a Replica as `own`.
+  // `first`: the operator's own co-routine. The others are `extras`, whose body is to be that of
+  // the first, with a Replica as `own`.
   Replicas(All& all, Flow& flow, const ReplicaSizes& sizes, Coroutine& first, Coroutine* extras)
       : all_(all),
         flow_(flow),
@@ -122,9 +128,10 @@ class Replicas {
     replicas_[0].alive = replicas_[0].first = true;
   }
 
-  // -- for a replica's body, on its own stack ---------------------------------------------------------------------------------------------
+  // -- for a replica's body, on its own stack -----------------------------------------------------
 
-  // Done with the last tuples, it gets the next ones: one at least, side by side, its own until it asks again. Null: it is to return.
+  // Done with the last tuples, it gets the next ones: one at least, side by side, its own until it
+  // asks again. Null: it is to return.
   Tuple* take(Replica& self, size_t* count) {
     finish(self);
     all_.check_for_preemption(*self.co);
@@ -143,10 +150,10 @@ class Replicas {
     return nullptr;
   }
 
-  // Sends tuples behind all those of earlier tickets. Returns the number that went, or wait in the slot:
-  // fewer than `count` only when the run is over. A ticket that is FIRST sends downstream at once. The
-  // others fill their slots, and wait to be FIRST when the slot is full. So a slot has a bound, and a
-  // ticket may bring any number of tuples.
+  // Sends tuples behind all those of earlier tickets. Returns the number that went, or wait in the
+  // slot: fewer than `count` only when the run is over. A ticket that is FIRST sends downstream at
+  // once. The others fill their slots, and wait to be FIRST when the slot is full. So a slot has a
+  // bound, and a ticket may bring any number of tuples.
   size_t send(Replica& self, Tuple* first, size_t count) {
     if (self.first) return flow_.send(*self.co, first, count);
     Slot& slot = slot_of(self.ticket.load(std::memory_order_relaxed));
@@ -167,7 +174,8 @@ class Replicas {
     return done;
   }
 
-  // When the run is over and the replica returns with tuples that it has not worked on: how many of those it got it has.
+  // When the run is over and the replica returns with tuples that it has not worked on: how many of
+  // those it got it has.
   void give_up(Replica& self, size_t worked) {
     if (self.in_place > 0) flow_.release(*self.co, std::min(worked, self.in_place));
     self.in_place = 0;
@@ -176,14 +184,15 @@ class Replicas {
     self.holds = false;
   }
 
-  // When take() has returned null: whether it is the one that ends the operator's stream, since all has been sent.
+  // When take() has returned null: whether it is the one that ends the operator's stream, since all
+  // has been sent.
   bool ends(const Replica& self) const { return self.number == 0 && ended_; }
 
-  // -- for the engine ---------------------------------------------------------------------------------------------------------------------
+  // -- for the engine -----------------------------------------------------------------------------
 
   size_t bytes() const noexcept { return sizes_.bytes(); }
-  // Takes bytes() of memory for the replicas' tuples, before there are two of them; no other memory is
-  // taken. A second call does nothing. Throws std::bad_alloc if the system refuses it.
+  // Takes bytes() of memory for the replicas' tuples, before there are two of them; no other memory
+  // is taken. A second call does nothing. Throws std::bad_alloc if the system refuses it.
   void prepare() {
     if (slots_ != nullptr) return;
     takeable_.reserve(sizes_.window);
@@ -198,8 +207,9 @@ class Replicas {
     slots[0].word.store(FIRST, std::memory_order_relaxed);
     slots_ = std::move(slots);  // replicas see it by the lock, which set() takes afterwards
   }
-  // Lets `number` replicas work from now on, 1 to `most`, if it is prepared for more than one; false: the
-  // operator has ended. Surplus replicas leave when they next ask for tuples. One call at a time.
+  // Lets `number` replicas work from now on, 1 to `most`, if it is prepared for more than one;
+  // false: the operator has ended. Surplus replicas leave when they next ask for tuples. One call
+  // at a time.
   bool set(uint32_t number) {
     bool open = false;
     all_.from_outside([&] {
@@ -233,9 +243,10 @@ class Replicas {
   uint64_t open_tickets() const {
     return issued_.load(std::memory_order_acquire) - passed_.load(std::memory_order_acquire);
   }
-  // The account, when the threads have ended. Each tuple was worked on, or is in the ring, or in a slot
-  // from `worked` on; each output was sent, was refused to its sender, or is in a slot. `taken` sees each
-  // tuple that was taken from the port and not worked on, `made` each that waits to be sent, in order.
+  // The account, when the threads have ended. Each tuple was worked on, or is in the ring, or in a
+  // slot from `worked` on; each output was sent, was refused to its sender, or is in a slot.
+  // `taken` sees each tuple that was taken from the port and not worked on, `made` each that waits
+  // to be sent, in order.
   template <class Taken, class Made>
   void left_behind(Taken taken, Made made) {
     for (uint64_t ticket = passed_.load(std::memory_order_acquire);
@@ -273,16 +284,17 @@ class Replicas {
   }
   Slot& slot_of(uint64_t ticket) const { return slots_[ticket % sizes_.window]; }
 
-  // -- wait conditions: read by any thread ------------------------------------------------------------
+  // -- wait conditions: read by any thread --------------------------------------------------------
   //
   // Edge BLOCKED of coroutines.hpp: a condition changes before a thread calls wake_one_of() or
   // wake_this(), which begin with a fence.
   //   tuples come, or the stream ends      woken by the sender
   //   its ticket is FIRST                  woken by the replica that has sent the one before
   //   the number changes                   woken by set()
-  //   the window moves, a bin is free      woken by the replica that has closed a ticket, when it next
-  //                                        asks for tuples: it gets some, and wakes one for the rest, or
-  //                                        it leaves, and wakes one, or there are none
+  //   the window moves, a bin is free      woken by the replica that has closed a ticket, when it
+  //   next
+  //                                        asks for tuples: it gets some, and wakes one for the
+  //                                        rest, or it leaves, and wakes one, or there are none
   // One wakes one, and that one wakes the next in the same way.
 
   static bool may(const void* what) {
@@ -311,11 +323,11 @@ class Replicas {
     return all_.wait(*self.co);
   }
 
-  // -- taking -----------------------------------------------------------------------------------------------------------------------------
+  // -- taking -------------------------------------------------------------------------------------
 
-  // While the first replica is the only one, there are no tickets. It works on tuples in their slots of
-  // the ring, and sends downstream. It begins (take_ticket) and ends this itself, when it asks for
-  // tuples: others that have begun wait for it.
+  // While the first replica is the only one, there are no tickets. It works on tuples in their
+  // slots of the ring, and sends downstream. It begins (take_ticket) and ends this itself, when it
+  // asks for tuples: others that have begun wait for it.
   Step take_in_place(Replica& self, Tuple** first, size_t* count) {
     if (width_.load(std::memory_order_relaxed) > 1) {
       self.first = false;
@@ -341,12 +353,12 @@ class Replicas {
     return alone ? LEFT : AGAIN;
   }
 
-  // By key: a bin's tuples are never worked on by two replicas at a time, nor out of order, and each bin
-  // has its state. A ticket has tuples of one bin only, and is taken up once the bin's ticket before it
-  // is closed. Meanwhile any replica may take up tickets of other bins. So no bin belongs to a replica:
-  // nothing moves when their number changes, and only a bin that is being worked on delays its next
-  // tuples. The lowest ticket that may be taken up comes first, so a replica that waits to be FIRST waits
-  // only for tickets that are being worked on.
+  // By key: a bin's tuples are never worked on by two replicas at a time, nor out of order, and
+  // each bin has its state. A ticket has tuples of one bin only, and is taken up once the bin's
+  // ticket before it is closed. Meanwhile any replica may take up tickets of other bins. So no bin
+  // belongs to a replica: nothing moves when their number changes, and only a bin that is being
+  // worked on delays its next tuples. The lowest ticket that may be taken up comes first, so a
+  // replica that waits to be FIRST waits only for tickets that are being worked on.
   Step take_ticket(Replica& self, Tuple** first, size_t* count) {
     lock_.lock();
     Step step = WAIT;
@@ -389,8 +401,8 @@ class Replicas {
 
   // All of these under the lock.
 
-  // A new ticket, which may be taken up at once; NONE: there are no tuples, or none of a bin that is free,
-  // or all tickets are open.
+  // A new ticket, which may be taken up at once; NONE: there are no tuples, or none of a bin that
+  // is free, or all tickets are open.
   uint64_t issue(Replica& self, uint32_t width, size_t* popped) {
     for (;;) {
       const uint64_t ticket = issued_.load(std::memory_order_relaxed);
@@ -439,8 +451,8 @@ class Replicas {
     self.first = false;
     ++working_;
   }
-  // False if it is needed for the ticket that all others may be waiting for: if all others have tickets, a
-  // surplus replica takes up the one that would be FIRST.
+  // False if it is needed for the ticket that all others may be waiting for: if all others have
+  // tickets, a surplus replica takes up the one that would be FIRST.
   bool may_leave() const {
     if (takeable_.empty() || working_ < living_ - 1) return true;
     return *std::min_element(takeable_.begin(), takeable_.end()) !=
@@ -455,12 +467,12 @@ class Replicas {
   }
   void show(uint32_t count) { replicas_[0].co->shown.store(count, std::memory_order_release); }
 
-  // -- sending ----------------------------------------------------------------------------------------------------------------------------
+  // -- sending ------------------------------------------------------------------------------------
 
-  // Gives its tuples back to the ring, or closes its ticket. FIRST and CLOSED are set in one word, by two
-  // threads. The second of them sends the tuples of the slot, gives the slot back, and makes the next
-  // ticket FIRST; no other thread sends meanwhile. If it has to wait for room, it waits as any co-routine
-  // does, and the others go on until all tickets of the window are taken.
+  // Gives its tuples back to the ring, or closes its ticket. FIRST and CLOSED are set in one word,
+  // by two threads. The second of them sends the tuples of the slot, gives the slot back, and makes
+  // the next ticket FIRST; no other thread sends meanwhile. If it has to wait for room, it waits as
+  // any co-routine does, and the others go on until all tickets of the window are taken.
   void finish(Replica& self) {
     if (self.in_place > 0) {
       flow_.release(*self.co, self.in_place);
@@ -488,7 +500,8 @@ class Replicas {
     }
     lock_.unlock();
   }
-  // Sends the tuples of a ticket that is FIRST and CLOSED, and of those after it as far as they are closed.
+  // Sends the tuples of a ticket that is FIRST and CLOSED, and of those after it as far as they are
+  // closed.
   void send_on(Replica& self, uint64_t ticket) {
     for (;;) {
       Slot& slot = slot_of(ticket);
@@ -497,8 +510,9 @@ class Replicas {
       passed_.store(++ticket, std::memory_order_release);  // PASSED
       flow_.passing(*self.co);
       Slot& next = slot_of(ticket);
-      // MET. OWNER: a replica stores that the slot is its own, and, with a fence between the two, looks at the
-      // word before it blocks. Here the word is marked before the owner is read. So it sees the mark, or is seen.
+      // MET. OWNER: a replica stores that the slot is its own, and, with a fence between the two,
+      // looks at the word before it blocks. Here the word is marked before the owner is read. So it
+      // sees the mark, or is seen.
       if (!(next.word.fetch_or(FIRST, std::memory_order_seq_cst) & CLOSED)) {
         all_.wake_this(*replicas_[next.owner.load(std::memory_order_seq_cst)].co);
         return;

@@ -123,8 +123,7 @@ void* Path<Platform>::replica_body(void* argument) {
   return nullptr;
 }
 
-// -- queues
-// ----------------------------------------------------------------------------------------
+// -- queues ---------------------------------------------------------------------------------------
 
 template <class Platform>
 void Path<Platform>::tuples_for_coroutine(Worker* worker, Target* target) {
@@ -215,8 +214,7 @@ void Path<Platform>::another_sender(Worker* worker, Port* port) {
     port->room->wake_one();
 }
 
-// -- the rest
-// --------------------------------------------------------------------------------------
+// -- the rest -------------------------------------------------------------------------------------
 
 // Fails a run whose co-routines all wait for each other.
 template <class Platform>

@@ -1,4 +1,5 @@
-// sizes.hpp - how many tuples are handed over at once, how long drains are, and when threads are woken: from the work that follows by calls.
+// sizes.hpp - how many tuples are handed over at once, how long drains are, and when threads are
+// woken: from the work that follows by calls.
 //
 // That changes with each queue that comes or goes; both engines ask here, at each change.
 #pragma once
@@ -28,7 +29,8 @@ class Sizes {
         cost_(operators),
         room_(operators) {}
 
-  // To build it: all operators in topological order; the ways out of each in the order of its output ports; all queues.
+  // To build it: all operators in topological order; the ways out of each in the order of its
+  // output ports; all queues.
   void add_operator(uint32_t index, double flop, uint32_t outputs, bool source, bool balances) {
     operators_[index].flop = flop;
     operators_[index].outputs = outputs;
@@ -43,7 +45,8 @@ class Sizes {
     queues_[index] = {op, capacity, threaded, {}};
   }
 
-  // `called(q)`: whether it is wanted that the port of queue q is called; `tell_source(op, batch)`; `tell_queue(q, OfQueue)`.
+  // `called(q)`: whether it is wanted that the port of queue q is called; `tell_source(op, batch)`;
+  // `tell_queue(q, OfQueue)`.
   template <class Called, class TellSource, class TellQueue>
   void refresh(Called called, TellSource tell_source, TellQueue tell_queue) {
     const auto is_called = [&](const Way& way) {
@@ -58,7 +61,8 @@ class Sizes {
           behind += cost_[way.target];
           room = std::min(room, room_[way.target]);
         } else if (op.outputs > 1 || op.ways.size() > 1) {
-          // else one that waits for what goes another way may wait for what a full queue keeps in a sender's hands
+          // else one that waits for what goes another way may wait for what a full queue keeps in a
+          // sender's hands
           room = static_cast<uint32_t>(std::min<double>(
               room, static_cast<double>(queues_[way.queue].capacity) * op.outputs));
         }
@@ -73,8 +77,8 @@ class Sizes {
       queue.sizes.most = drain_for(queue.capacity, region);
       queue.sizes.wake_at = static_cast<uint32_t>(std::max<size_t>(1, queue.capacity / 4));
     }
-    // A threaded port is woken the sooner the longer the region takes that sends to it, all of it: from here on, of the region that an
-    // operator is called in.
+    // A threaded port is woken the sooner the longer the region takes that sends to it, all of it:
+    // from here on, of the region that an operator is called in.
     for (const uint32_t place : order_) {
       for (const Way& way : operators_[place].ways) {
         if (is_called(way)) {
@@ -84,7 +88,8 @@ class Sizes {
         }
       }
     }
-    // A buffer gets a share of what its sender sends, and its thread is there to work while others do: it is woken the sooner.
+    // A buffer gets a share of what its sender sends, and its thread is there to work while others
+    // do: it is woken the sooner.
     for (uint32_t place = 0; place < operators_.size(); ++place) {
       const Operator& op = operators_[place];
       if (!op.balances) continue;

@@ -1,17 +1,24 @@
-// spsc_ring.hpp - bounded FIFO of tuples between one producer at a time and one consumer at a time, slots inline.
+// spsc_ring.hpp - bounded FIFO of tuples between one producer at a time and one consumer at a time,
+// slots inline.
 //
-//   tail_        published end: written by the producer, read by the consumer       head_   published front: the other way round
-//   head_seen_   the producer's last look at head_    tail_seen_   the consumer's last look at tail_
-//   slot i       the producer's until tail_ passes i, then the consumer's until head_ does; both work on it in place
+//   tail_        published end: written by the producer, read by the consumer       head_
+//                published front: the other way round
+//   head_seen_   the producer's last look at head_    tail_seen_   the consumer's last look at
+//                tail_
+//   slot i       the producer's until tail_ passes i, then the consumer's until head_ does; both
+//                work on it in place
 //
 // Edges  PUBLISH  tail_.store(release) -> tail_.load(acquire)   slots before tail_ are filled
 //        RECYCLE  head_.store(release) -> head_.load(acquire)   slots before head_ are free again
-// A side reads its own index relaxed: only it writes it. Where several threads take turns as producer (or consumer) a TryFlag hands the
-// side over, and its edge HANDOVER carries the private members along.
+// A side reads its own index relaxed: only it writes it. Where several threads take turns as
+// producer (or consumer) a TryFlag hands the side over, and its edge HANDOVER carries the private
+// members along.
 //
-// Both sides look at the other's index only when their last look does not suffice, and publish once a batch, so that the index lines
-// move between cores once a batch instead of once a tuple. Progress: wait-free.
-// Source: Lamport, TOPLAS 5(2), 1983; remembered indices and batches as in MCRingBuffer (Lee, Bu, Chandranmenon, IPDPS 2010).
+// Both sides look at the other's index only when their last look does not suffice, and publish once
+// a batch, so that the index lines move between cores once a batch instead of once a tuple.
+// Progress: wait-free.
+// Source: Lamport, TOPLAS 5(2), 1983; remembered indices and batches as in MCRingBuffer (Lee, Bu,
+// Chandranmenon, IPDPS 2010).
 // Checked by: tests/native/explore_ready.cpp in many interleavings;
 // tests/native/stress_spsc_ring.cpp
 #pragma once
@@ -39,8 +46,9 @@ class BasicSpscRing {
     stride_ = stride;
   }
 
-  // Copies up to `count` tuples that lie `spacing` bytes apart behind what is queued and publishes them; returns how many fitted.
-  // Producer only. `path_step` is added to the path of each (fan-in: tells the streams of a port apart).
+  // Copies up to `count` tuples that lie `spacing` bytes apart behind what is queued and publishes
+  // them; returns how many fitted. Producer only. `path_step` is added to the path of each (fan-in:
+  // tells the streams of a port apart).
   size_t push(Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept {
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - head_seen_ + count > capacity_)
@@ -59,7 +67,8 @@ class BasicSpscRing {
     return fitting;
   }
 
-  // Free slots that the producer knows of; it looks again where they are fewer than `wanted`. Producer only: they stay free until it pushes.
+  // Free slots that the producer knows of; it looks again where they are fewer than `wanted`.
+  // Producer only: they stay free until it pushes.
   size_t room(size_t wanted) noexcept {
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - head_seen_ + wanted > capacity_)
@@ -67,8 +76,8 @@ class BasicSpscRing {
     return capacity_ - (tail - head_seen_);
   }
 
-  // Up to `most` tuples at the front that lie side by side, in `*first`; 0 = empty. Consumer only. They stay in their slots, to be worked
-  // on in place, until release().
+  // Up to `most` tuples at the front that lie side by side, in `*first`; 0 = empty. Consumer only.
+  // They stay in their slots, to be worked on in place, until release().
   size_t front(size_t most, Tuple** first) noexcept {
     const uint64_t head = head_.load(std::memory_order_relaxed);
     if (tail_seen_ - head < most) tail_seen_ = tail_.load(std::memory_order_acquire);  // PUBLISH
@@ -84,7 +93,8 @@ class BasicSpscRing {
                 std::memory_order_release);  // RECYCLE
   }
 
-  // Anybody; may be out of date by what the two sides did meanwhile. Reads head_ first: the guess errs on the side of more.
+  // Anybody; may be out of date by what the two sides did meanwhile. Reads head_ first: the guess
+  // errs on the side of more.
   size_t size_guess() const noexcept {
     const uint64_t head = head_.load(std::memory_order_acquire);
     return std::min<uint64_t>(tail_.load(std::memory_order_acquire) - head, capacity_);
@@ -96,7 +106,8 @@ class BasicSpscRing {
   const Index& tail() const noexcept { return tail_; }
   const Index& head() const noexcept { return head_; }
 
-  // The `index`-th tuple from the front, when no thread is running any more (for the account of tuples left behind).
+  // The `index`-th tuple from the front, when no thread is running any more (for the account of
+  // tuples left behind).
   Tuple* left_behind(size_t index) noexcept { return at((head_slot_ + index) % capacity_); }
 
  private:

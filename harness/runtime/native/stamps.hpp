@@ -1,10 +1,14 @@
-// stamps.hpp - since when the oldest tuple of a queue has been there, and when it left its source, about: what policies look at.
+// stamps.hpp - since when the oldest tuple of a queue has been there, and when it left its source,
+// about: what policies look at.
 //
-// The queue's positions are cut into stretches of at least a batch. The first push into a stretch stamps it, before it publishes, and so does
-// a push into an empty queue. Whoever looks takes the stamp of the stretch in which the front of the queue is: it is at most a stretch too
-// early. There are more stamps than stretches that the queue's tuples may lie in, so no stamp of theirs is overwritten: edge PUBLISH of the ring
-// brings a stamp to who sees its tuples, and edge RECYCLE comes before the slot is used again. Who looks while another one takes tuples, as a
-// policy at an operator with replicas does, may read the stamp of later tuples, or half of each: policies are wrong then, for once.
+// The queue's positions are cut into stretches of at least a batch. The first push into a stretch
+// stamps it, before it publishes, and so does a push into an empty queue. Whoever looks takes the
+// stamp of the stretch in which the front of the queue is: it is at most a stretch too early. There
+// are more stamps than stretches that the queue's tuples may lie in, so no stamp of theirs is
+// overwritten: edge PUBLISH of the ring brings a stamp to who sees its tuples, and edge RECYCLE
+// comes before the slot is used again. Who looks while another one takes tuples, as a policy at an
+// operator with replicas does, may read the stamp of later tuples, or half of each: policies are
+// wrong then, for once.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +31,8 @@ class Stamps {
       : shift_(static_cast<uint32_t>(
             std::bit_width(std::max<size_t>(MAX_BATCH, capacity / (SLOTS - 4)) - 1))) {}
 
-  // Before `count` tuples are pushed at position `tail` of a queue whose front is at `head`. Producer only. `now()`: a clock [ns].
+  // Before `count` tuples are pushed at position `tail` of a queue whose front is at `head`.
+  // Producer only. `now()`: a clock [ns].
   template <class Now>
   void stamp(uint64_t tail, uint64_t head, size_t count, int64_t born_ns, Now now) noexcept {
     const uint64_t first = tail >> shift_, last = (tail + count - 1) >> shift_;

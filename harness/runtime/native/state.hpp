@@ -1,14 +1,18 @@
-// state.hpp - what a running graph consists of: plain records, laid out for who touches them. No logic; that is in
-// path.hpp.
+// state.hpp - what a running graph consists of: plain records, laid out for who touches them. No
+// logic; that is in path.hpp.
 //
-//   Operator   one line that is all a called operator needs (constants, and the count of who executes it), one line for rarer things
-//   Port       an input port with a queue: constants and its mode; the producers' line; the consumers' line
+//   Operator   one line that is all a called operator needs (constants, and the count of who
+//              executes it), one line for rarer things
+//   Port       an input port with a queue: constants and its mode; the producers' line; the
+//              consumers' line
 //   Route      where the tuples of one output port go
-//   Worker     a thread that executes operators, or a co-routine, with its own flags and counts (LOCAL)
+//   Worker     a thread that executes operators, or a co-routine, with its own flags and counts
+//              (LOCAL)
 //   Run        what all threads share; read-mostly while tuples flow
 //
-// Who may touch what. An operator is executed by one thread at a time: through its only queued port (Port::consuming), as part of the
-// region of one thread, or under Operator::lock, which the plan sets only where more than one thread can reach it (ALONE).
+// Who may touch what. An operator is executed by one thread at a time: through its only queued port
+// (Port::consuming), as part of the region of one thread, or under Operator::lock, which the plan
+// sets only where more than one thread can reach it (ALONE).
 #pragma once
 
 #include <atomic>
@@ -43,8 +47,8 @@ struct Run;
 class CoroutineRun;  // coroutine_run.hpp
 class Stamps;        // stamps.hpp
 
-// Works on `count` data tuples that lie `run->stride` apart, in place. Returns the output port to which all of them go, or one of
-// the codes below.
+// Works on `count` data tuples that lie `run->stride` apart, in place. Returns the output port to
+// which all of them go, or one of the codes below.
 using Kernel = int32_t (*)(Operator*, Worker*, Tuple*, uint32_t);
 inline constexpr int32_t HANDLED = -1;  // the kernel has delivered, kept or dropped them itself
 
@@ -54,12 +58,13 @@ using MarkKernel = bool (*)(Operator*, Worker*, Tuple*);
 // What an operator does when a stream into it has ended, besides closing with the last one.
 using StreamEnd = void (*)(Operator*, Worker*);
 
-// A user's operator (graph.native): may change the value; returns 1 = pass the tuple on, 0 = drop it, below 0 = an error.
-// `control` is the value of the last tuple at its control port.
+// A user's operator (graph.native): may change the value; returns 1 = pass the tuple on, 0 = drop
+// it, below 0 = an error. `control` is the value of the last tuple at its control port.
 using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload,
                                    uint64_t payload_bytes, double control, void* state);
 
-// What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.hpp).
+// What a kind of queue means to those who send to a port and to the threads that execute it
+// (disciplines.hpp).
 struct Discipline {
   bool pooled;           // the pool executes its ports, whose queues may be switched off
   void* (*body)(void*);  // of the threads, or of the co-routines, that execute its ports
@@ -76,14 +81,16 @@ struct Target {
   uint32_t path_step;  // added to the path of a tuple that goes this way
   uint32_t input;      // which input port of the operator it leads to
   bool
-      lazy_wake;  // threaded port: one thread alone sends this way, so it may put off waking the port's thread
+      // threaded port: one thread alone sends this way, so it may put off waking the port's thread
+      lazy_wake;
   bool early;                // within one delivery: it was queued before siblings were called
   bool wake_owed;            // threaded port: it has put it off, and still has to
   Operator* from;            // the operator whose only way this is; null if it has others
   std::atomic<bool> direct;  // of any other: shortcut() is set
   uint32_t stride;           // of a slot
   char* scratch;  // coroutine model, called beside siblings: room for its own copies; else null
-  // what a worker still has to send this way (submit.hpp), `spacing` bytes apart; and the next one below in Worker::begun
+  // what a worker still has to send this way (submit.hpp), `spacing` bytes apart; and the next one
+  // below in Worker::begun
   Tuple* rest;
   size_t spacing;
   uint32_t left;
@@ -102,7 +109,9 @@ struct Operator {
   alignas(CACHE_LINE) Kernel kernel;
   double factor;  // of the multiplies: exactly 1.0, read at run time (flop.hpp)
   std::atomic<Operator*>
-      next;  // the one operator behind the one output port while that is called without a lock; else null (switching.hpp)
+      // the one operator behind the one output port while that is called without a lock; else null
+      // (switching.hpp)
+      next;
   std::mutex* lock;   // null: the plan has proved that one thread at a time gets here (P17 s5.2)
   Counter processed;  // data tuples
   Route* routes;      // by output port
@@ -117,10 +126,13 @@ struct Operator {
   uint32_t open_streams;                // incoming streams that have not ended
   uint64_t copies;  // how many sinks see a tuple from here; 0: it depends on the tuple
   uint64_t
-      dropped;  // fingerprints of the tuples that went no further, each as often as sinks would have seen it
+      // fingerprints of the tuples that went no further, each as often as sinks would have seen it
+      dropped;
   Counter emitted;  // tuples sent on by operators that may drop or hold them
   uint64_t
-      left;  // tuples of a batch that a user's operator was not executed on any more: the run was cut short
+      // tuples of a batch that a user's operator was not executed on any more: the run was cut
+      // short
+      left;
   Chosen* chosen;  // which tuples it passes on; null: all
   Operator*
       control;     // whose tuples are absorbed in its stead: its control port; null if it has none
@@ -133,7 +145,8 @@ struct Operator {
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
 
-// The way leads to the operator itself, without a look at the port: while its queue is off and nobody else can be in it (switching.hpp).
+// The way leads to the operator itself, without a look at the port: while its queue is off and
+// nobody else can be in it (switching.hpp).
 inline void set_shortcut(Target* target) noexcept {
   if (target->from != nullptr) {
     target->from->next.store(target->op, std::memory_order_seq_cst);
@@ -157,7 +170,8 @@ struct Port {
   uint32_t input;                // which input port of the operator it is
   bool shared;                   // more than one thread may produce: the producer flag is needed
   std::atomic<uint32_t>
-      wake_at;  // threaded, resumed: tuples in the queue at which who waits for them is woken at the latest
+      // threaded, resumed: tuples in the queue at which who waits for them is woken at the latest
+      wake_at;
   Parking* arrivals;  // threaded: where the port's thread waits for tuples; else null
   Parking* room;  // threaded, and resumed where threads send: where these wait for space; else null
   Stamps* stamps;                // resumed: since when its tuples wait; null if no policy asks
@@ -181,7 +195,9 @@ struct Port {
       given_up;      // tuples that blocked producers dropped because the run was cut short
   Counter switches;  // times that the queue came or went; the producer side counts
   Counter
-      marks;  // punctuations put into the queue, counted before they are published: the consumer need not look for them
+      // punctuations put into the queue, counted before they are published: the consumer need not
+      // look for them
+      marks;
   alignas(CACHE_LINE) TryFlag consuming;
   std::atomic<uint32_t>
       unended;            // resumed: streams whose final punctuation is not in the queue yet
@@ -213,14 +229,16 @@ struct SourceState {
   double pace_next;  // where the next tuple at a rate is from there, in distances between tuples
 };
 
-// Bursts of cost: `ends[i]` is the first sequence number (modulo the last one) behind stretch i, whose tuples cost `costs[i]`.
+// Bursts of cost: `ends[i]` is the first sequence number (modulo the last one) behind stretch i,
+// whose tuples cost `costs[i]`.
 struct BurstState {
   uint64_t* ends;
   uint32_t* costs;
   uint32_t count;
 };
 
-// Which tuples an operator passes on: those whose sequence number, mixed with `seed`, comes out below `threshold` (protocol.hpp).
+// Which tuples an operator passes on: those whose sequence number, mixed with `seed`, comes out
+// below `threshold` (protocol.hpp).
 struct Chosen {
   uint64_t seed, threshold;
 };
@@ -281,12 +299,14 @@ struct MergeState {
   std::atomic<uint32_t> next;  // the order that comes next; written by the merge, read by its split
   uint64_t held;               // tuples in slots
   uint64_t
-      given_up;  // tuples that came when the run had been cut short, and for which there was no slot
+      // tuples that came when the run had been cut short, and for which there was no slot
+      given_up;
   double last_mark;  // the number of the last punctuation seen: the split sends each one every way
   static constexpr uint32_t NO_SPLIT = UINT32_MAX;
   uint32_t splits_on = NO_SPLIT;  // the co-routine that its split runs on
   bool
-      overrun;  // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
+      // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
+      overrun;
 };
 
 // An input of a barrier (barrier.hpp).
@@ -324,17 +344,22 @@ struct alignas(CACHE_LINE) Worker {
   Operator* op;          // of a source's thread, and of a co-routine
   Port* port;            // of a threaded port's thread
   Target*
-      begun;  // coroutine model: what of its deliveries waits for room, the last one first (submit.hpp)
+      // coroutine model: what of its deliveries waits for room, the last one first (submit.hpp)
+      begun;
   char* taken_out;    // a co-routine with a queue shorter than a batch: room for a batch; else null
   bool collects;      // its operator has sent what waits for a batch
   int64_t tick;       // when it last looked at the clock for what it collects (coarse_clock.hpp)
   uint32_t unlooked;  // how often it does not look until it does so again
   Target** owed;      // targets whose thread this worker may still have to wake
   Port*
-      unannounced;  // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.hpp)
+      // a scheduled port that this thread has pushed to and may still have to put on the list
+      // (dynamic.hpp)
+      unannounced;
   uint32_t owed_count;
   uint32_t
-      input;  // by which input port the tuples, or the punctuation, come that it hands to an operator: a barrier looks
+      // by which input port the tuples, or the punctuation, come that it hands to an operator: a
+      // barrier looks
+      input;
   bool
       slow;  // a scheduler thread that executes tuples which take long: it calls for others at once
   Counter drains;
@@ -342,7 +367,8 @@ struct alignas(CACHE_LINE) Worker {
   Counter reschedules;  // drains of a full queue by its producer
   Counter waits;        // times it slept
   Stopwatch
-      idle;  // a scheduler thread that is allowed to run: without a port, or waiting for another thread
+      // a scheduler thread that is allowed to run: without a port, or waiting for another thread
+      idle;
   Stopwatch asleep;  // suspended
   std::atomic<Worker*>
       executes;  // a thread that resumes co-routines: the one that it executes; null: none
@@ -371,7 +397,8 @@ struct Run {
   Worker* co_workers;  // of co-routines
   uint32_t co_worker_count;
   Operator*
-      replica_operators;  // records of replicas, the operators' own left out: what each counts is added up
+      // records of replicas, the operators' own left out: what each counts is added up
+      replica_operators;
   uint32_t replica_count;
   CoroutineRun* coroutines;  // null: the model has none
   ReadyPorts* ready;         // null: no port is scheduled
@@ -380,7 +407,8 @@ struct Run {
   Tuple* final_punctuation;
   bool python;  // some operator runs Python code
   uint32_t
-      patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
+      // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
+      patience;
   alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources shall send no more
   std::atomic<bool> failed;                         // an operator raised
   std::atomic<bool> gave_up;  // a blocked producer dropped what it had, when the run was cut short
@@ -396,7 +424,8 @@ inline uint32_t operator_of(const Worker& thread) noexcept {
   return (co == nullptr ? thread : *co).at.load(std::memory_order_relaxed);
 }
 
-// Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds Contexts::changing.
+// Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds
+// Contexts::changing.
 inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
   run->contexts->change(queue, on, [run](uint32_t fed, bool sole) {
     Port& port = run->ports[fed];
@@ -406,7 +435,8 @@ inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
   });
 }
 
-// Sizes of batches and drains, from the work that follows by calls: again whenever a queue comes or goes.
+// Sizes of batches and drains, from the work that follows by calls: again whenever a queue comes or
+// goes.
 inline void choose_sizes(Run* run) {
   run->sizes->refresh(
       [run](uint32_t queue) {

@@ -1,8 +1,9 @@
 // stopwatch.hpp - how long a thread has been in some state, told also while it still is.
 //
-// One word: the time so far [ns]; while the watch runs, that minus the moment when it was started, which is below 0 because the clock is
-// older than any thread. So a reader sees each stretch of time once, which two words could not promise without an order between them.
-// Starting and stopping read the clock: for where a thread is about to give its CPU away, not for the way of a tuple.
+// One word: the time so far [ns]; while the watch runs, that minus the moment when it was started,
+// which is below 0 because the clock is older than any thread. So a reader sees each stretch of
+// time once, which two words could not promise without an order between them. Starting and stopping
+// read the clock: for where a thread is about to give its CPU away, not for the way of a tuple.
 #pragma once
 
 #include <atomic>

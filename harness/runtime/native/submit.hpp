@@ -286,8 +286,7 @@ uint32_t Path<Platform>::put(Worker* worker, Target* target, Tuple* first, size_
   return pushed;
 }
 
-// -- several deliveries at once
-// --------------------------------------------------------------------
+// -- several deliveries at once -------------------------------------------------------------------
 //
 // An operator of the coroutine model may wait for tuples of one port while its queue before another
 // one is full (loop_path.hpp). The worker that fills that queue may also hold the tuples that the
@@ -449,8 +448,7 @@ void Path<Platform>::take_mark(Worker* worker, Port* port, Tuple* mark) {
   }
 }
 
-// -- window punctuation
-// ----------------------------------------------------------------------------
+// -- window punctuation ---------------------------------------------------------------------------
 
 // Sends a window punctuation on every stream out of `op`; the caller is alone with `op`. `mark` is
 // as before on return.
@@ -504,8 +502,7 @@ void Path<Platform>::receive_mark(Worker* worker, Operator* op, Tuple* mark) {
   if (op->lock != nullptr) op->lock->unlock();
 }
 
-// -- final punctuation
-// -----------------------------------------------------------------------------
+// -- final punctuation ----------------------------------------------------------------------------
 
 // One stream into `op` has ended; the last one closes it.
 template <class Platform>

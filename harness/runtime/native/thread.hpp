@@ -1,4 +1,5 @@
-// thread.hpp - threads with a stack of a given size and a join that gives up in time; std::thread has neither.
+// thread.hpp - threads with a stack of a given size and a join that gives up in time; std::thread
+// has neither.
 #pragma once
 
 #include <pthread.h>
@@ -35,7 +36,8 @@ inline void pause_core() noexcept {
 #endif
 }
 
-// Lets the calling thread's timed waits end within microseconds; Linux rounds them to 50 us otherwise.
+// Lets the calling thread's timed waits end within microseconds; Linux rounds them to 50 us
+// otherwise.
 inline void sharpen_timer() noexcept {
 #if defined(__linux__)
   prctl(PR_SET_TIMERSLACK, 1UL);
@@ -44,8 +46,8 @@ inline void sharpen_timer() noexcept {
 
 inline void yield_thread() noexcept { sched_yield(); }
 
-// One round of waiting for what another thread is about to do, ever longer: first it is spinning, then giving the core away, in the
-// end sleeping (ASLEEP). `round` counts, from 0.
+// One round of waiting for what another thread is about to do, ever longer: first it is spinning,
+// then giving the core away, in the end sleeping (ASLEEP). `round` counts, from 0.
 inline void spin(uint32_t* round) noexcept {
   const uint32_t now = (*round)++;
   if (now % SPINS != SPINS - 1) {
@@ -58,8 +60,9 @@ inline void spin(uint32_t* round) noexcept {
   }
 }
 
-// Below a stack on which users' code runs, nobody uses anything: an access of theirs may miss it by so much. Code that runs on the stack of a
-// process, of 8 MiB by default, has no larger frames. Compilers may be asked to touch each page of a frame (-fstack-clash-protection); users need not.
+// Below a stack on which users' code runs, nobody uses anything: an access of theirs may miss it by
+// so much. Code that runs on the stack of a process, of 8 MiB by default, has no larger frames.
+// Compilers may be asked to touch each page of a frame (-fstack-clash-protection); users need not.
 inline constexpr size_t STACK_REACH = size_t{8} << 20;
 
 class Thread {
@@ -94,7 +97,8 @@ class Thread {
     return error;
   }
 
-  // The body's last act. Edge DONE: done_.store(release) -> done_.load(acquire): what the thread did is seen by who finds it done.
+  // The body's last act. Edge DONE: done_.store(release) -> done_.load(acquire): what the thread
+  // did is seen by who finds it done.
   void finish() noexcept { done_.store(true, std::memory_order_release); }
   bool done() const noexcept { return !started_ || done_.load(std::memory_order_acquire); }
 

@@ -1,7 +1,9 @@
-// thread_stack.hpp - what is told if an operator uses more than the stack of its thread: the guard below that stops it, and the process ends.
+// thread_stack.hpp - what is told if an operator uses more than the stack of its thread: the guard
+// below that stops it, and the process ends.
 //
-// Users' code runs on threads' stacks; overflow.hpp does this for those of co-routines. Its handler is installed after this one, and hands on to it
-// what it does not know. The handler runs on a part of the thread's stack that is kept for it, at the other end.
+// Users' code runs on threads' stacks; overflow.hpp does this for those of co-routines. Its handler
+// is installed after this one, and hands on to it what it does not know. The handler runs on a part
+// of the thread's stack that is kept for it, at the other end.
 #pragma once
 
 #include <pthread.h>
@@ -40,7 +42,8 @@ class ThreadStack {
     if (own().worker != nullptr) sigaltstack(&none, nullptr);
     own() = {};
   }
-  // From now on, for as long as this lives, what is at the calling thread's guard is told. This must lie on its stack.
+  // From now on, for as long as this lives, what is at the calling thread's guard is told. This
+  // must lie on its stack.
   void begin([[maybe_unused]] const Worker* worker) noexcept {
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     pthread_attr_t attributes;

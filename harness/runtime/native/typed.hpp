@@ -1,8 +1,11 @@
-// typed.hpp - operators on tuples with attributes: their rooms for what they send, and the check of what they get.
+// typed.hpp - operators on tuples with attributes: their rooms for what they send, and the check of
+// what they get.
 //
-// A sender numbers the tuples of each of its output ports, 0, 1, 2, ..., and seals each: the hash of its content, its number and its port
-// is in its header. A receiver sees for each stream that numbers come without a gap and that the seal is whole. So a tuple that is
-// lost, doubled, overtaken, changed or sent the wrong way is found, however many tuples an operator makes of one (ORDER, ONCE).
+// A sender numbers the tuples of each of its output ports, 0, 1, 2, ..., and seals each: the hash
+// of its content, its number and its port is in its header. A receiver sees for each stream that
+// numbers come without a gap and that the seal is whole. So a tuple that is lost, doubled,
+// overtaken, changed or sent the wrong way is found, however many tuples an operator makes of one
+// (ORDER, ONCE).
 #pragma once
 
 #include <cstdint>
@@ -19,9 +22,11 @@ using ProcessFunction = int32_t (*)(millrace_context*, uint32_t port, const void
                                     void* state);
 using StepFunction = int32_t (*)(millrace_context*, void* state);
 
-// A hash of the content of a slot of `stride` bytes: of all behind its header, which is 32 bytes and whole cache lines. Eight lanes in two vectors, so that
-// a step is a few instructions for a cache line. Each step is one to one, and the sum is so in each of its lanes: whatever changes within one word
-// changes the seal. So does any other change, but for about one in 2^64. The multipliers are those of MurmurHash3's and SplitMix64's mixers.
+// A hash of the content of a slot of `stride` bytes: of all behind its header, which is 32 bytes
+// and whole cache lines. Eight lanes in two vectors, so that a step is a few instructions for a
+// cache line. Each step is one to one, and the sum is so in each of its lanes: whatever changes
+// within one word changes the seal. So does any other change, but for about one in 2^64. The
+// multipliers are those of MurmurHash3's and SplitMix64's mixers.
 inline uint64_t seal_of(const char* content, size_t stride, uint64_t sequence,
                         uint64_t port_seed) noexcept {
   using Lanes = uint64_t __attribute__((vector_size(32)));

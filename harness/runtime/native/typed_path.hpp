@@ -86,8 +86,7 @@ void Path<Platform>::fail_typed(TypedState* state, int32_t answer, uint64_t at) 
   end_run(state->worker->run);
 }
 
-// -- sending
-// ---------------------------------------------------------------------------------------
+// -- sending --------------------------------------------------------------------------------------
 
 // Sends the tuple that the function has written.
 template <class Platform>
@@ -177,8 +176,7 @@ void Path<Platform>::finish_typed(Worker* worker, Operator* op) {
   }
 }
 
-// -- sources
-// ---------------------------------------------------------------------------------------
+// -- sources --------------------------------------------------------------------------------------
 
 // A source's own thread: calls its function until that has nothing more, the run is over, or enough
 // is sent.

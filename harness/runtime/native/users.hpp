@@ -48,8 +48,7 @@ void Path<Platform>::leave(Operator* op, Worker* worker, Tuple* first, uint32_t 
   worker->run->gave_up.store(true, std::memory_order_relaxed);
 }
 
-// -- compiled
-// --------------------------------------------------------------------------------------
+// -- compiled -------------------------------------------------------------------------------------
 
 template <class Platform>
 struct Path<Platform>::NativeCalls {
@@ -121,8 +120,7 @@ int32_t Path<Platform>::native(Operator* op, Worker* worker, Tuple* first, uint3
   return HANDLED;
 }
 
-// -- Python
-// ----------------------------------------------------------------------------------------
+// -- Python ---------------------------------------------------------------------------------------
 
 template <class Platform>
 struct Path<Platform>::PythonCalled {

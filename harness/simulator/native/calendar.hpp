@@ -1,11 +1,13 @@
 // calendar.hpp - the event core: which process acts next, and when.
 //
-// A process (a virtual thread, a timer) has at most one event in the calendar, so an event is a process with a time, and changing one's
-// mind is moving it. Times are whole picoseconds. Events at one time come in the order in which they were scheduled: that, and nothing
-// about the machine that simulates, decides ties, so a run is the same bit for bit everywhere.
+// A process (a virtual thread, a timer) has at most one event in the calendar, so an event is a
+// process with a time, and changing one's mind is moving it. Times are whole picoseconds. Events at
+// one time come in the order in which they were scheduled: that, and nothing about the machine that
+// simulates, decides ties, so a run is the same bit for bit everywhere.
 //
-// A heap with four children a node, whose entries know their place. The process that acts stays at the top meanwhile, since nobody can
-// be scheduled before it, so that its own next event is one sift down and not a removal and an insertion: the most frequent case by far.
+// A heap with four children a node, whose entries know their place. The process that acts stays at
+// the top meanwhile, since nobody can be scheduled before it, so that its own next event is one
+// sift down and not a removal and an insertion: the most frequent case by far.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// control.hpp - what the engine does to a simulation: start threads, let time pass, change levels and modes, end the run.
+// control.hpp - what the engine does to a simulation: start threads, let time pass, change levels
+// and modes, end the run.
 #pragma once
 
 #include "disciplines.hpp"
@@ -22,8 +23,9 @@ inline void Simulation::start(uint32_t worker) {
     }
     listed_ = true;
   }
-  // Where operators have more threads than there are CPUs, those of neighbours begin on one CPU: a graph that has filled from its sources has them
-  // there, since who is woken follows who wakes it while CPUs have little to do.
+  // Where operators have more threads than there are CPUs, those of neighbours begin on one CPU: a
+  // graph that has filled from its sources has them there, since who is woken follows who wakes it
+  // while CPUs have little to do.
   const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus
                                                   ? Occupancy::NONE
                                                   : worker * cpus / own_threads;
@@ -77,7 +79,8 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
 
 inline void Simulation::end_run() { over = true; }
 
-// End the run now, from outside: whoever sleeps is woken, sees that it is over, and gives up what it holds.
+// End the run now, from outside: whoever sleeps is woken, sees that it is over, and gives up what
+// it holds.
 inline void Simulation::cut() {
   over = true;
   if (coroutines_ != nullptr) {
@@ -126,7 +129,8 @@ inline void Simulation::want(Port& port, bool called) {
   }
 }
 
-// Sizes of batches and drains, from the work that follows by calls: again whenever a queue is to come or go.
+// Sizes of batches and drains, from the work that follows by calls: again whenever a queue is to
+// come or go.
 inline void Simulation::choose_sizes() {
   const uint32_t most = software.batch;
   const auto batch = [most](uint32_t chosen) {

@@ -1,9 +1,12 @@
-// coroutine.hpp - operators as co-routines (C-Stream s3) in virtual time: the scheduler that real threads execute (coroutines.hpp), on virtual
-// ones (virtual_platform.hpp), and here what is at its ports, what a co-routine does, and what policies see.
+// coroutine.hpp - operators as co-routines (C-Stream s3) in virtual time: the scheduler that real
+// threads execute (coroutines.hpp), on virtual ones (virtual_platform.hpp), and here what is at its
+// ports, what a co-routine does, and what policies see.
 //
-// Every operator with a resumed port, and every source, is a co-routine, which also executes the operators that are called behind it. Its loop
-// waits for a tuple at any of its ports and executes a batch of each that has some. Sends, kinds of operators, punctuation and the end are those of
-// the other models, which a co-routine executes on its own stack, so a full queue stops it wherever it is.
+// Every operator with a resumed port, and every source, is a co-routine, which also executes the
+// operators that are called behind it. Its loop waits for a tuple at any of its ports and executes
+// a batch of each that has some. Sends, kinds of operators, punctuation and the end are those of
+// the other models, which a co-routine executes on its own stack, so a full queue stops it wherever
+// it is.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +55,7 @@ class Simulation::Coroutines {
   std::deque<All::Thread> threads;           // by worker, of those that have begun
 };
 
-// -- threads ------------------------------------------------------------------------------------------------------------------------------
+// -- threads --------------------------------------------------------------------------------------
 
 inline void Simulation::make_coroutines() {
   coroutines_ = {new Coroutines(*this, *policy, quantum_ns),
@@ -106,7 +109,8 @@ void Simulation::coroutine_body(Coroutine& self) {
   w.at = 0;
 }
 
-// The loop of every operator: a tuple at any port is enough, and each port that has some is worked on in turn.
+// The loop of every operator: a tuple at any port is enough, and each port that has some is worked
+// on in turn.
 template <class Coroutine>
 void Simulation::operator_loop(Worker& w, Coroutine& self) {
   Coroutines::All& all = *coroutines_->all;
@@ -184,7 +188,8 @@ inline bool Simulation::is_first(const Worker& w) const noexcept {
   return coroutines_->places[w.coroutine]->first;
 }
 
-// What a replica sends that is not the first: downstream after all that others send before it. Its targets have queues.
+// What a replica sends that is not the first: downstream after all that others send before it. Its
+// targets have queues.
 inline void Simulation::hold_back(Worker& w, Tuple* first, Count count) {
   pass(w);
   Coroutines::Replicated::Replica& self = *coroutines_->places[w.coroutine];
@@ -198,7 +203,7 @@ inline uint64_t Simulation::barrier_room(const Port& port) noexcept {
                        : port.op->room_of_input - port.op->inputs[port.input].held.size();
 }
 
-// -- what others tell co-routines, and what those wait for --------------------------------------------------------------------------------
+// -- what others tell co-routines, and what those wait for ----------------------------------------
 
 // Who reads need not be told of each batch: a switch is then worth many tuples.
 inline void Simulation::tuples_resumable(Worker& w, Target& target) {
@@ -242,7 +247,8 @@ inline void Simulation::source_has_sent(Worker& w, const Tuple* first, Count cou
   coroutines_->all->check_for_preemption((*coroutines_->all)[w.coroutine]);
 }
 
-// Tuples of the port were taken: co-routines may wait for that, and threads of threaded ports that send to one that is resumed.
+// Tuples of the port were taken: co-routines may wait for that, and threads of threaded ports that
+// send to one that is resumed.
 inline void Simulation::made_room(Worker& w, Port& port) {
   if (coroutines_ == nullptr) return;
   coroutines_->all->read(port.index);
@@ -288,7 +294,7 @@ inline void Simulation::sleep_as_coroutine(Worker& w, Time until) {
   });
 }
 
-// -- replicas: for the engine, once the run has begun ------------------------------------------------------------------------------------
+// -- replicas: for the engine, once the run has begun ---------------------------------------------
 
 inline void Simulation::set_replicas(uint32_t index, uint32_t number) {
   const Present present(acting_);
@@ -338,7 +344,8 @@ inline uint32_t Simulation::living_replicas(uint32_t index) {
   const Coroutines::OfOperator& of = coroutines_->replicated[coroutines_->graph.of_operator[index]];
   return of.replicas == nullptr ? 1 : of.replicas->living();
 }
-// When the run has ended: tuples that replicas have taken and not worked on, and such that they have made and not sent.
+// When the run has ended: tuples that replicas have taken and not worked on, and such that they
+// have made and not sent.
 inline void Simulation::left_in_slots(uint32_t index, std::vector<Tuple>& taken,
                                       std::vector<Tuple>& made) {
   const uint32_t co = coroutines_ == nullptr ? NO_CO : coroutines_->graph.of_operator[index];

@@ -1,13 +1,15 @@
-// coroutine_graph.hpp - what the scheduler of co-routines (coroutines.hpp) and its policies see of a simulated graph: which operators a
-// co-routine executes, what is at its ports, and how it does.
+// coroutine_graph.hpp - what the scheduler of co-routines (coroutines.hpp) and its policies see of
+// a simulated graph: which operators a co-routine executes, what is at its ports, and how it does.
 //
-// A co-routine also waits for what is no port: a split for its merge, a load balance for room in any of its buffers (given), a source for its
-// time.
+// A co-routine also waits for what is no port: a split for its merge, a load balance for room in
+// any of its buffers (given), a source for its time.
 //
-// Records of the runtime (coroutine_run.hpp) are touched here as a thread there touches them: those of a co-routine where it is looked at
-// and where it is resumed, its stack included, and those of a port where its reader or its writers are looked up. Which records a turn touches was
-// read from the source, and their sizes are those of the structs. A count of cache lines agrees: with 300 operators callgrind finds 40 lines a turn
-// that are no slots and not in a cache of 64 KiB any more, and these records make 45, besides seven of operators and ports.
+// Records of the runtime (coroutine_run.hpp) are touched here as a thread there touches them: those
+// of a co-routine where it is looked at and where it is resumed, its stack included, and those of a
+// port where its reader or its writers are looked up. Which records a turn touches was read from
+// the source, and their sizes are those of the structs. A count of cache lines agrees: with 300
+// operators callgrind finds 40 lines a turn that are no slots and not in a cache of 64 KiB any
+// more, and these records make 45, besides seven of operators and ports.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +67,7 @@ class Simulation::CoroutineGraph {
   std::vector<uint32_t> of_operator;            // its co-routine; NO_CO: a thread executes it
   std::vector<std::vector<uint32_t>> writers_;  // by port: co-routines that send there
 
-  // -- for the scheduler (coroutines.hpp) --------------------------------------------------------------------------------------------------
+  // -- for the scheduler (coroutines.hpp) ---------------------------------------------------------
 
   uint64_t size(uint32_t port) const noexcept {
     look(port);
@@ -86,7 +88,8 @@ class Simulation::CoroutineGraph {
     return false;
   }
   bool closed(uint32_t port) const noexcept { return simulation_.ports[port].open_streams == 0; }
-  // Whoever asks looks at the state of that co-routine next; of several writers only if one of them waits.
+  // Whoever asks looks at the state of that co-routine next; of several writers only if one of them
+  // waits.
   uint32_t reader(uint32_t port) const noexcept {
     const uint32_t co = of_operator[simulation_.ports[port].op->index];
     touch(port_touches_[port], CO_PORT_BYTES);
@@ -207,7 +210,8 @@ class Simulation::CoroutineGraph {
   void touch_stamps(const Port& port) const noexcept {
     touch(stamp_touches_[port.index], CO_STAMPS_BYTES);
   }
-  // A co-routine waits for room at the port; tuples were taken there, and one who was told may have filled it again.
+  // A co-routine waits for room at the port; tuples were taken there, and one who was told may have
+  // filled it again.
   void full(Port& port) const noexcept {
     if (port.full_since == NEVER) port.full_since = simulation_.system.now;
   }
@@ -261,7 +265,8 @@ inline void Simulation::CoroutineGraph::build() {
     if (port.discipline->resumed) regions[of_operator[port.op->index]].inputs.push_back(&port);
   }
   for (uint32_t co = 0; co < regions.size(); ++co) enter(co, *regions[co].op);
-  // in topological order: a co-routine comes once all that send to it have; who is on a cycle, through a control port, comes last
+  // in topological order: a co-routine comes once all that send to it have; who is on a cycle,
+  // through a control port, comes last
   std::vector<uint32_t> before(regions.size(), 0);
   const auto each_reader = [&](uint32_t co, auto tell) {
     for (const Target* target : regions[co].sends) {
@@ -302,8 +307,8 @@ inline void Simulation::CoroutineGraph::enter(uint32_t co, Operator& op) {
   }
 }
 
-// HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at a sink, over what it costs until then. Output
-// ports are taken for equal.
+// HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at
+// a sink, over what it costs until then. Output ports are taken for equal.
 inline void Simulation::CoroutineGraph::find_gains() {
   look_again_ = simulation_.system.now + GAINS_EVERY;
   for (const uint32_t co : order_) {

@@ -1,9 +1,11 @@
-// crew.hpp - an operator's replicas in virtual time (C-Stream s4.2): the protocol of harness/runtime/native/replicas.hpp, and here what is at the
-// operator's ports, and what copies into slots cost.
+// crew.hpp - an operator's replicas in virtual time (C-Stream s4.2): the protocol of
+// harness/runtime/native/replicas.hpp, and here what is at the operator's ports, and what copies
+// into slots cost.
 //
-// An operator has no replicas, and is executed as any other, until some are asked for. From then on its own co-routine is the first of them, as
-// soon as it next asks for tuples. Replicas share the operator's record: they are never in it at once, since its functions do not
-// stop between two steps that belong together.
+// An operator has no replicas, and is executed as any other, until some are asked for. From then on
+// its own co-routine is the first of them, as soon as it next asks for tuples. Replicas share the
+// operator's record: they are never in it at once, since its functions do not stop between two
+// steps that belong together.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +32,8 @@ class Simulation::Crew {
 
   uint64_t size() const noexcept { return graph_.size(port_.index); }
   bool closed() const noexcept { return port_.open_streams == 0; }
-  // Final punctuation stays in the queue until all before it has been taken, and ends here. Window punctuation goes the way of tuples.
+  // Final punctuation stays in the queue until all before it has been taken, and ends here. Window
+  // punctuation goes the way of tuples.
   size_t front(All::Coroutine& co, size_t most, Tuple** first) {
     Worker& w = *co.fibre.worker;
     Ring& ring = port_.ring;

@@ -1,4 +1,5 @@
-// dedicated.hpp - threaded ports: harness/runtime/native/dedicated.hpp in virtual time. Who sleeps when and who wakes them is told there.
+// dedicated.hpp - threaded ports: harness/runtime/native/dedicated.hpp in virtual time. Who sleeps
+// when and who wakes them is told there.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// disciplines.hpp - what a threading model is to the tuples that pass: the records of harness/runtime/native/disciplines.hpp in virtual time.
+// disciplines.hpp - what a threading model is to the tuples that pass: the records of
+// harness/runtime/native/disciplines.hpp in virtual time.
 #pragma once
 
 #include "coroutine.hpp"

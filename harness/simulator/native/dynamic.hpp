@@ -1,7 +1,9 @@
-// dynamic.hpp - scheduler threads: harness/runtime/native/dynamic.hpp in virtual time, and, where Software::printed says so, P17 Figures 4 to 6.
+// dynamic.hpp - scheduler threads: harness/runtime/native/dynamic.hpp in virtual time, and, where
+// Software::printed says so, P17 Figures 4 to 6.
 //
-// READY holds as there: a port with tuples is on the list, or in the hands of a thread that looks again when it lets go. As P17 prints it,
-// every port that no thread holds is on the list, with tuples or without, and an idle thread comes back after a time.
+// READY holds as there: a port with tuples is on the list, or in the hands of a thread that looks
+// again when it lets go. As P17 prints it, every port that no thread holds is on the list, with
+// tuples or without, and an idle thread comes back after a time.
 #pragma once
 
 #include <array>
@@ -15,7 +17,7 @@ inline constexpr uint32_t NO_PORT = UINT32_MAX;
 inline constexpr uint32_t SPIN_STEP =
     8;  // rounds of spinning that are one event here, where nobody tells who waits
 
-// -- flags and the list -------------------------------------------------------------------------------------------------------------------
+// -- flags and the list ---------------------------------------------------------------------------
 
 inline bool Simulation::try_flag(Worker& w, Flag& flag) {
   if (!software.printed) {  // a look comes first, which takes the line from nobody
@@ -95,7 +97,7 @@ inline void Simulation::put_on_list(Worker& w, Port& port) {
   if (!w.pooled || w.slow) wake_idle(w);
 }
 
-// -- scheduler threads --------------------------------------------------------------------------------------------------------------------
+// -- scheduler threads ----------------------------------------------------------------------------
 
 inline void Simulation::scheduler_body(Worker& w) {
   for (;;) {
@@ -273,7 +275,7 @@ inline void Simulation::suspend(Worker& w) {
   w.rest = AWAKE;
 }
 
-// -- full queues ----------------------------------------------------------------------------------------------------------------------------
+// -- full queues ----------------------------------------------------------------------------------
 
 inline void Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   const uint32_t at = w.at;
@@ -299,7 +301,9 @@ inline void Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
     if (!software.printed) wake_idle(w);
   } else if (!software.printed) {
     wait_a_little(w, round, &port);
-  } else {  // P17 Figure 6 tries again and again; what looks often is looked at less often here, up to SPIN_STEP rounds at a time
+    // P17 Figure 6 tries again and again; what looks often is looked at less often here, up to
+    // SPIN_STEP rounds at a time
+  } else {
     round = std::min(2 * round + 1, 2 * SPIN_STEP);
     w.mixed += software.wait_round * round;
   }
@@ -307,8 +311,8 @@ inline void Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   w.slots = slots;
 }
 
-// thread.hpp, spin(): pauses, then yields, then naps. Who spins looks in each round; here it goes on in the round in which it is told that
-// the port, if it waits for one, has changed.
+// thread.hpp, spin(): pauses, then yields, then naps. Who spins looks in each round; here it goes
+// on in the round in which it is told that the port, if it waits for one, has changed.
 inline void Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) {
   hand_over(w);
   w.rest = BLOCKED;

@@ -1,12 +1,14 @@
 // filling.hpp - a run that begins with tuples in its queues.
 //
-// A pipeline of 1,000 operators takes longer to fill than a simulation can afford, and filling is not what is asked about. So a timed run
-// may begin as if it had gone on for a while: tuples are sent through the graph in no time and stay where they are meant to. Every
-// tuple has passed the operators that it has passed, so ORDER and ONCE hold and are checked as ever.
+// A pipeline of 1,000 operators takes longer to fill than a simulation can afford, and filling is
+// not what is asked about. So a timed run may begin as if it had gone on for a while: tuples are
+// sent through the graph in no time and stay where they are meant to. Every tuple has passed the
+// operators that it has passed, so ORDER and ONCE hold and are checked as ever.
 //
-// Ports are filled from the sinks upwards, all those with the same number of queues behind them at a time; a tuple meets no other queue on
-// its way. Whether a run has settled is asked afterwards as always. Not for graphs with a merge: queues that overflow while others fill would
-// bring it tuples out of their order.
+// Ports are filled from the sinks upwards, all those with the same number of queues behind them at
+// a time; a tuple meets no other queue on its way. Whether a run has settled is asked afterwards as
+// always. Not for graphs with a merge: queues that overflow while others fill would bring it tuples
+// out of their order.
 #pragma once
 
 #include "operators.hpp"
@@ -52,7 +54,8 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
     port.ready = true;
     listed.push_back(port.index);
   }
-  // After a while ports are on the list in any order. In the graph's order, threads that take neighbours would all wait for the last one.
+  // After a while ports are on the list in any order. In the graph's order, threads that take
+  // neighbours would all wait for the last one.
   for (size_t i = listed.size(); i > 1; --i) std::swap(listed[i - 1], listed[system.random() % i]);
   list_.ports.assign(listed.begin(), listed.end());
   listed_ = true;

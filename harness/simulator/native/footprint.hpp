@@ -1,9 +1,11 @@
 // footprint.hpp - how much of what a core has touched lately its own caches still hold.
 //
-// A cache that leaves out what was not used longest holds what was touched within the last `window()` bytes of touches: as many as reach that
-// many distinct bytes. How many distinct bytes t bytes of touches reach follows from how long before each of them the same bytes were touched
-// last: it is the sum over s up to t of the share of touches that go back further than s (Denning and Schwartz, CACM 15(3), 1972; Xiang, Ding, Luo and
-// Bao, ASPLOS 2013). So a core that goes round a small ring keeps more of everything else than one that never sees a slot twice.
+// A cache that leaves out what was not used longest holds what was touched within the last
+// `window()` bytes of touches: as many as reach that many distinct bytes. How many distinct bytes t
+// bytes of touches reach follows from how long before each of them the same bytes were touched
+// last: it is the sum over s up to t of the share of touches that go back further than s (Denning
+// and Schwartz, CACM 15(3), 1972; Xiang, Ding, Luo and Bao, ASPLOS 2013). So a core that goes round
+// a small ring keeps more of everything else than one that never sees a slot twice.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +50,8 @@ class Footprint {
   }
   static uint64_t end(unsigned bin) noexcept { return (5 + bin % 4) << (LEAST - 2 + bin / 4); }
 
-  // Tell the window anew, once as much as the cache holds has been touched. What was before counts half as much as it did.
+  // Tell the window anew, once as much as the cache holds has been touched. What was before counts
+  // half as much as it did.
   void look() noexcept {
     uint64_t all = 0;
     for (const uint64_t count : counts_) all += count;

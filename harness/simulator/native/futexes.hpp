@@ -1,4 +1,5 @@
-// futexes.hpp - where threads sleep until they are woken, and the locks of the kernel's hash buckets for that.
+// futexes.hpp - where threads sleep until they are woken, and the locks of the kernel's hash
+// buckets for that.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +27,10 @@ class Futexes {
       : machine_(machine), holds_(std::max(buckets, 1u)) {}
 
   uint64_t buckets() const noexcept { return holds_.size(); }
-  // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then. What holding it takes is part of the call
-  // (Machine::sleep, wake_caller and the like). Whoever waits makes each hand-over longer. A thread that owes time asks for when that has
-  // passed: who comes before has the lock before, if there is time for it.
+  // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then.
+  // What holding it takes is part of the call (Machine::sleep, wake_caller and the like). Whoever
+  // waits makes each hand-over longer. A thread that owes time asks for when that has passed: who
+  // comes before has the lock before, if there is time for it.
   Time hold(const WaitQueue& queue, Time when, Time now) {
     std::deque<Hold>& holds = holds_[queue.bucket];
     while (!holds.empty() && holds.front().end <= now) holds.pop_front();

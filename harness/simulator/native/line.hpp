@@ -1,13 +1,17 @@
-// line.hpp - a cache line that threads share: who wrote it last, who has a copy, and when the next atomic operation on it can begin.
+// line.hpp - a cache line that threads share: who wrote it last, who has a copy, and when the next
+// atomic operation on it can begin.
 //
 //   load   costs a transfer by distance, unless this core wrote the line last or has looked since
 //   store  costs the writer nothing (store buffers hide it), but takes everybody else's copy away
-//   rmw    alone: a transfer by distance, or a local operation; while others wait for the same line: in turn, at the aggregate rate that is
-//          measured for that many contenders, who are counted: they leave as evenly as time passes until the line is free. A thread that
-//          owes time takes its turn for when that has passed; who comes before the first of those turns takes one among the turns before.
+//   rmw    alone: a transfer by distance, or a local operation; while others wait for the same
+//          line: in turn, at the aggregate rate that is measured for that many contenders, who are
+//          counted: they leave as evenly as time passes until the line is free. A thread that owes
+//          time takes its turn for when that has passed; who comes before the first of those turns
+//          takes one among the turns before.
 //
-// The aggregate rate of a line under contention is far above one over its transfer time, because requests of one socket are served
-// together; and far below the rate of a core alone. A model of either kind would be wrong by a factor of four (docs/simulator.md).
+// The aggregate rate of a line under contention is far above one over its transfer time, because
+// requests of one socket are served together; and far below the rate of a core alone. A model of
+// either kind would be wrong by a factor of four (docs/simulator.md).
 #pragma once
 
 #include <algorithm>
@@ -35,14 +39,15 @@ class Line {
     sharer_ = NOBODY;
     std::fill(std::begin(sharers_), std::end(sharers_), 0);
   }
-  // `cas`: by a loop around a compare-and-swap. `most`: is raised to the number of contenders. Returns the time from `now` until it is
-  // done, waiting included.
+  // `cas`: by a loop around a compare-and-swap. `most`: is raised to the number of contenders.
+  // Returns the time from `now` until it is done, waiting included.
   Time rmw(const Machine& machine, uint32_t core, Time now, bool cas, uint64_t& most) noexcept {
     const bool early = now < turns_.begin;
     Turns& turns = early ? earlier_ : turns_;
     Time service;
     if (turns.free_at > now) {
-      // of those that had come when the last one did, as many are left as time is left of all of theirs
+      // of those that had come when the last one did, as many are left as time is left of all of
+      // theirs
       if (now > turns.since) {
         turns.before = static_cast<uint64_t>(turns.before) * (turns.free_at - now) /
                        (turns.free_at - turns.since);
@@ -80,7 +85,9 @@ class Line {
   uint32_t owner_ = NOBODY;   // the core that wrote last
   uint32_t sharer_ = NOBODY;  // the core that read last, since
   uint64_t sharers_[2] =
-      {};  // bits: the cores that have read since; two with the same number modulo 128 have one in common
+      // bits: the cores that have read since; two with the same number modulo 128 have one in
+      // common
+      {};
 };
 
 }  // namespace millrace::sim

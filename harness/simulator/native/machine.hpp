@@ -1,8 +1,10 @@
-// machine.hpp - the described machine: where its CPUs are, and what things cost there. Constants only, in whole numbers.
+// machine.hpp - the described machine: where its CPUs are, and what things cost there. Constants
+// only, in whole numbers.
 //
-// Costs come in three sorts. Work that waits for its own multiplies (FLOP) and mixed instructions are given for a core that runs alone at its
-// highest clock, and take longer on a core whose other hardware threads are busy, and where more cores of the socket are (turbo). Waiting
-// for lines and memory takes as long as it takes. Sources of all constants: config/machines/*.yaml.
+// Costs come in three sorts. Work that waits for its own multiplies (FLOP) and mixed instructions
+// are given for a core that runs alone at its highest clock, and take longer on a core whose other
+// hardware threads are busy, and where more cores of the socket are (turbo). Waiting for lines and
+// memory takes as long as it takes. Sources of all constants: config/machines/*.yaml.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +61,8 @@ struct Machine {
   std::vector<uint32_t> cas_slow;   // by contenders: how much longer a compare-and-swap loop takes
   uint64_t returned_call[DISTANCES] = {},
            returned_kib[DISTANCES] = {};  // into slots that another core has worked on
-  // Of a copy of 1 KiB [ps], what it takes to have it from a place and what to leave it at one; of a socket's memory, by all.
+  // Of a copy of 1 KiB [ps], what it takes to have it from a place and what to leave it at one; of
+  // a socket's memory, by all.
   uint64_t copy_call = 0, fetch_kib[PLACES] = {}, store_kib[PLACES] = {}, dram_kib = 0;
   int64_t overlap_kib[PLACES] =
       {};  // what a copy from a place to the same place takes less than both
@@ -93,13 +96,15 @@ struct Machine {
   }
   static Place modified(
       Distance
-          distance) noexcept {  // a table: GCC 12 with -O3 -march=native for AVX-512 got two conditions wrong
+          // a table: GCC 12 with -O3 -march=native for AVX-512 got two conditions wrong
+          distance) noexcept {
     constexpr Place AT[DISTANCES] = {OWN_L2, MODIFIED_SAME_CHIP, MODIFIED_SAME_MODULE,
                                      MODIFIED_OTHER_SOCKET};
     return AT[distance];
   }
-  // Which part of so many bytes that are gone through again and again comes from memory, where shared caches hold `held` [1/PART]: none of three
-  // fifths of what they hold, all of seven fifths.
+  // Which part of so many bytes that are gone through again and again comes from memory, where
+  // shared caches hold `held` [1/PART]: none of three fifths of what they hold, all of seven
+  // fifths.
   static uint64_t part_beyond(uint64_t bytes, uint64_t held) noexcept {
     return std::clamp<uint64_t>(5 * PART * bytes / (4 * std::max<uint64_t>(held, 1)), 3 * PART / 4,
                                 7 * PART / 4) -

@@ -1,4 +1,5 @@
-// modes.hpp - queues that come and go while tuples flow: harness/runtime/native/switching.hpp in virtual time. Only the producer side changes what is.
+// modes.hpp - queues that come and go while tuples flow: harness/runtime/native/switching.hpp in
+// virtual time. Only the producer side changes what is.
 #pragma once
 
 #include "dynamic.hpp"

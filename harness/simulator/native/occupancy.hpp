@@ -1,4 +1,5 @@
-// occupancy.hpp - which CPUs, cores and caches of the described machine are busy, and where an idle CPU is.
+// occupancy.hpp - which CPUs, cores and caches of the described machine are busy, and where an idle
+// CPU is.
 #pragma once
 
 #include <algorithm>
@@ -71,14 +72,16 @@ class Occupancy {
     const uint32_t cpu = lowest(sockets_[socket].idle_cpus);
     return cpu == NONE ? NONE : first + cpu;
   }
-  // Whether a wake-up looks for an idle CPU there: Linux, kernel/sched/fair.c, update_idle_cpu_scan.
+  // Whether a wake-up looks for an idle CPU there: Linux, kernel/sched/fair.c,
+  // update_idle_cpu_scan.
   bool looks(uint32_t socket, Time now) const noexcept {
     const uint64_t n = cpus_per_socket(),
                    share = sockets_[socket].used.at(now, sockets_[socket].busy_cpus) *
                            machine_.idle_search / (100 * n);  // [2^-28]
     return ((Average::ONE - std::min(Average::ONE, share * share >> 28)) * n >> 28) > 0;
   }
-  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then all by turns.
+  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then
+  // all by turns.
   uint32_t spread() noexcept {
     for (uint32_t i = 0; i < machine_.sockets; ++i) {
       const uint32_t socket = (started_ + i) % machine_.sockets;

@@ -1,4 +1,5 @@
-// operators.hpp - what each kind of operator does: harness/runtime/operators.pyx, balance.pyx, pacing.pyx and manual.pyx in virtual time.
+// operators.hpp - what each kind of operator does: harness/runtime/operators.pyx, balance.pyx,
+// pacing.pyx and manual.pyx in virtual time.
 #pragma once
 
 #include "../../runtime/native/flop.hpp"
@@ -13,8 +14,9 @@ inline constexpr uint32_t SINK_LINES =
     3;  // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
 inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
 
-// A core begins with a tuple before it is done with the one before, unless the work of a batch is a chain (flop.hpp), as it is not where
-// each tuple has a cost of its own, or it is the same tuple at the next operator.
+// A core begins with a tuple before it is done with the one before, unless the work of a batch is a
+// chain (flop.hpp), as it is not where each tuple has a cost of its own, or it is the same tuple at
+// the next operator.
 inline void Simulation::compute(Worker& w, const Operator& op, const Tuple* first, Count count) {
   const auto beside_others = [this](uint32_t cost) {
     const uint64_t overlapped = (machine.flop * cost << Machine::SHIFT) / software.overlap;
@@ -235,7 +237,8 @@ inline void Simulation::pass_on_waiting(Worker& w, Operator& op) {
   }
 }
 
-// A tuple of each input for one that goes on (barrier.pyx). What a look at a tuple costs is taken to be what it costs a merge.
+// A tuple of each input for one that goes on (barrier.pyx). What a look at a tuple costs is taken
+// to be what it costs a merge.
 inline void Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count count) {
   BarrierInput& input = op.inputs[w.input];
   uint32_t round = 0;
@@ -316,7 +319,8 @@ inline void Simulation::end(Worker& w, Operator& barrier) {
   send_final(w, barrier);
 }
 
-// As many tuples on each output port as a profiled run has shown, evenly: the fraction that is left is owed (typed.pyx).
+// As many tuples on each output port as a profiled run has shown, evenly: the fraction that is left
+// is owed (typed.pyx).
 inline void Simulation::typed(Worker& w, Operator& op, Tuple* first, Count count) {
   const uint32_t at = w.at;
   const Slots slots = w.slots;
@@ -424,7 +428,7 @@ inline void Simulation::balance(Worker& w, Operator& op, Tuple* first, Count cou
   }
 }
 
-// -- sources --------------------------------------------------------------------------------------------------------------------------------
+// -- sources --------------------------------------------------------------------------------------
 
 inline void Simulation::make(Operator& source, Tuple& tuple) {
   tuple = Tuple{source.sent, tuple.born_ns, 0, 0, 0, DATA};
@@ -487,7 +491,8 @@ inline void Simulation::source_body(Worker& w) {
   pass(w);
 }
 
-// Wait until a tuple is due; how many are, up to `most`. 0: look again, it may be over (pacing.pyx).
+// Wait until a tuple is due; how many are, up to `most`. 0: look again, it may be over
+// (pacing.pyx).
 inline Simulation::Count Simulation::due(Worker& w, Operator& source, Count most) {
   const int64_t now = static_cast<int64_t>(system.now);
   const Pace& pace = source.paces[source.pace];

@@ -1,5 +1,6 @@
-// probes.hpp - the models of the machine and of the operating system by themselves: threads that compute, sleep and wake each other, and
-// single lines and copies, without a graph. What a profile's tables say must come out again (tests/simulator/).
+// probes.hpp - the models of the machine and of the operating system by themselves: threads that
+// compute, sleep and wake each other, and single lines and copies, without a graph. What a
+// profile's tables say must come out again (tests/simulator/).
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,8 @@ class Bench {
   void wait(uint32_t thread, Time work) {
     system_.start(threads[thread], [=, this] { waiting(threads[thread], work); });
   }
-  // and one that keeps its CPU until a time and then wakes as many, and owes the time of some work when it comes to each.
+  // and one that keeps its CPU until a time and then wakes as many, and owes the time of some work
+  // when it comes to each.
   void wake(uint32_t thread, Time at, uint32_t count, Time work) {
     system_.start(threads[thread], [=, this] { waking(threads[thread], at, count, work); });
   }
@@ -118,8 +120,9 @@ inline Visit last_visit(const Visits& ring, uint32_t cores, uint64_t position, u
   return ring.since(position, std::vector<Footprint>(cores, Footprint(0)), filled);
 }
 
-// Time of a copy of `bytes` that core `writer` wrote, by core `reader`, to where core `worked` has worked, as the simulation charges it without
-// waiting for the first line. `queued`, `room`: bytes touched since, by that core and by all; half of them were filled, the others read.
+// Time of a copy of `bytes` that core `writer` wrote, by core `reader`, to where core `worked` has
+// worked, as the simulation charges it without waiting for the first line. `queued`, `room`: bytes
+// touched since, by that core and by all; half of them were filled, the others read.
 struct CopyProbe {
   static Time copy(const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes,
                    uint64_t queued, uint64_t room, uint32_t worked) {

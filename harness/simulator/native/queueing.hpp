@@ -1,8 +1,10 @@
-// queueing.hpp - small queueing networks on the calendar: the event core is held against what queueing theory says of them.
+// queueing.hpp - small queueing networks on the calendar: the event core is held against what
+// queueing theory says of them.
 //
-// Stations in a row, one server each, first come first served. Open: customers come at the first after exponential gaps, and leave behind
-// the last. Closed: the same customers go round for ever. A process of the calendar is a station that serves, whose event is the end of
-// the service, or the way in.
+// Stations in a row, one server each, first come first served. Open: customers come at the first
+// after exponential gaps, and leave behind the last. Closed: the same customers go round for ever.
+// A process of the calendar is a station that serves, whose event is the end of the service, or the
+// way in.
 #pragma once
 
 #include <bit>
@@ -13,7 +15,8 @@
 
 namespace millrace::sim {
 
-// The natural logarithm of x > 0, to twelve digits, from basic arithmetic alone: libraries differ in the last bit, and runs must not.
+// The natural logarithm of x > 0, to twelve digits, from basic arithmetic alone: libraries differ
+// in the last bit, and runs must not.
 inline double logarithm(double x) noexcept {
   constexpr double LN_2 = 0.693147180559945309417, ROOT_2 = 1.41421356237309504880;
   const uint64_t bits = std::bit_cast<uint64_t>(x);
@@ -35,7 +38,8 @@ class Queueing {
     Time since = 0;
   };
 
-  // `gap`: mean time between two arrivals [ps], 0 for a closed network of `customers`, who are spread evenly to begin with.
+  // `gap`: mean time between two arrivals [ps], 0 for a closed network of `customers`, who are
+  // spread evenly to begin with.
   Queueing(const std::vector<double>& services, bool exponential, double gap, uint32_t customers,
            uint64_t seed)
       : calendar_(static_cast<uint32_t>(services.size()) + 1),

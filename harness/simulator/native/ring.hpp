@@ -1,8 +1,10 @@
-// ring.hpp - a queue before a port: which tuples are in it, and who has touched its slots, and when.
+// ring.hpp - a queue before a port: which tuples are in it, and who has touched its slots, and
+// when.
 //
-// A tuple is its header alone; what its payload costs follows from the slot's size. Tuples that follow each other as the ones before them do are
-// kept as one run, so that a queue of 1,000 takes 2 KB where a run is a batch, and the queues of 1,000 operators fit the caches of the machine
-// that simulates. Who takes tuples has a copy of them; they are in the queue until they are worked on.
+// A tuple is its header alone; what its payload costs follows from the slot's size. Tuples that
+// follow each other as the ones before them do are kept as one run, so that a queue of 1,000 takes
+// 2 KB where a run is a batch, and the queues of 1,000 operators fit the caches of the machine that
+// simulates. Who takes tuples has a copy of them; they are in the queue until they are worked on.
 #pragma once
 
 #include <algorithm>
@@ -26,16 +28,19 @@ struct Tuple {
   TupleKind kind;
 };
 
-// Where slots were touched last: by which core, how much that core had used by then, and how much had been put into all queues [bytes].
+// Where slots were touched last: by which core, how much that core had used by then, and how much
+// had been put into all queues [bytes].
 struct Visit {
   uint32_t core = Line::NOBODY;
   uint64_t used = 0, filled = 0;
 };
 
-// The last visits to the slots of a ring of one sort, a record for SPAN neighbours: what they hold is exact within a KiB.
+// The last visits to the slots of a ring of one sort, a record for SPAN neighbours: what they hold
+// is exact within a KiB.
 class Visits {
  public:
-  // No two spans of tuples that are in a ring at once share a place. A power of two: dividing by any other number takes as long as all the rest.
+  // No two spans of tuples that are in a ring at once share a place. A power of two: dividing by
+  // any other number takes as long as all the rest.
   void resize(uint64_t capacity) { spans_.resize(std::bit_ceil(capacity / SPAN + 2)); }
   void note(uint64_t first, uint64_t count, const Visit& visit) noexcept {
     const Span now{visit.core, static_cast<uint32_t>(visit.used >> 10),
@@ -43,7 +48,8 @@ class Visits {
     for (uint64_t span = first / SPAN; span <= (first + count - 1) / SPAN; ++span)
       spans_[place(span)] = now;
   }
-  // Bytes since then: touched by that core, put into all queues. `cores`: what each has touched until now; `filled`: likewise.
+  // Bytes since then: touched by that core, put into all queues. `cores`: what each has touched
+  // until now; `filled`: likewise.
   Visit since(uint64_t position, const std::vector<Footprint>& cores,
               uint64_t filled) const noexcept {
     const Span& span = spans_[place(position / SPAN)];
@@ -79,7 +85,8 @@ class Ring {
   uint64_t size() const noexcept { return tail - head; }
   uint64_t bytes() const noexcept { return runs_.size() * sizeof(Run); }  // that its tuples take
 
-  // So many tuples, of which neighbours are `spacing` apart, and whose paths are so much further on.
+  // So many tuples, of which neighbours are `spacing` apart, and whose paths are so much further
+  // on.
   void push(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) {
     while (count > 0) {
       uint64_t pushed =
@@ -111,7 +118,8 @@ class Ring {
   }
 
  private:
-  // Tuples each of which differs from the one before it by `step` and `order_step`; none but the first has a sampled latency.
+  // Tuples each of which differs from the one before it by `step` and `order_step`; none but the
+  // first has a sampled latency.
   struct Run {
     Tuple first;
     uint64_t count = 0, step = 0;

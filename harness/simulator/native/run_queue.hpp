@@ -1,13 +1,17 @@
 // run_queue.hpp - the threads of one CPU, and which of them runs next.
 //
-//   CFS    who has the smallest virtual run time. A slice is the latency over the threads there, at least the granularity. A sleeper gets
-//          half a latency of credit, and preempts who runs if that is ahead by more than the granularity.
-//   EEVDF  from Linux 6.6 on (a machine with a base slice): of those that have had no more than their share, so whose virtual run time is
-//          not beyond the mean, who has the earliest deadline: a base slice after its request. A sleeper is owed what it was owed when it
-//          went to sleep. Who goes to sleep and has had more than its share lingers until it would be its turn (delayed dequeue);
-//          woken meanwhile it goes on where it is, and no CPU is chosen. Who runs is preempted by the thread that was woken last once it
-//          has had its share, and by any at a tick, or when one is woken, once its request is done.
-//          (Linux 6.18, kernel/sched/fair.c: __pick_eevdf, place_entity, dequeue_entity, check_preempt_wakeup_fair.)
+//   CFS    who has the smallest virtual run time. A slice is the latency over the threads there, at
+//          least the granularity. A sleeper gets half a latency of credit, and preempts who runs if
+//          that is ahead by more than the granularity.
+//   EEVDF  from Linux 6.6 on (a machine with a base slice): of those that have had no more than
+//          their share, so whose virtual run time is not beyond the mean, who has the earliest
+//          deadline: a base slice after its request. A sleeper is owed what it was owed when it
+//          went to sleep. Who goes to sleep and has had more than its share lingers until it would
+//          be its turn (delayed dequeue); woken meanwhile it goes on where it is, and no CPU is
+//          chosen. Who runs is preempted by the thread that was woken last once it has had its
+//          share, and by any at a tick, or when one is woken, once its request is done. (Linux
+//          6.18, kernel/sched/fair.c: __pick_eevdf, place_entity, dequeue_entity,
+//          check_preempt_wakeup_fair.)
 #pragma once
 
 #include <algorithm>
@@ -28,7 +32,8 @@ class RunQueue {
   Time preempt_at = NEVER;  // when who runs learns that it is to give its CPU away
   Time interrupt = 0;       // what learning it takes
   Average load;             // threads that were here, of those that ran here last
-  // By domain: when it looks next whether another CPU there has more to do, and how often in a row it has found that, and took nothing.
+  // By domain: when it looks next whether another CPU there has more to do, and how often in a row
+  // it has found that, and took nothing.
   struct Balance {
     Time at;
     uint32_t failed = 0;
@@ -47,7 +52,8 @@ class RunQueue {
     if (now <= thread.since) return;
     thread.vruntime += static_cast<int64_t>(now - thread.since);
     thread.since = now;
-    // EEVDF: front() is any of them, which does no harm, since `least_` is looked at only where nobody is
+    // EEVDF: front() is any of them, which does no harm, since `least_` is looked at only where
+    // nobody is
     least_ =
         std::max(least_, waiting_.empty() ? thread.vruntime
                                           : std::min(thread.vruntime, waiting_.front()->vruntime));
@@ -149,13 +155,15 @@ class RunQueue {
     return pick(now, &thread) != &thread;
   }
 
-  // Whether one of those that wait has a cache that counts as cold, so that another CPU may take it.
+  // Whether one of those that wait has a cache that counts as cold, so that another CPU may take
+  // it.
   bool has_cold(const Machine& machine, Time now) noexcept { return cold(machine, now) != NONE; }
   // Of those, who has run least.
   Thread* take_cold(const Machine& machine, Time now) {
     return take(machine, cold(machine, now), now);
   }
-  // Who has waited longest; null if nobody waits, or if the caches of all count as hot, unless that is to be no matter.
+  // Who has waited longest; null if nobody waits, or if the caches of all count as hot, unless that
+  // is to be no matter.
   Thread* take_oldest(const Machine& machine, Time now, bool hot_too) {
     const auto older = [](const Thread* a, const Thread* b) {
       return a->ran < b->ran || (a->ran == b->ran && a->id < b->id);
@@ -164,7 +172,8 @@ class RunQueue {
     if (oldest == waiting_.end() || (!hot_too && now < cold_at(machine, **oldest))) return nullptr;
     return take(machine, static_cast<uint32_t>(oldest - waiting_.begin()), now);
   }
-  // EEVDF: who is to run, of those that wait and the thread that runs, if there is one. Who lingers leaves once it would be its turn.
+  // EEVDF: who is to run, of those that wait and the thread that runs, if there is one. Who lingers
+  // leaves once it would be its turn.
   Thread* pick(Time now, Thread* current) noexcept {
     for (;;) {
       Thread* next =
@@ -225,8 +234,8 @@ class RunQueue {
     }
     return thread;
   }
-  // The place of the waiting thread whose cache counts as cold and who has run least; NONE if there is none. How threads lie in memory
-  // is the library's choice, and must not decide.
+  // The place of the waiting thread whose cache counts as cold and who has run least; NONE if there
+  // is none. How threads lie in memory is the library's choice, and must not decide.
   uint32_t cold(const Machine& machine, Time now) noexcept {
     if (now < cold_at_) return NONE;
     Time first = UINT64_MAX;

@@ -1,23 +1,28 @@
-// simulation.hpp - a graph on a described machine: the algorithms of harness/runtime/ executed by virtual threads.
+// simulation.hpp - a graph on a described machine: the algorithms of harness/runtime/ executed by
+// virtual threads.
 //
 //   submit.hpp     the one path of a tuple to a port: execute, deliver, send, push, punctuation
-//   dynamic.hpp    scheduler threads: the list of ports, drains, reschedule, suspension; P17's own way of finding work
+//   dynamic.hpp    scheduler threads: the list of ports, drains, reschedule, suspension; P17's own
+//                  way of finding work
 //   dedicated.hpp  threaded ports: who sleeps when, and who wakes them
-//   coroutine.hpp  operators as co-routines: the scheduler of harness/runtime/native/coroutines.hpp, on virtual threads; what that sees of a graph
-//                  is in coroutine_graph.hpp, and replicas of operators in crew.hpp
+//   coroutine.hpp  operators as co-routines: the scheduler of
+//                  harness/runtime/native/coroutines.hpp, on virtual threads; what that sees of a
+//                  graph is in coroutine_graph.hpp, and replicas of operators in crew.hpp
 //   disciplines.hpp  what each kind of queue means to a tuple
 //   operators.hpp  kinds of operators; sources
 //   modes.hpp      queues that come and go
 //   filling.hpp    a run that begins with tuples in its queues
 //   control.hpp    what the engine does: levels, periods, the end
 //
-// How time passes. What a thread does costs it time, which it *owes* (Thread::fp, mixed, waiting) until it touches something that others
-// touch: then it waits (`pass`) until that time has passed, and acts on what is there then. So a batch of tuples is one event, and
-// every look at a queue, flag, list or lock sees what others did before it in virtual time. Costs of touching a line are charged after
-// the touch.
+// How time passes. What a thread does costs it time, which it *owes* (Thread::fp, mixed, waiting)
+// until it touches something that others touch: then it waits (`pass`) until that time has passed,
+// and acts on what is there then. So a batch of tuples is one event, and every look at a queue,
+// flag, list or lock sees what others did before it in virtual time. Costs of touching a line are
+// charged after the touch.
 //
-// What is left out: the flags by which threads are told to stop (read by all, written once), counters, the oracle's arithmetic at sinks
-// beyond its measured cost, allocation, page faults and translation look-asides.
+// What is left out: the flags by which threads are told to stop (read by all, written once),
+// counters, the oracle's arithmetic at sinks beyond its measured cost, allocation, page faults and
+// translation look-asides.
 #pragma once
 
 #include <algorithm>
@@ -40,10 +45,12 @@ namespace millrace::sim {
 
 class Simulation;
 
-// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an operator, a producer and a consumer of a port.
+// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an
+// operator, a producer and a consumer of a port.
 inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
 
-// What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.hpp).
+// What a kind of queue means to those who send to a port and to the threads that execute it
+// (disciplines.hpp).
 struct Discipline {
   bool pooled;   // the pool executes its ports, whose queues may be switched off
   bool resumed;  // a co-routine executes it, which the pool resumes
@@ -102,7 +109,9 @@ class Simulation {
   const Policy* policy = nullptr;    // of co-routines, which the pool resumes; null: there are none
   int64_t quantum_ns = 0;            // after which one of them is preempted
   Time patience =
-      0;  // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
+      // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber
+      // CPUs
+      0;
   uint64_t ring_bytes = 0;  // memory of all queues and merges
   uint64_t filled = 0;      // bytes that were ever put into one
   uint32_t open_operators = 0;
@@ -110,12 +119,14 @@ class Simulation {
   uint64_t most_contenders = 1;  // for one cache line at once
   bool finishing = false, over = false;
 
-  // -- for the engine ------------------------------------------------------------------------------------------------------------------
+  // -- for the engine -----------------------------------------------------------------------------
 
   void start(uint32_t worker);
-  // Let virtual time pass up to `until`, or until the run is over, or it has taken `events` more: turns of threads, and batches that
-  // operators execute. Returns how many it took. Where the calendar is empty, every thread sleeps and nothing will wake one: time stands still.
-  // Throws what a thread's program throws, std::bad_alloc. Then that thread can go on no more, and nothing but reading is left.
+  // Let virtual time pass up to `until`, or until the run is over, or it has taken `events` more:
+  // turns of threads, and batches that operators execute. Returns how many it took. Where the
+  // calendar is empty, every thread sleeps and nothing will wake one: time stands still. Throws
+  // what a thread's program throws, std::bad_alloc. Then that thread can go on no more, and nothing
+  // but reading is left.
   uint64_t run(Time until, uint64_t events);
   void end_run();
   void cut();
@@ -284,7 +295,8 @@ class Simulation {
   void rmw(Worker& w, Line& line, bool cas) noexcept {
     w.waiting += line.rmw(machine, w.core, system.now + system.owed(w), cas, most_contenders);
   }
-  // A step of the software around an atomic operation: it takes as long as the step, or as the line is busy.
+  // A step of the software around an atomic operation: it takes as long as the step, or as the line
+  // is busy.
   void atomic(Worker& w, Line& line, bool cas, uint64_t step) noexcept {
     const Time before = system.owed(w),
                took = line.rmw(machine, w.core, system.now + before, cas, most_contenders);

@@ -1,7 +1,8 @@
-// software.hpp - what the steps of a stream runtime cost, and where runtimes differ. Sources: config/software/*.yaml.
+// software.hpp - what the steps of a stream runtime cost, and where runtimes differ. Sources:
+// config/software/*.yaml.
 //
-// Costs are for a core alone at its highest clock [ps], with all lines in its own cache: transfers, copies of slots and the multiplies
-// themselves come on top, from the machine.
+// Costs are for a core alone at its highest clock [ps], with all lines in its own cache: transfers,
+// copies of slots and the multiplies themselves come on top, from the machine.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,19 @@ namespace millrace::sim {
 
 struct Software {
   uint32_t batch = 32;  // tuples that are handed over and published at once, at most
-  // The scheduler as P17 prints it: every free port is on the list, which is walked; an idle thread waits for a time that grows, and nobody wakes
-  // it; flags are never left out. Else as it is here: ports with tuples are on the list, and an idle thread sleeps until there is one.
+  // The scheduler as P17 prints it: every free port is on the list, which is walked; an idle thread
+  // waits for a time that grows, and nobody wakes it; flags are never left out. Else as it is here:
+  // ports with tuples are on the list, and an idle thread sleeps until there is one.
   bool printed = false;
-  // When a drain ends besides when the queue is empty: never; or, of a queueful, after two tuples more than it has slots; else as the plan says.
+  // When a drain ends besides when the queue is empty: never; or, of a queueful, after two tuples
+  // more than it has slots; else as the plan says.
   bool whole_queue = false, queueful = false;
   Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
   uint32_t back_off_factor = 10;
   uint32_t ahead =
-      0;  // multiplies of a tuple that begin before the one before it is done, where each is handed over alone
+      // multiplies of a tuple that begin before the one before it is done, where each is handed
+      // over alone
+      0;
   uint32_t overlap =
       1024;  // multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024
   uint64_t clock = 0, source_batch = 0, source_tuple = 0, source_byte = 0, call_batch = 0,

@@ -1,6 +1,8 @@
-// state.hpp - what a simulated graph consists of: the records of harness/runtime/native/state.hpp in virtual time. No logic.
+// state.hpp - what a simulated graph consists of: the records of harness/runtime/native/state.hpp
+// in virtual time. No logic.
 //
-// Where the runtime has an atomic word that several threads touch, there is the value and a Line here, which says what touching it costs.
+// Where the runtime has an atomic word that several threads touch, there is the value and a Line
+// here, which says what touching it costs.
 #pragma once
 
 #include <cstdint>
@@ -163,7 +165,8 @@ struct Port {
   std::vector<Worker*>
       spinning;  // who waits for the port's flags, or for room, and has not given its CPU away yet
   std::unique_ptr<Stamps> stamps;  // resumed, where the policy looks at times
-  // since when a co-routine has waited for room; NEVER: nobody does, or there is some. And for how long that was so until then
+  // since when a co-routine has waited for room; NEVER: nobody does, or there is some. And for how
+  // long that was so until then
   Time full_since = NEVER, full_time = 0;
 };
 
@@ -205,7 +208,8 @@ struct Worker : Thread {
   }
 };
 
-// The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends and of the link behind the last port.
+// The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends and
+// of the link behind the last port.
 struct List {
   std::deque<uint32_t> ports;
   Line head, tail, link;

@@ -1,4 +1,5 @@
-// submit.hpp - the one path of a tuple to a port: harness/runtime/native/submit.hpp in virtual time. Batches, nesting, ORDER and ONCE are as there.
+// submit.hpp - the one path of a tuple to a port: harness/runtime/native/submit.hpp in virtual
+// time. Batches, nesting, ORDER and ONCE are as there.
 #pragma once
 
 #include "simulation.hpp"
@@ -13,16 +14,17 @@ inline const Tuple* slot(const Tuple* first, uint32_t spacing, uint32_t index) n
   return first + static_cast<size_t>(spacing) * index;
 }
 
-// -- what slots cost ------------------------------------------------------------------------------------------------------------------
+// -- what slots cost ------------------------------------------------------------------------------
 
 // What lies between two values, `part` of the way.
 inline uint64_t between(uint64_t one, uint64_t other, uint64_t part) noexcept {
   return (one * (Machine::PART - part) + other * part) / Machine::PART;
 }
 
-// The thread begins to work on `count` slots that were filled some time ago. They are in the near caches of the core that filled them until it
-// has used as much else as these hold. Of shared caches those count that have a busy core; what is about as large as they are is found there
-// in part.
+// The thread begins to work on `count` slots that were filled some time ago. They are in the near
+// caches of the core that filled them until it has used as much else as these hold. Of shared
+// caches those count that have a busy core; what is about as large as they are is found there in
+// part.
 inline void Simulation::came_from(Worker& w, Count count, const Visit& since) {
   const uint32_t writer = since.core == Line::NOBODY ? w.core : since.core;
   const Distance distance = machine.distance(w.core, writer);
@@ -50,7 +52,8 @@ inline void Simulation::touch_slots(const Worker& w, Count count, const Visit& s
                               since.core == w.core ? since.used : Footprint::NEVER_BEFORE);
 }
 
-// Slots that nobody has touched in this run are where each busy core's share of what the queues hold leaves them.
+// Slots that nobody has touched in this run are where each busy core's share of what the queues
+// hold leaves them.
 inline bool Simulation::is_near(const Visit& since) const noexcept {
   if (since.core == Line::NOBODY) return since.filled / system.busy_cores() <= machine.l2;
   return since.used <= system.caches[since.core].window();
@@ -60,8 +63,9 @@ inline bool Simulation::is_nearest(const Visit& since) const noexcept {
          machine.l1 / 2;
 }
 
-// The thread uses an operator's or a port's record of so many bytes. It is where what the core has used since has left it: who goes round
-// 1,000 operators finds each of them cold. Its lines are fetched together. What another core has written of it is charged apart (Line).
+// The thread uses an operator's or a port's record of so many bytes. It is where what the core has
+// used since has left it: who goes round 1,000 operators finds each of them cold. Its lines are
+// fetched together. What another core has written of it is charged apart (Line).
 inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   uint64_t& used = touches_[w.core];
   used += bytes;
@@ -75,7 +79,8 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   record = {w.core, used};
 }
 
-// The same of a record that whoever uses it also writes to: as a whole it is where it was used last, perhaps in another core's caches.
+// The same of a record that whoever uses it also writes to: as a whole it is where it was used
+// last, perhaps in another core's caches.
 inline void Simulation::touch_moved(Worker& w, Touch& record, uint64_t bytes) {
   if (record.core != w.core && record.core != Line::NOBODY) {
     const uint64_t since = touches_[record.core] - record.at;
@@ -85,15 +90,17 @@ inline void Simulation::touch_moved(Worker& w, Touch& record, uint64_t bytes) {
   touch(w, record, bytes);
 }
 
-// Which part of what was touched so many bytes ago comes from memory. In between others were filled and others read, at most all there are.
+// Which part of what was touched so many bytes ago comes from memory. In between others were filled
+// and others read, at most all there are.
 inline uint64_t Simulation::part_beyond(uint64_t age) const noexcept {
   return Machine::part_beyond(std::min(2 * age, ring_bytes), system.busy_l3());
 }
 
-// Copy `count` slots from where they are into a ring, some time after a core has worked on those. To fetch what is elsewhere and to overwrite
-// what is elsewhere take the same few buffers of a core, for the most part one after the other. What another core has left to a shared cache is
-// at least as far away as what this one has. Of the traffic of a copy from memory to memory a third is what is read, and the rest what is
-// overwritten: read as well, and written back.
+// Copy `count` slots from where they are into a ring, some time after a core has worked on those.
+// To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a
+// core, for the most part one after the other. What another core has left to a shared cache is at
+// least as far away as what this one has. Of the traffic of a copy from memory to memory a third is
+// what is read, and the rest what is overwritten: read as well, and written back.
 inline void Simulation::copy(Worker& w, Count count, const Visit& since) {
   const uint64_t bytes = static_cast<uint64_t>(count) * stride;
   const bool near = is_near(since);
@@ -126,7 +133,7 @@ inline void Simulation::copy(Worker& w, Count count, const Visit& since) {
   touch_slots(w, count, since);
 }
 
-// -- execute, deliver, send -------------------------------------------------------------------------------------------------------------
+// -- execute, deliver, send -----------------------------------------------------------------------
 
 inline void Simulation::execute(Worker& w, Operator* op, Tuple* first, Count count) {
   for (;;) {
@@ -160,7 +167,8 @@ inline void Simulation::execute(Worker& w, Operator* op, Tuple* first, Count cou
         deliver(w, op->routes[0], first, count);
       }
     }
-    if (locked) {  // held until its tuples are in a queue or through the operators called behind it (ORDER)
+    // held until its tuples are in a queue or through the operators called behind it (ORDER)
+    if (locked) {
       pass(w);
       unlock(w, *op->lock);
     }
@@ -233,7 +241,7 @@ inline void Simulation::call(Worker& w, Target& target, Tuple* first, Count spac
   }
 }
 
-// -- queues -----------------------------------------------------------------------------------------------------------------------------
+// -- queues ---------------------------------------------------------------------------------------
 
 // Returns how many fitted.
 inline Simulation::Count Simulation::push_ring(Worker& w, Port& port, const Tuple* first,
@@ -347,7 +355,7 @@ inline void Simulation::take(Worker& w, Port& port, Tuple* first, Count count) {
   if (count > start) execute(w, port.op, first + start, count - start);
 }
 
-// -- locks ------------------------------------------------------------------------------------------------------------------------------
+// -- locks ----------------------------------------------------------------------------------------
 
 inline void Simulation::acquire(Worker& w, Mutex& mutex) {
   pass(w);
@@ -381,7 +389,8 @@ inline void Simulation::unlock(Worker& w, Mutex& mutex) {
   system.wake_one(w, mutex.queue);
 }
 
-// Before this thread waits for another: what it has sent and made ready shall not have to wait for it.
+// Before this thread waits for another: what it has sent and made ready shall not have to wait for
+// it.
 inline void Simulation::hand_over(Worker& w) {
   if (!w.owed.empty()) wake_owed(w);
   if (pool) {
@@ -390,7 +399,7 @@ inline void Simulation::hand_over(Worker& w) {
   }
 }
 
-// -- punctuation ------------------------------------------------------------------------------------------------------------------------
+// -- punctuation ----------------------------------------------------------------------------------
 
 inline void Simulation::take_mark(Worker& w, Port& port, Tuple* mark) {
   w.input = port.input;

@@ -1,17 +1,24 @@
-// system.hpp - the operating system of the described machine: which virtual thread has which CPU, and what it costs to change that.
+// system.hpp - the operating system of the described machine: which virtual thread has which CPU,
+// and what it costs to change that.
 //
-//   run queues   one a CPU (run_queue.hpp). Preemption happens where a thread is between two steps of its program: a step ends once it is
-//                longer than LONGEST_STEP, so with the batch, or the one tuple, that takes it there.
-//   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else near there, or near the waker's CPU if less
-//                is to do there: on an idle core of that socket, else on an idle CPU of a busy core, but newer kernels do not look where the
-//                socket is busy (SIS_UTIL); else it queues there, and may preempt who runs
-//   busy CPU     looks every now and then whether another one of its core, or of those that share its cache, has more to do, and takes a thread:
-//                of three on two CPUs it is not always the same one that has a CPU to itself
-//   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
-//                hot; then the CPU stays idle, and looks again at the next tick
-//   speed        hardware threads share a core and cores share a socket's power: by how many are busy (occupancy.hpp) when a step begins. A
-//                change takes effect with the next step.
-//   futexes      (futexes.hpp) waits and wake-ups on one of them hold the lock of its hash bucket, and spin for it (CPU time)
+//   run queues   one a CPU (run_queue.hpp). Preemption happens where a thread is between two steps
+//                of its program: a step ends once it is longer than LONGEST_STEP, so with the
+//                batch, or the one tuple, that takes it there.
+//   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else
+//                near there, or near the waker's CPU if less is to do there: on an idle core of
+//                that socket, else on an idle CPU of a busy core, but newer kernels do not look
+//                where the socket is busy (SIS_UTIL); else it queues there, and may preempt who
+//                runs
+//   busy CPU     looks every now and then whether another one of its core, or of those that share
+//                its cache, has more to do, and takes a thread: of three on two CPUs it is not
+//                always the same one that has a CPU to itself
+//   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the
+//                time for which Linux takes its cache to be hot; then the CPU stays idle, and looks
+//                again at the next tick
+//   speed        hardware threads share a core and cores share a socket's power: by how many are
+//                busy (occupancy.hpp) when a step begins. A change takes effect with the next step.
+//   futexes      (futexes.hpp) waits and wake-ups on one of them hold the lock of its hash bucket,
+//                and spin for it (CPU time)
 //
 // Not modelled: interrupts, other processes, affinity by hand, page migration, hyper-visors.
 #pragma once
@@ -70,7 +77,7 @@ class System {
   // Programs call themselves, for operators behind each other: room for all of that.
   void nest(size_t bytes) noexcept { stack_bytes += FRAMES * bytes; }
 
-  // -- for the programs of threads ----------------------------------------------------------------------------------------------------
+  // -- for the programs of threads ----------------------------------------------------------------
 
   // What the thread has spent, as time on its core as busy as that is now.
   Time owed(const Thread& thread) const noexcept {
@@ -98,7 +105,8 @@ class System {
 
   // Give the CPU away until somebody wakes the thread, or until then.
   void sleep(Thread& thread, Time until = NEVER) { sleep(thread, until, machine_.sleep); }
-  // The same in a queue, where wake_one() finds it from now on. Who wakes because it is time takes itself out.
+  // The same in a queue, where wake_one() finds it from now on. Who wakes because it is time takes
+  // itself out.
   void sleep_in(Thread& thread, WaitQueue& queue, Time until = NEVER) {
     queue.sleepers.push_back(&thread);
     sleep(thread, until, machine_.sleep + futexes_.hold(queue, now, now));
@@ -135,8 +143,8 @@ class System {
   // `cpu`: where a thread begins that finds no idle one; NONE: on the next one.
   void start(Thread& thread, std::function<void()> program, uint32_t cpu = Occupancy::NONE) {
     if (!thread.memory.reserve(1, stack_bytes, STACK_REACH)) throw std::bad_alloc();
-    // Stacks begin at different places in their pages: else what is hot of all of them would share a
-    // few sets of a cache.
+    // Stacks begin at different places in their pages: else what is hot of all of them would share
+    // a few sets of a cache.
     const size_t unused = thread.id % (PAGE / LINE) * LINE;
     thread.program = std::move(program);
     thread.own_stack.begin(thread.memory.stack(0), thread.memory.bytes() - unused, execute,
@@ -148,7 +156,8 @@ class System {
     wake(thread, thread.cpu);
   }
 
-  // Wake one of those that sleep in the queue, once the caller has come to it; the caller pays. Returns whether there was one.
+  // Wake one of those that sleep in the queue, once the caller has come to it; the caller pays.
+  // Returns whether there was one.
   bool wake_one(Thread& caller, WaitQueue& queue) {
     if (queue.sleepers.empty()) return false;
     caller.waiting += futexes_.hold(queue, now + owed(caller), now);
@@ -164,8 +173,8 @@ class System {
     queue.bucket = static_cast<uint32_t>(random() % futexes_.buckets());
   }
 
-  // Wakes a sleeper; `from`: the waker's CPU; `later`: when it comes to that. Where the sleeper has to wait for a CPU it does so from now on.
-  // Returns whether another CPU had to be told.
+  // Wakes a sleeper; `from`: the waker's CPU; `later`: when it comes to that. Where the sleeper has
+  // to wait for a CPU it does so from now on. Returns whether another CPU had to be told.
   bool wake(Thread& thread, uint32_t from, Time later = 0) {
     if (thread.state != Thread::ASLEEP) return false;
     calendar.cancel(thread.id);
@@ -197,10 +206,10 @@ class System {
     return waits_after(cpu, thread, from, later);
   }
 
-  // -- for the engine ------------------------------------------------------------------------------------------------------------------
+  // -- for the engine -----------------------------------------------------------------------------
 
-  // Let programs go on, one after the other. `next` lets time pass up to an event at which one does,
-  // and returns its thread; null: that is all. Throws what a program or `next` throws.
+  // Let programs go on, one after the other. `next` lets time pass up to an event at which one
+  // does, and returns its thread; null: that is all. Throws what a program or `next` throws.
   void simulate(std::function<Thread*()> next) {
     next_ = std::move(next);
     simulating_.adopt_thread();
@@ -284,7 +293,8 @@ class System {
   uint32_t socket_of(const Thread& thread) const noexcept {
     return machine_.socket_of(thread.core);
   }
-  // From `when` on: the time until the memory of the thread's socket has delivered `bytes`, behind those who asked before.
+  // From `when` on: the time until the memory of the thread's socket has delivered `bytes`, behind
+  // those who asked before.
   Time memory(const Thread& thread, uint64_t bytes, Time when) noexcept {
     Time& free_at = memory_free_at_[socket_of(thread)];
     free_at = std::max(free_at, when) + (bytes * machine_.dram_kib >> 10);
@@ -331,7 +341,8 @@ class System {
       calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
   }
 
-  // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns whether another CPU had to be told.
+  // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns
+  // whether another CPU had to be told.
   bool preempt(RunQueue& cpu, const Thread& thread, uint32_t from, Time later) noexcept {
     if (cpu.preempt_at != NEVER || !cpu.preempts(machine_, thread, now)) return false;
     const bool told = from != thread.cpu && machine_.preempt > 0;
@@ -343,7 +354,8 @@ class System {
     return told;
   }
 
-  // The same, where the thread waits for the CPU from now on. If it has not to be told it learns of the thread when it switches to it.
+  // The same, where the thread waits for the CPU from now on. If it has not to be told it learns of
+  // the thread when it switches to it.
   bool waits_after(RunQueue& cpu, Thread& thread, uint32_t from, Time later) noexcept {
     const bool told = preempt(cpu, thread, from, later);
     thread.woken_afar = !told && from != thread.cpu;
@@ -354,8 +366,9 @@ class System {
     const bool afar = std::exchange(thread.woken_afar, false);
     return machine_.switch_time + refill(thread, cpu) + (afar ? machine_.woken_elsewhere : 0);
   }
-  // What the thread and the system's records of it find cold there: nothing where the core has touched little since, and all that it needs in the
-  // shared cache where it has touched more than its own ones hold.
+  // What the thread and the system's records of it find cold there: nothing where the core has
+  // touched little since, and all that it needs in the shared cache where it has touched more than
+  // its own ones hold.
   Time refill(const Thread& thread, uint32_t cpu) const noexcept {
     const uint32_t core = machine_.core_of(cpu);
     const uint64_t since =
@@ -368,7 +381,8 @@ class System {
   // What the call by which the last thread there went to sleep still takes.
   Time calling(const RunQueue& cpu) const noexcept { return until(cpu.idle_since); }
 
-  // A thread wakes up (1) or goes to sleep (-1) on a CPU, `change` of the threads that could run there.
+  // A thread wakes up (1) or goes to sleep (-1) on a CPU, `change` of the threads that could run
+  // there.
   void change_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
     count_runnable(change);
     if (machine_.base_slice == 0) return;
@@ -411,8 +425,8 @@ class System {
     const Time changes = changing(*next, number);
     give(cpu, *next, number, call + interrupt + changes, charged(changes));
   }
-  // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is nobody's CPU time, nor is a call once more
-  // that is still under way there.
+  // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is
+  // nobody's CPU time, nor is a call once more that is still under way there.
   void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time idle) {
     integrate();
     occupancy_.enter(number, now);
@@ -429,8 +443,9 @@ class System {
     thread.since = thread.slice_began = now + latency - own;
     calendar.schedule(thread.id, now + latency);
   }
-  // What the system does in a thread's name is run time of that thread: the way into a sleep, an interrupt, the way back from a switch. A
-  // thread that runs for microseconds at a time so uses up its share. CFS gives a sleeper a thousand times as much: there it does not count.
+  // What the system does in a thread's name is run time of that thread: the way into a sleep, an
+  // interrupt, the way back from a switch. A thread that runs for microseconds at a time so uses up
+  // its share. CFS gives a sleeper a thousand times as much: there it does not count.
   Time charged(Time time) const noexcept { return machine_.base_slice == 0 ? 0 : time; }
   void move(Thread& thread, uint32_t number) noexcept {
     if (thread.cpu == number) return;
@@ -461,8 +476,9 @@ class System {
         occupancy_.looks(socket, now) ? occupancy_.idle_in(socket) : Occupancy::NONE;
     return found != Occupancy::NONE ? found : target;
   }
-  // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but not if threads there wake each other by
-  // turns. Linux: wake_affine_weight and wake_wide; kernels with CFS by how many wait now.
+  // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but
+  // not if threads there wake each other by turns. Linux: wake_affine_weight and wake_wide; kernels
+  // with CFS by how many wait now.
   bool follows(Thread& thread, uint32_t from) noexcept {
     if (machine_.base_slice == 0) return cpus_[from].size() <= cpus_[thread.cpu].size();
     if (const Thread* waker = cpus_[from].running; waker != nullptr) {
@@ -487,7 +503,8 @@ class System {
     waker->woke = thread.id;
     ++waker->flips;
   }
-  // A thread that waits for another CPU and has not run just now: from the longest queue, those of the same socket before others.
+  // A thread that waits for another CPU and has not run just now: from the longest queue, those of
+  // the same socket before others.
   Thread* steal(uint32_t number) {
     if (queued_ == 0) return nullptr;
     const uint32_t home = machine_.socket_of(machine_.core_of(number));
@@ -521,8 +538,9 @@ class System {
       cpu.balance_at = std::min(cpu.balance_at, balance.at);
     }
   }
-  // Linux: sched_balance_rq. To take a thread that makes the other CPU the one with more to do, as the third of two CPUs does, is put off once
-  // (in kernels with CFS it is not), and for one with a hot cache once more.
+  // Linux: sched_balance_rq. To take a thread that makes the other CPU the one with more to do, as
+  // the third of two CPUs does, is put off once (in kernels with CFS it is not), and for one with a
+  // hot cache once more.
   void pull(RunQueue& cpu, uint32_t number, uint32_t cpus, uint32_t& failed) {
     const uint32_t first = number - number % cpus,
                    end = std::min<uint32_t>(first + cpus, static_cast<uint32_t>(cpus_.size()));

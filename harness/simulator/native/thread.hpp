@@ -1,10 +1,10 @@
-// thread.hpp - a virtual thread, as the operating system sees it, and averages that forget as Linux's
-// do.
+// thread.hpp - a virtual thread, as the operating system sees it, and averages that forget as
+// Linux's do.
 //
 // Each thread has a stack of its own, on which its program stops while virtual time passes
-// (System::suspend). Memory of a stack is taken as it is touched, and kept until the thread's record
-// goes. A run may be given up with programs in the middle, which then are never ended: nothing on a
-// stack may own memory.
+// (System::suspend). Memory of a stack is taken as it is touched, and kept until the thread's
+// record goes. A run may be given up with programs in the middle, which then are never ended:
+// nothing on a stack may own memory.
 //
 // What the system knows of a thread can go on as that of another record (System::become): where a
 // thread executes one co-routine of an operator after the other (virtual_platform.hpp), each has a
@@ -21,7 +21,8 @@
 
 namespace millrace::sim {
 
-// The mean of a level over the last while, weighed with a half-life of 32 ms (PELT), or since the run began. [2^-28]
+// The mean of a level over the last while, weighed with a half-life of 32 ms (PELT), or since the
+// run began. [2^-28]
 class Average {
  public:
   static constexpr uint64_t ONE = 1 << 28;

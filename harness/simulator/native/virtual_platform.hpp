@@ -1,15 +1,15 @@
 // virtual_platform.hpp - what co-routines of operators stand on (coroutines.hpp) in virtual time:
 // words, a lock, a signal, a clock, fibres.
 //
-// The scheduler is the one that real threads execute. A thread that goes on with a co-routine becomes
-// that co-routine's record (System::become), since its stack, and what operators keep on their way,
-// belong to the co-routine and not to the thread that executes it now.
+// The scheduler is the one that real threads execute. A thread that goes on with a co-routine
+// becomes that co-routine's record (System::become), since its stack, and what operators keep on
+// their way, belong to the co-routine and not to the thread that executes it now.
 //
-// What things cost: a fence, a switch, a look at the clock, and what a turn takes besides them, what the software's profile says; a lock an
-// atomic operation, and waiting for it a sleep and a wake-up; a word that another core has written a transfer. Words beside a
-// co-routine's state are in its line.
-// Whoever acts from outside (the engine, between two events) pays nothing and waits for nothing: who holds the lock then has done all that it
-// does under it.
+// What things cost: a fence, a switch, a look at the clock, and what a turn takes besides them,
+// what the software's profile says; a lock an atomic operation, and waiting for it a sleep and a
+// wake-up; a word that another core has written a transfer. Words beside a co-routine's state are
+// in its line. Whoever acts from outside (the engine, between two events) pays nothing and waits
+// for nothing: who holds the lock then has done all that it does under it.
 #pragma once
 
 #include <atomic>
@@ -157,7 +157,8 @@ struct VirtualPlatform {
     WaitQueue queue_;
   };
 
-  // Where one thread sleeps. It begins to wait under the lock, so whoever has that afterwards sees it.
+  // Where one thread sleeps. It begins to wait under the lock, so whoever has that afterwards sees
+  // it.
   class Signal {
    public:
     Signal() { current()->system.make_queue(queue_); }

@@ -60,7 +60,9 @@ def scenario(operators: int = 8, costs: str = "balanced-1000", **options) -> Sce
 
 
 class Toy(Law):
-    """Goes to four threads and a queue before every second place in its third period, and stays there."""
+    """Goes to four threads and a queue before every second place in its third period, and stays
+    there.
+    """
 
     name = "toy"
     summary = "a toy"

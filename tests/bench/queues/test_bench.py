@@ -1,4 +1,6 @@
-"""All contestants on all scenarios: a row for each pair, the same however many processes there are."""
+"""All contestants on all scenarios: a row for each pair, the same however many processes there
+are.
+"""
 
 from __future__ import annotations
 

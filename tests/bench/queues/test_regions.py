@@ -1,4 +1,6 @@
-"""What each thread has to do, given where queues stand: compared with sums by hand and with rules that hold for any graph."""
+"""What each thread has to do, given where queues stand: compared with sums by hand and with rules
+that hold for any graph.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def measured(
     slow=0.0,
     besides=(0.0, 0.0, 0.0),
 ):
-    """One row, with the same price for all; `besides`: of a push, of a way that is dealt to, and of a tuple there."""
+    """One row, with the same price for all; `besides`: of a push, of a way that is dealt to, and of
+    a tuple there.
+    """
     regions = Regions(layout)
     placement = np.zeros((1, regions.places), dtype=np.uint8)
     placement[0, list(queued)] = 1

@@ -1,4 +1,6 @@
-"""Throughput over placement and threads: what physics says of any of them, in numbers by hand where that is possible."""
+"""Throughput over placement and threads: what physics says of any of them, in numbers by hand where
+that is possible.
+"""
 
 from __future__ import annotations
 

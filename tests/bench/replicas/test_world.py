@@ -1,4 +1,6 @@
-"""The world of the bench of replicas, against closed forms; its graphs; and the oracle against trying everything."""
+"""The world of the bench of replicas, against closed forms; its graphs; and the oracle against
+trying everything.
+"""
 
 from __future__ import annotations
 

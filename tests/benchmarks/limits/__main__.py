@@ -1,10 +1,12 @@
-"""What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling, a user's own operators.
+"""What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling,
+a user's own operators.
 
 And what simulating one costs, and how much queues differ from place to place.
 
 Run  make limits  or, for some of them,  make limits ARGS='memory latency'
 
-Each measurement has a fresh process. Figures stand beside what they should stay below; nothing is asserted.
+Each measurement has a fresh process. Figures stand beside what they should stay below; nothing is
+asserted.
 """
 
 from __future__ import annotations

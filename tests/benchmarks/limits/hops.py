@@ -1,9 +1,11 @@
-"""How much a hop over a queue differs from place to place where all places are alike: a queue in one of them after the other.
+"""How much a hop over a queue differs from place to place where all places are alike: a queue in
+one of them after the other.
 
-A hop is what a tuple takes longer than under manual. One CPU for both threads: what it takes is the sum of both sides. That
-places differ is told apart from runs that differ by an analysis of variance (one way, random effects; Searle, Casella and
-McCulloch, Variance Components, 1992, §3.5) of the logarithms, each round's mean taken off. *Neighbours*: queues before two
-operators in a row, of which the first both takes and pushes; there what is left over beside the first hop and half of the
+A hop is what a tuple takes longer than under manual. One CPU for both threads: what it takes is the
+sum of both sides. That places differ is told apart from runs that differ by an analysis of variance
+(one way, random effects; Searle, Casella and McCulloch, Variance Components, 1992, §3.5) of the
+logarithms, each round's mean taken off. *Neighbours*: queues before two operators in a row, of
+which the first both takes and pushes; there what is left over beside the first hop and half of the
 second is taken for the push.
 """
 
@@ -25,7 +27,10 @@ from tests.benchmarks.fresh import call
 from tests.benchmarks.steady import Span, steady_rate
 from topologies import build
 
-TITLE = "Hops: how much their time differs from place to place (standard deviation of its logarithm), one queue, one CPU"
+TITLE = (
+    "Hops: how much their time differs from place to place (standard deviation of its "
+    "logarithm), one queue, one CPU"
+)
 HEADINGS = (
     "graph",
     "payload",
@@ -58,7 +63,9 @@ def rows() -> Iterator[tuple[str, ...]]:
 def rounds(
     topology: str, payload: int, placements: Sequence[Sequence[str]], draw: random.Random
 ) -> np.ndarray:
-    """Time of the queues [ns a tuple that passes them], round x placement: that of a tuple less that under manual."""
+    """Time of the queues [ns a tuple that passes them], round x placement: that of a tuple less
+    that under manual.
+    """
     share = 1.0 if topology == "pipeline" else 1.0 / COUNT  # of the tuples, at one of the places
     found = np.empty((ROUNDS, len(placements)))
     for number in range(ROUNDS):
@@ -103,7 +110,9 @@ def row(title: str, payload: int, times: np.ndarray) -> tuple[str, ...]:
 
 
 def spread(times: np.ndarray) -> tuple[float, float, float]:
-    """Standard deviations of the logarithms of `times`, round x place: between runs, between places, and its upper bound."""
+    """Standard deviations of the logarithms of `times`, round x place: between runs, between
+    places, and its upper bound.
+    """
     from scipy.stats import f
 
     if (times <= 0.0).any():

@@ -1,4 +1,6 @@
-"""Whether an operator's cost is what it says: the work kernel on batches, beside dependent multiplies in plain C++."""
+"""Whether an operator's cost is what it says: the work kernel on batches, beside dependent
+multiplies in plain C++.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from tests.benchmarks.arms import ARMS, Cell
 from tests.benchmarks.fresh import Missing, call
 from tests.benchmarks.steady import Span
 
-TITLE = "Work kernel: time on batches of 32 tuples, beside multiplies that wait for each other; the ratio should be near 1"
+TITLE = (
+    "Work kernel: time on batches of 32 tuples, beside multiplies that wait for each other; "
+    "the ratio should be near 1"
+)
 HEADINGS = ("cost", "ns a tuple", "ns a FLOP", "cost x multiply", "ratio")
 COSTS = (1, 10, 100, 1000, 10_000)
 CHAIN = 100_000  # FLOP of the one operator of the yardstick

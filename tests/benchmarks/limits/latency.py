@@ -1,4 +1,6 @@
-"""How long a tuple takes through a pipeline that has nothing else to do: mostly how fast sleeping threads wake up."""
+"""How long a tuple takes through a pipeline that has nothing else to do: mostly how fast sleeping
+threads wake up.
+"""
 
 from __future__ import annotations
 

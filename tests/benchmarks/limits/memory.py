@@ -1,4 +1,6 @@
-"""Resident memory of a process while a pipeline runs whose queues are all full, beside the sum of its queues (BOUND)."""
+"""Resident memory of a process while a pipeline runs whose queues are all full, beside the sum of
+its queues (BOUND).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from harness.models import make_model
 from tests.benchmarks.arms import PAYLOAD
 from tests.benchmarks.fresh import call
 
-TITLE = "Memory: resident size of a process, beside ports x capacity x slot + 60 MiB; it should stay below 1.2 times that"
+TITLE = (
+    "Memory: resident size of a process, beside ports x capacity x slot + 60 MiB; it should "
+    "stay below 1.2 times that"
+)
 HEADINGS = (
     "pipeline",
     "model",
@@ -48,7 +53,9 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 def resident_bytes(model: str, operators: int, capacity: int) -> tuple[float, int]:
-    """Greatest mean fill of the queues up to the slow operator, and greatest resident size seen [bytes]."""
+    """Greatest mean fill of the queues up to the slow operator, and greatest resident size seen
+    [bytes].
+    """
     import psutil
 
     graph = Graph("filling", PAYLOAD)

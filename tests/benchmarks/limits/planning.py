@@ -10,7 +10,10 @@ from harness.models import make_model
 from tests.benchmarks.fresh import call
 from topologies import build
 
-TITLE = "Planning 100,000 operators: building the graph, checking and planning it; together it should stay below 5 s"
+TITLE = (
+    "Planning 100,000 operators: building the graph, checking and planning it; together it "
+    "should stay below 5 s"
+)
 HEADINGS = ("graph", "model", "build", "check and plan", "together")
 CAPACITY = 16  # tuples a queue; memory is taken as it is touched, so this is of no matter here
 

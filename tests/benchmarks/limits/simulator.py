@@ -1,7 +1,9 @@
-"""What simulating costs: tuples executed per second of one core, memory, and how both grow with threads and operators.
+"""What simulating costs: tuples executed per second of one core, memory, and how both grow with
+threads and operators.
 
-Each row is the median of three fresh processes. A run begins with its queues half full and takes so many events; times are
-those in which it simulates, without building the graph. An *execution* is a tuple that an operator processes.
+Each row is the median of three fresh processes. A run begins with its queues half full and takes so
+many events; times are those in which it simulates, without building the graph. An *execution* is a
+tuple that an operator processes.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from tests.benchmarks.fresh import call
 from tests.benchmarks.limits.memory import mebibytes
 from topologies import build
 
-TITLE = "The simulator: 5 M executions/s or more in the first rows, 1 GiB or less, a time per event that hardly grows"
+TITLE = (
+    "The simulator: 5 M executions/s or more in the first rows, 1 GiB or less, a time per "
+    "event that hardly grows"
+)
 HEADINGS = ("simulated on xeon", "software", "events", "executions/s", "µs an event", "resident")
 ROUNDS = 3
 EVENTS = 4_000_000
@@ -59,7 +64,9 @@ def row(
 def simulate(
     software: str, operators: int, model: str, threads: int | None, events: int
 ) -> tuple[float, float, float, float]:
-    """Executions, seconds in which they were simulated, events, and greatest resident size [bytes]."""
+    """Executions, seconds in which they were simulated, events, and greatest resident size
+    [bytes].
+    """
     graph, _ = build("pipeline", {"operators": operators, "cost": 1, "payload": 128}, 0)
     engine = open_engine(
         graph, make_model(model, threads=threads), "xeon", simulated=True, software=software

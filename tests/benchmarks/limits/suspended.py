@@ -1,4 +1,6 @@
-"""What a pool of threads costs that were told to sleep (ASLEEP): CPU time beside that of the same run without them."""
+"""What a pool of threads costs that were told to sleep (ASLEEP): CPU time beside that of the same
+run without them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from harness.models import Dynamic
 from tests.benchmarks.fresh import Missing, call
 from tests.benchmarks.limits.paced import paced_pipeline
 
-TITLE = "Suspended threads: CPU use of a pipeline at 10 tuples/s; 64 threads, all but a few asleep, should use no more than a few"
+TITLE = (
+    "Suspended threads: CPU use of a pipeline at 10 tuples/s; 64 threads, all but a few "
+    "asleep, should use no more than a few"
+)
 HEADINGS = ("pool", "level", "threads active", "unsuspendable", "CPU use", "context switches/s")
 FEW, MANY = 2, 64
 WARM_UP_S, WINDOW_S = 0.5, 3.0
@@ -29,7 +34,9 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 def cpu_use(pool: int, level: int | None) -> tuple[int, int, float, float]:
-    """Threads active, threads that would not sleep, CPUs used, context switches a second; `level` None: nobody is suspended."""
+    """Threads active, threads that would not sleep, CPUs used, context switches a second; `level`
+    None: nobody is suspended.
+    """
     engine = open_engine(paced_pipeline(10, 10.0), Dynamic(pool))
     if not hasattr(engine, "set_threads"):
         raise Missing("Engine.set_threads(level)")

@@ -1,4 +1,6 @@
-"""What a tuple costs in a user's own operator that does nothing: Python callable, compiled function, and a work operator."""
+"""What a tuple costs in a user's own operator that does nothing: Python callable, compiled
+function, and a work operator.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-// breadth_first.cpp - batches of 32 tuples through one operator after the other, on one thread, with a copy of each tuple a hop: what a
-// pool of one scheduler thread does, without its queues.
+// breadth_first.cpp - batches of 32 tuples through one operator after the other, on one thread,
+// with a copy of each tuple a hop: what a pool of one scheduler thread does, without its queues.
 //
 //   breadth_first OPERATORS COST TUPLES
 //
-// Each operator has room for a batch of its own, as an operator with an input queue has, and copies its tuples to the next one's. Where COST is
-// high the core overlaps the multiplies of neighbouring tuples, so that ns per hop is less than COST times the latency of a multiply.
-// Prints ns per hop.
+// Each operator has room for a batch of its own, as an operator with an input queue has, and copies
+// its tuples to the next one's. Where COST is high the core overlaps the multiplies of neighbouring
+// tuples, so that ns per hop is less than COST times the latency of a multiply. Prints ns per hop.
 #include "yardstick.hpp"
 
 struct BatchOperator {

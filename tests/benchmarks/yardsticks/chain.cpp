@@ -1,4 +1,5 @@
-// chain.cpp - a plain chain of virtual calls on one thread, tuple by tuple, nothing else: the yardstick of the manual model.
+// chain.cpp - a plain chain of virtual calls on one thread, tuple by tuple, nothing else: the
+// yardstick of the manual model.
 //
 //   chain OPERATORS COST TUPLES [copy]
 //

@@ -1,11 +1,12 @@
-// two_threads.cpp - one queue between two threads, each with half of the operators, which work in place: the yardstick of one threaded
-// port in the middle of a pipeline.
+// two_threads.cpp - one queue between two threads, each with half of the operators, which work in
+// place: the yardstick of one threaded port in the middle of a pipeline.
 //
 //   two_threads OPERATORS COST TUPLES
 //
-// The first thread makes a tuple, calls its operators on it and copies it into a ring of 1,024; the second calls its operators on the tuple
-// in the ring. Each side publishes its index every 32 tuples and before it waits. Threads are pinned if there are two CPUs.
-// Prints ns per hop, over all operators.
+// The first thread makes a tuple, calls its operators on it and copies it into a ring of 1,024; the
+// second calls its operators on the tuple in the ring. Each side publishes its index every 32
+// tuples and before it waits. Threads are pinned if there are two CPUs. Prints ns per hop, over all
+// operators.
 //
 // Edges  PUBLISH  tail.store(release) -> tail.load(acquire)   slots before tail are filled
 //        RECYCLE  head.store(release) -> head.load(acquire)   slots before head are free again

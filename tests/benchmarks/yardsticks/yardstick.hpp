@@ -1,9 +1,10 @@
-// yardstick.hpp - what all yardsticks share, so that they do the same work: the tuple, what the source does, what an operator does,
-// what the sink checks, and when the clock runs.
+// yardstick.hpp - what all yardsticks share, so that they do the same work: the tuple, what the
+// source does, what an operator does, what the sink checks, and when the clock runs.
 //
-// A tuple is 128 bytes. The source fills all of them. An operator multiplies COST times, each multiply waiting for the one before, and
-// counts. The sink checks that sequence numbers come in order, without a gap, and uses the value. Time is taken at the sink, from the
-// tuple that ends the warm-up to the last one, as the rate of an engine's sinks is; so neither start nor fill is in it.
+// A tuple is 128 bytes. The source fills all of them. An operator multiplies COST times, each
+// multiply waiting for the one before, and counts. The sink checks that sequence numbers come in
+// order, without a gap, and uses the value. Time is taken at the sink, from the tuple that ends the
+// warm-up to the last one, as the rate of an engine's sinks is; so neither start nor fill is in it.
 #pragma once
 
 #include <chrono>
@@ -54,7 +55,7 @@ struct Options {
   double factor;
 };
 
-// -- tuple by tuple -------------------------------------------------------------------------------------------------------------
+// -- tuple by tuple -------------------------------------------------------------------------------
 
 struct Operator {
   virtual ~Operator() = default;
@@ -112,7 +113,8 @@ struct Sink : Operator {
 
 using Chain = std::vector<std::unique_ptr<Operator>>;
 
-// `count` operators, each calling the next, the last one calling `end`; the first is `chain.front()`.
+// `count` operators, each calling the next, the last one calling `end`; the first is
+// `chain.front()`.
 template <class Kind>
 Chain chain_of(long count, const Options& options, Operator& end) {
   Chain chain;

@@ -1,8 +1,10 @@
-"""A pipeline as laws that place queues see it, and what it brings: a surface over threads and queues, for tests.
+"""A pipeline as laws that place queues see it, and what it brings: a surface over threads and
+queues, for tests.
 
-The source has a thread of its own and executes by calls everything up to the first queue. Each queue begins a region, which
-at most one scheduler thread executes at a time and which pays for its queue; more threads make queues dearer. So throughput
-is bounded by the slowest region, by the scheduler threads for all regions together, and by the CPUs for all the work.
+The source has a thread of its own and executes by calls everything up to the first queue. Each
+queue begins a region, which at most one scheduler thread executes at a time and which pays for its
+queue; more threads make queues dearer. So throughput is bounded by the slowest region, by the
+scheduler threads for all regions together, and by the CPUs for all the work.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def make_law(
 
 
 def pipeline(operators: int, cpus: int = 8, flop: float = 100.0) -> Layout:
-    """A source and so many operators behind it, each with a place: place 0 is that of operator 1."""
+    """A source and so many operators behind it, each with a place: place 0 is that of operator
+    1.
+    """
     return Layout(
         ports=[PortId(f"work{i}", 0) for i in range(operators)],
         at=list(range(1, operators + 1)),
@@ -45,7 +49,9 @@ def pipeline(operators: int, cpus: int = 8, flop: float = 100.0) -> Layout:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Costs of its operators without the source, of a queue, and what a thread adds to that share: times a tuple."""
+    """Costs of its operators without the source, of a queue, and what a thread adds to that share:
+    times a tuple.
+    """
 
     costs: Sequence[float]
     queue: float = 0.5
@@ -83,7 +89,9 @@ def drive(
     after: Sequence[Decision] = (),
     system_cpu: float = 0.0,
 ) -> list[Decision]:
-    """What a law decides when each period passes with its threads and queues; `after`: what it has decided before."""
+    """What a law decides when each period passes with its threads and queues; `after`: what it has
+    decided before.
+    """
     threads, queued = (
         (after[-1].threads, after[-1].queued) if after else (law.bounds.start, frozenset())
     )

@@ -1,7 +1,9 @@
-"""A small surface for tests of laws: how fast a graph is with queues and threads, by another formula than any law assumes.
+"""A small surface for tests of laws: how fast a graph is with queues and threads, by another
+formula than any law assumes.
 
-Threads execute regions (`limits.loads_of`) in turn: work conserving, one thread at a time in each. An exact answer would be a
-schedule; list scheduling of the regions, longest first (Graham 1969), is near enough.
+Threads execute regions (`limits.loads_of`) in turn: work conserving, one thread at a time in each.
+An exact answer would be a schedule; list scheduling of the regions, longest first (Graham 1969), is
+near enough.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from harness.models import Dynamic
 
 @dataclass
 class Surface:
-    """`hop_s`: time of a hop over a queue, `flop_s`: of a FLOP, `call_s`: of a call; `cpus`: that threads can use."""
+    """`hop_s`: time of a hop over a queue, `flop_s`: of a FLOP, `call_s`: of a call; `cpus`: that
+    threads can use.
+    """
 
     layout: Layout
     cpus: int
@@ -87,7 +91,9 @@ def drive(
     looks: int = 0,
     **reading: float,
 ) -> list[Step]:
-    """What a law decides when the throughput of each period is that of its decision; `looks` of the profiler, 0: exact."""
+    """What a law decides when the throughput of each period is that of its decision; `looks` of the
+    profiler, 0: exact.
+    """
     generator = np.random.default_rng(seed)
     queued, threads = (frozenset(), law.bounds.start)
     if after:

@@ -25,7 +25,9 @@ COST = st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.5, 5e-324, 1.0])
 
 @st.composite
 def layouts(draw):
-    """Operators with no, one or several places, in any order; no streams, which the laws of this test need not know."""
+    """Operators with no, one or several places, in any order; no streams, which the laws of this
+    test need not know.
+    """
     at = draw(st.lists(st.integers(1, 12), max_size=30))
     size = 13
     ports = [PortId(f"o{operator}", place) for place, operator in enumerate(at)]
@@ -138,7 +140,8 @@ def test_costs_that_are_no_numbers_are_none(name):
 def test_unknown_laws_and_settings_are_refused_with_what_there_is():
     with pytest.raises(
         UserError,
-        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams",
+        match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, "
+        "streams",
     ):
         make_law("pldi17", Bounds(1, 8, 1), pipeline(2))
     with pytest.raises(UserError, match="law streams has no setting 'speed'; it has none"):

@@ -113,14 +113,16 @@ def test_a_look_that_is_better_or_worse_by_both_throughputs_is_judged_at_once(ra
     assert look.state != "idle"
 
 
-# Throughput over all operators and at the sinks, of what it will be, a period after the other, after 127 queues came and after
-# 115 went, in a bushy tree on 8 CPUs of the simulated Xeon
+# Throughput over all operators and at the sinks, of what it will be, a period after the other,
+# after 127 queues came and after 115 went, in a bushy tree on 8 CPUs of the simulated Xeon
 FILLING = [(2.0, 0.7)]
 DRAINING = [(0.37, 0.9), (0.4, 0.77), (0.69, 0.85)]
 
 
 def searched(told: bool) -> float:
-    """Where few queues are better than many: what the law ends with; `told`: it knows what arrives at the sinks."""
+    """Where few queues are better than many: what the law ends with; `told`: it knows what arrives
+    at the sinks.
+    """
     surface = surface_of(build("bushy", {"width": 2, "depth": 6, "cost": 1000}, 1)[0], 8)
     law = make_law("millrace", Bounds(1, 8, 1), surface.layout)
     queued, threads, after, rates = frozenset(), 1, [], []

@@ -19,7 +19,9 @@ NEARNESS = {True: 0.08**2 + 0.02**2, False: 0.5 * 0.08**2}
 
 
 def expected_there(unrest: Unrest) -> float:
-    """Of a place that was seen once, a fifth below the other one, in the first period after its queue came."""
+    """Of a place that was seen once, a fifth below the other one, in the first period after its
+    queue came.
+    """
     evidence = Evidence()
     for _ in range(3):
         evidence.add(HERE, 0.0)
@@ -111,7 +113,9 @@ def test_who_knows_how_many_tuples_a_runtime_moves_at_once_has_no_hypotheses_of_
 
 
 def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> None:
-    """On two CPUs, where hops cost nothing: twice as fast as without queues, but for what the CPUs share."""
+    """On two CPUs, where hops cost nothing: twice as fast as without queues, but for what the CPUs
+    share.
+    """
     pipeline, _ = build("pipeline", {"operators": 99, "cost": 1000}, 1)
     graph = Placements(layout_of(pipeline, Dynamic(threads=1), 2))
     shares = np.zeros(101)

@@ -1,4 +1,6 @@
-"""What the law that places queues promises: the best placement and level, bounds, climbs, settings, any trace."""
+"""What the law that places queues promises: the best placement and level, bounds, climbs, settings,
+any trace.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def true(surface, step):
     return surface.throughput(step.queued, step.threads)
 
 
-# -- finding the best placement and level ------------------------------------------------------------------------------------
+# -- finding the best placement and level ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.03])
@@ -156,7 +158,9 @@ def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_c
 
 
 def test_queues_everywhere_are_looked_at_once_though_few_keep_all_cpus_busy():
-    """What few queues lack may be seen nowhere near them: here all of them bring more, and any others less than one does."""
+    """What few queues lack may be seen nowhere near them: here all of them bring more, and any
+    others less than one does.
+    """
     surface = pipeline(operators=20)
     every = frozenset(range(len(surface.layout.ports)))
     law, queued, threads, looks = law_of(surface), frozenset(), 1, 0
@@ -208,7 +212,9 @@ def test_queues_everywhere_are_looked_at_where_sources_keep_all_cpus_busy_with_w
 
 
 def test_threads_that_bring_two_percent_are_given_back():
-    """From the fourth on a thread brings half a percent: the last two of eight would not be missed."""
+    """From the fourth on a thread brings half a percent: the last two of eight would not be
+    missed.
+    """
     surface = surface_of(build("data-parallel", {"width": 40, "cost": 1000}, 1)[0], 8)
     law, queued, threads = law_of(surface), frozenset(), 1
     for second in range(1, 40):
@@ -222,7 +228,9 @@ def test_threads_that_bring_two_percent_are_given_back():
 
 @pytest.mark.parametrize("seed", [3, 7])
 def test_queues_that_fill_and_drain_do_not_pass_for_better_and_worse_ones(seed):
-    """Queues bring 7 % less, but for a sixth more while they fill; without them it looks worse while they drain."""
+    """Queues bring 7 % less, but for a sixth more while they fill; without them it looks worse
+    while they drain.
+    """
     surface, draw = pipeline(operators=8), random.Random(seed)
     law, queued, before = law_of(surface, maximum=1), frozenset(), frozenset()
     for second in range(1, 30):
@@ -293,7 +301,7 @@ def test_where_no_queue_may_stand_it_stays():
         assert (decision.threads, decision.queued) == (1, frozenset())
 
 
-# -- what a person reads -----------------------------------------------------------------------------------------------------
+# -- what a person reads ---------------------------------------------------------------------------
 
 
 def test_its_reasons_name_the_queues_and_what_they_may_bring():
@@ -308,7 +316,7 @@ def test_its_reasons_name_the_queues_and_what_they_may_bring():
     assert steps[-1].decision.reason == "as expected → stay"
 
 
-# -- requests to climb -------------------------------------------------------------------------------------------------------
+# -- requests to climb -----------------------------------------------------------------------------
 
 
 def test_refused_it_begins_no_queue_and_asks_once_a_period():
@@ -329,7 +337,7 @@ def test_it_climbs_when_it_may_again():
     assert drive(law, surface, 15, steps)[-1].queued
 
 
-# -- settings ----------------------------------------------------------------------------------------------------------------
+# -- settings --------------------------------------------------------------------------------------
 
 
 def test_a_higher_tolerance_looks_less():
@@ -360,7 +368,7 @@ def test_settings_out_of_range_are_refused(name, value, said):
         law_of(pipeline(operators=3), **{name: value})
 
 
-# -- any trace ---------------------------------------------------------------------------------------------------------------
+# -- any trace -------------------------------------------------------------------------------------
 
 
 def test_two_laws_fed_alike_decide_alike():

@@ -82,7 +82,9 @@ def test_a_switch_before_a_period_that_says_nothing_disturbs_the_next_one(odd):
 
 @pytest.mark.parametrize("periods", [1, 4])
 def test_others_that_come_in_the_midst_of_a_look_do_not_keep_it_there(periods):
-    """It waits for them at the best place that it knows and that needs no more threads, and then goes on."""
+    """It waits for them at the best place that it knows and that needs no more threads, and then
+    goes on.
+    """
     surface = pipeline(cpus=8)
     law = law_of(surface)
     steps = drive(law, surface, periods)
@@ -118,7 +120,9 @@ def test_a_burst_of_one_period_moves_nothing(factor):
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
 def test_where_bursts_pass_it_comes_to_rest(seed):
-    """A quarter of the time others slow it down, for one or two periods; each time that looks like another load."""
+    """A quarter of the time others slow it down, for one or two periods; each time that looks like
+    another load.
+    """
     surface, draw, slow = pipeline(cpus=2), random.Random(seed), 0
     law, queued, threads, places = law_of(surface), frozenset(), 1, []
     for second in range(1, 161):
@@ -162,7 +166,9 @@ def test_work_that_moves_within_the_graph_is_followed():
 def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_profiler_looks_back(
     monkeypatch,
 ):
-    """Where queues stand decides what operators cost, so the first profiles after a switch are of no placement alone."""
+    """Where queues stand decides what operators cost, so the first profiles after a switch are of
+    no placement alone.
+    """
     surface = pipeline()
     law = law_of(surface)
     places, add = [], law._shares.add
@@ -176,7 +182,9 @@ def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_prof
 
 
 def test_work_that_costs_more_behind_a_queue_has_not_moved():
-    """As large tuples do, which another thread wrote: the operator that reads them first is four times as dear."""
+    """As large tuples do, which another thread wrote: the operator that reads them first is four
+    times as dear.
+    """
     surface = pipeline(operators=8, cpus=4)
     law = law_of(surface)
     queued, threads, steps = frozenset(), 1, []

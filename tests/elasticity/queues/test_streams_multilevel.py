@@ -1,4 +1,6 @@
-"""How IBM Streams coordinates queues and threads: each row of its decision table; its faults are part of it and must stay."""
+"""How IBM Streams coordinates queues and threads: each row of its decision table; its faults are
+part of it and must stay.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def told(decisions):
 
 
 FOUND = [100.0, 200.0, 200.0, 200.0]
-"""The two heavy operators bring more, the two light ones do not: a round with a change, and the burnt period behind it."""
+"""The two heavy operators bring more, the two light ones do not: a round with a change, and the
+burnt period behind it.
+"""
 
 
 def test_queues_come_first_at_the_lowest_level_and_a_step_that_removes_some_costs_a_period_more():
@@ -51,7 +55,9 @@ def test_a_round_that_ends_with_a_change_has_higher_levels_looked_at_again():
 
 
 def test_fault_where_all_operators_brought_more_it_is_stuck_at_its_start():
-    """The maximum counts as known to bring nothing, and nothing says otherwise, for the round has said "no change"."""
+    """The maximum counts as known to bring nothing, and nothing says otherwise, for the round has
+    said "no change".
+    """
     equal = (0.0, 0.25, 0.25, 0.25, 0.25)
     decisions = drive(law(maximum=4), lambda n, on: 100.0 * n * (1 + len(on)), 20, equal)
     assert set(levels(decisions)) == {2}
@@ -112,7 +118,9 @@ def test_less_than_a_twentieth_is_never_enough():
 
 
 def second_round(third, fourth, fifth):
-    """A round at 4 threads after one at 2 that found queues for two of six operators; then the two middle ones bring more."""
+    """A round at 4 threads after one at 2 that found queues for two of six operators; then the two
+    middle ones bring more.
+    """
     return feed(law(6), [*FOUND, 200.0, 200.0, third, fourth, fifth, fifth], THREE_PAIRS)
 
 

@@ -1,4 +1,6 @@
-"""How IBM Streams looks for queues: each row of its decision tables, by cases that can be followed by hand."""
+"""How IBM Streams looks for queues: each row of its decision tables, by cases that can be followed
+by hand.
+"""
 
 from __future__ import annotations
 

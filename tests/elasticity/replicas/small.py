@@ -17,7 +17,9 @@ PLAIN = {"contention": 0.0, "ordering_s": 0.0, "scheduling": 0.01, "idling": 0.0
 def world(
     busy_us: tuple[float, ...], cores: int = 12, stateful: tuple[int, ...] = (), **options
 ) -> World:
-    """A source and a sink of 1 µs, and between them an operator for each cost; `stateful`: those that may have no replicas."""
+    """A source and a sink of 1 µs, and between them an operator for each cost; `stateful`: those
+    that may have no replicas.
+    """
     shape = chain(len(busy_us))
     kinds = tuple(
         "stateful" if index in stateful else kind for index, kind in enumerate(shape.kinds)

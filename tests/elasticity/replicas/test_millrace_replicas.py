@@ -82,7 +82,9 @@ def test_threads_beyond_the_cores_are_taken_back():
 
 
 def test_paced_threads_beyond_the_cores_are_taken_back_by_what_they_could_do():
-    """5 threads on 4 cores: work has grown by a quarter, and 4 can do as much, though the paced rate is the same."""
+    """5 threads on 4 cores: work has grown by a quarter, and 4 can do as much, though the paced
+    rate is the same.
+    """
     busy = world((20.0, 20.0, 20.0, 20.0), cores=4, target=47_500.0)
     drive = Drive("millrace", busy, maximum=12).run(busy, 12)
     assert [decision.threads for decision in drive.decisions[:4]] == [5, 5, 4, 4]
@@ -90,7 +92,9 @@ def test_paced_threads_beyond_the_cores_are_taken_back_by_what_they_could_do():
 
 
 class Waiting(World):
-    """Replicas that wait for something outside for a quarter of their time, which counts as useful for nobody."""
+    """Replicas that wait for something outside for a quarter of their time, which counts as useful
+    for nobody.
+    """
 
     def _capacity(self, threads, replicas, work):
         return min(0.75 * float((replicas / work)[1:-1].min()), threads / float(work.sum()))
@@ -220,7 +224,9 @@ ENTRY = st.sampled_from([0.0, 1e-9, 5e-324]) | st.floats(0.0, 1e9)
 @settings(max_examples=40)
 @given(data=st.data(), operators=st.integers(1, 4), name=st.sampled_from(["millrace", "cstream"]))
 def test_whatever_is_read_decisions_stay_within_bounds_and_repeat(data, operators, name):
-    """Counts of any size, unknown ones too: a level within the bounds, one replica at least, more only of those that may."""
+    """Counts of any size, unknown ones too: a level within the bounds, one replica at least, more
+    only of those that may.
+    """
     size, ports = operators + 2, operators + 1
 
     def entries(count, values):

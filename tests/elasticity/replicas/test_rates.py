@@ -1,4 +1,6 @@
-"""What periods tell of rates and work, also where they are shorter than the way of a tuple through the graph."""
+"""What periods tell of rates and work, also where they are shorter than the way of a tuple through
+the graph.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def test_without_useful_time_nothing_is_known():
 
 @given(st.lists(st.permutations(range(4)), min_size=2, max_size=6))
 def test_operators_that_take_turns_longer_than_a_period_tell_the_same_work(turns):
-    """Each operator passes on what all have, one a period: no period alone has the flow of the others."""
+    """Each operator passes on what all have, one a period: no period alone has the flow of the
+    others.
+    """
     flow = Flow(LAYOUT)
     time_s, rates = 0.0, None
     for turn in turns:

@@ -1,4 +1,6 @@
-"""The ElasticLoadBalance operator's law, by cases that can be followed by hand; its faults are part of it."""
+"""The ElasticLoadBalance operator's law, by cases that can be followed by hand; its faults are part
+of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What Millrace's own law promises, but for changes of load: finding the best level, bounds, climbs, settings, any trace."""
+"""What Millrace's own law promises, but for changes of load: finding the best level, bounds,
+climbs, settings, any trace.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def settled(curve, periods=40, **law):
     return level
 
 
-# -- finding the best level --------------------------------------------------------------------------------------------------
+# -- finding the best level ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", ODD_PEAKS)
@@ -128,7 +130,9 @@ def test_an_optimum_that_moves_where_throughput_stays_the_same_is_found():
 
 
 def test_a_second_rise_behind_a_plateau_is_found():
-    """Memory bandwidth of several NUMA domains: flat from 6 to 16 threads, and then it rises again."""
+    """Memory bandwidth of several NUMA domains: flat from 6 to 16 threads, and then it rises
+    again.
+    """
     curve = lambda n: min(n, 6) if n <= 16 else 6 + 18 * (n - 16) / 48  # noqa: E731
     assert curve(settled(curve, periods=60)) >= 0.97 * 24
 
@@ -153,7 +157,7 @@ def test_warming_up_is_not_taken_for_scaling():
     assert level <= 2
 
 
-# -- bounds ------------------------------------------------------------------------------------------------------------------
+# -- bounds ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -183,7 +187,7 @@ def test_the_first_decision_follows_from_a_period_at_the_start():
     assert (first.threads, first.reason) == (48, "48 is twice 24 → up")
 
 
-# -- requests to climb -------------------------------------------------------------------------------------------------------
+# -- requests to climb -----------------------------------------------------------------------------
 
 
 def test_it_never_climbs_while_it_is_refused_and_asks_once_a_period():
@@ -273,11 +277,13 @@ def test_others_that_leave_cpus_free_are_no_crowd(limit):
     assert level == 8
 
 
-# -- threads that do not suspend -----------------------------------------------------------------------------------------------
+# -- threads that do not suspend -------------------------------------------------------------------
 
 
 def test_a_period_counts_for_the_level_at_which_it_passed():
-    """Five threads cannot be suspended: what lower levels bring is not seen, and never believed to have been."""
+    """Five threads cannot be suspended: what lower levels bring is not seen, and never believed to
+    have been.
+    """
     law, asked = millrace(), 1
     for second in range(40):
         level = max(5, asked)
@@ -299,7 +305,7 @@ def test_more_threads_than_allowed_count_as_the_maximum():
     assert 1 <= decision.threads <= 8
 
 
-# -- settings ----------------------------------------------------------------------------------------------------------------
+# -- settings --------------------------------------------------------------------------------------
 
 
 def test_change_says_what_is_another_load():
@@ -334,7 +340,7 @@ def test_settings_out_of_range_are_refused(name, value, said):
         millrace(**{name: value})
 
 
-# -- any trace ---------------------------------------------------------------------------------------------------------------
+# -- any trace -------------------------------------------------------------------------------------
 
 
 def test_two_laws_fed_alike_decide_alike():

@@ -1,4 +1,6 @@
-"""When Millrace's own law moves again, and when it does not: bursts, idle and crowded periods, loads that are new or known."""
+"""When Millrace's own law moves again, and when it does not: bursts, idle and crowded periods,
+loads that are new or known.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ def at_rest(decisions):
     return {decision.threads for decision in decisions if decision.state != "searching"}
 
 
-# -- what teaches nothing ----------------------------------------------------------------------------------------------------
+# -- what teaches nothing --------------------------------------------------------------------------
 
 
 IDLE = {"throughput": 0.0}
@@ -88,7 +90,7 @@ def test_small_differences_are_no_other_load():
     assert at_rest(after) == {before[-1].threads}
 
 
-# -- changes of load ---------------------------------------------------------------------------------------------------------
+# -- changes of load -------------------------------------------------------------------------------
 
 
 def test_another_load_is_noticed_in_two_periods_and_its_best_level_found():

@@ -1,4 +1,6 @@
-"""Millrace's own law beside paced sources: the fewest threads that keep up, within a bound on latency."""
+"""Millrace's own law beside paced sources: the fewest threads that keep up, within a bound on
+latency.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from tests.elasticity.drive import closed_loop, levels, millrace, peak_at, state
 
 
 class Paced:
-    """Threads that do `curve(level)` tuples/s at most, behind sources that send `target`; what they cannot do waits."""
+    """Threads that do `curve(level)` tuples/s at most, behind sources that send `target`; what they
+    cannot do waits.
+    """
 
     def __init__(self, law, curve, work_s=0.001):
         self.law, self.curve, self.work_s = law, curve, work_s
@@ -106,7 +110,9 @@ def test_where_nothing_is_enough_it_takes_what_brings_the_most():
 
 
 def test_before_it_is_content_with_less_than_the_target_it_looks_into_wide_gaps():
-    """Nothing is gained from 6 threads to 23, and much with 24, as where 24 equal operators are dealt out to threads."""
+    """Nothing is gained from 6 threads to 23, and much with 24, as where 24 equal operators are
+    dealt out to threads.
+    """
     decisions = Paced(millrace(), lambda level: 100.0 * (min(level, 6) if level < 24 else 24)).run(
         2000.0, 80
     )

@@ -34,7 +34,7 @@ def at(period, threads, throughput=100.0, **seen):
     return Reading(float(period), 1.0, threads, throughput, **seen)
 
 
-# -- hill climbing -----------------------------------------------------------------------------------------------------------
+# -- hill climbing ---------------------------------------------------------------------------------
 
 
 def test_the_component_of_a_cosine_at_its_own_period_is_half_its_amplitude():
@@ -57,9 +57,11 @@ def test_hill_climbing_swings_by_one_thread_for_half_of_each_wave():
 
 
 def test_hill_climbing_moves_by_the_square_of_the_slope_at_its_first_full_wave():
-    """Eight samples after the first: levels swing from 1 to 2, throughput is proportional, so T = N and there is no noise.
+    """Eight samples after the first: levels swing from 1 to 2, throughput is proportional, so T = N
+    and there is no noise.
 
-    So the move is 1 - 0.15 = 0.85, and the level grows by 0.85 squared times 4 threads/s times 1 s: 2.89.
+    So the move is 1 - 0.15 = 0.85, and the level grows by 0.85 squared times 4 threads/s times 1 s:
+    2.89.
     """
     levels = swung(lambda n: 100.0 * n, 9)
     assert levels[:8] == [1, 2, 2, 1, 1, 2, 2, 1]
@@ -85,7 +87,7 @@ def test_throughputs_of_any_size_move_it_within_the_bounds():
         assert 1 <= level <= 9
 
 
-# -- plain search ------------------------------------------------------------------------------------------------------------
+# -- plain search ----------------------------------------------------------------------------------
 
 
 def peak_at(k):
@@ -102,7 +104,9 @@ def searched(curve, periods=30, maximum=64, start=1):
 
 
 def test_plain_search_doubles_and_then_takes_golden_sections():
-    """16 brings less than 8, so the best is between 4 and 16; 11 is a golden section of 8 to 16, and brings more than both."""
+    """16 brings less than 8, so the best is between 4 and 16; 11 is a golden section of 8 to 16,
+    and brings more than both.
+    """
     levels = searched(lambda n: n if n <= 12 else 24 - n)
     assert levels[:5] == [2, 4, 8, 16, 11]
     assert levels[-1] == 12 and len(set(levels[-15:])) == 1
@@ -144,7 +148,7 @@ def test_plain_search_takes_two_odd_periods_in_a_row_for_another_load():
     assert states == ["settled"] * 5 + ["searching"]
 
 
-# -- limits of concurrency ---------------------------------------------------------------------------------------------------
+# -- limits of concurrency -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,7 +184,9 @@ def test_gradient2_goes_down_where_latency_grows():
 
 
 def test_gradient2_averages_over_its_window_after_ten_periods():
-    """Half way from 10 to 15 ms in a window of 3: 12.5, gradient 0.833; 0.8 x 48 + 0.2 (0.833 x 48 + 4) = 47.2."""
+    """Half way from 10 to 15 ms in a window of 3: 12.5, gradient 0.833; 0.8 x 48 + 0.2 (0.833 x 48
+    + 4) = 47.2.
+    """
     subject, level = law("gradient2", start=40, window=3), 40
     for period in range(1, 11):
         level = subject.step(at(period, level, latency_s=0.01)).threads
@@ -190,7 +196,9 @@ def test_gradient2_averages_over_its_window_after_ten_periods():
 
 
 def test_gradient2_forgets_a_long_latency_by_a_tenth_where_it_is_more_than_twice_the_present_one():
-    """The mean of 100 and 10 ms is 55, of those and 10 is 40, or 36.3 had the second begun with 49.5 ms; then 29.7."""
+    """The mean of 100 and 10 ms is 55, of those and 10 is 40, or 36.3 had the second begun with
+    49.5 ms; then 29.7.
+    """
     subject = law("gradient2", start=10)
     for period in range(1, 4):
         subject.step(at(period, 10, latency_s=0.1 if period == 1 else 0.01))
@@ -203,7 +211,7 @@ def test_gradient2_does_not_grow_what_is_not_used():
     assert law("gradient2", start=10).step(at(1, 10, latency_s=0.01, utilisation=0.4)).threads == 10
 
 
-# -- laws for a target rate --------------------------------------------------------------------------------------------------
+# -- laws for a target rate ------------------------------------------------------------------------
 
 
 def paced(period, threads, sent, target, useful=(0.0, 0.5, 0.1), busy=None):
@@ -220,7 +228,9 @@ def paced(period, threads, sent, target, useful=(0.0, 0.5, 0.1), busy=None):
 
 
 def test_ds2_adds_up_what_operators_need():
-    """1,000 tuples took 0.5 s and 0.1 s: 0.6 ms of thread time a tuple of the source, so 10,000 tuples/s need 6 threads."""
+    """1,000 tuples took 0.5 s and 0.1 s: 0.6 ms of thread time a tuple of the source, so 10,000
+    tuples/s need 6 threads.
+    """
     decision = law("ds2").step(paced(1, 1, 1000.0, 10_000.0))
     assert (decision.threads, decision.state) == (6, "climbing")
 
@@ -245,7 +255,9 @@ def test_ds2_moves_only_if_it_is_asked_for_in_a_row():
 
 
 def test_ds2_corrects_itself_where_useful_time_has_promised_too_much():
-    """0.6 threads' work at 1,000 tuples/s, and 2,000 are wanted: two threads are enough, it says, but they send half."""
+    """0.6 threads' work at 1,000 tuples/s, and 2,000 are wanted: two threads are enough, it says,
+    but they send half.
+    """
     assert law("ds2").step(paced(1, 2, 1000.0, 2_000.0)).threads == 4
 
 
@@ -287,8 +299,9 @@ def test_without_a_target_they_stay(name):
 
 
 def test_flink_scales_to_its_utilisation():
-    """1,000 tuples/s keep 2 threads busy for half of their time: true rate 2,000. For 3,500 it wants 3,500 / 0.7 = 5,000,
-    and what lags, 2,500 tuples, in 30 s: 5,083; 2 x 2.54 threads."""
+    """1,000 tuples/s keep 2 threads busy for half of their time: true rate 2,000. For 3,500 it
+    wants 3,500 / 0.7 = 5,000, and what lags, 2,500 tuples, in 30 s: 5,083; 2 x 2.54 threads.
+    """
     assert law("flink").step(paced(1, 2, 1000.0, 3_500.0, busy=0.5)).threads == 6
 
 
@@ -307,7 +320,9 @@ def test_flink_does_not_climb_again_where_a_climb_brought_little():
 
 
 def test_flink_wants_what_a_change_loses_to_be_caught_up_too():
-    """2,000 tuples/s for 1,400 at 0.7, 13 for the 400 that lag, 700 for half of the 30 s: 2,713 of 2,000, of 10 threads."""
+    """2,000 tuples/s for 1,400 at 0.7, 13 for the 400 that lag, 700 for half of the 30 s: 2,713 of
+    2,000, of 10 threads.
+    """
     assert law("flink", restart=15.0).step(paced(1, 10, 1000.0, 1_400.0, busy=0.5)).threads == 14
 
 

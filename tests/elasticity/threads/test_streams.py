@@ -1,4 +1,6 @@
-"""What IBM Streams does, by cases that can be followed by hand; its faults are part of it and must stay."""
+"""What IBM Streams does, by cases that can be followed by hand; its faults are part of it and must
+stay.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Repositories made for a test: a project whose program answers a number that its commit says, an origin, and clones of it."""
+"""Repositories made for a test: a project whose program answers a number that its commit says, an
+origin, and clones of it.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +70,9 @@ def commit(repository: Path, number: float = 100, correct: bool = True) -> str:
 def origin_with(
     folder: Path, ahead: int = 0, number: float = 100, behind: int = 0, correct: bool = True
 ) -> tuple[Path, str]:
-    """A repository where the branch `change` left `main`: the commit where, then `ahead` more on main, and on `change` `behind`
-    that change nothing and a last one with `number`. `change` is checked out.
+    """A repository where the branch `change` left `main`: the commit where, then `ahead` more on
+    main, and on `change` `behind` that change nothing and a last one with `number`. `change` is
+    checked out.
     """
     path = folder / "origin"
     path.mkdir()

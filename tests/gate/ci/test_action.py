@@ -1,4 +1,6 @@
-"""examples/ci/action.yml: its steps, run as a runner of actions runs them, on a repository made for it."""
+"""examples/ci/action.yml: its steps, run as a runner of actions runs them, on a repository made for
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""examples/ci/gate.sh: it finds the base in every kind of clone, keeps the reports, and says what an exit code means."""
+"""examples/ci/gate.sh: it finds the base in every kind of clone, keeps the reports, and says what
+an exit code means.
+"""
 
 from __future__ import annotations
 
@@ -198,12 +200,14 @@ def test_a_millrace_that_is_not_there_is_no_pass(job, tmp_path):
     assert "the gate itself failed" in done.stdout
 
 
-# -- the real gate ----------------------------------------------------------------------------------------------------
+# -- the real gate ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def real(job, tmp_path):
-    """The script with the real gate. Its lock is its own: programs answer numbers that are made up, so nothing is measured."""
+    """The script with the real gate. Its lock is its own: programs answer numbers that are made up,
+    so nothing is measured.
+    """
     millrace = {
         "MILLRACE": f"{sys.executable} -m harness",
         "PYTHONPATH": str(EXAMPLES.parents[1]),

@@ -17,7 +17,9 @@ BEFORE = ["make lint", "make peers ARGS=crossbeam go java tbb", "make test"]
 
 @pytest.fixture
 def project(tmp_path):
-    """A repository with our .ci/run and a commit; `make` and `millrace` write down how they were called."""
+    """A repository with our .ci/run and a commit; `make` and `millrace` write down how they were
+    called.
+    """
     path = tmp_path / "project"
     path.mkdir()
     git(path, "init", "--quiet")
@@ -27,7 +29,8 @@ def project(tmp_path):
     for name in (tmp_path / "bin" / "make", path / ".venv" / "bin" / "millrace"):
         name.parent.mkdir(parents=True)
         name.write_text(
-            f'#!/bin/sh\necho "{name.name} $@" >> {tmp_path}/called\nexit "${{CODE_{name.name}:-0}}"\n'
+            f'#!/bin/sh\necho "{name.name} $@" >> {tmp_path}/called\nexit '
+            f'"${{CODE_{name.name}:-0}}"\n'
         )
         name.chmod(0o755)
     return path

@@ -83,7 +83,10 @@ def test_flame_graph_has_both_sides_on_one_scale_and_nothing_from_elsewhere() ->
 
 
 def test_stacks_of_perf_are_read_from_the_outermost_in() -> None:
-    text = "spin\n\t 55e main+0x1f (/tmp/x y/spin)\n\t 7f __libc (/lib/libc.so.6)\n\nspin\n\t 1 [unknown] ([unknown])\n"
+    text = (
+        "spin\n\t 55e main+0x1f (/tmp/x y/spin)\n\t 7f __libc (/lib/libc.so.6)\n\nspin\n\t 1 "
+        "[unknown] ([unknown])\n"
+    )
     assert list(perf_stacks(text)) == [
         ("__libc (libc.so.6)", "main (spin)"),
         ("[unknown] ([unknown])",),

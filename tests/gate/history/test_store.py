@@ -1,4 +1,6 @@
-"""The folder of verdicts: what a row says, that adding twice is adding once, and what cannot be read."""
+"""The folder of verdicts: what a row says, that adding twice is adding once, and what cannot be
+read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Series: hosts stay apart, what counts, levels, changes with the commits around them, drifts; and how all this is told."""
+"""Series: hosts stay apart, what counts, levels, changes with the commits around them, drifts; and
+how all this is told.
+"""
 
 from __future__ import annotations
 

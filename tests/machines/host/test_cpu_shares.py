@@ -19,12 +19,15 @@ HZ = os.sysconf("SC_CLK_TCK")
 
 @pytest.fixture
 def host(tmp_path, monkeypatch) -> Callable[..., Path]:
-    """`host(stat, **files)`: a root of one allowed CPU with these user and idle ticks; `|` in names stands for `/`."""
+    """`host(stat, **files)`: a root of one allowed CPU with these user and idle ticks; `|` in names
+    stands for `/`.
+    """
     monkeypatch.setattr(cpu, "allowed_cpu_numbers", lambda: {1})
 
     def lay(busy: int = 0, idle: int = 0, **files: str) -> Path:
         files["proc|stat"] = (
-            f"cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 99 0 0 0 0 0 0 0 0 0\ncpu1 {busy} 0 0 {idle} 0 0 0 0 0 0\n"
+            f"cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 99 0 0 0 0 0 0 0 0 0\ncpu1 {busy} 0 0 {idle} 0 0 0 0 "
+            "0 0\n"
         )
         for name, text in files.items():
             path = tmp_path / name.replace("|", "/")

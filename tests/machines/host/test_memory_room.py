@@ -23,7 +23,9 @@ NO_LIMIT = str(2**63 - 4096)  # v1's
 
 @pytest.fixture
 def host(tmp_path, monkeypatch) -> Callable[..., Path]:
-    """`host(files)`: a root with these files, on a host that has 1,000 MiB available; `|` in names stands for `/`."""
+    """`host(files)`: a root with these files, on a host that has 1,000 MiB available; `|` in names
+    stands for `/`.
+    """
     monkeypatch.setattr(
         psutil, "virtual_memory", lambda: type("Memory", (), {"available": 1000 * MIB})()
     )

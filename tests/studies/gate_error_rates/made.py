@@ -24,7 +24,9 @@ ABOUT = {"suite": "made", "disturb": "none"}
 
 
 class Processes:
-    """`take`: values that scatter by `noise`, slower by a billionth for each unit of FLOP; every `fail`th process fails."""
+    """`take`: values that scatter by `noise`, slower by a billionth for each unit of FLOP; every
+    `fail`th process fails.
+    """
 
     def __init__(
         self,
@@ -91,7 +93,9 @@ ARM = {"kind": "flop", "wanted": 1.05, "amount": 50_000_000}
 
 
 def write_recording(path: Path, rounds: int, head: float = 105.0, noise: float = 0.001) -> None:
-    """Rounds with the arm `flop 1.05` in the program `other`, whose head gives `head` where its base gives 100."""
+    """Rounds with the arm `flop 1.05` in the program `other`, whose head gives `head` where its
+    base gives 100.
+    """
     draw = random.Random(2)
     lines: list[dict[str, Any]] = [FIRST, ARM]
     for number in range(rounds):

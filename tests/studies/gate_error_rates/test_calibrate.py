@@ -1,4 +1,6 @@
-"""Amounts are found in few steps, also where measuring is noisy or work does not add up in proportion."""
+"""Amounts are found in few steps, also where measuring is noisy or work does not add up in
+proportion.
+"""
 
 from __future__ import annotations
 

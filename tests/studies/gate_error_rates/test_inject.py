@@ -1,4 +1,6 @@
-"""The code that injects work: that it fits the runtime, counts what it does, and leaves the user's checkout alone."""
+"""The code that injects work: that it fits the runtime, counts what it does, and leaves the user's
+checkout alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rounds as they are measured: blocks like those of a call, and only the arm's head has anything injected."""
+"""Rounds as they are measured: blocks like those of a call, and only the arm's head has anything
+injected.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The file of samples: what is written is read again, a kill costs a block, and a broken line is named."""
+"""The file of samples: what is written is read again, a kill costs a block, and a broken line is
+named.
+"""
 
 from __future__ import annotations
 

@@ -123,7 +123,9 @@ def test_the_same_seed_makes_the_same_calls_and_another_one_others(tmp_path: Pat
 
 
 def test_coins_and_not_the_recording_say_which_process_is_base(tmp_path: Path) -> None:
-    """The recorded sides of base blocks differ by 20 %: a call that took them over would find it."""
+    """The recorded sides of base blocks differ by 20 %: a call that took them over would find
+    it.
+    """
     write_recording(tmp_path / "s.jsonl", 40)
     rounds = []
     for blocks in read(tmp_path / "s.jsonl").rounds:

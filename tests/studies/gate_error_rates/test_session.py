@@ -1,4 +1,6 @@
-"""A sitting of made-up processes; and one in a made-up repository with real git and real processes, and nothing to build."""
+"""A sitting of made-up processes; and one in a made-up repository with real git and real processes,
+and nothing to build.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ PLACE = Injection("", OTHER, OTHER.cells[0])
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """With the header that is patched, and a program; the machine's measuring lock is left alone."""
+    """With the header that is patched, and a program; the machine's measuring lock is left
+    alone.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     project = tmp_path / "project"
     (project / FLOP_HPP.parent).mkdir(parents=True)
