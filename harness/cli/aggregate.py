@@ -34,8 +34,9 @@ On a cluster both directories must mean the same to all its machines: a shared f
 s3a:, …
 
 examples:
-  millrace aggregate --records results/raw --tables results/tables millrace aggregate --records
-  results/raw --tables results/tables --master local[2] --set-spark spark.driver.memory=2g
+  millrace aggregate --records results/raw --tables results/tables
+  millrace aggregate --records results/raw --tables results/tables --master local[2] \\
+      --set-spark spark.driver.memory=2g
 """
 
 

@@ -32,11 +32,11 @@ It writes two files, from which simulated runs take their constants:
 
   config/machines/local.yaml      cores    clock, multiply, hardware threads that share a core
                                   lines    atomic operations, cache lines that move between cores
-                                  copies   slots copied from ring to ring, by cache and by who wrote
-                                           them
+                                  copies   slots copied from ring to ring, by cache and by who
+                                           wrote them
                                   system   sleep, wake, switch, yield
-  config/software/millrace.yaml   steps    what each step of this runtime costs, one by one, without
-                                  running a graph
+  config/software/millrace.yaml   steps    what each step of this runtime costs, one by one,
+                                           without running a graph
 
 All groups are measured in turn, in several rounds. A constant is the median of its rounds, and its
 range is their quartiles.

@@ -23,12 +23,11 @@ estimated constants. Measurements on this machine are reported beside. A claim t
 the report: the exit code is 0, unless --strict is given.
 
 examples:
-  millrace claims                                            all claims, on what `millrace figures`
-                                                             made
+  millrace claims           all claims, on what `millrace figures` made
   millrace claims --tables results/paper/tables --paper P17 --machine xeon
   millrace claims p17-5.1-manual-worst p17-5.3-dynamic-best
   millrace claims -o claims.md -o claims.html -o claims.json
-  millrace claims --list                                     what is claimed where; needs no tables
+  millrace claims --list    what is claimed where; needs no tables
 """
 
 KINDS = (".md", ".html", ".json")

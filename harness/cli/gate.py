@@ -46,10 +46,10 @@ bench`.
 exit codes:
   0    ok: no cell is worse by more than the factor
   1    regressed: at least one cell is proven slower, whatever became of the others
-  2    the call is wrong: an option, the suite, the revision of head, or both sides load one tree's
-       code
-  3    inconclusive: at least one cell is not decided (--inconclusive pass makes it 0, fail makes it
-       1)
+  2    the call is wrong: an option, the suite, the revision of head, or both sides load one
+       tree's code
+  3    inconclusive: at least one cell is not decided (--inconclusive pass makes it 0, fail makes
+       it 1)
   4    no base: its revision is unknown, it does not build, it has no number for a cell, or its
        results are of another host
   5    not measured: head does not build, or gave no number for a cell
@@ -62,8 +62,8 @@ examples:
   millrace gate --base main
       the working tree against main, with the default suite, in at most 10 minutes
 
-  millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 --junitxml gate.xml
-  --markdown gate.md
+  millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 \\
+          --junitxml gate.xml --markdown gate.md
       in CI: up to 5 % slower is fine, 5 minutes, reports for the server and for people
 
   millrace gate --base main --explain -- ./program --size 100

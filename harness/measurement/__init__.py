@@ -1,20 +1,22 @@
 """Measuring: warm-up, steady state, interleaved repeats, the oracle's words, host fitness, records.
 
-  spec      what one run is asked to do                     steady    when a run has become
-            stationary
-  observe   start, warm up, measure, stop one engine        latency   percentiles of a histogram
-  control   samples to laws, decisions to the engine        adapt     time passes with a controller,
-            until its laws have settled
-  run       one run and its record; the room's front door   process   the same in a fresh process
-            (`child` is its other end)
-  block     all arms of a cell, interleaved                 lock      one measuring process at a
-            time
-  assemble  spec + observation -> record                    records   records in files, checked
-            against their declaration
+  spec      what one run is asked to do
+  steady    when a run has become stationary
+  observe   start, warm up, measure, stop one engine
+  latency   percentiles of a histogram
+  control   samples to laws, decisions to the engine
+  adapt     time passes with a controller, until its laws have settled
+  run       one run and its record; the room's front door
+  process   the same in a fresh process (`child` is its other end)
+  block     all arms of a cell, interleaved
+  lock      one measuring process at a time
+  assemble  spec + observation -> record
+  records   records in files, checked against their declaration
   record/   the declaration of a record, and what follows from it
-  host      fitness of the machine (`cpu_use`)              oracle    what was wrong with a run, in
-            a line
-  interval  mean and 95 % interval                          source    the commit that was measured
+  host      fitness of the machine (`cpu_use`)
+  oracle    what was wrong with a run, in a line
+  interval  mean and 95 % interval
+  source    the commit that was measured
 
 A measuring process must start in under 0.2 s: nothing here imports a heavy module at its top.
 """

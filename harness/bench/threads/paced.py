@@ -6,8 +6,8 @@ Tuples beyond the curve wait; once `WAITS` seconds' worth wait, the source is he
 threads takes s = n / curve(n) a tuple, or as long as one alone if threads beyond the best level
 idle. With utilisation u = target s / n a tuple takes, on average,
 
-  s + s u^(sqrt(2 (n + 1)) - 1) / (n (1 - u))       (Sakasegawa, Ann. Inst. Stat. Math. 29, 1977:
-  M/M/n)
+  s + s u^(sqrt(2 (n + 1)) - 1) / (n (1 - u))
+      (Sakasegawa, Ann. Inst. Stat. Math. 29, 1977: M/M/n)
 
 and, while tuples wait, the time of the tuples before it. The score uses *useful* throughput: tuples
 that are late by a factor count less by that factor. So the best level is the lowest one that keeps

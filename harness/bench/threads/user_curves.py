@@ -1,28 +1,25 @@
 """A user's own scenarios: a YAML or JSON file with a list of them.
 
-  - name: my-sink throughput: min(n, 6) / (1 + 0.1 * max(0, n - 6))     # at level n [tuples/s], or
-    a list: at level 1, 2, …
-    noise: 0.03                                           # standard deviation, as a share of
-                                                          throughput
-    drift: 0.0                                            # the same, wandering slowly; true: the
-                                                          noise does that
+  - name: my-sink
+    # at level n [tuples/s], or a list: at level 1, 2, …
+    throughput: min(n, 6) / (1 + 0.1 * max(0, n - 6))
+    noise: 0.03                                     # standard deviation, as a share of throughput
+    drift: 0.0                                      # the same, wandering slowly; true: the noise
+                                                    # does that
     min: 1
     max: 32
     start: 1
     periods: 100
     seed: 7
-    events: [{kind: scale, at: 50, factor: 0.5}]          # see `scenario`; a curve has `throughput`
+    events: [{kind: scale, at: 50, factor: 0.5}]    # see `scenario`; a curve has `throughput`
 
 Only `throughput` is required, and `max` with an expression. Expressions are those of `expression`.
 Beside a paced source there are no events; a scenario has
 
-  - throughput: 1000 * min(n, 20)                         # what the threads of level n can do
-    [tuples/s], more than 0
-    target: [4000, 12000]                                 # that the source sends [tuples/s]; a
-                                                          list: one after the other
-    bound: 0.005                                          # on mean latency [s]; without it any will
-                                                          do
-    max: 32                                               # and all else as above
+  - throughput: 1000 * min(n, 20)   # what the threads of level n can do [tuples/s], more than 0
+    target: [4000, 12000]           # that the source sends [tuples/s]; a list: one after the other
+    bound: 0.005                    # on mean latency [s]; without it any will do
+    max: 32                         # and all else as above
 """
 
 from __future__ import annotations

@@ -8,15 +8,10 @@ lowest level, and the first period is the baseline of a search up. Then, each pe
   a search is under way      a step of it. If it is over: with a change, the record is [N, N];
                              without, the record's range takes in N. From the next period on the
                              thread law steps again
-  N is new, from N'          satisfied:  T / T' - 1 > satisfaction · (N / N' - 1)          no search
-                             history:    N within the record's range                       no search
-                                         N above it                                        a search
-                                                                                           up, T its
-                                                                                           baseline
-                                         N below it                                        a search
-                                                                                           down, T
-                                                                                           its
-                                                                                           baseline
+  N is new, from N'          satisfied:  T / T' - 1 > satisfaction · (N / N' - 1): no search
+                             history:    N within the record's range: no search
+                                         N above it: a search up, T its baseline
+                                         N below it: a search down, T its baseline
   otherwise, or no search    a step of the thread law; if it says that the load has changed: no
                              queue, no record, and the first period that shows that state (below) is
                              the baseline of a search up

@@ -7,19 +7,15 @@ same in reverse). To *switch* an operator is to add or remove its queues, by the
 begins with T as its baseline, and with all of the first group switched:
 
   all of a group are switched, T beats the baseline    they are kept, baseline := T; all of the next
-  group    (Figure 4, line 6)
+                                                       group (Figure 4, line 6)
 
 Otherwise it goes on within the group. n operators are switched; a and b are the nearest measured
 counts above and below n:
 
-  T of a beats T                      n := half-way to a
-  (R2)
-  b is not measured                   n := n / 2
-                                      (R4)
-  T of b beats T                      n := half-way to b
-  (R3)
-  otherwise, or nothing between       evaluate
-                                      (R5)
+  T of a beats T                   n := half-way to a    (R2)
+  b is not measured                n := n / 2            (R4)
+  T of b beats T                   n := half-way to b    (R3)
+  otherwise, or nothing between    evaluate              (R5)
 
   Evaluate   of the measured counts, ascending, each whose T beats the best so far (at first the
              baseline) is the best; so many are kept, or none. The search is over, and has changed

@@ -4,16 +4,16 @@ hypotheses of its constants.
 With the loads of `regions` (the work of the whole graph is 1) and m = own threads + min(level,
 queues) threads that find work,
 
-  hop        q (1 + c log2 m) k^g                   time of a hop over one of k queues: push and
-             pop, copies, synchronisation
+  hop        q (1 + c log2 m) k^g    time of a hop over one of k queues: push and pop, copies,
+                                     synchronisation
   region     the most loaded one: work + hop (f pushes + (1 - f) pops + e entries of locks)
   lock       the same, with e (1 + l sqrt(min(contenders, m) - 1)): a lock that many want is handed
              from one CPU to the other
   capacity   m / (1 + a (m - 1)) up to a knee; (m / knee)^-t of that behind it: more threads than
              CPUs, SMT, memory
   threads    (1 + hop (hops + e entries)) / capacity
-  throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well
-  threads are kept busy
+  throughput (region^p + lock^p + threads^p)^(-1/p)    the slowest of the three; p: how well threads
+                                                       are kept busy
 
 If each region has a thread of its own and m is at most the knee, no region waits for a thread: the
 third term falls away, and the region takes 1 + a (m - 1) times as long. Measurements give the

@@ -14,27 +14,27 @@ counter c, at first 0, grows by one a period:
 So a step that adds queues costs one period, and one that removes any costs two. The first phase is
 *ports*, a round UP:
 
-  ports     validate, N grew from N', T / T(N') > max(1.05, 0.6 N / N')    N is not searched; the
-            record's T is raised to T,
-                                                                           if that is more; phase
-                                                                           threads, c := 0
-            otherwise                                                      N is searched; a step of
-                                                                           the round; if it is over:
-    changed, a record, T at most the record's       the round is undone; N joins the explored; *
-    changed, otherwise                              the level's first throughput is T; UP: levels
-                                                    above are untrusted; record := (N, T), T(N) :=
-                                                    T; *
-    no change, a record                             the record's T is raised to T, if that is more;
-                                                    N joins the explored; *
-    no change, none                                 record := (N, T), without a change; *
-                                                    * = phase threads, c := -1
+  ports     validate, N grew from N', T / T(N') > max(1.05, 0.6 N / N')
+                N is not searched; the record's T is raised to T, if that is more; phase threads,
+                c := 0
+            otherwise
+                N is searched; a step of the round; if it is over:
+    changed, a record, T at most the record's      the round is undone; N joins the explored; *
+    changed, otherwise                             the level's first throughput is T; UP: levels
+                                                   above are untrusted; record := (N, T),
+                                                   T(N) := T; *
+    no change, a record                            the record's T is raised to T, if that is more;
+                                                   N joins the explored; *
+    no change, none                                record := (N, T), without a change; *
+                                                   * = phase threads, c := -1
   threads   T(N) := T; a step of the thread law; N is the level that it wants
-    it says that the load has changed               no record, nothing searched, no queue; phase
-    ports, a round UP, c := 0 N as before, and searched                       nothing N is not the
-    record's, its explored allow N     phase ports, a round UP if N is above the record's, else
-    DOWN;
-                                                    validate unless N is the maximum; c := -1
-    otherwise                                       nothing
+    it says that the load has changed              no record, nothing searched, no queue;
+                                                   phase ports, a round UP, c := 0
+    N as before, and searched                      nothing
+    N is not the record's, its explored allow N    phase ports, a round UP if N is above the
+                                                   record's, else DOWN; validate unless N is the
+                                                   maximum; c := -1
+    otherwise                                      nothing
 
 A record with a change allows N if all its explored levels are lower (going UP; DOWN: higher); one
 without, if N is not explored. A finished round has the T of the queues that it leaves, or 0 if it

@@ -14,11 +14,12 @@ Then, with T at the first n of a list of s operators, within bounds lb .. ub (at
 upper and lower neighbour of n being the nearest counts within the bounds that were measured (the
 bound itself where none was; 0 never is measured):
 
-  s at most a tenth of all operators                                            evaluate T of the
-  upper neighbour beats T | T beats the lower, the upper unmeasured    n := (ub + n) / 2, lb := the
-  old n n = s | the lower neighbour unmeasured | T does not beat it                   n := (lb + n)
-  / 2, ub := n's upper neighbour
-  otherwise                                                                     evaluate
+  s at most a tenth of all operators             evaluate
+  T of the upper neighbour beats T               n := (ub + n) / 2, lb := the old n
+    | T beats the lower, the upper unmeasured
+  n = s | the lower neighbour unmeasured         n := (lb + n) / 2, ub := n's upper neighbour
+    | T does not beat it
+  otherwise                                      evaluate
 
 A step of at most 2, or one that ends at most 2 from a neighbour, counts as none: evaluate. So a
 list of 5 is never split. The first move always goes from the whole list to its half, even if the

@@ -1,10 +1,9 @@
 """Additive increase, multiplicative decrease: one thread more while latency is short enough, a
 tenth less otherwise.
 
-  latency > `bound`                                     level := max(1, min(level - 1,
-                                                        floor(`backoff` level)))
-  at least half of the threads in use                   level := level + 1
-  otherwise                                             stay
+  latency > `bound`                      level := max(1, min(level - 1, floor(`backoff` level)))
+  at least half of the threads in use    level := level + 1
+  otherwise                              stay
 
 The source limits requests in flight; here the limit is the level, and threads in use count as
 requests in flight. A stream drops no tuple, so a latency above the bound counts as a drop; in the

@@ -19,11 +19,11 @@ tolerance · y. *Congested*: the buffers of the active ports are on average full
                             trusted now
   4. decide                 the first row that holds
 
-       up      congested, and T beats below with above untrusted, or above beats T, or the level is
-               the lowest and above untrusted
-       down    congested, and below untrusted
-       stay    congested otherwise
-       down    not congested
+       congested      T beats below, above untrusted | above beats T    up
+                      | lowest level, above untrusted
+       congested      below untrusted                                   down
+       congested      otherwise                                         stay
+       not congested                                                    down
 
 Faults, kept as they are: on a plateau the law stays one level past the knee, since nothing makes it
 step down; past a peak it takes the drop for a change in load and moves back and forth for ever; if

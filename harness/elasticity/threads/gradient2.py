@@ -1,7 +1,7 @@
 """Netflix's Gradient2: the level follows the ratio of latency in the long run to present latency.
 
-  g      = clamp(long / short, 0.5, 1)          short: this period's mean latency; long: its average
-         over `window` periods
+  g      = clamp(long / short, 0.5, 1)    short: this period's mean latency; long: its average over
+                                          `window` periods
   level := 0.8 level + 0.2 (g level + `queue`)
   long  := 0.9 long where it is more than twice the short one; unchanged level while less than half
         of it is in use

@@ -6,9 +6,10 @@ samples, over the mean of x:
 
   T = c(throughput, wave)         N = c(level, wave)
   E = the larger of |c(throughput, p)| at the two periods beside the wave; the noise is E, smoothed
-  with 0.01 move = clamp(Re((T - 0.15 N) / N), -1, 1) x clamp(|N| / max(noise, E) / 3, 0, 1) setting
-  += sign(move) move^2 x 4 x the sample's length [s], at most 20; no climb above 95 % CPU m =
-  clamp(floor(0.5 + 6 setting x noise), 1, 20)
+      with 0.01
+  move = clamp(Re((T - 0.15 N) / N), -1, 1) x clamp(|N| / max(noise, E) / 3, 0, 1)
+  setting += sign(move) move^2 x 4 x the sample's length [s], at most 20; no climb above 95 % CPU
+  m = clamp(floor(0.5 + 6 setting x noise), 1, 20)
 
 0.15 is the share of throughput that a share of threads must bring. So the level never rests. The
 component is Goertzel's.

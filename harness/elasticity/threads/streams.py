@@ -19,10 +19,10 @@ Load change, at trusted levels from time 2 on (the first samples hold the fillin
 Record: last T and time of L, its first T if it was untrusted; L is trusted; time + 1. Then the
 first row that holds:
 
-  T beats below, above untrusted | above beats T | L = minimum, above untrusted      up if the CPU
-  limit allows it, else stay below untrusted or L = minimum | T does not beat below
-  down
-  otherwise                                                                          stay
+  T beats below, above untrusted | above beats T            up if the CPU limit allows it, else stay
+    | L = minimum, above untrusted
+  below untrusted or L = minimum | T does not beat below    down
+  otherwise                                                 stay
 
 Up, not from the maximum; P is the power of two above L; below := L.
 
@@ -37,9 +37,9 @@ Down, not from the minimum; above := L; Q is the power of two below L (L = 3 →
 one).
 
   candidates 1.5 Q, then less by Q/4, Q/8 … 1, 1 … to Q + 1; the first that is below L and untrusted
-  is taken, below := Q a candidate not above the minimum
-  L := minimum, below stays as it was
-  none is untrusted                                                             L := Q, below := Q/2
+      is taken, below := Q
+  a candidate not above the minimum    L := minimum, below stays as it was
+  none is untrusted                    L := Q, below := Q/2
 
   From 32: 24, 20, 18, 17, 16. From 16: 12, 10, 9, 8. From 8: 6, 5, 4. From 4: 3, 2.
 

@@ -60,9 +60,10 @@ inline constexpr uint32_t NO_CO = UINT32_MAX;
 //                                    itself; may be called several times
 //   leaves(co)                       on its own stack, before it stops for anything: do the work
 //                                    that it has put off
-//   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)    on the thread's
-//   stack
-//   rests(thread, suspended), wakes(thread, suspended)    a thread goes to sleep, or is back
+//   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)
+//                                    on the thread's stack
+//   rests(thread, suspended), wakes(thread, suspended)
+//                                    a thread goes to sleep, or is back
 template <class Platform, class Graph>
 class Coroutines {
  public:

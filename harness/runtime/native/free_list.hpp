@@ -10,12 +10,12 @@
 // needs, and brings it along when it comes back. So the list holds at most `ports` entries and
 // needs ports + 1 nodes, and push() cannot fail.
 //
-// Edges  LINK   next.compare_exchange(seq_cst) in push() -> next.load(acquire) in pop()   the
-//        node's port is written
-//        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)     who moved
-//               an end saw what it points to
-//        AGAIN  next.store(release) in push()            -> next.load(acquire) in pop()   the node
-//               is used again: the front has moved on
+// Edges  LINK   next.compare_exchange(seq_cst) in push() -> next.load(acquire) in pop()
+//                   the node's port is written
+//        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)
+//                   who moved an end saw what it points to
+//        AGAIN  next.store(release) in push()            -> next.load(acquire) in pop()
+//                   the node is used again: the front has moved on
 // Progress: lock-free (a thread that stops half-way leaves tail_ one behind, and the next one moves
 // it).
 // Checked by: tests/native/explore_ready.cpp in many interleavings;

@@ -15,8 +15,8 @@
 // back on the list.
 //
 // Edge  READY  a read-modify-write of word_, acq_rel -> the next one. All three make one, so of two
-//       threads one comes first, and the later one
-//              sees what the earlier one had done before.
+//              threads one comes first, and the later one sees what the earlier one had done
+//              before.
 //
 //   producer and taker   The producer first: the taker sees its tuples. The taker first: the
 //                        producer finds 0.

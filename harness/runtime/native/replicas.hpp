@@ -5,8 +5,9 @@
 // replicas.
 //
 //   slot    ticket % window: the tuples taken with the ticket, and those to be sent for it
-//   OPEN    a replica works on it     CLOSED   it is complete     FIRST   all before it has been
-//           sent
+//   OPEN    a replica works on it
+//   CLOSED  it is complete
+//   FIRST   all before it has been sent
 //
 // Edge MET       the read-modify-writes of a slot's word: the second thread sees the work of the
 //                first
@@ -292,9 +293,8 @@ class Replicas {
   //   its ticket is FIRST                  woken by the replica that has sent the one before
   //   the number changes                   woken by set()
   //   the window moves, a bin is free      woken by the replica that has closed a ticket, when it
-  //   next
-  //                                        asks for tuples: it gets some, and wakes one for the
-  //                                        rest, or it leaves, and wakes one, or there are none
+  //                                        next asks for tuples: it gets some, and wakes one for
+  //                                        the rest, or it leaves, and wakes one, or there are none
   // One wakes one, and that one wakes the next in the same way.
 
   static bool may(const void* what) {

@@ -1,10 +1,10 @@
 // spsc_ring.hpp - bounded FIFO of tuples between one producer at a time and one consumer at a time,
 // slots inline.
 //
-//   tail_        published end: written by the producer, read by the consumer       head_
-//                published front: the other way round
-//   head_seen_   the producer's last look at head_    tail_seen_   the consumer's last look at
-//                tail_
+//   tail_        published end: written by the producer, read by the consumer
+//   head_        published front: the other way round
+//   head_seen_   the producer's last look at head_
+//   tail_seen_   the consumer's last look at tail_
 //   slot i       the producer's until tail_ passes i, then the consumer's until head_ does; both
 //                work on it in place
 //

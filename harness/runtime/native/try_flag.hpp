@@ -1,8 +1,8 @@
 // try_flag.hpp - a flag that one thread at a time may hold and that nobody waits for (P17 Figure 3:
 // prodLocked, consLocked).
 //
-// Edge  HANDOVER  held_.store(release) in unlock() -> held_.exchange(acquire) in try_lock()   what
-//       the holder did is seen by the next
+// Edge  HANDOVER  held_.store(release) in unlock() -> held_.exchange(acquire) in try_lock()
+//                     what the holder did is seen by the next
 //
 // Deviation from P17: a plain load comes first, so that a thread that finds the flag taken does not
 // steal its cache line.

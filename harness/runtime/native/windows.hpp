@@ -7,7 +7,7 @@
 // window begins when the last one has ended, whenever that is seen.
 //
 // Edge  TURN  the mutex: who reads sees a window either before it was emptied or after it became
-//       the younger one, which is not read
+//             the younger one, which is not read
 // Checked by: tests/native/explore_ready.cpp in many interleavings; tests/native/stress_windows.cpp
 #pragma once
 

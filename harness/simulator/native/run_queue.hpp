@@ -9,8 +9,8 @@
 //          went to sleep. Who goes to sleep and has had more than its share lingers until it would
 //          be its turn (delayed dequeue); woken meanwhile it goes on where it is, and no CPU is
 //          chosen. Who runs is preempted by the thread that was woken last once it has had its
-//          share, and by any at a tick, or when one is woken, once its request is done. (Linux
-//          6.18, kernel/sched/fair.c: __pick_eevdf, place_entity, dequeue_entity,
+//          share, and by any at a tick, or when one is woken, once its request is done.
+//          (Linux 6.18, kernel/sched/fair.c: __pick_eevdf, place_entity, dequeue_entity,
 //          check_preempt_wakeup_fair.)
 #pragma once
 
