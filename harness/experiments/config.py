@@ -17,7 +17,7 @@ from typing import Any
 from harness.engine import LOCAL, machines
 from harness.errors import UserError
 from harness.experiments.experiment import Block, Experiment
-from harness.experiments.file import REAL_LEAST, measuring, read_experiment
+from harness.experiments.file import REAL_LEAST, experiment_schema, measuring, read_experiment
 from harness.files.checked_yaml import did_you_mean, load_schema, read_checked, wrong
 from harness.machines.place import Place
 from harness.models import OPTIONS
@@ -81,7 +81,7 @@ class Config:
         """
         file = experiment_file(self.path, name)
         if Path(name).name == name and file.is_file():
-            sizes = list(read_checked(file, "experiment")["sizes"])
+            sizes = list(read_checked(file, experiment_schema())["sizes"])
             raise UserError(
                 f"{self.path}: the experiment {name} has no size {self.profile!r}; "
                 + f"its sizes are: {', '.join(sizes)} (--size {sizes[0]})"
@@ -206,7 +206,9 @@ def _with_size(path: Path, size: str) -> list[str]:
             part.zfill(4) if part.isdigit() else part for part in re.split(r"(\d+)", file.stem)
         ],
     )
-    names = [file.stem for file in files if size in read_checked(file, "experiment")["sizes"]]
+    names = [
+        file.stem for file in files if size in read_checked(file, experiment_schema())["sizes"]
+    ]
     if not names:
         raise wrong(path, ("profile",), "must be a size of an experiment beside it", size)
     return names

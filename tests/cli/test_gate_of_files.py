@@ -32,7 +32,9 @@ def test_files_of_pytest_benchmark_are_sides(gate_stand, capsys):
         for index in range(16)
         for word in ("--head", write_run(f"h{index}.json", 2e-3 + index * 1e-7))
     ]
-    assert main(["gate", *base, *head, "--json", "v.json"]) == 1
+    assert main(["gate", *base, *head, "--json", "v.json"]) == 3
+    assert "1 session a side" in capsys.readouterr().out, "the files do not tell when"
+    assert main(["gate", *base, *head, "--in-turns", "--json", "v.json"]) == 1
     out = capsys.readouterr().out
     assert (
         "REGRESSED: 1 of 1 cells (t.py::test)" in out

@@ -20,6 +20,7 @@ from examples.building import shared_library
 from examples.cython_function import cython_module
 from harness.engine import Totals, open_engine
 from harness.errors import UserError
+from harness.experiments.file import experiment_schema
 from harness.files.checked_yaml import read_checked
 from harness.graph import Graph
 from harness.graph.functions.compiled import PolicyFunction
@@ -332,7 +333,7 @@ def test_an_experiment_sweeps_policies_that_all_have(tmp_path):
         text.replace("policy: [random,", "policy: ['my.py:longest',")
     )
     with pytest.raises(UserError, match=r"policy.*a function of yours cannot be swept"):
-        read_checked(file, "experiment")
+        read_checked(file, experiment_schema())
 
 
 # -- from the command line -------------------------------------------------------------------------

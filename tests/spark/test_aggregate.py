@@ -332,7 +332,7 @@ def test_bad_arguments_are_told_in_one_line_before_spark_starts(
 
 
 def test_settings_come_from_the_configuration_then_from_the_command_line(monkeypatch, tmp_path):
-    config = ROOT / "config" / "config.yaml"
+    config = ROOT / "config" / "quick.yaml"
     assert spark_settings(str(config), [], None)["spark.master"] == "local[*]"
     assignments = ["spark.master=local[3]", "spark.x=a=b"]
     assert spark_settings(str(config), assignments, None) == {

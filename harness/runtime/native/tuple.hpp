@@ -16,10 +16,9 @@ namespace millrace {
 enum Kind : uint32_t {
   DATA = 0,
   FINAL = 1,  // final punctuation: the last thing on its stream
-  WINDOW =
-      // window punctuation: between the tuple before it and the one after it; `sequence` is that of
-  // the tuple after it
-  2,
+  // window punctuation: between the tuple before it and the one after it; `sequence` is that of the
+  // tuple after it
+  WINDOW = 2,
 };
 
 struct Tuple {

@@ -301,9 +301,9 @@ inline void Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
     if (!software.printed) wake_idle(w);
   } else if (!software.printed) {
     wait_a_little(w, round, &port);
+  } else {
     // P17 Figure 6 tries again and again; what looks often is looked at less often here, up to
     // SPIN_STEP rounds at a time
-  } else {
     round = std::min(2 * round + 1, 2 * SPIN_STEP);
     w.mixed += software.wait_round * round;
   }

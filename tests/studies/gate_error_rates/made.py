@@ -17,7 +17,7 @@ from harness.gate.verdict import Side
 from studies.gate_error_rates.replay import Injection
 
 ONE, OTHER = (Program(name, (name,), (Cell(name, Metric()),)) for name in ("one", "other"))
-SUITE = Suite("made", (ONE, OTHER), "one", factor=1.02, alpha=0.01, time_budget_s=60.0)
+SUITE = Suite("made", (ONE, OTHER), "one", factor=1.02, alpha=0.01, time_budget_s=78.0)
 PLACE = Injection("", OTHER, OTHER.cells[0])
 TREE = Tree(Path("tree"), "python", Side("base", None))
 ABOUT = {"suite": "made", "disturb": "none"}

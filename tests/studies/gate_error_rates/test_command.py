@@ -18,7 +18,7 @@ SUITE = """\
 programs:
   - {name: one, command: [./one]}
   - {name: other, command: [./other]}
-time_budget_s: 60
+time_budget_s: 78
 """
 
 
@@ -100,7 +100,7 @@ def test_a_recording_is_replayed_without_measuring(
     printed, told = capsys.readouterr()
     assert "replaying base against itself, call 1 of 5" in told
     assert "40 rounds, 640 processes" in printed and "others disturbed 0 % of them" in printed
-    assert "| base against itself | 5 | 4 | 0.0 %" in printed
+    assert "| base against itself | 5 | 3 | 0.0 %" in printed
     assert "| flop 1.05 | 1.0" in printed
 
 
@@ -114,7 +114,7 @@ def test_a_recording_that_is_too_short_says_so(
     )
     suite = str(recording / "suite.yaml")
     assert run("--suite", suite, "--record", str(recording), "--time-budget", "0") == 0
-    assert "5 rounds are less than a call of 60 s may take" in capsys.readouterr().out
+    assert "5 rounds are less than a call of 78 s may take" in capsys.readouterr().out
 
 
 def test_a_recording_of_another_suite_is_refused(recording: Path) -> None:

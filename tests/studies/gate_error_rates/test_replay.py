@@ -43,7 +43,9 @@ def test_base_against_itself_is_ok(tmp_path: Path) -> None:
 def test_an_arm_regresses_in_its_cell_and_nowhere_else(tmp_path: Path) -> None:
     for call in replayed(tmp_path, 40, ARM):
         assert call.exit_code is Exit.REGRESSED
-        assert call.verdicts == {"one": Verdict.OK, "other": Verdict.REGRESSED}
+        assert call.verdicts["other"] is Verdict.REGRESSED
+        # the call ends at the proof, perhaps before this one is decided
+        assert call.verdicts["one"] in (Verdict.OK, Verdict.INCONCLUSIVE)
         assert set(call.slower.values()) >= {True}
 
 
@@ -71,9 +73,9 @@ def test_other_tools_see_a_rate_that_falls_as_slower_and_only_in_the_cell_with_i
 
 
 def test_a_call_takes_the_seconds_of_its_processes(tmp_path: Path) -> None:
-    """Quiet numbers are decided at the first look, after ten blocks of each."""
+    """Quiet numbers are decided at the first look, after twelve blocks of each."""
     (call,) = replayed(tmp_path, 40, wanted=1)
-    assert call.seconds == pytest.approx(10 * A_ROUND_S, abs=A_ROUND_S)
+    assert call.seconds == pytest.approx(12 * A_ROUND_S, abs=A_ROUND_S)
     assert call.seconds <= SUITE.time_budget_s
 
 
@@ -91,16 +93,17 @@ def test_the_time_budget_ends_a_call_that_is_not_decided(tmp_path: Path) -> None
 
 
 def test_calls_are_disjoint_until_the_recording_is_used_up(tmp_path: Path) -> None:
-    made = replayed(
-        tmp_path, 35, wanted=8
-    )  # ten rounds a call: the fourth would begin again with the first rounds
+    # twelve rounds a call: the fourth would begin again with the first rounds
+    made = replayed(tmp_path, 41, wanted=8)
     assert [call.disjoint for call in made] == [True] * 3 + [False] * 5
 
 
 def test_a_recording_that_a_call_comes_through_twice_makes_none(tmp_path: Path) -> None:
-    """Noise that decides nothing: all of 60 s, three blocks a round."""
-    assert replayed(tmp_path, 9, noise=0.5) == []
-    assert len(replayed(tmp_path, 10, noise=0.5)) == 5
+    """Noise that decides nothing: all of 78 s, three blocks a round, or more of one that may be
+    slower.
+    """
+    assert replayed(tmp_path, 12, noise=0.5) == []
+    assert len(replayed(tmp_path, 20, noise=0.5)) == 5
 
 
 def test_rounds_that_are_not_whole_are_left_out(tmp_path: Path) -> None:

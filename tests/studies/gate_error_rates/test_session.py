@@ -40,7 +40,7 @@ ONE, OTHER = (
     Program(name, (sys.executable, "-I", "-S", "measure.py"), (Cell(name, Metric()),), timeout_s=20)
     for name in ("one", "other")
 )
-SUITE = Suite("made", (ONE, OTHER), "one", time_budget_s=60.0)
+SUITE = Suite("made", (ONE, OTHER), "one", time_budget_s=78.0)
 PLACE = Injection("", OTHER, OTHER.cells[0])
 
 
