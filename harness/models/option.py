@@ -30,7 +30,6 @@ class Option:
     flag: str = ""  # on the command line, without dashes; "": as its field
     # field of a record that has what became of it; "": a column of its own, as it was given
     recorded_as: str = ""
-    since: str = ""  # day since which records have that column
     # its part of an arm's name if it is not at its default; None: by its flag and value
     arm: Callable[[Any], str] | None = None
 

@@ -102,16 +102,14 @@ def test_the_run_is_the_one_asked_for_and_says_that_somebody_watches(made: Run) 
                 "--seed",
                 "3",
                 "--law-set",
-                "tolerance=0.1",
+                "change=0.1",
             ]
         )
         == 0
     )
     (spec,) = made.specs
     assert spec.live and spec.model.elastic and spec.period_s == 0.25 and spec.seed == 3
-    assert str(spec.parameters["cost"]) == "7" and spec.model.law_settings == (
-        ("tolerance", "0.1"),
-    )
+    assert str(spec.parameters["cost"]) == "7" and spec.model.law_settings == (("change", "0.1"),)
 
 
 def test_a_page_and_a_record_are_written(made: Run, capsys, tmp_path: Path) -> None:

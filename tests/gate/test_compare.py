@@ -184,7 +184,7 @@ def test_a_cell_that_looks_slower_gets_three_quarters_of_the_time() -> None:
     comparison = Machine(answer).compare(suite_of(*map(program, "abcd")), time_budget_s=600.0)
     blocks = {result.cell.name: result.decision.blocks for result in comparison.cells}
     assert set(verdicts(comparison).values()) == {Verdict.INCONCLUSIVE}
-    assert blocks["d"] - 12 >= 6 * (max(blocks[name] for name in "abc") - 12) > 0
+    assert blocks["d"] - 12 >= 4 * (max(blocks[name] for name in "abc") - 12) > 0
 
 
 def test_seed_decides_everything() -> None:
@@ -238,7 +238,7 @@ def test_deterministic_cell_has_one_seed_of_hashes_in_a_block_and_one_block_of_c
 
 
 def test_faster_and_same_are_told_and_decided_cells_are_measured_no_further() -> None:
-    answers = {"same": noisy(), "fast": noisy(0.8), "near": noisy(1.05)}
+    answers = {"same": noisy(seed=5), "fast": noisy(0.8), "near": noisy(1.05)}
     machine = Machine(lambda side, asked, pair: answers[asked.name](side, asked, pair))
     comparison = machine.compare(suite_of(*map(program, answers)))
     assert verdicts(comparison) == {
@@ -304,8 +304,8 @@ def test_block_that_would_not_end_in_time_is_not_begun() -> None:
         return noisy(1.05, seed=pair, seconds=seconds)(side, asked, pair)
 
     machine = Machine(answer)
-    comparison = machine.compare(suite_of(program("short"), program("long")), time_budget_s=139.0)
-    assert comparison.seconds <= 139.0
+    comparison = machine.compare(suite_of(program("short"), program("long")), time_budget_s=160.0)
+    assert comparison.seconds <= 160.0
     blocks = {result.cell.name: result.decision.blocks for result in comparison.cells}
     assert 1 < blocks["long"] < 10
     assert blocks["short"] > blocks["long"]  # goes on in what is left
@@ -777,7 +777,7 @@ def test_budget_too_small_for_a_look_ends_the_call_after_the_first_round() -> No
     machine = Machine(noisy(ratio=3.0))
     found = machine.compare(suite_of(program("a"), program("b")), time_budget_s=60.0)
     assert len(machine.rows) == 12  # a block of each, and one of the control
-    needed = "a first look at all cells needs at least 2 min 00 s, the time budget is 1 min 00 s"
+    needed = "a first look at all cells needs at least 2 min 24 s, the time budget is 1 min 00 s"
     assert f"{needed}: nothing is measured further" in found.notes
     assert set(verdicts(found).values()) == {Verdict.INCONCLUSIVE}
     reasons = {result.reason for result in found.cells}
@@ -785,11 +785,11 @@ def test_budget_too_small_for_a_look_ends_the_call_after_the_first_round() -> No
 
 
 def test_budget_for_a_look_at_some_cells_leaves_out_the_last_programs() -> None:
-    machine = Machine(noisy(ratio=3.0))
-    found = machine.compare(suite_of(*map(program, "abcd")), time_budget_s=140.0)
+    machine = Machine(noisy(ratio=0.3))
+    found = machine.compare(suite_of(*map(program, "abcd")), time_budget_s=170.0)
     assert verdicts(found) == {
-        "a": Verdict.REGRESSED,
-        "b": Verdict.REGRESSED,
+        "a": Verdict.IMPROVED,
+        "b": Verdict.IMPROVED,
         "c": Verdict.INCONCLUSIVE,
         "d": Verdict.INCONCLUSIVE,
     }

@@ -86,16 +86,16 @@ def test_cells_without_a_ratio_or_with_few_blocks_do_not_count():
 def test_it_is_in_the_reports_with_an_interval_only_if_sides_were_measured_in_turns():
     draw = random.Random(1)
     pairs = [
-        [[100 * draw.lognormvariate(0, 0.01) for _ in range(20)] for _ in "bh"] for _ in range(2)
+        [[100 * draw.lognormvariate(0, 0.01) for _ in range(24)] for _ in "bh"] for _ in range(2)
     ]
     made = comparison(cell(*pairs[0]), cell(*pairs[1], name="b"))
     found = geometric_mean(made)
     told = (
         f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] of 2 cells (95 %, of the first "
-        "10 blocks of each)"
+        "12 blocks of each)"
     )
     assert f"geometric mean {told}" in text(made) and told in junit(made)
     apart = comparison(*made.cells, interleaved=False)
-    assert f"geometric mean {found.ratio:.3f} of 2 cells (of the first 10 blocks of each)" in text(
+    assert f"geometric mean {found.ratio:.3f} of 2 cells (of the first 12 blocks of each)" in text(
         apart
     )

@@ -39,7 +39,7 @@ def test_the_slowdown_that_is_found_is_the_one_whose_bound_reaches_the_factor():
 
 
 def test_too_few_blocks_have_no_width():
-    assert np.isinf(power.shortfalls(4, 0.01, trials=3)).all()
+    assert np.isinf(power.shortfalls(2, 0.01, trials=3)).all()
 
 
 def test_a_fixed_call_has_one_row():

@@ -151,14 +151,17 @@ BAD = [
         "show mix --model manual --threads 2 -o graph.svg",
         "threads applies to dynamic, multilevel and coroutine only",
     ),
-    ("show mix --model dynamic --threads 0 -o graph.svg", "threads must be from 1 to 1024, not 0"),
+    (
+        "show mix --model dynamic --threads 0 -o graph.svg",
+        "--threads: must be a whole number from 1 to 1024, not '0'",
+    ),
     (
         "show mix --model dynamic --threads two -o graph.svg",
-        "argument --threads: invalid int value: 'two'",
+        "--threads: must be a whole number from 1 to 1024, not 'two'",
     ),
     (
         "show mix --model dedicated --queue-capacity 0 -o graph.svg",
-        "queue_capacity must be from 1 to 1048576 tuples, not 0",
+        "--queue-capacity: must be a whole number from 1 to 1048576, not '0'",
     ),
     ("show mix --seed -1 -o graph.svg", "--seed must be 0 or more, not -1"),
     ("show mix --colour red -o graph.svg", "unrecognized arguments: --colour red"),

@@ -109,8 +109,7 @@ def test_an_option_is_in_the_record(name):
         rules = rules["properties"][step]
         rules = rules.get("items", rules)
     if name in COLUMNS:
-        assert describe(name) in rules["description"] and "null" in rules["type"]
-        assert bounds_of(rules) == bounds_of(OPTIONS[name].schema)
+        assert "null" in rules["type"]
 
 
 def test_a_record_has_the_values_of_its_model_and_null_for_what_the_model_lacks():

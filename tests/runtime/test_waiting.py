@@ -205,11 +205,11 @@ def test_a_time_that_is_none_is_refused(seconds: object) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Dynamic(threads="4"), "threads must be from 1 to 1024, not '4'"),
-        (lambda: Dynamic(threads=2.5), "threads must be from 1 to 1024, not 2.5"),
+        (lambda: Dynamic(threads="4"), "threads must be a whole number from 1 to 1024, not '4'"),
+        (lambda: Dynamic(threads=2.5), "threads must be a whole number from 1 to 1024, not 2.5"),
         (
             lambda: Dedicated(queue_capacity=True),
-            "queue_capacity must be from 1 to 1048576 tuples, not True",
+            "queue_capacity must be a whole number from 1 to 1048576, not True",
         ),
         (lambda: open_engine("g", Manual()), "graph must be a harness.graph.Graph, not str"),
         (

@@ -19,9 +19,6 @@ from harness.measurement.record.kinds import (
     String,
     Struct,
 )
-from harness.models.models import OPTIONS, owners_of
-from harness.models.option import Flag, Real, Whole
-from harness.models.schemas import COLUMNS
 
 SCHEMA_VERSION = 1  # 1: the first
 
@@ -35,18 +32,6 @@ AT_LEAST_ONE = Integer(least=1, bits=32)
 COUNT = Integer()
 AMOUNT = Number()
 NAMES = Array(TEXT)
-
-
-def _of_option(name: str) -> Field:
-    """Return the field that has a model's option as it was given."""
-    option = OPTIONS[name]
-    kinds = {Whole: AT_LEAST_ONE, Real: Number(above=True), Flag: FLAG}
-    meaning = option.help[0].upper() + option.help[1:]
-    null = f"the model is not {owners_of(name)}"
-    return Field(
-        name, kinds.get(type(option), NAME), meaning, option.unit, null=null, since=option.since
-    )
-
 
 BALANCER = Struct(
     "Balancer",
@@ -541,7 +526,29 @@ IDENTITY = Struct(
             null="Millrace was measured",
             since="2026-11-27",
         ),
-        *(_of_option(name) for name in COLUMNS),
+        Field(
+            "policy",
+            NAME,
+            "Scheduling policy of the coroutine model",
+            null="the model is another",
+            since="2026-11-27",
+        ),
+        Field(
+            "quantum_ms",
+            Number(above=True),
+            "Quantum of the coroutine model, after which a co-routine is preempted",
+            "ms",
+            null="the model is another",
+            since="2026-11-27",
+        ),
+        Field(
+            "replicas",
+            AT_LEAST_ONE,
+            "Replicas of each operator that may have several; with a law that changes them, the "
+            "number to begin with",
+            null="the model is not coroutine",
+            since="2026-11-28",
+        ),
         Field(
             "threads",
             AT_LEAST_ONE,
