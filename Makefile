@@ -5,6 +5,8 @@ PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
 RUNTIME := $(wildcard $(foreach room,runtime simulator calibration bench/queues elasticity/queues gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
+# Of `make stress`: none is the program as it is
+SANITIZERS ?= none thread address
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 # Folders whose docstrings are checked: each begins with a verb or a noun, and uses common words (tests/docstrings.py).
@@ -143,8 +145,8 @@ check-tools:
 
 # -- stress: each program, under each sanitizer and without --------------------------------------------------------------------
 
-stress: $(foreach sanitizer,none thread address,$(addprefix build/stress/$(sanitizer)/,$(addsuffix .ok,$(STRESS))))
-	@echo "stress: $(words $(STRESS)) programs clean under the thread, address and undefined-behaviour sanitizers, and without"
+stress: $(foreach sanitizer,$(SANITIZERS),$(addprefix build/stress/$(sanitizer)/,$(addsuffix .ok,$(STRESS))))
+	@echo "stress: $(words $(STRESS)) programs clean under: $(SANITIZERS) (address: undefined behaviour, too)"
 
 build/stress/%.ok: build/stress/%
 	@echo "stress: $*"

@@ -128,6 +128,7 @@ WINDOWS = st.tuples(st.integers(1, 12), st.integers(1, 12), st.sampled_from([Non
 )
 
 
+@pytest.mark.timeout(180)
 @quick
 @given(EVENTS, WINDOWS, st.sampled_from([(), ("host",), ("host", "up"), ("tag", "code")]))
 def test_an_aggregate_sends_what_its_twin_sends(events, window, by):
