@@ -240,7 +240,8 @@ class Millrace(Law):
             self._content = False
             why = f"{goal:.6g} tuples/s need {threads} threads and {int(wanted.sum())} replicas"
             return self._go(level, replicas, threads, wanted, why)
-        short = 1.0 - self._rate / min(goal, goal if target is None else target)
+        aim = min(goal, goal if target is None else target)
+        short = 1.0 - self._rate / aim if aim > 0.0 else 0.0  # sources that are to send nothing
         if short > max(SHORT, 2.0 * self._deviation / math.sqrt(self._periods)):
             tried = self._try_more(level, replicas, short)
             if tried is not None:

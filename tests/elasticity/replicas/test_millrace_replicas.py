@@ -134,6 +134,13 @@ def test_what_brought_something_for_one_target_is_not_kept_for_a_lower_one():
     assert (drive.threads, drive.replicas) == (1, (1, 1, 1))
 
 
+def test_sources_that_are_to_send_nothing_need_one_thread():
+    busy = world((40.0,), target=95_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 6)
+    drive.run(busy, 4, target=0.0)
+    assert (drive.threads, drive.replicas) == (1, (1, 1, 1))
+
+
 def test_a_trial_that_a_new_target_cuts_short_is_neither_kept_nor_taken_back():
     busy = waiting(40.0, target=95_000.0)
     drive = Drive("millrace", busy, maximum=16).run(busy, 2)
