@@ -41,7 +41,7 @@ print(json.dumps([platform.python_implementation() + " " + platform.python_versi
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What made and runs the code of a side, as far as it tells."""
+    """Tools that made and run the code of a side, as far as they are known."""
 
     interpreter: str = ""
     packages: Mapping[str, str] | None = None

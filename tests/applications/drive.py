@@ -1,4 +1,4 @@
-"""What tests of applications have in common: models, a run to its end, and a run while threads and
+"""Parts that tests of applications share: models, a run to its end, and a run while threads and
 queues change at random.
 """
 

@@ -1,4 +1,4 @@
-"""What Millrace's law reaches on a part of the library, and that no other law is better:
+"""Results of Millrace's law on a part of the library, and that no other law is better:
 deterministic, by the seeds.
 
 Kinds of curves that only score are not among them, and no cusps, which no curve of its family

@@ -109,7 +109,10 @@ def test_an_option_is_in_the_record(name):
         rules = rules["properties"][step]
         rules = rules.get("items", rules)
     if name in COLUMNS:
-        assert "null" in rules["type"]
+        option = OPTIONS[name].schema
+        assert set(rules["type"]) == {option["type"], "null"}
+        for bound in ("minimum", "exclusiveMinimum"):
+            assert rules.get(bound) == option.get(bound)
 
 
 def test_a_record_has_the_values_of_its_model_and_null_for_what_the_model_lacks():

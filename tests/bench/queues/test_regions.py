@@ -1,4 +1,4 @@
-"""What each thread has to do, given where queues stand: compared with sums by hand and with rules
+"""Work of each thread for a placement of queues: compared with sums by hand and with rules
 that hold for any graph.
 """
 
