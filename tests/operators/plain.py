@@ -140,8 +140,9 @@ class Aggregate:
         self.takes, self.window, self.values, self.by = takes, window, values, by
         self.pane = math.gcd(window.length, window.step)
         self.came: dict[Any, list[Tuple]] = defaultdict(list)  # by count
-        self.open: list[tuple[int, Any, Tuple]] = []  # by time: time, key, tuple
-        self.passed, self.next = -math.inf, -math.inf
+        # By time: time, key, tuple, and how far time had come before it.
+        self.open: list[tuple[int, Any, Tuple, float]] = []
+        self.passed = -math.inf
         self.late = 0
 
     def __call__(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
@@ -169,26 +170,30 @@ class Aggregate:
         if time // step * step + length <= self.passed:
             self.late += 1
         else:
-            self.open.append((time, key, given))
+            self.open.append((time, key, given, self.passed))
         yield from self._advance(time - self.window.lateness)
 
     def _advance(self, time: float) -> Iterator[tuple[int, Tuple]]:
         length, step = self.window.length, self.window.step
-        self.passed = max(self.passed, time)
+        before, self.passed = self.passed, max(self.passed, time)
         begins = {
             begin
-            for each, _, _ in self.open
+            for each, *_ in self.open
             for begin in range(each // step * step, each - length, -step)
-            if begin >= self.next and begin + length <= self.passed
+            if before < begin + length <= self.passed
         }
         for begin in sorted(begins):
             panes: dict[Any, dict[int, list[Tuple]]] = {}
-            inside = [each for each in self.open if begin <= each[0] < begin + length]
-            for at, key, given in sorted(inside, key=lambda each: each[0] // self.pane):
+            # A tuple is in the windows that had not ended when it came.
+            inside = [
+                each
+                for each in self.open
+                if begin <= each[0] < begin + length and begin + length > each[3]
+            ]
+            for at, key, given, _ in sorted(inside, key=lambda each: each[0] // self.pane):
                 panes.setdefault(key, {}).setdefault(at // self.pane, []).append(given)
             for key, lists in panes.items():
                 yield 0, self._result(key, begin, begin + length, list(lists.values()))
-            self.next = begin + step
 
     def _result(self, key: Any, begin: int, end: int, panes: list[list[Tuple]]) -> Tuple:
         out = {"begin": begin, "end": end, **dict(zip(self.by, key, strict=True))}

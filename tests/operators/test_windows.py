@@ -160,6 +160,16 @@ def test_a_sliding_window_by_time_is_told_when_time_has_passed_it():
     ]
 
 
+def test_a_window_that_has_ended_is_not_opened_again():
+    for times in ((100, 96), (91, 100, 96)):
+        found = sent_by(
+            lambda graph: aggregate(graph, "tried", EVENT, by_time(10, 5), {"n": count()}),
+            [(EVENT, [event(time, "a") for time in times])],
+        )
+        ended = [(85, 1), (90, 1)] if 91 in times else []
+        assert [(each["begin"], each["n"]) for each in found] == [*ended, (95, 2), (100, 1)]
+
+
 def event(time, host, **more):
     values = {
         "code": 0,

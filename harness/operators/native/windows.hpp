@@ -113,7 +113,7 @@ class TimeWindows {
     while (!open_.empty()) {
       const int64_t oldest = open_.front().index * pane_;
       const int64_t begin = std::max((floor_div(oldest - window_, step_) + 1) * step_, next_);
-      if (begin > time - window_) return 0;
+      if (begin > time - window_) break;
       next_ = begin + step_;
       const int32_t answer = whole(begin, emit);
       while (!open_.empty() && open_.front().index * pane_ < next_) {
@@ -122,6 +122,8 @@ class TimeWindows {
       }
       if (answer < 0) return answer;
     }
+    // Windows without tuples end as well: a tuple that comes later does not open them.
+    next_ = std::max(next_, (floor_div(time - window_, step_) + 1) * step_);
     return 0;
   }
   // Nothing will come any more: all windows end.
@@ -187,9 +189,8 @@ class TimeWindows {
   Fold fold_;
   size_t bytes_;
   int64_t window_, step_, pane_;
-  int64_t passed_ = INT64_MIN,
-          next_ = -MOST_TIME -
-                  MOST_TIME;  // how far time has come; no window begins earlier than this one
+  int64_t passed_ = INT64_MIN;              // how far time has come
+  int64_t next_ = -MOST_TIME - MOST_TIME;  // no open window begins earlier
   uint64_t late_ = 0;
   std::deque<Pane> open_;  // by index
   std::vector<KeyTable> spare_;
