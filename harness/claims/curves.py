@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from harness.claims.evidence import Cell
+from harness.claims.evidence import WantedCell
 from harness.claims.levels import lacking
-from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, in_each
+from harness.claims.predicate import LEAST_DIFFERENCE, Predicate, PredicateOutcome, in_each
 from harness.claims.quantities import read
-from harness.claims.reading import Finding, Missing, Reading, all_of, greater, not_below
+from harness.claims.reading import Finding, Missing, RangedNumber, all_of, greater, not_below
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Rising(Predicate):
     tolerance: float = 0.0
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell) -> Finding:
             most = self._most(cell)
             readings = [reading for level, reading in _levels(cell) if level <= most]
             if len(readings) < 2:
@@ -45,13 +45,17 @@ class Rising(Predicate):
         judged = [cell for cell, outcome in zip(cells, outcomes, strict=True) if outcome.finding]
         return [
             *outcomes,
-            *(Outcome(cell.name, missing=gap) for cell in judged if (gap := self._gap(cell))),
+            *(
+                PredicateOutcome(cell.name, missing=gap)
+                for cell in judged
+                if (gap := self._gap(cell))
+            ),
         ]
 
-    def _most(self, cell: Cell) -> int:
+    def _most(self, cell: WantedCell) -> int:
         return min(self.up_to, cell.venue.cpus or self.up_to)
 
-    def _gap(self, cell: Cell) -> str:
+    def _gap(self, cell: WantedCell) -> str:
         """Name the levels that the cell lacks; "" if none."""
         here = set(cell.static()["threads"])
         lacking = [
@@ -81,8 +85,8 @@ class RiseAndFall(Predicate):
 
     tolerance: float
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell) -> Finding:
             levels, readings = zip(*_levels(cell), strict=True)
             if len(readings) < 3:
                 raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
@@ -103,13 +107,13 @@ class RiseAndFall(Predicate):
         )
 
 
-def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
+def _never_falling(readings: Sequence[RangedNumber], tolerance: float) -> Finding:
     """Find whether no reading is below any before it, so that small dips add up."""
     return all_of(
         [not_below(after, before, 1 - tolerance) for before, after in combinations(readings, 2)]
     )
 
 
-def _levels(cell: Cell) -> list[tuple[int, Reading]]:
+def _levels(cell: WantedCell) -> list[tuple[int, RangedNumber]]:
     levels = [int(threads) for threads in cell.static()["threads"]]
     return [(level, read(cell, "throughput", f"static-{level}")) for level in levels]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harness.claims.curves import RiseAndFall, Rising
-from harness.claims.evidence import Cell
+from harness.claims.evidence import WantedCell
 from harness.claims.predicate import (
     LEAST_DIFFERENCE,
-    Outcome,
     Predicate,
+    PredicateOutcome,
     Term,
     in_each,
     once,
@@ -21,7 +21,7 @@ from harness.claims.predicate import (
     words,
 )
 from harness.claims.quantities import read
-from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
+from harness.claims.reading import Finding, Missing, RangedNumber, all_of, any_of, greater, within
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Best(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell) -> Finding:
             best, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
@@ -56,8 +56,8 @@ class Worst(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell) -> Finding:
             worst, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
@@ -79,8 +79,8 @@ class NotWorst(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell) -> Finding:
             own, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
@@ -106,7 +106,7 @@ class Order(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         if len(self.arms) == 1:
             return together(
                 cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling
@@ -115,7 +115,7 @@ class Order(Predicate):
             cells, lambda cell: self._falling([read(cell, self.quantity, arm) for arm in self.arms])
         )
 
-    def _falling(self, readings: Sequence[Reading]) -> Finding:
+    def _falling(self, readings: Sequence[RangedNumber]) -> Finding:
         return _falling(readings, self.least_difference)
 
     def __str__(self) -> str:
@@ -143,8 +143,8 @@ class Ratio(Predicate):
     def needs_all(self) -> bool:
         return self.over.cell is not None or self.under.cell is not None
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell) -> Finding:
             ratio = _over(self.over, self.under, cell, cells)
             return within(ratio, self.at_least, self.at_most)
 
@@ -155,13 +155,13 @@ class Ratio(Predicate):
             else [*outcomes, *self._below(cells, self.somewhere_below)]
         )
 
-    def _below(self, cells: Sequence[Cell], limit: float) -> list[Outcome]:
+    def _below(self, cells: Sequence[WantedCell], limit: float) -> list[PredicateOutcome]:
         """Return the outcome of the limit for one cell, over all cells that can be read."""
 
-        def test(ratios: list[Reading]) -> Finding:
+        def test(ratios: list[RangedNumber]) -> Finding:
             return any_of(
                 [
-                    greater(Reading(limit, limit, limit), ratio, self.least_difference)
+                    greater(RangedNumber(limit, limit, limit), ratio, self.least_difference)
                     for ratio in ratios
                 ]
             )
@@ -196,15 +196,15 @@ class Somewhere(Predicate):
     at_least: float | None = None
     at_most: float | None = None
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def read(cell: Cell) -> Reading:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def read(cell: WantedCell) -> RangedNumber:
             return (
                 self.over.read(cell, cells)
                 if self.under is None
                 else _over(self.over, self.under, cell, cells)
             )
 
-        def test(readings: list[Reading]) -> Finding:
+        def test(readings: list[RangedNumber]) -> Finding:
             return any_of([within(reading, self.at_least, self.at_most) for reading in readings])
 
         return together(cells, read, test, is_existential=True)
@@ -226,8 +226,8 @@ class Within(Predicate):
     at_most: float | None = None
     per_cpu: bool = False
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell) -> Finding:
             factor = cell.cpus() if self.per_cpu else 1
             limits = [
                 None if limit is None else factor * limit for limit in (self.at_least, self.at_most)
@@ -253,8 +253,8 @@ class Trend(Predicate):
     direction: str  # rising, falling
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(ratios: list[Reading]) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(ratios: list[RangedNumber]) -> Finding:
             return _falling(
                 ratios if self.direction == "falling" else ratios[::-1], self.least_difference
             )
@@ -273,8 +273,8 @@ class BestVaries(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(tables: list[dict[str, Reading]]) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(tables: list[dict[str, RangedNumber]]) -> Finding:
             if len(tables) < 2:
                 raise Missing("one cell has one best arm")
             at_values = [
@@ -315,7 +315,7 @@ PREDICATES: dict[str, type[Predicate]] = {
 }
 
 
-def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading:
+def _over(over: Term, under: Term, here: WantedCell, cells: Sequence[WantedCell]) -> RangedNumber:
     dividend, divisor = over.read(here, cells), under.read(here, cells)
     if divisor.value == 0:
         raise Missing(f"{under} is 0 in {here.wanted.name}")
@@ -324,13 +324,13 @@ def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading
     return ratio
 
 
-def _falling(readings: Sequence[Reading], least: float) -> Finding:
+def _falling(readings: Sequence[RangedNumber], least: float) -> Finding:
     if len(readings) < 2:
         raise Missing("one number shows no order")
     return all_of([greater(high, low, least) for high, low in pairwise(readings)])
 
 
-def _varies(tables: Sequence[dict[str, Reading]], least: float) -> bool | None:
+def _varies(tables: Sequence[dict[str, RangedNumber]], least: float) -> bool | None:
     """Return true if no arm can be the best everywhere, false if one is for certain, else None.
 
     An arm that is not below another by more than the least difference may be as good.

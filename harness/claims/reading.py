@@ -24,7 +24,7 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True)
-class Reading:
+class RangedNumber:
     """Number, and the range in which it may lie.
 
     `parts`: several numbers that make up this one, as the lowest and the highest level, each with
@@ -40,14 +40,14 @@ class Reading:
     low: float
     high: float
     runs: int = 1
-    parts: tuple[Reading, ...] = ()
+    parts: tuple[RangedNumber, ...] = ()
     is_varied: bool = True
     is_open: bool = False
     is_unreached: bool = False
     lacks: str = ""
     resolution: float = 0.0
 
-    def __truediv__(self, other: Reading) -> Reading:
+    def __truediv__(self, other: RangedNumber) -> RangedNumber:
         """Return the ratio of two numbers that are not negative. Raises Missing if the divisor is
         0.
 
@@ -65,10 +65,10 @@ class Reading:
             "resolution": max(self.resolution, other.resolution),
         }
         ends = (0.0, math.inf) if lacks else (max(low, 0.0), high)
-        return Reading(self.value / other.value, *ends, min(self.runs, other.runs), **told)
+        return RangedNumber(self.value / other.value, *ends, min(self.runs, other.runs), **told)
 
 
-def variation(readings: Sequence[Reading]) -> dict[str, bool]:
+def variation(readings: Sequence[RangedNumber]) -> dict[str, bool]:
     """Return `is_varied` and `is_unreached` of a result of some readings.
 
     It is varied if one reading was varied, and each other one was varied too or is not affected by
@@ -79,7 +79,7 @@ def variation(readings: Sequence[Reading]) -> dict[str, bool]:
     return {"is_varied": known and varied, "is_unreached": known and not varied}
 
 
-def of_runs(points: Sequence[float]) -> Reading:
+def of_runs(points: Sequence[float]) -> RangedNumber:
     """Return the mean of one non-negative number of each run, with its 95 % interval.
 
     The mean of one run may be anything. Raises Missing if there is no number.
@@ -88,11 +88,11 @@ def of_runs(points: Sequence[float]) -> Reading:
     if not finite:
         raise Missing("no run has such a number")
     if len(finite) == 1:
-        return Reading(finite[0], 0.0, math.inf)
-    return Reading(*mean_interval(finite), len(finite))
+        return RangedNumber(finite[0], 0.0, math.inf)
+    return RangedNumber(*mean_interval(finite), len(finite))
 
 
-def of_spread(spread: float, runs: int) -> Reading:
+def of_spread(spread: float, runs: int) -> RangedNumber:
     """Return the spread of runs, by their standard deviation or what is proportional to it, with
     its 95 % interval.
 
@@ -100,22 +100,22 @@ def of_spread(spread: float, runs: int) -> Reading:
     anything.
     """
     if runs < 2:
-        return Reading(spread, 0.0, math.inf, runs)
+        return RangedNumber(spread, 0.0, math.inf, runs)
     low, high = spread_factors(runs)
-    return Reading(spread, low * spread, high * spread, runs)
+    return RangedNumber(spread, low * spread, high * spread, runs)
 
 
-def together(lowest: Reading, highest: Reading) -> Reading:
+def together(lowest: RangedNumber, highest: RangedNumber) -> RangedNumber:
     """Return the reading that reaches from one number to another."""
     middle = (lowest.value + highest.value) / 2
-    return Reading(middle, lowest.low, highest.high, lowest.runs, parts=(lowest, highest))
+    return RangedNumber(middle, lowest.low, highest.high, lowest.runs, parts=(lowest, highest))
 
 
-def greatest(readings: Sequence[Reading]) -> Reading:
+def greatest(readings: Sequence[RangedNumber]) -> RangedNumber:
     """Return the greatest of some numbers; its range is that of the maximum."""
     best = max(readings, key=lambda reading: reading.value)
     low, high = (max(getattr(reading, end) for reading in readings) for end in ("low", "high"))
-    return Reading(best.value, low, high, best.runs, **variation(readings))
+    return RangedNumber(best.value, low, high, best.runs, **variation(readings))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Finding:
     throughout: bool | None
 
 
-def greater(high: Reading, low: Reading, least: float = 0.0) -> Finding:
+def greater(high: RangedNumber, low: RangedNumber, least: float = 0.0) -> Finding:
     """Compare: one number is greater than another, by more than the share `least`.
 
     The answer is open for numbers whose difference is below their resolution.
@@ -145,7 +145,7 @@ def greater(high: Reading, low: Reading, least: float = 0.0) -> Finding:
     return _finding(holds, throughout, high, low)
 
 
-def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
+def not_below(high: RangedNumber, low: RangedNumber, factor: float = 1.0) -> Finding:
     """Compare: one number is at least `factor` times another."""
     if high.low >= factor * low.high:
         throughout: bool | None = True
@@ -154,7 +154,7 @@ def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
     return _finding(high.value >= factor * low.value, throughout, high, low)
 
 
-def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
+def within(reading: RangedNumber, at_least: float | None, at_most: float | None) -> Finding:
     """Compare: a number, or each of its `parts`, is within limits. The limits belong to the
     range.
     """
@@ -200,7 +200,7 @@ def any_of(findings: Sequence[Finding]) -> Finding:
     )
 
 
-def _finding(holds: bool | None, throughout: bool | None, *readings: Reading) -> Finding:
+def _finding(holds: bool | None, throughout: bool | None, *readings: RangedNumber) -> Finding:
     """Return a finding. If a value is open only the ranges count; if the values leave it open, so
     do the ranges.
     """

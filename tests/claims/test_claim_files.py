@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
-from harness.claims.evaluate import Verdict, evaluate
+from harness.claims.evaluate import ClaimVerdict, evaluate
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
@@ -166,7 +166,7 @@ def test_what_is_said_to_be_less_is_not_reproduced_if_it_is_the_same(name):
     ]
     held = tables(throughput({cell: rows}, LOCAL, wanted.experiment), timeline=runs)
     *_, result = evaluate([replace(asked, cells=(wanted,))], held)
-    assert result.verdict is Verdict.NOT_REPRODUCED
+    assert result.verdict is ClaimVerdict.NOT_REPRODUCED
 
 
 def test_the_experiments_of_all_claims_are_known():
