@@ -4,7 +4,7 @@ One module of this package is one command. A command module holds `SUMMARY` (one
 `DESCRIPTION` (what `--help` teaches below that line), `add_arguments(parser)` and `run(args) ->
 int` (the exit code), and is imported only when it is called: a measuring process must start fast
 and must not load what it does not use. A command with words of its own (`gate history`) names their
-modules in `WORDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None
+modules in `SUBCOMMANDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None
 if there is no `--`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         kind = "option" if name.startswith("-") else "command"
         top.error(f"unknown {kind} {name!r}; commands are: {', '.join(COMMANDS)}")
     module = importlib.import_module(f"harness.cli.{name}")
-    words_of_its_own = getattr(module, "WORDS", {})
+    words_of_its_own = getattr(module, "SUBCOMMANDS", {})
     if rest and rest[0] in words_of_its_own:
         module = importlib.import_module(words_of_its_own[rest[0]])
         name, rest = f"{name} {rest[0]}", rest[1:]

@@ -124,7 +124,11 @@ def test_without_a_profile_it_is_refused():
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
-    for name, value in (("SETTLE_S", 0.02), ("LOOK_S", 0.05), ("ROOM", tmp_path / "profiled")):
+    for name, value in (
+        ("SETTLE_S", 0.02),
+        ("LOOK_S", 0.05),
+        ("PROFILE_FOLDER", tmp_path / "profiled"),
+    ):
         monkeypatch.setattr(profiling, name, value)
 
 
