@@ -49,7 +49,9 @@ def parse(columns, uint32_t channels):
     """
     cdef Columns places
     places.ticker, places.type, places.price = columns["ticker"], columns["type"], columns["price"]
-    places.volume, places.ask, places.ask_size = columns["volume"], columns["ask"], columns["ask_size"]
+    places.volume, places.ask, places.ask_size = (
+        columns["volume"], columns["ask"], columns["ask_size"]
+    )
     return Compiled().own(new ParseTicks(places, channels), None)
 
 

@@ -27,11 +27,18 @@ cdef extern from "futexes.hpp" namespace "millrace" nogil:
     double wake_nobody_ns(uint32_t calls) noexcept
     double yield_ns(uint32_t calls) noexcept
     double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept
-    Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bint elsewhere, bint free) noexcept
-    double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t bytes, bint turns) noexcept
+    Rings rings_ns(
+        const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bint elsewhere,
+        bint free,
+    ) noexcept
+    double reading_ring_ns(
+        int cpu, int threads, uint32_t rounds, uint32_t bytes, bint turns
+    ) noexcept
     Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
     Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
-    Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bint takes) noexcept
+    Interrupting wake_on_busy_ns(
+        const int* two_cpus, uint32_t calls, int64_t gap_ns, bint takes
+    ) noexcept
     double slice_ns(int cpu, int64_t length_ns) noexcept
 
 
@@ -72,7 +79,9 @@ def hand_over(vector[int] cpus, int threads, uint32_t rounds, bint free=False):
     return checked(found.turn_ns)
 
 
-def hand_over_and_tell(vector[int] cpus, int threads, uint32_t rounds, uint32_t every, bint elsewhere):
+def hand_over_and_tell(
+    vector[int] cpus, int threads, uint32_t rounds, uint32_t every, bint elsewhere
+):
     """Return the times of a hand-over where each thread also wakes a companion in every `every`th
     round, which sleeps again.
 

@@ -39,7 +39,9 @@ cdef extern from "copies.hpp" namespace "millrace" nogil:
         BOTH "millrace::BOTH"
     double copy_ns(size_t stride, size_t from_, size_t to, size_t bytes_) noexcept
     double copy_far_ns(const int* two_cpus, size_t stride, size_t footprint) noexcept
-    double copy_between_ns(const int* two_cpus, Before other, size_t stride, size_t from_, size_t to, size_t bytes_) noexcept
+    double copy_between_ns(
+        const int* two_cpus, Before other, size_t stride, size_t from_, size_t to, size_t bytes_
+    ) noexcept
     double copy_together(const int* cpus, int count, size_t stride, size_t footprint) noexcept
 
 
@@ -130,7 +132,9 @@ def copy(size_t stride, size_t source, size_t target, size_t least_bytes):
     return checked(ns)
 
 
-def copy_modified(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
+def copy_modified(
+    vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes
+):
     """A slot copied by the first CPU that the second has changed, from a ring of `source` bytes to
     one of `target` bytes.
     """
@@ -140,7 +144,9 @@ def copy_modified(vector[int] two_cpus, size_t stride, size_t source, size_t tar
     return checked(ns)
 
 
-def copy_returned(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
+def copy_returned(
+    vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes
+):
     """A slot of the own cache copied by the first CPU to a slot where the second has worked on the
     tuple before; rings as above.
     """
@@ -150,7 +156,9 @@ def copy_returned(vector[int] two_cpus, size_t stride, size_t source, size_t tar
     return checked(ns)
 
 
-def copy_through(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
+def copy_through(
+    vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes
+):
     """A slot that the second CPU has changed, copied by the first to a slot where the second has
     worked on the tuple before; rings as above.
     """

@@ -62,7 +62,10 @@ def list_steps():
             for _ in range(LISTED_PORTS):
                 ready.pop()
             end = now_ns()
-            push, pop = shortest(push, middle - begin, LISTED_PORTS), shortest(pop, end - middle, LISTED_PORTS)
+            push, pop = (
+                shortest(push, middle - begin, LISTED_PORTS),
+                shortest(pop, end - middle, LISTED_PORTS)
+            )
             begin = now_ns()
             for _ in range(LISTED_PORTS):
                 ready.pop()

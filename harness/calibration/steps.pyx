@@ -27,7 +27,16 @@ from harness.runtime.native cimport (
     now_ns,
     slot,
 )
-from harness.runtime.path cimport deliver, drain, execute, make_tuple, pass_mark, reschedule, scheduler_body, source_body
+from harness.runtime.path cimport (
+    deliver,
+    drain,
+    execute,
+    make_tuple,
+    pass_mark,
+    reschedule,
+    scheduler_body,
+    source_body,
+)
 from harness.runtime.plan cimport Plan
 
 from harness.models.layout import layout_of
@@ -41,7 +50,9 @@ cdef int32_t nothing(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     return HANDLED
 
 
-cdef int32_t nothing_until_the_end(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+cdef int32_t nothing_until_the_end(
+    Operator* op, Worker* worker, Tuple* first, uint32_t count
+) noexcept nogil:
     """Stop the thread when all tuples have come."""
     if op.processed.read() >= op.copies:
         worker.stop.store(True, memory_order_relaxed)
@@ -76,7 +87,9 @@ cdef class Steps:
         cdef uint32_t i
         self.source.sent = 0
         for i in range(self.source.room):
-            make_tuple(self.source, slot(self.batch, self.plan.run.stride, i), self.plan.run.payload)
+            make_tuple(
+                self.source, slot(self.batch, self.plan.run.stride, i), self.plan.run.payload
+            )
             slot(self.batch, self.plan.run.stride, i).born_ns = 0
         self.batch.born_ns = now_ns()
 
@@ -98,7 +111,10 @@ cdef class Steps:
         for _try in range(TRIES):
             begin = now_ns()
             for turn in range(times):
-                execute(self.worker, op, slot(self.batch, self.plan.run.stride, turn % places * count), count)
+                execute(
+                    self.worker, op, slot(self.batch, self.plan.run.stride, turn % places * count),
+                    count,
+                )
             best = shortest(best, now_ns() - begin, times)
         return best
 

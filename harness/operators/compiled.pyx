@@ -9,7 +9,9 @@ from harness.graph.functions.compiled import ProcessFunction, StepFunction
 cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
     ctypedef struct millrace_context "::millrace_context"
     int32_t step_function "millrace::operators::step"(millrace_context*, void*) noexcept
-    int32_t process_function "millrace::operators::process"(millrace_context*, uint32_t, const void*, void*) noexcept
+    int32_t process_function "millrace::operators::process"(
+        millrace_context*, uint32_t, const void*, void*
+    ) noexcept
     int32_t finish_function "millrace::operators::finish"(millrace_context*, void*) noexcept
     enum:
         NO_MEMORY "millrace::operators::NO_MEMORY"
@@ -46,17 +48,26 @@ cdef class Compiled:
     @property
     def step(self):
         """Step function of a source."""
-        return StepFunction(<size_t> <void*> &step_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
+        return StepFunction(
+            <size_t> <void*> &step_function, <size_t> <void*> self.operator, owners=(self,),
+            meanings=MEANINGS,
+        )
 
     @property
     def process(self):
         """Process function of an operator or a sink."""
-        return ProcessFunction(<size_t> <void*> &process_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
+        return ProcessFunction(
+            <size_t> <void*> &process_function, <size_t> <void*> self.operator, owners=(self,),
+            meanings=MEANINGS,
+        )
 
     @property
     def finish(self):
         """Function that runs when its last stream has ended."""
-        return StepFunction(<size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
+        return StepFunction(
+            <size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,),
+            meanings=MEANINGS,
+        )
 
 
 def collect(schema, uint64_t most):
@@ -72,4 +83,7 @@ def kept(Compiled sink, schema):
     """
     cdef Collect* collected = <Collect*> sink.operator
     content = collected.data()[:collected.size()]
-    return [schema.unpack(content[begin : begin + schema.size]) for begin in range(0, len(content), schema.size)]
+    return [
+        schema.unpack(content[begin : begin + schema.size])
+        for begin in range(0, len(content), schema.size)
+    ]

@@ -18,7 +18,10 @@ cdef extern from "windows.hpp" namespace "millrace::operators" nogil:
     cdef cppclass AggregateByCount[F](Operator):
         AggregateByCount(const F& fold, vector[Part] key, uint64_t window, uint64_t step) except +
     cdef cppclass AggregateByTime[F](Operator):
-        AggregateByTime(const F&, vector[Part] key, uint32_t time_offset, int64_t window, int64_t step, int64_t lateness) except +
+        AggregateByTime(
+            const F&, vector[Part] key, uint32_t time_offset, int64_t window, int64_t step,
+            int64_t lateness,
+        ) except +
 
 cdef extern from "aggregates.hpp" namespace "millrace::operators" nogil:
     cdef cppclass Does:
@@ -35,9 +38,14 @@ cdef extern from "aggregates.hpp" namespace "millrace::operators" nogil:
     cdef struct Places "millrace::operators::TopKeys::Places":
         uint32_t begin, end, rank, count, error, bytes
     cdef cppclass TopKeys(Operator):
-        TopKeys(vector[Part], vector[uint32_t], uint32_t, uint32_t, uint32_t, int64_t, const Places&) except +
+        TopKeys(
+            vector[Part], vector[uint32_t], uint32_t, uint32_t, uint32_t, int64_t, const Places&
+        ) except +
     cdef cppclass Frequencies(Operator):
-        Frequencies(vector[Part], uint32_t bytes, uint32_t width, uint32_t depth, uint32_t time_offset, int64_t window) except +
+        Frequencies(
+            vector[Part], uint32_t bytes, uint32_t width, uint32_t depth, uint32_t time_offset,
+            int64_t window,
+        ) except +
 
 cdef extern from "join.hpp" namespace "millrace::operators" nogil:
     cdef struct Copy "millrace::operators::Join::Copy":
@@ -48,12 +56,18 @@ cdef extern from "join.hpp" namespace "millrace::operators" nogil:
         vector[Part] key
         uint32_t time_offset, bytes
     cdef cppclass Join(Operator):
-        Join(const Side&, const Side&, vector[Copy], uint32_t out_bytes, int64_t within, int64_t lateness) except +
+        Join(
+            const Side&, const Side&, vector[Copy], uint32_t out_bytes, int64_t within,
+            int64_t lateness,
+        ) except +
 
 
-AGGREGATE_NAMES = ("count", "total", "mean", "least", "greatest", "first", "last", "distinct", "begin", "end")
+AGGREGATE_NAMES = (
+    "count", "total", "mean", "least", "greatest", "first", "last", "distinct", "begin", "end"
+)
 TYPE_NAMES = (
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bytes", "string"
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+    "bytes", "string"
 )
 """Names of the enumerations in native/aggregates.hpp, in the same order."""
 
@@ -80,15 +94,25 @@ cdef vector[Column] columns_of(given):
 def columns_by_count(key, columns, uint32_t out_bytes, uint64_t window, uint64_t step):
     cdef Columns* fold = new Columns(columns_of(columns), out_bytes)
     try:
-        return Compiled().own(new AggregateByCount[Columns](fold[0], parts_of(key), window, step), None)
+        return Compiled().own(
+            new AggregateByCount[Columns](fold[0], parts_of(key), window, step), None
+        )
     finally:
         del fold
 
 
-def columns_by_time(key, columns, uint32_t out_bytes, uint32_t time_offset, int64_t window, int64_t step, int64_t lateness):
+def columns_by_time(
+    key, columns, uint32_t out_bytes, uint32_t time_offset, int64_t window, int64_t step,
+    int64_t lateness,
+):
     cdef Columns* fold = new Columns(columns_of(columns), out_bytes)
     try:
-        return Compiled().own(new AggregateByTime[Columns](fold[0], parts_of(key), time_offset, window, step, lateness), None)
+        return Compiled().own(
+            new AggregateByTime[Columns](
+                fold[0], parts_of(key), time_offset, window, step, lateness
+            ),
+            None,
+        )
     finally:
         del fold
 
@@ -101,16 +125,24 @@ cdef GivenFold* fold_of(functions, size_t state_bytes) except NULL:
 def fold_by_count(key, functions, size_t state_bytes, uint64_t window, uint64_t step):
     cdef GivenFold* fold = fold_of(functions, state_bytes)
     try:
-        return Compiled().own(new AggregateByCount[GivenFold](fold[0], parts_of(key), window, step), functions)
+        return Compiled().own(
+            new AggregateByCount[GivenFold](fold[0], parts_of(key), window, step), functions
+        )
     finally:
         del fold
 
 
-def fold_by_time(key, functions, size_t state_bytes, uint32_t time_offset, int64_t window, int64_t step, int64_t lateness):
+def fold_by_time(
+    key, functions, size_t state_bytes, uint32_t time_offset, int64_t window, int64_t step,
+    int64_t lateness,
+):
     cdef GivenFold* fold = fold_of(functions, state_bytes)
     try:
         return Compiled().own(
-            new AggregateByTime[GivenFold](fold[0], parts_of(key), time_offset, window, step, lateness), functions
+            new AggregateByTime[GivenFold](
+                fold[0], parts_of(key), time_offset, window, step, lateness
+            ),
+            functions,
         )
     finally:
         del fold
@@ -120,11 +152,17 @@ def top_keys(key, to, uint32_t k, uint32_t capacity, uint32_t time_offset, int64
     cdef vector[uint32_t] offsets = to
     cdef Places at
     at.begin, at.end, at.rank, at.count, at.error, at.bytes = places
-    return Compiled().own(new TopKeys(parts_of(key), offsets, k, capacity, time_offset, window, at), None)
+    return Compiled().own(
+        new TopKeys(parts_of(key), offsets, k, capacity, time_offset, window, at), None
+    )
 
 
-def frequencies(key, uint32_t size, uint32_t width, uint32_t depth, uint32_t time_offset, int64_t window):
-    return Compiled().own(new Frequencies(parts_of(key), size, width, depth, time_offset, window), None)
+def frequencies(
+    key, uint32_t size, uint32_t width, uint32_t depth, uint32_t time_offset, int64_t window
+):
+    return Compiled().own(
+        new Frequencies(parts_of(key), size, width, depth, time_offset, window), None
+    )
 
 
 cdef Side side_of(given):
@@ -139,4 +177,6 @@ def join(left, right, copies, uint32_t out_bytes, int64_t within, int64_t latene
     cdef Copy copy
     for copy.port, copy.start, copy.to, copy.bytes in copies:
         several.push_back(copy)
-    return Compiled().own(new Join(side_of(left), side_of(right), several, out_bytes, within, lateness), None)
+    return Compiled().own(
+        new Join(side_of(left), side_of(right), several, out_bytes, within, lateness), None
+    )

@@ -47,19 +47,39 @@ def account_of(Plan plan, bint started, stuck, state):
     longest = 0
     error = next((call.error for call in plan.states.calls if call.error), None)
     if error is None and plan.policy is not None:
-        error = plan.policy.problem(_refused_by_policy(run)) or coroutines_of(run).deadlock().decode() or None
+        error = (
+            plan.policy.problem(_refused_by_policy(run))
+            or coroutines_of(run).deadlock().decode()
+            or None
+        )
     # final punctuation may get through where tuples, or other punctuation, were given up
-    drained = started and run.open_operators.load(memory_order_acquire) == 0 and not run.gave_up.load(memory_order_acquire)
+    drained = (
+        started
+        and run.open_operators.load(memory_order_acquire) == 0
+        and not run.gave_up.load(memory_order_acquire)
+    )
     for i in range(run.operator_count):
         if plan.operators[i].kind is NATIVE:  # reported even if another one never returned
             native = <NativeState*> run.operators[i].own
             if native.error.load(memory_order_acquire) != 0:
-                error = _failure(plan.operators[i], native.error.load(memory_order_acquire), f"tuple {native.failed_at}")
+                error = _failure(
+                    plan.operators[i], native.error.load(memory_order_acquire),
+                    f"tuple {native.failed_at}",
+                )
         elif run.operators[i].loop != NULL and run.operators[i].loop.problem[0] != 0:
-            error = f"operator {plan.operators[i].name!r} {(<bytes> run.operators[i].loop.problem).decode()}"
+            error = (
+                f"operator {plan.operators[i].name!r} "
+                f"{(<bytes> run.operators[i].loop.problem).decode()}"
+            )
         elif run.operators[i].loop != NULL and run.operators[i].loop.answer < 0:
-            error = _failure(plan.operators[i], run.operators[i].loop.answer, f"after {run.operators[i].processed.read()} tuples")
-        elif run.operators[i].typed != NULL and run.operators[i].typed.error.load(memory_order_acquire) != 0:
+            error = _failure(
+                plan.operators[i], run.operators[i].loop.answer,
+                f"after {run.operators[i].processed.read()} tuples",
+            )
+        elif (
+            run.operators[i].typed != NULL
+            and run.operators[i].typed.error.load(memory_order_acquire) != 0
+        ):
             answer = run.operators[i].typed.error.load(memory_order_acquire)
             error = _failure(plan.operators[i], answer, f"tuple {run.operators[i].typed.failed_at}")
     if not stuck:
@@ -88,7 +108,9 @@ def account_of(Plan plan, bint started, stuck, state):
             elif kind in ("sink", "control", "loop"):
                 if op.loop != NULL:
                     for port in range(op.outputs):
-                        expected += op.loop.outputs[port].fingerprints * op.loop.outputs[port].copies
+                        expected += (
+                            op.loop.outputs[port].fingerprints * op.loop.outputs[port].copies
+                        )
                 sink = <SinkState*> op.own
                 seen += sink.fingerprints
                 damaged += sink.damaged
@@ -98,7 +120,9 @@ def account_of(Plan plan, bint started, stuck, state):
                     longest = max(longest, sink.latency.longest())
             elif kind == "barrier":
                 joined = <BarrierState*> op.own
-                expected += joined.sent_fingerprints * <uint64_t> (plan.layout.copies_behind[i] or 0)
+                expected += (
+                    joined.sent_fingerprints * <uint64_t> (plan.layout.copies_behind[i] or 0)
+                )
                 seen += joined.fingerprints
                 damaged += joined.damaged
                 violations += joined.violations
@@ -111,12 +135,21 @@ def account_of(Plan plan, bint started, stuck, state):
                 held_by[i] = merge.held + merge.given_up
                 for slot_index in range(merge.mask + 1):
                     if merge.held > 0 and merge.present[slot_index]:
-                        seen += fingerprint((<Tuple*> (merge.slots + slot_index * run.stride)).sequence) * op.copies
+                        seen += (
+                            fingerprint((<Tuple*> (merge.slots + slot_index * run.stride)).sequence)
+                            * op.copies
+                        )
                 if merge.overrun:
-                    error = f"merge {plan.operators[i].name!r}: more came early than the queues between it and its split can hold"
+                    error = (
+                        f"merge {plan.operators[i].name!r}: more came early than the queues "
+                        "between it and its split can hold"
+                    )
     problems = []
     if not stuck and not error:
-        problems = _conservation(plan, state["processed"], left_at, held_by, discarded) + (_windows(plan) if drained else [])
+        problems = (
+            _conservation(plan, state["processed"], left_at, held_by, discarded)
+            + (_windows(plan) if drained else [])
+        )
     return Totals(
         sent=state["sent"],
         received=state["received"],
@@ -125,7 +158,9 @@ def account_of(Plan plan, bint started, stuck, state):
         drained=drained,
         order_violations=violations,
         order_checked=order_checked,
-        checksum_ok=damaged == 0 and (not plan.layout.copies_known or seen == expected) and not stuck,
+        checksum_ok=(
+            damaged == 0 and (not plan.layout.copies_known or seen == expected) and not stuck
+        ),
         conservation=problems,
         latency_counts=state["latency"],
         latency_max_ns=longest,
@@ -186,7 +221,9 @@ cdef void _is_made(Tuple* tuple_, void* argument) noexcept nogil:
     if tuple_.kind == DATA:
         slots.made += 1
         for i in range(slots.op.routes[0].count):
-            slots.fingerprints += fingerprint(tuple_.sequence) * slots.op.routes[0].targets[i].op.copies
+            slots.fingerprints += (
+                fingerprint(tuple_.sequence) * slots.op.routes[0].targets[i].op.copies
+            )
 
 
 cdef _left_in_slots(Run* run, uint32_t co, Operator* op, list left_at, uint64_t* fingerprints):
@@ -210,11 +247,20 @@ def _conservation(Plan plan, processed, left_at, held_by, discarded):
         if operator.counts_output:
             emitted[i] = plan.run.operators[i].emitted.read()
         if operator.chooses_output:
-            sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})
+            sent.update(
+                {
+                    (i, output): plan.run.operators[i].routes[output].sent.read()
+                    for output in range(operator.outputs)
+                }
+            )
     for i in range(plan.run.replica_count):
         if plan.run.replica_operators[i].index in emitted:
-            emitted[plan.run.replica_operators[i].index] += plan.run.replica_operators[i].emitted.read()
-    return of_tuples(plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by, discarded)
+            emitted[
+                plan.run.replica_operators[i].index
+            ] += plan.run.replica_operators[i].emitted.read()
+    return of_tuples(
+        plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by, discarded
+    )
 
 
 def _windows(Plan plan):
@@ -232,7 +278,10 @@ def _windows(Plan plan):
 
 cdef dict _scheduling(Run* run):
     cdef uint32_t i
-    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0, "queue_switches": 0}
+    sums = {
+        "drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0,
+        "queue_switches": 0,
+    }
     for i in range(run.worker_count):
         sums["drains"] += run.workers[i].drains.read()
         sums["searches"] += run.workers[i].searches.read()

@@ -19,7 +19,9 @@ cdef Contexts* contexts_of(object layout) except? NULL:
     for index in layout.order:
         contexts.add_operator(index)
     for way in layout.ways:
-        contexts.add_stream(way.source, way.target, NO_QUEUE if way.queue is None else <uint32_t> way.queue)
+        contexts.add_stream(
+            way.source, way.target, NO_QUEUE if way.queue is None else <uint32_t> way.queue
+        )
     for index, queue in enumerate(layout.queues):
         if queue.on:
             contexts.begin_on(index)
@@ -29,12 +31,20 @@ cdef Contexts* contexts_of(object layout) except? NULL:
 
 cdef Sizes* sizes_of(object layout) except NULL:
     cdef uint32_t index
-    cdef Sizes* sizes = new Sizes(layout.stride, <uint32_t> len(layout.operators), <uint32_t> len(layout.queues))
+    cdef Sizes* sizes = new Sizes(
+        layout.stride, <uint32_t> len(layout.operators), <uint32_t> len(layout.queues)
+    )
     for index in layout.order:
         operator = layout.operators[index]
-        sizes.add_operator(index, layout.flop[index], operator.outputs, operator.is_source, operator.kind.balances)
+        sizes.add_operator(
+            index, layout.flop[index], operator.outputs, operator.is_source, operator.kind.balances
+        )
     for way in layout.ways:
-        sizes.add_way(way.source, way.target, NO_QUEUE if way.queue is None else <uint32_t> way.queue)
+        sizes.add_way(
+            way.source, way.target, NO_QUEUE if way.queue is None else <uint32_t> way.queue
+        )
     for index, queue in enumerate(layout.queues):
-        sizes.add_queue(index, queue.operator, queue.capacity, queue.kind in (Queue.THREADED, Queue.RESUMED))
+        sizes.add_queue(
+            index, queue.operator, queue.capacity, queue.kind in (Queue.THREADED, Queue.RESUMED)
+        )
     return sizes

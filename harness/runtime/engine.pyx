@@ -118,8 +118,10 @@ cdef class RuntimeEngine:
     cdef uint64_t moved  # batches that had been put into queues by then
     cdef dict before  # the counters at the end of the last sample
 
-    def __cinit__(self, layout, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S,
-                  bint replicas_by_law=False):
+    def __cinit__(
+        self, layout, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S,
+        bint replicas_by_law=False,
+    ):
         self.turn = threading.RLock()
         self._forget()
         self.halted = -1.0
@@ -134,7 +136,11 @@ cdef class RuntimeEngine:
                 if index in self.plan.layout.replicas:
                     # now: a law could do nothing about a refusal
                     self.plan.make_room_for_replicas(index, co)
-        self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind is ELASTIC_LOAD_BALANCE}
+        self.elastic = {
+            name: index
+            for name, index in balancing.items()
+            if self.plan.operators[index].kind is ELASTIC_LOAD_BALANCE
+        }
 
     @property
     def threads(self):
@@ -195,13 +201,20 @@ cdef class RuntimeEngine:
         check_process("set_active_ports", self.process)
         index = self.elastic.get(operator) if isinstance(operator, str) else None
         if index is None:
-            raise UserError(f"set_active_ports: no elastic_load_balance operator is named {operator!r}")
+            raise UserError(
+                f"set_active_ports: no elastic_load_balance operator is named {operator!r}"
+            )
         ports = self.plan.run.operators[<uint32_t> index].outputs
         if not isinstance(active, int) or isinstance(active, bool) or not 1 <= active <= ports:
-            raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
+            raise UserError(
+                f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not "
+                f"{active!r}"
+            )
         set_active(<BalanceState*> self.plan.run.operators[<uint32_t> index].own, active)
         if self.plan.run.coroutines != NULL:
-            coroutines_of(self.plan.run).buffers_changed(self.plan.run.operators[<uint32_t> index].routes[0].targets.port.index)
+            coroutines_of(self.plan.run).buffers_changed(
+                self.plan.run.operators[<uint32_t> index].routes[0].targets.port.index
+            )
 
     def set_replicas(self, operator, number):
         cdef Run* run = self.plan.run
@@ -221,7 +234,10 @@ cdef class RuntimeEngine:
         """
         cdef Run* run = self.plan.run
         check_process("living_replicas", self.process)
-        return {self.plan.operators[index].name: coroutines_of(run).living(self.co_of[index]) for index in self.plan.layout.replicas}
+        return {
+            self.plan.operators[index].name: coroutines_of(run).living(self.co_of[index])
+            for index in self.plan.layout.replicas
+        }
 
     def finished(self):
         check_process("finished", self.process)
@@ -230,7 +246,9 @@ cdef class RuntimeEngine:
     def set_threads(self, level):
         check_process("set_threads", self.process)
         if self.plan.layout.pool_threads == 0:
-            raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
+            raise UserError(
+                "set_threads: no port is scheduled, so there is no pool of scheduler threads"
+            )
         if not self.started:
             raise UserError("set_threads was called before start")
         if not self.plan.run.over.load(memory_order_acquire):
@@ -240,14 +258,18 @@ cdef class RuntimeEngine:
         cdef Run* run = self.plan.run
         check_process("set_queued", self.process)
         if self.queue_named is None:
-            self.queue_named = dict(zip(self.plan.layout.input_ports, self.plan.layout.queue_of_port, strict=True))
+            self.queue_named = dict(
+                zip(self.plan.layout.input_ports, self.plan.layout.queue_of_port, strict=True)
+            )
         chosen = []
         for port in ports if isinstance(ports, (list, tuple, set, frozenset)) else [ports]:
             if not isinstance(port, PortId) or port not in self.queue_named:
                 raise UserError(f"set_queued: no input port is named {port}")
             queue = self.queue_named[port]
             if queue is None or not run.ports[<uint32_t> queue].discipline.pooled:
-                raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
+                raise UserError(
+                    f"set_queued: port {port} is not scheduled, so its queue is not to be switched"
+                )
             chosen.append(queue)
         for queue in chosen:
             want(&run.ports[<uint32_t> queue], not queued)
@@ -259,7 +281,9 @@ cdef class RuntimeEngine:
         check_process("queued", self.process)
         return [
             port
-            for port, queue in zip(self.plan.layout.input_ports, self.plan.layout.queue_of_port, strict=True)
+            for port, queue in zip(
+                self.plan.layout.input_ports, self.plan.layout.queue_of_port, strict=True
+            )
             if queue is not None
             and run.ports[<uint32_t> queue].discipline.pooled
             and not run.ports[<uint32_t> queue].mode.load(memory_order_relaxed) & WANTED_CALLED
@@ -296,30 +320,48 @@ cdef class RuntimeEngine:
             source_tuples=now["sent"] - before["sent"],
             sink_tuples=now["received"] - before["received"],
             submitted_tuples=now["submitted"] - before["submitted"],
-            processed=[after - earlier for after, earlier in zip(now["processed"], before["processed"], strict=True)],
+            processed=[
+                after - earlier
+                for after, earlier in zip(now["processed"], before["processed"], strict=True)
+            ],
             queue_fill=[0.0 if queue is None else self._fill(queue) for queue in queue_of_port],
             write_blocked=[
-                0.0 if queue is None else _share(now["blocked"][queue], before["blocked"][queue]) for queue in queue_of_port
+                0.0 if queue is None else _share(now["blocked"][queue], before["blocked"][queue])
+                for queue in queue_of_port
             ],
             threads_active=self.pool.active,
             threads_requested=self.pool.requested,
             threads_unsuspendable=self.pool.unsuspendable,
-            queued_ports=sum([not run.ports[i].mode.load(memory_order_relaxed) & WANTED_CALLED for i in range(run.port_count)]),
+            queued_ports=sum(
+                [
+                    not run.ports[i].mode.load(memory_order_relaxed) & WANTED_CALLED
+                    for i in range(run.port_count)
+                ]
+            ),
             cpu_s=now["cpu_s"] - before["cpu_s"],
             system_cpu=system_share(before["cpu"], now["cpu"]),
             context_switches=now["switches"] - before["switches"],
-            latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
+            latency_counts=[
+                after - earlier
+                for after, earlier in zip(now["latency"], before["latency"], strict=True)
+            ],
             operator_cost=[count / looks for count in seen] if looks > 0 else [],
             others_cpu=others_share(before["cpu"], now["cpu"]),
             utilisation=_utilisation(before["use"], now["use"]),
-            useful_s=[(after - earlier) / 1e9 for after, earlier in zip(now["useful"], before["useful"], strict=True)],
+            useful_s=[
+                (after - earlier) / 1e9
+                for after, earlier in zip(now["useful"], before["useful"], strict=True)
+            ],
             queue_full=[
-                0.0 if queue is None else min(1.0, (now["full"][queue] - before["full"][queue]) / 1e9 / elapsed) if elapsed > 0 else 0.0
+                0.0
+                if queue is None or not elapsed > 0
+                else min(1.0, (now["full"][queue] - before["full"][queue]) / 1e9 / elapsed)
                 for queue in (queue_of_port if run.coroutines != NULL else ())
             ],
             replicas=self._replicas(),
             balancers={
-                name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()
+                name: self._balance(index, now["processed"], before["processed"])
+                for name, index in self.elastic.items()
             },
         )
 
@@ -327,7 +369,10 @@ cdef class RuntimeEngine:
         """Tuples that each operator of a typed graph has sent since the start, by output port."""
         cdef uint32_t i, output
         return [
-            [self.plan.run.operators[i].routes[output].sent.read() for output in range(self.plan.run.operators[i].outputs)]
+            [
+                self.plan.run.operators[i].routes[output].sent.read()
+                for output in range(self.plan.run.operators[i].outputs)
+            ]
             for i in range(self.plan.run.operator_count)
         ]
 
@@ -345,9 +390,15 @@ cdef class RuntimeEngine:
         cdef Run* run = self.plan.run
         cdef uint32_t i
         layout = self.plan.layout
-        queues = {index: str(layout.input_ports[queue.port]) for index, queue in enumerate(layout.queues)}
+        queues = {
+            index: str(layout.input_ports[queue.port]) for index, queue in enumerate(layout.queues)
+        }
         return {
-            "locked": [self.plan.operators[i].name for i in range(run.operator_count) if run.operators[i].lock != NULL],
+            "locked": [
+                self.plan.operators[i].name
+                for i in range(run.operator_count)
+                if run.operators[i].lock != NULL
+            ],
             "queued": list(queues.values()),
             "shared": [queues[i] for i in range(run.port_count) if run.ports[i].shared],
         }
@@ -358,7 +409,9 @@ cdef class RuntimeEngine:
         """
         cdef Run* run = self.plan.run
         cdef Tuple* forged = <Tuple*> self.plan.states.block(run.stride)
-        cdef uint32_t queue = self.plan.layout.queue_of_port[[str(name) for name in self.plan.layout.input_ports].index(port)]
+        cdef uint32_t queue = self.plan.layout.queue_of_port[
+            [str(name) for name in self.plan.layout.input_ports].index(port)
+        ]
         if self.started:
             raise UserError("forge was called after start")
         for sequence in sequences:
@@ -434,7 +487,8 @@ cdef class RuntimeEngine:
         caller is answered in its own time.
         """
         now = time.monotonic()
-        cdef double drain_until = now + timeout_s if drain else now, grace_s = max(timeout_s, SHORTEST_GRACE_S)
+        cdef double drain_until = now + timeout_s if drain else now
+        cdef double grace_s = max(timeout_s, SHORTEST_GRACE_S)
         self.drain_until = min(self.drain_until, drain_until)
         self.grace_s = min(self.grace_s, grace_s)
         self.end_by = min(self.end_by, drain_until + grace_s)
@@ -464,7 +518,11 @@ cdef class RuntimeEngine:
         """Return the callables of typed operators that have the method `does`, "open" or "close"
         (harness/connectors).
         """
-        functions = [operator.typed.function for operator in self.plan.layout.operators if operator.typed is not None]
+        functions = [
+            operator.typed.function
+            for operator in self.plan.layout.operators
+            if operator.typed is not None
+        ]
         return [function for function in functions if callable(getattr(function, does, None))]
 
     def _close(self):
@@ -512,7 +570,10 @@ cdef class RuntimeEngine:
     # -- reading -----------------------------------------------------------------------------------
 
     cdef double _fill(self, uint32_t queue):
-        return self.plan.run.ports[queue].ring.size_guess() / <double> self.plan.run.ports[queue].ring.capacity()
+        return (
+            self.plan.run.ports[queue].ring.size_guess()
+            / <double> self.plan.run.ports[queue].ring.capacity()
+        )
 
     cdef _balance(self, uint32_t index, list now, list before):
         """A period of an elastic_load_balance operator; `now` and `before`: tuples through each
@@ -538,7 +599,9 @@ cdef class RuntimeEngine:
         if not layout.policy:
             return ()
         return [
-            coroutines_of(self.plan.run).replicas(self.co_of[index]) if index in layout.replicas else 1
+            coroutines_of(self.plan.run).replicas(self.co_of[index])
+            if index in layout.replicas
+            else 1
             for index in range(len(layout.operators))
         ]
 
@@ -586,14 +649,21 @@ cdef class RuntimeEngine:
             useful[run.co_workers[i].op.index] += coroutines_of(run).useful_ns(i, now_ns())
         return {
             "useful": useful,
-            "full": [coroutines_of(run).full_ns(i, now_ns()) for i in range(run.port_count)] if run.coroutines != NULL else [],
+            "full": (
+                [coroutines_of(run).full_ns(i, now_ns()) for i in range(run.port_count)]
+                if run.coroutines != NULL
+                else []
+            ),
             "time_s": time_s,
             "sent": sent,
             "received": received,
             "submitted": submitted,
             "processed": processed,
             "latency": latency,
-            "blocked": [(run.ports[i].blocked.read(), run.ports[i].pushes.read()) for i in range(run.port_count)],
+            "blocked": [
+                (run.ports[i].blocked.read(), run.ports[i].pushes.read())
+                for i in range(run.port_count)
+            ],
             "cpu_s": usage.ru_utime + usage.ru_stime,
             "switches": usage.ru_nvcsw + usage.ru_nivcsw,
             "cpu": CpuCounters.now(),
@@ -620,7 +690,12 @@ cdef class RuntimeEngine:
             else:
                 at = operator_of(run.workers[i])
                 where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
-                if at == 0 and run.workers[i].pooled and run.coroutines != NULL and coroutines_of(run).judging(run.workers[i].co):
+                if (
+                    at == 0
+                    and run.workers[i].pooled
+                    and run.coroutines != NULL
+                    and coroutines_of(run).judging(run.workers[i].co)
+                ):
                     where = f" in policy {self.plan.policy.name!r}"
                 stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()
@@ -639,7 +714,11 @@ def _end_all():
 
 
 def _seconds(what, value):
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LONGEST_WAIT_S:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not 0 <= value <= LONGEST_WAIT_S
+    ):
         raise UserError(f"{what} must be from 0 to {LONGEST_WAIT_S:,.0f} seconds, not {value!r}")
     return float(value)
 

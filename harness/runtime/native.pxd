@@ -38,7 +38,9 @@ cdef extern from "tuple.hpp" namespace "millrace" nogil:
 cdef extern from "flop.hpp" namespace "millrace" nogil:
     double opaque_one() noexcept
     double multiply(double value, double factor, uint32_t cost) noexcept
-    void multiply_batch(Tuple* first, size_t stride, uint32_t count, double factor, uint32_t cost) noexcept
+    void multiply_batch(
+        Tuple* first, size_t stride, uint32_t count, double factor, uint32_t cost
+    ) noexcept
 
 
 cdef extern from "try_flag.hpp" namespace "millrace" nogil:
@@ -107,7 +109,9 @@ cdef extern from "ready_ports.hpp" namespace "millrace" nogil:
 cdef extern from "parking.hpp" namespace "millrace" nogil:
     cdef cppclass Parking:
         Parking() except +
-        void sleep_while(const atomic[uint64_t]& word, uint64_t seen, const atomic[bool]& stop) noexcept
+        void sleep_while(
+            const atomic[uint64_t]& word, uint64_t seen, const atomic[bool]& stop
+        ) noexcept
         void sleep_for(int64_t most_ns, const atomic[bool]& stop) noexcept
         void wake_one() noexcept
         void wake_all() noexcept
@@ -131,7 +135,10 @@ cdef extern from "thread.hpp" namespace "millrace" nogil:
     void sharpen_timer() noexcept
     void spin(uint32_t* round) noexcept
     cdef cppclass Thread:
-        int start(void* (*body)(void*) noexcept nogil, void* argument, size_t stack_bytes, const char* name) noexcept
+        int start(
+            void* (*body)(void*) noexcept nogil, void* argument, size_t stack_bytes,
+            const char* name,
+        ) noexcept
         void finish() noexcept
         bool done() noexcept
         void join() noexcept
@@ -148,7 +155,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     ctypedef int32_t (*Kernel)(Operator*, Worker*, Tuple*, uint32_t) noexcept nogil
     ctypedef bool (*MarkKernel)(Operator*, Worker*, Tuple*) noexcept nogil
     ctypedef void (*StreamEnd)(Operator*, Worker*) noexcept nogil
-    ctypedef int32_t (*NativeFunction)(uint64_t, double*, char*, uint64_t, double, void*) noexcept nogil
+    ctypedef int32_t (*NativeFunction)(
+        uint64_t, double*, char*, uint64_t, double, void*
+    ) noexcept nogil
 
     cdef cppclass Contexts:
         mutex changing
@@ -161,7 +170,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
 
     cdef cppclass Sizes:
         Sizes(size_t stride, uint32_t operators, uint32_t queues) except +
-        void add_operator(uint32_t index, double flop, uint32_t outputs, bool source, bool balances) except +
+        void add_operator(
+            uint32_t index, double flop, uint32_t outputs, bool source, bool balances
+        ) except +
         void add_way(uint32_t source, uint32_t target, uint32_t queue) except +
         void add_queue(uint32_t index, uint32_t op, size_t capacity, bool threaded) except +
 
@@ -431,7 +442,9 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
     cdef cppclass millrace_context "::millrace_context":
         char** room
         void (*send)(millrace_context*, uint32_t) noexcept nogil
-    ctypedef int32_t (*ProcessFunction)(millrace_context*, uint32_t, const void*, void*) noexcept nogil
+    ctypedef int32_t (*ProcessFunction)(
+        millrace_context*, uint32_t, const void*, void*
+    ) noexcept nogil
     ctypedef int32_t (*StepFunction)(millrace_context*, void*) noexcept nogil
 
     cdef cppclass Incoming:

@@ -97,4 +97,6 @@ cdef Body coroutine_body_for(object operator, bint replicated) noexcept
 cdef const Discipline* discipline_of(object kind) noexcept
 cdef void connect_loop(LoopState* state) noexcept
 cdef void connect_typed(Operator* op) noexcept
-cdef CoroutineRun* coroutines_for(Run* run, object layout, uint32_t count, uint32_t replicas, const Policy& policy) except NULL
+cdef CoroutineRun* coroutines_for(
+    Run* run, object layout, uint32_t count, uint32_t replicas, const Policy& policy
+) except NULL

@@ -32,7 +32,9 @@ cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     int32_t work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t selective_work(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t selective_work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count)
-    int32_t filter_ "millrace::RunPath::filter"(Operator* op, Worker* worker, Tuple* first, uint32_t count)
+    int32_t filter_ "millrace::RunPath::filter"(
+        Operator* op, Worker* worker, Tuple* first, uint32_t count
+    )
     int32_t split(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t pass_through(Operator* op, Worker* worker, Tuple* first, uint32_t count)
@@ -65,8 +67,10 @@ cdef extern from "run_path.hpp" namespace "millrace::RunDisciplines" nogil:
 cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
     cdef cppclass NewCoroutines "millrace::CoroutineRun":
         NewCoroutines(
-            Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
-            int64_t quantum_ns, void (*hand_over)(Worker*) noexcept nogil, void (*deliver)(Worker*, Tuple*, uint32_t) noexcept nogil,
+            Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads,
+            uint32_t first_thread, const Policy& policy,
+            int64_t quantum_ns, void (*hand_over)(Worker*) noexcept nogil,
+            void (*deliver)(Worker*, Tuple*, uint32_t) noexcept nogil,
             void (*end_run)(Run*) noexcept nogil, void (*deadlocked)(Run*) noexcept nogil,
         ) except +
 
@@ -183,9 +187,12 @@ cdef Body coroutine_body_for(object operator, bint replicated) noexcept:
     return source_body_for(operator) if operator.is_source else operator_body
 
 
-cdef CoroutineRun* coroutines_for(Run* run, object layout, uint32_t count, uint32_t replicas, const Policy& policy) except NULL:
+cdef CoroutineRun* coroutines_for(
+    Run* run, object layout, uint32_t count, uint32_t replicas, const Policy& policy
+) except NULL:
     """Make the co-routines of a run, `count` with the room for `replicas` among them."""
     cdef uint32_t first = layout.first_scheduler
     return <CoroutineRun*> new NewCoroutines(
-        run, count, replicas, run.worker_count - first, first, policy, layout.quantum_ns, before_leaving, send_held, end_run, deadlocked
+        run, count, replicas, run.worker_count - first, first, policy, layout.quantum_ns,
+        before_leaving, send_held, end_run, deadlocked
     )

@@ -111,7 +111,11 @@ cdef class Plan:
             return
         self.memory_bytes = sum([queue.capacity * queue.stride for queue in self.layout.queues])
         slots = f" for {count} queues of {self.run.stride}-byte slots"
-        cause = f"payload {self.run.payload}" if self.layout.capacity_chosen else f"queue_capacity {self.layout.capacity}"
+        cause = (
+            f"payload {self.run.payload}"
+            if self.layout.capacity_chosen
+            else f"queue_capacity {self.layout.capacity}"
+        )
         self._check_memory(cause, self.memory_bytes, slots)
         self.memory = reserve_memory(self.memory_bytes)
         if self.memory == NULL:
@@ -123,8 +127,14 @@ cdef class Plan:
         """
         need = self.promised + size
         if need > self.room.bytes:
-            others = f", besides {self.promised / 2**20:,.0f} MiB that the rest of the run needs" if self.promised > 0 else ""
-            raise UserError(f"{what} needs {size / 2**20:,.0f} MiB{why}{others}; {self.room.reason}")
+            others = (
+                f", besides {self.promised / 2**20:,.0f} MiB that the rest of the run needs"
+                if self.promised > 0
+                else ""
+            )
+            raise UserError(
+                f"{what} needs {size / 2**20:,.0f} MiB{why}{others}; {self.room.reason}"
+            )
         self.promised = need
 
     cdef int make_room_for_replicas(self, uint32_t index, uint32_t co) except -1:
@@ -135,12 +145,17 @@ cdef class Plan:
             return 0
         size, name = coroutines_of(self.run).replica_bytes(co), self.operators[index].name
         most = self.layout.replicas[index]
-        self._check_memory(f"operator {name!r}", size, f" for tuples of {self.run.stride} bytes in the hands of up to {most} replicas")
+        self._check_memory(
+            f"operator {name!r}", size,
+            f" for tuples of {self.run.stride} bytes in the hands of up to {most} replicas",
+        )
         try:
             coroutines_of(self.run).prepare_replicas(co)
         except MemoryError:
             self.promised -= size
-            raise RunFailed(f"the system refuses {size} bytes for replicas of operator {name!r}") from None
+            raise RunFailed(
+                f"the system refuses {size} bytes for replicas of operator {name!r}"
+            ) from None
         self.prepared.add(index)
         return 0
 
@@ -197,7 +212,11 @@ cdef class Plan:
         for i in range(self.run.operator_count):
             op = &self.run.operators[i]
             only = op.outputs == 1 and op.routes[0].count == 1
-            if only and op.routes[0].targets.op.stream_ended == NULL and self.operators[i].typed is None:
+            if (
+                only
+                and op.routes[0].targets.op.stream_ended == NULL
+                and self.operators[i].typed is None
+            ):
                 to = op.routes[0].targets
                 op.next_path_step = to.path_step
                 to.from_ = op
@@ -210,7 +229,9 @@ cdef class Plan:
         cdef char* memory = self.memory
         cdef uint32_t index
         layout = self.layout
-        fed_by_threads = {way.queue for way in layout.ways if layout.contexts[way.source][0] in ("port", "lock")}
+        fed_by_threads = {
+            way.queue for way in layout.ways if layout.contexts[way.source][0] in ("port", "lock")
+        }
         for index, queue in enumerate(layout.queues):
             port = &self.run.ports[index]
             port.index = index
@@ -262,8 +283,14 @@ cdef class Plan:
         self.run.contexts = contexts_of(self.layout)
         for i in range(self.run.port_count):
             port = &self.run.ports[i]
-            port.sole.store(self.run.contexts == NULL or port.discipline.pooled and self.run.contexts.sole(i), memory_order_relaxed)
-            if port.sole.load(memory_order_relaxed) and port.mode.load(memory_order_relaxed) == CALLED:
+            port.sole.store(
+                self.run.contexts == NULL or port.discipline.pooled and self.run.contexts.sole(i),
+                memory_order_relaxed,
+            )
+            if (
+                port.sole.load(memory_order_relaxed)
+                and port.mode.load(memory_order_relaxed) == CALLED
+            ):
                 for j in range(port.feeder_count):
                     set_shortcut(port.feeders[j])
 
@@ -277,7 +304,9 @@ cdef class Plan:
         self.run.final_punctuation.kind = FINAL
         for i, operator in enumerate(self.operators):
             if operator.controls:
-                self.run.operators[<uint32_t> number[operator.controls]].control = &self.run.operators[i]
+                self.run.operators[
+                    <uint32_t> number[operator.controls]
+                ].control = &self.run.operators[i]
         regions = {region.merge: region for region in layout.regions}
         for i, operator in enumerate(self.operators):
             if operator.kind is WORK and not operator.costs and operator.selectivity == 1.0:
@@ -285,13 +314,19 @@ cdef class Plan:
             if operator.reentrant and self.run.operators[i].lock != NULL:
                 # where several threads call a port that never has a queue, the lock is all that
                 # keeps its tuples apart
-                self.run.operators[i].reentrant = all([layout.ways[way].queue is not None for way in layout.incoming[i]])
+                self.run.operators[i].reentrant = all(
+                    [layout.ways[way].queue is not None for way in layout.incoming[i]]
+                )
             slots = marks = 0
             if operator.kind is MERGE:
                 slots, marks = slots_of(regions[i]), regions[i].marks
-                self._check_memory(f"merge {operator.name!r}", slots * self.run.stride + marks * sizeof(Tuple))
+                self._check_memory(
+                    f"merge {operator.name!r}", slots * self.run.stride + marks * sizeof(Tuple)
+                )
             paths = layout.paths[i] if operator.typed is None else None
-            self.states.give(&self.run.operators[i], operator, limit, paths, layout.changed[i], slots, marks)
+            self.states.give(
+                &self.run.operators[i], operator, limit, paths, layout.changed[i], slots, marks
+            )
             if operator.typed is not None:
                 make_typed(self.states, &self.run.operators[i], operator, layout)
             if operator.kind is LOOP:
@@ -308,7 +343,10 @@ cdef class Plan:
             for i, queue in enumerate(region.queues):
                 state.ports[i] = &self.run.ports[<uint32_t> queue]
         for place in layout.barriers:
-            self._make_barrier(&self.run.operators[<uint32_t> place.operator], place, layout.changed[place.operator])
+            self._make_barrier(
+                &self.run.operators[<uint32_t> place.operator], place,
+                layout.changed[place.operator],
+            )
 
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1:
         """Make the state of a barrier."""
@@ -328,7 +366,13 @@ cdef class Plan:
         """The queues before an operator with a loop of its own, port by port."""
         cdef LoopInput* from_
         cdef uint32_t i
-        queues = sorted([(queue.port, place) for place, queue in enumerate(self.layout.queues) if queue.operator == index])
+        queues = sorted(
+            [
+                (queue.port, place)
+                for place, queue in enumerate(self.layout.queues)
+                if queue.operator == index
+            ]
+        )
         for i, (_, place) in enumerate(queues):
             from_ = &self.run.operators[index].loop.inputs[i]
             from_.port = &self.run.ports[<uint32_t> place]
@@ -360,11 +404,17 @@ cdef class Plan:
             run.patience = PATIENCE_LOOKS
         run.worker_count = layout.most_threads
         run.workers = make_array[Worker](run.worker_count)
-        lent = len(layout.ways) + 1 + sum([(most - 1) * len(layout.outgoing[index][0]) for index, most in layout.replicas.items()])
+        lent = len(layout.ways) + 1 + sum(
+            [(most - 1) * len(layout.outgoing[index][0]) for index, most in layout.replicas.items()]
+        )
         self.owed = make_array[TargetPointer](lent if layout.threaded or layout.policy else 0)
         # a native function may be a callback into Python too (ctypes)
         run.python = any([operator.users for operator in self.operators])
-        base = _users_stack_bytes() if run.python or (layout.policy and layout.policy.function) else STACK_BYTES
+        base = (
+            _users_stack_bytes()
+            if run.python or (layout.policy and layout.policy.function)
+            else STACK_BYTES
+        )
         # any thread may drain any scheduled port downstream of it
         nested = max(layout.longest) if run.ready != NULL else 0
         for index in layout.sources:
@@ -379,7 +429,9 @@ cdef class Plan:
             worker = &run.workers[next_worker]
             worker.port = &run.ports[index]
             worker.body = worker.port.discipline.body
-            self.own_stacks.append(base + FRAME_BYTES * max(layout.calls[worker.port.op.index], nested))
+            self.own_stacks.append(
+                base + FRAME_BYTES * max(layout.calls[worker.port.op.index], nested)
+            )
             owed = self._lend_owed(worker, worker.port.op.index, owed)
             next_worker += 1
         self.scheduler_stack = base + FRAME_BYTES * nested
@@ -388,7 +440,9 @@ cdef class Plan:
             worker.run = run
             worker.pooled = i >= self.first_scheduler
             if worker.pooled:
-                worker.body = discipline_of(Queue.RESUMED if layout.policy else Queue.SCHEDULED).body
+                worker.body = discipline_of(
+                    Queue.RESUMED if layout.policy else Queue.SCHEDULED
+                ).body
                 worker.co = i - self.first_scheduler
         if layout.policy:
             self._make_coroutines(owed)
@@ -396,14 +450,17 @@ cdef class Plan:
     def _make_coroutines(self, uint32_t owed):
         """`owed`: how much of the room for targets is lent already."""
         cdef uint32_t co, index
-        cdef uint32_t extra = sum(self.layout.replicas.values()) - len(self.layout.replicas), own = <uint32_t> len(self.layout.coroutines)
+        cdef uint32_t extra = sum(self.layout.replicas.values()) - len(self.layout.replicas)
+        cdef uint32_t own = <uint32_t> len(self.layout.coroutines)
         self.run.co_worker_count = own + extra
         self.run.co_workers = make_array[Worker](self.run.co_worker_count)
         self.run.replica_operators = make_array[Operator](extra)
         for co, index in enumerate(self.layout.coroutines):
             owed = self._lend_owed(&self.run.co_workers[co], index, owed)
             queues = [queue for queue in self.layout.queues if queue.operator == index]
-            short = [queue.stride * queue.capacity for queue in queues if queue.capacity < MAX_BATCH]
+            short = [
+                queue.stride * queue.capacity for queue in queues if queue.capacity < MAX_BATCH
+            ]
             if short:
                 self.run.co_workers[co].taken_out = self.states.block(max(short))
         co = own
@@ -413,7 +470,9 @@ cdef class Plan:
                 co += 1
         most_called = max([self.layout.called[index] for index in self.layout.coroutines])
         choose_sizes(self.run)
-        on_them = any([operator.typed is not None or operator.kind is LOOP for operator in self.operators])
+        on_them = any(
+            [operator.typed is not None or operator.kind is LOOP for operator in self.operators]
+        )
         self.policy = PolicyOf(self.layout.policy, self.operators)
         bytes_ = (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * most_called
         self._connect_coroutines(own, bytes_, on_them)
@@ -427,11 +486,14 @@ cdef class Plan:
         """
         cdef uint32_t co, port, index
         cdef Coroutines* all_
+        cdef MergeState* merge_state
         cdef Worker* worker
         cdef Run* run = self.run
         layout, operators = self.layout, self.operators
         number = {index: co for co, index in enumerate(layout.coroutines)}
-        run.coroutines = coroutines_for(run, layout, run.co_worker_count, run.co_worker_count - own, self.policy.policy)
+        run.coroutines = coroutines_for(
+            run, layout, run.co_worker_count, run.co_worker_count - own, self.policy.policy
+        )
         all_ = coroutines_of(run)
         for co, index in enumerate(layout.coroutines):
             worker = &run.co_workers[co]
@@ -456,9 +518,13 @@ cdef class Plan:
         for region in layout.regions:
             kind, sender = layout.contexts[region.split]
             if kind in ("source", "co-routine"):
-                (<MergeState*> run.operators[<uint32_t> region.merge].own).splits_on = number[sender]
+                merge_state = <MergeState*> run.operators[<uint32_t> region.merge].own
+                merge_state.splits_on = number[sender]
         if not all_.begin(stack_bytes, users_code):
-            raise RunFailed(f"the system refuses {run.co_worker_count:,} stacks of {stack_bytes // 1024:,} KiB for co-routines")
+            raise RunFailed(
+                f"the system refuses {run.co_worker_count:,} stacks of {stack_bytes // 1024:,} KiB "
+                "for co-routines"
+            )
         return 0
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
@@ -479,7 +545,11 @@ cdef class Plan:
 
     cdef size_t stack_of(self, uint32_t index) noexcept:
         """Bytes of stack that thread `index` needs."""
-        return self.scheduler_stack if index >= self.first_scheduler else <size_t> self.own_stacks[index]
+        return (
+            self.scheduler_stack
+            if index >= self.first_scheduler
+            else <size_t> self.own_stacks[index]
+        )
 
     def __dealloc__(self):
         cdef uint32_t i
@@ -521,5 +591,8 @@ def _users_stack_bytes():
     """Raises UserError if the environment has no number of KiB that can be."""
     given = os.environ.get("MILLRACE_STACK_KIB") or str(USERS_STACK_KIB)
     if not given.isdecimal() or not LEAST_STACK_KIB <= int(given) <= MOST_STACK_KIB:
-        raise UserError(f"MILLRACE_STACK_KIB must be a whole number from {LEAST_STACK_KIB} to {MOST_STACK_KIB:,} KiB, not {given!r:.40}")
+        raise UserError(
+            f"MILLRACE_STACK_KIB must be a whole number from {LEAST_STACK_KIB} to "
+            f"{MOST_STACK_KIB:,} KiB, not {given!r:.40}"
+        )
     return int(given) * 1024

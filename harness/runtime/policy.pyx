@@ -25,7 +25,9 @@ cdef class PolicyOf:
         self.operators = [operator.name for operator in operators]
         self.function = policy.function
         self.error = None
-        self.failed = f"policy {policy.name!r} raised an exception, and there was no memory to tell which"
+        self.failed = (
+            f"policy {policy.name!r} raised an exception, and there was no memory to tell which"
+        )
         if policy.function is None:
             self.policy = POLICY_TABLE[<size_t> list(POLICIES).index(policy.name)]
             return
@@ -44,7 +46,10 @@ cdef class PolicyOf:
         there was none.
         """
         if self.error is None and refused >= 0:
-            return f"policy {self.name!r} returned nan for operator {self.operators[refused]!r}, which is not a number"
+            return (
+                f"policy {self.name!r} returned nan for operator {self.operators[refused]!r}, "
+                "which is not a number"
+            )
         return self.error
 
 
@@ -68,13 +73,18 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
             try:
                 scores[i] = score
             except TypeError:
-                owner.error = f"policy {owner.name!r} returned {score!r:.40} for operator {ready.name!r}, which is not a number"
+                owner.error = (
+                    f"policy {owner.name!r} returned {score!r:.40} for operator {ready.name!r}, "
+                    "which is not a number"
+                )
                 return
     # whatever a user's function throws must not unwind through the runtime's frames
     except BaseException as error:
         if owner.error is None:
             owner.error = owner.failed  # there may be no memory for more
-            owner.error = f"policy {owner.name!r} {failure_of(error, f'of operator {ready.name!r}')}"
+            owner.error = (
+                f"policy {owner.name!r} {failure_of(error, f'of operator {ready.name!r}')}"
+            )
 
 
 cdef class Ready:

@@ -77,13 +77,21 @@ cdef class Pool:
         PERIOD_S after the last time it does nothing.
         """
         with self.lock:
-            if self.requested > 0 and not self.closed and time.monotonic() - self.reviewed_s >= PERIOD_S:
+            if (
+                self.requested > 0
+                and not self.closed
+                and time.monotonic() - self.reviewed_s >= PERIOD_S
+            ):
                 self._review()
 
     def _review(self):
         self.reviewed_s = time.monotonic()
         self.review_number += 1
-        due = [thread for thread, since in self.suspended_since.items() if since < self.review_number - 1]
+        due = [
+            thread
+            for thread, since in self.suspended_since.items()
+            if since < self.review_number - 1
+        ]
         self.stubborn = {thread for thread in due if not self._asleep(thread)}
         runnable = [thread for thread in range(self.created) if thread not in self.suspended_since]
         held = sum([self._held(thread) for thread in runnable])
@@ -141,7 +149,10 @@ cdef class Pool:
         """
         while missing > 0 and self.created < MAX_THREADS and not self.closed:
             born = now_ns()
-            made = start_threads(self.plan, self.plan.first_scheduler + self.created, min(missing, MAX_THREADS - self.created))
+            made = start_threads(
+                self.plan, self.plan.first_scheduler + self.created,
+                min(missing, MAX_THREADS - self.created),
+            )
             self.born += [born] * made
             self.created += made
             missing -= made
@@ -184,7 +195,12 @@ cdef class Pool:
         """Return True if any thread of the run is in users' code. Those of the pool may wait for
         room, or for a lock, that the thread of a source or of a threaded port has.
         """
-        return any([self._in_users_code(thread) for thread in range(-<int> self.plan.first_scheduler, self.created)])
+        return any(
+            [
+                self._in_users_code(thread)
+                for thread in range(-<int> self.plan.first_scheduler, self.created)
+            ]
+        )
 
     def _held(self, int thread):
         """Return True if a thread has not looked for work since the last review: users' code holds
@@ -193,7 +209,10 @@ cdef class Pool:
         return (
             thread < len(self.searches)
             and self.worker(thread).searches.read() == self.searches[thread]
-            and (self.worker(thread).rest.load(memory_order_relaxed) == BLOCKED or self._in_users_code(thread))
+            and (
+                self.worker(thread).rest.load(memory_order_relaxed) == BLOCKED
+                or self._in_users_code(thread)
+            )
         )
 
 
@@ -244,13 +263,19 @@ cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0
             try:
                 coroutines_of(plan.run).prepare_thread(workers[i].co)
             except MemoryError:
-                raise RunFailed(f"the system refuses memory to thread {first + i + 1}, {plan.layout.thread_name(first + i)!r}") from None
+                raise RunFailed(
+                    f"the system refuses memory to thread {first + i + 1}, "
+                    f"{plan.layout.thread_name(first + i)!r}"
+                ) from None
     with nogil:
         while made < count and error == 0:
             error = workers[made].thread.start(body, &workers[made], stacks[made], names[made])
             made += error == 0
     if made == 0:
-        raise RunFailed(f"the system refuses thread {first + 1}, {plan.layout.thread_name(first)!r}: {os.strerror(error)}")
+        raise RunFailed(
+            f"the system refuses thread {first + 1}, {plan.layout.thread_name(first)!r}: "
+            f"{os.strerror(error)}"
+        )
     return made
 
 

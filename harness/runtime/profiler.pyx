@@ -37,7 +37,9 @@ cdef class Profiler:
         self.sampling.seen.init(plan.run.operator_count, <int64_t> (window_s * 1e9))
 
     def start(self):
-        cdef int error = self.sampling.thread.start(sampling_body, self.sampling, 65536, b"profiler")
+        cdef int error = self.sampling.thread.start(
+            sampling_body, self.sampling, 65536, b"profiler"
+        )
         if error != 0:
             raise OSError(error, "no thread for the profiler")
         self.running = True

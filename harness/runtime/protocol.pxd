@@ -13,7 +13,9 @@ cdef extern from "millrace.h" nogil:
 
 cdef extern from "policies.hpp" namespace "millrace" nogil:
     ctypedef double (*Score)(const Seen* seen, void* state) noexcept nogil
-    ctypedef void (*Judge)(const Seen* seen, size_t count, double* scores, void* state) noexcept nogil
+    ctypedef void (*Judge)(
+        const Seen* seen, size_t count, double* scores, void* state
+    ) noexcept nogil
     cppclass Policy:
         const char* name
         const char* meaning

@@ -33,5 +33,7 @@ def build_info():
     return {"compiler": MILLRACE_COMPILER.decode(), "flags": MILLRACE_FLAGS.decode()}
 
 
-POLICIES = {POLICY_TABLE[i].name.decode(): POLICY_TABLE[i].meaning.decode() for i in range(POLICY_COUNT)}
+POLICIES = {
+    POLICY_TABLE[i].name.decode(): POLICY_TABLE[i].meaning.decode() for i in range(POLICY_COUNT)
+}
 """The scheduling policies of co-routines, name and meaning: those of native/policies.hpp."""

@@ -111,7 +111,10 @@ cdef void raised(LoopState* state, LoopCall owner, error) noexcept:
     fail(state)
     if owner.error is None:
         owner.error = owner.failed  # there may be no memory for more
-        owner.error = f"operator {owner.name!r} {failure_of(error, f'after {state.op.processed.read()} tuples')}"
+        owner.error = (
+            f"operator {owner.name!r} "
+            f"{failure_of(error, f'after {state.op.processed.read()} tuples')}"
+        )
 
 
 cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:
@@ -120,8 +123,9 @@ cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:
     if owner.error is None:
         owner.error = owner.failed
         owner.error = (
-            f"operator {owner.name!r} awaits {foreign}, for which nothing would resume it: a loop may await wait_all, wait_any and push "
-            f"of its context, async for over its ports, and functions that await no more (after {state.op.processed.read()} tuples)"
+            f"operator {owner.name!r} awaits {foreign}, for which nothing would resume it: a loop "
+            "may await wait_all, wait_any and push of its context, async for over its ports, and "
+            f"functions that await no more (after {state.op.processed.read()} tuples)"
         )
 
 
@@ -172,7 +176,9 @@ cdef class LoopCall:
         self.encoded = operator.name.encode()
         self.function = operator.function
         self.typed = operator.typed  # its schemas; None: its streams have none
-        self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
+        self.failed = (
+            f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
+        )
 
     def end(self):
         process, self.process = self.process, None
@@ -195,7 +201,9 @@ cdef object call_of(object operator, LoopState* state):
 cdef Context context_of(LoopState* state, LoopCall owner):
     cdef Context context = Context.__new__(Context)
     cdef InputPort port
-    context.state, context.name, context.closed = state, owner.name, f"operator {owner.name!r} has ended"
+    context.state, context.name, context.closed = (
+        state, owner.name, f"operator {owner.name!r} has ended"
+    )
     ports = []
     for i in range(state.context.inputs):
         port = InputPort.__new__(InputPort)
@@ -228,7 +236,10 @@ cdef class Context:
         if self.state == NULL:
             raise RuntimeError(f"{call}: {self.closed}")
         if self.state.thread != <uint64_t> PyThread_get_thread_ident():
-            raise RuntimeError(f"{call}: the context of operator {self.name!r} is for its own function alone, while that runs")
+            raise RuntimeError(
+                f"{call}: the context of operator {self.name!r} is for its own function alone, "
+                "while that runs"
+            )
         return self.state
 
     @property
@@ -254,7 +265,9 @@ cdef class Context:
         """
         cdef LoopState* state = self.alive("control")
         if state.op.control == NULL:
-            raise RuntimeError("control: it has no control port; graph.control(operator) gives it one")
+            raise RuntimeError(
+                "control: it has no control port; graph.control(operator) gives it one"
+            )
         return control_value(state.op)
 
     def wait_all(self, counts):
@@ -287,11 +300,16 @@ cdef class Context:
         cdef uint32_t port
         cdef bint full
         if not isinstance(output, int) or not 0 <= output < state.context.outputs:
-            raise ValueError(f"push: {_rule('output port', state.context.outputs)}, not {output!r:.40}")
+            raise ValueError(
+                f"push: {_rule('output port', state.context.outputs)}, not {output!r:.40}"
+            )
         port = output
         if self.gives is not None:
             if not isinstance(value, Mapping):
-                raise TypeError(f"push: value must be a mapping with the attributes of {self.gives[port].name}, not {value!r:.40}")
+                raise TypeError(
+                    "push: value must be a mapping with the attributes of "
+                    f"{self.gives[port].name}, not {value!r:.40}"
+                )
             content = self.gives[port].pack(value)
         else:
             try:
@@ -317,13 +335,22 @@ cdef class Context:
         cdef LoopState* state = self.alive(call)
         cdef Wait made
         if isinstance(counts, int):
-            given = tuple([(i, _count(call, state, i, counts)) for i in range(state.context.inputs)])
+            given = tuple(
+                [(i, _count(call, state, i, counts)) for i in range(state.context.inputs)]
+            )
         else:
             try:
                 pairs = list(counts.items())
             except AttributeError:
-                raise TypeError(f"{call}: counts must be a number or {{port: count}}, not {counts!r:.40}") from None
-            given = tuple([(i, _count(call, state, i, count)) for i, count in [(self._index(call, port), count) for port, count in pairs]])
+                raise TypeError(
+                    f"{call}: counts must be a number or {{port: count}}, not {counts!r:.40}"
+                ) from None
+            given = tuple(
+                [
+                    (i, _count(call, state, i, count))
+                    for i, count in [(self._index(call, port), count) for port, count in pairs]
+                ]
+            )
         if not given:
             raise ValueError(f"{call}: counts must name one input port at least")
         made = Wait.__new__(Wait)
@@ -335,7 +362,10 @@ cdef class Context:
         if isinstance(port, InputPort):
             if (<InputPort> port).context is not self:
                 other = (<InputPort> port).context.name
-                raise ValueError(f"{call}: input port {port.index} is one of operator {other!r}, not of {self.name!r}")
+                raise ValueError(
+                    f"{call}: input port {port.index} is one of operator {other!r}, not of "
+                    f"{self.name!r}"
+                )
             index = port.index
         if not isinstance(index, int) or not 0 <= index < len(self.inputs):
             raise ValueError(f"{call}: {_rule('input port', len(self.inputs))}, not {port!r:.40}")
@@ -349,7 +379,10 @@ def _rule(what, count):
 cdef object _count(str call, LoopState* state, uint32_t port, count):
     most = state.inputs[port].port.ring.capacity()
     if not isinstance(count, int) or not 1 <= count <= most:
-        raise ValueError(f"{call}: count must be from 1 to {most}, the capacity of the queue before input port {port}, not {count!r:.40}")
+        raise ValueError(
+            f"{call}: count must be from 1 to {most}, the capacity of the queue before input port "
+            f"{port}, not {count!r:.40}"
+        )
     return count
 
 
@@ -396,7 +429,11 @@ cdef class InputPort:
         return self.value_of(tuple_)
 
     cdef object value_of(self, Tuple* tuple_):
-        return tuple_.value if self.schema is None else self.schema.unpack(payload_of(tuple_)[:<size_t> self.schema.size])
+        return (
+            tuple_.value
+            if self.schema is None
+            else self.schema.unpack(payload_of(tuple_)[:<size_t> self.schema.size])
+        )
 
     def batches(self, most):
         """Return an iterator for `async for` over lists of the values that wait there, one at least
@@ -492,7 +529,9 @@ cdef class Wait:
         return self
 
     def __next__(self):
-        cdef LoopState* state = self.context.alive("wait_all" if self.request == WAIT_ALL else "wait_any")
+        cdef LoopState* state = self.context.alive(
+            "wait_all" if self.request == WAIT_ALL else "wait_any"
+        )
         cdef uint32_t i
         cdef int32_t verdict
         if self.suspended:
@@ -514,7 +553,9 @@ cdef class Wait:
         if verdict != LOOP_DONE:
             raise StopIteration(())
         raise StopIteration(tuple([
-            self.context.inputs[port] for port, count in self.counts if has(&state.inputs[<uint32_t> port], count)
+            self.context.inputs[port]
+            for port, count in self.counts
+            if has(&state.inputs[<uint32_t> port], count)
         ]))
 
 

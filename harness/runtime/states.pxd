@@ -14,7 +14,10 @@ cdef class States:
     cdef readonly list calls     # PythonCall objects, kept alive
     cdef list natives            # NativeFunction objects, kept alive
     cdef char* block(self, size_t size) except NULL
-    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t slots, size_t marks) except -1
+    cdef int give(
+        self, Operator* op, object operator, object limit, object paths, bint changed, size_t slots,
+        size_t marks
+    ) except -1
     cdef void* _source(self, operator, limit) except NULL
     cdef void* _sink(self, paths, bint changed) except NULL
     cdef void* _merge(self, size_t slots, size_t marks) except NULL

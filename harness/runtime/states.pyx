@@ -86,7 +86,10 @@ cdef class States:
         self.left -= lines
         return memory
 
-    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t slots, size_t marks) except -1:
+    cdef int give(
+        self, Operator* op, object operator, object limit, object paths, bint changed, size_t slots,
+        size_t marks
+    ) except -1:
         """Make the state of `operator`, a harness.graph.Operator.
 
         `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or

@@ -66,16 +66,22 @@ cdef class PythonCall:
         self.function = function
         self.controlled = controlled
         self.error = None
-        self.failed = f"operator {name!r} raised an exception, and there was no memory to tell which"
+        self.failed = (
+            f"operator {name!r} raised an exception, and there was no memory to tell which"
+        )
 
 
-cdef bool call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept nogil:
+cdef bool call(
+    Operator* op, Worker* worker, uint64_t sequence, double value, double* result
+) noexcept nogil:
     """Call an operator's function. Returns True if there is a result to pass on."""
     with gil:
         return call_owner(op, worker, sequence, value, result)
 
 
-cdef bint call_owner(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
+cdef bint call_owner(
+    Operator* op, Worker* worker, uint64_t sequence, double value, double* result
+) noexcept:
     cdef PythonCall owner
     # while this thread waited for the lock; the owner may be gone by now (engine.pyx)
     if worker.run.failed.load(memory_order_relaxed):
@@ -120,7 +126,9 @@ cdef class TypedCall:
         self.gives = operator.typed.gives
         self.items = None  # what it still has to send
         self.error = None
-        self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
+        self.failed = (
+            f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
+        )
 
 
 cdef struct PythonPart:
@@ -159,7 +167,11 @@ cdef void ask(PythonPart* part) noexcept:
             schema = owner.takes[part.port]
             items = owner.function(part.port, schema.unpack(part.content[:<size_t> schema.size]))
         else:
-            items = owner.function() if state.source != NULL else owner.end() if owner.end is not None else None
+            items = (
+                owner.function()
+                if state.source != NULL
+                else owner.end() if owner.end is not None else None
+            )
         owner.items = None if items is None else iter(items)
     except BaseException as error:
         raised(part, owner, error)
@@ -200,7 +212,9 @@ cdef void write_next(PythonPart* part) noexcept:
         raised(part, owner, error)
 
 
-cdef int32_t process(millrace_context* context, uint32_t port, const void* content, void* _) noexcept nogil:
+cdef int32_t process(
+    millrace_context* context, uint32_t port, const void* content, void* _
+) noexcept nogil:
     """Call the function with a tuple, or with nothing at the end, and send its tuples, never
     waiting with the interpreter's lock.
     """
@@ -247,7 +261,11 @@ cdef void raised(PythonPart* part, TypedCall owner, error) noexcept:
         if isinstance(error, RunFailed):
             owner.error = f"operator {owner.name!r}: {text_of(error)}"
         else:
-            when = f"tuple {part.state.failed_at}" if part.content != NULL else f"after {part.state.op.processed.read()} tuples"
+            when = (
+                f"tuple {part.state.failed_at}"
+                if part.content != NULL
+                else f"after {part.state.op.processed.read()} tuples"
+            )
             owner.error = f"operator {owner.name!r} {failure_of(error, when)}"
 
 

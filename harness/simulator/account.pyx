@@ -80,10 +80,15 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
                 if op.held > 0 and op.present[place]:
                     seen += fingerprint(op.slots[place].sequence) * op.copies
             if op.overrun:
-                error = f"merge {layout.operators[i].name!r}: more came early than the queues between it and its split can hold"
+                error = (
+                    f"merge {layout.operators[i].name!r}: more came early than the queues between "
+                    "it and its split can hold"
+                )
     problems = []
     if not error and not stuck:
-        problems = _conservation(layout, simulation, state["processed"], left_at, held_by, discarded)
+        problems = _conservation(
+            layout, simulation, state["processed"], left_at, held_by, discarded
+        )
         if drained:
             problems += _windows(layout, simulation)
     return Totals(
@@ -104,7 +109,10 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
     )
 
 
-cdef list _conservation(object layout, Simulation& simulation, list processed, list left_at, list held_by, dict discarded):
+cdef list _conservation(
+    object layout, Simulation& simulation, list processed, list left_at, list held_by,
+    dict discarded
+):
     cdef uint32_t i, output
     emitted, sent = {}, {}
     for i, operator in enumerate(layout.operators):
@@ -113,7 +121,9 @@ cdef list _conservation(object layout, Simulation& simulation, list processed, l
         if operator.chooses_output:
             for output in range(operator.outputs):
                 sent[i, output] = simulation.operators[i].routes[output].sent
-    return of_tuples(layout.operators, layout.streams, processed, emitted, sent, left_at, held_by, discarded)
+    return of_tuples(
+        layout.operators, layout.streams, processed, emitted, sent, left_at, held_by, discarded
+    )
 
 
 cdef list _windows(object layout, Simulation& simulation):
@@ -130,7 +140,10 @@ cdef list _windows(object layout, Simulation& simulation):
 cdef dict _scheduling(object layout, Simulation& simulation):
     cdef uint32_t i
     cdef Worker* worker
-    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0, "queue_switches": 0}
+    sums = {
+        "drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0,
+        "queue_switches": 0,
+    }
     for i in range(<uint32_t> simulation.workers.size()):  # threads, and records of co-routines
         worker = &simulation.workers[i]
         sums["drains"] += worker.drains

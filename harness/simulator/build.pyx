@@ -40,7 +40,10 @@ from harness.runtime.protocol import POLICIES
 FRAME_BYTES = 6 * 1024
 """Stack for one level of nesting; tests/simulator/test_stacks.py fails if it is too little."""
 
-KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
+KINDS = {
+    "source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE,
+    "buffer": BUFFER, "sink": SINK,
+}
 # `bursts`: work whose cost changes
 KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER, "typed": TYPED}
 KINDS |= {"threaded_split": BALANCE, "elastic_load_balance": BALANCE}
@@ -60,7 +63,9 @@ cdef void build(Simulation* core, object layout, object limit, object profiled) 
     elif layout.pool_threads > 0:
         core.pool = &SCHEDULED
     # a scheduler thread, or a source's, may drain any scheduled port downstream of where it is
-    core.system.nest(<size_t> FRAME_BYTES * max(layout.longest if core.pool != NULL else layout.calls))
+    core.system.nest(
+        <size_t> FRAME_BYTES * max(layout.longest if core.pool != NULL else layout.calls)
+    )
     _make_operators(core, layout)
     _make_states(core, layout, limit)
     if profiled is not None:
@@ -83,7 +88,9 @@ cdef void _make_operators(Simulation* core, object layout) except *:
         core.operators[i].most_replicas = layout.replicas.get(i, 1)
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
-        op.kind = <OperatorKind> <uint32_t> KINDS["bursts" if operator.costs else operator.kind.name]
+        op.kind = <OperatorKind> <uint32_t> KINDS[
+            "bursts" if operator.costs else operator.kind.name
+        ]
         op.index = i
         op.cost = layout.flop[i]
         op.copies = layout.copies[i] or 0

@@ -24,7 +24,15 @@ from posix.unistd cimport getpid
 
 from harness.graph.kinds import BARRIER, ELASTIC_LOAD_BALANCE, LOOP, MERGE, SINK
 from harness.runtime.native cimport BUCKETS
-from harness.runtime.protocol cimport AWAKE, BLOCKED, IDLE, PATIENCE_NS, QUEUED, SUSPENDED, WANTED_CALLED
+from harness.runtime.protocol cimport (
+    AWAKE,
+    BLOCKED,
+    IDLE,
+    PATIENCE_NS,
+    QUEUED,
+    SUSPENDED,
+    WANTED_CALLED,
+)
 from harness.simulator.account cimport account_of
 from harness.simulator.build cimport build
 from harness.simulator.costs cimport fill_machine, fill_software
@@ -147,7 +155,8 @@ cdef class SimulatorEngine:
     cdef double wall_s
 
     def __cinit__(
-        self, layout, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None, profiled=None
+        self, layout, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS,
+        replaced=None, profiled=None
     ):
         cdef Machine hardware
         cdef Software costs
@@ -156,11 +165,21 @@ cdef class SimulatorEngine:
             if operator.typed is not None and operator.kind is not LOOP and profiled is not None:
                 continue
             if operator.typed is not None or not operator.kind.simulated:
-                kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
-                raise UserError(f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot be simulated")
+                kind = (
+                    f"typed {operator.kind}".removesuffix(" typed")
+                    if operator.typed
+                    else operator.kind
+                )
+                raise UserError(
+                    f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot "
+                    "be simulated"
+                )
         policy = layout.policy
         if policy is not None and policy.function is not None:
-            raise UserError(f"policy {policy.name!r} is a user's own, and cannot be simulated: nobody knows what it costs")
+            raise UserError(
+                f"policy {policy.name!r} is a user's own, and cannot be simulated: nobody knows "
+                "what it costs"
+            )
         fill_machine(&hardware, machine)
         fill_software(&costs, software, machine)
         self.graph, self.machine, self.software = graph, machine, software
@@ -170,11 +189,15 @@ cdef class SimulatorEngine:
         self.most_threads = min(MAX_THREADS, max(machine.cpus, self.layout.minimum_threads))
         if self.layout.pool_threads > self.most_threads:
             rule = f"at most {self.most_threads}, the CPUs of machine {machine.name!r}"
-            raise UserError(f"threads must be {rule}, not {self.layout.pool_threads} as graph {graph.name!r} asks for")
+            raise UserError(
+                f"threads must be {rule}, not {self.layout.pool_threads} as graph {graph.name!r} "
+                "asks for"
+            )
         self.queue_capacity, self.batch = self.layout.capacity, int(software["how.batch"])
         self.core = new Simulation(
             hardware, costs, <uint64_t> (seed & 0xFFFFFFFFFFFFFFFF),
-            <uint32_t> len(self.layout.operators), <uint32_t> len(self.layout.queues), <uint32_t> self.layout.most_threads,
+            <uint32_t> len(self.layout.operators), <uint32_t> len(self.layout.queues),
+            <uint32_t> self.layout.most_threads,
             <uint32_t> machine["os.futex_buckets"],
         )
         self.profiled = profiled
@@ -182,7 +205,11 @@ cdef class SimulatorEngine:
         if self.layout.first_scheduler + self.layout.pool_threads <= machine.cpus:
             self.core.patience = <uint64_t> PATIENCE_NS * 1000
         balancing = {self.layout.operators[index].name: index for index in self.layout.balancing}
-        self.elastic = {name: index for name, index in balancing.items() if self.layout.operators[index].kind is ELASTIC_LOAD_BALANCE}
+        self.elastic = {
+            name: index
+            for name, index in balancing.items()
+            if self.layout.operators[index].kind is ELASTIC_LOAD_BALANCE
+        }
         self.suspended, self.suspended_before = set(), set()
         self.wanted = {}
         self.turn = threading.RLock()
@@ -196,7 +223,10 @@ cdef class SimulatorEngine:
     @property
     def threads(self):
         """Threads that execute operators: of sources, of threaded ports, and the pool's level."""
-        return self.layout.first_scheduler + (self.requested if self.started else self.layout.pool_threads)
+        return (
+            self.layout.first_scheduler
+            + (self.requested if self.started else self.layout.pool_threads)
+        )
 
     @property
     def minimum_threads(self):
@@ -255,7 +285,13 @@ cdef class SimulatorEngine:
         operators = self.layout.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
         ordered = any([operator.kind in (MERGE, BARRIER) for operator in operators])
-        if len(self.layout.queues) == 0 or self.layout.balancing or timed or ordered or self.profiled is not None:
+        if (
+            len(self.layout.queues) == 0
+            or self.layout.balancing
+            or timed
+            or ordered
+            or self.profiled is not None
+        ):
             return
         levels = [
             # a port that is called has nothing waiting (ORDER)
@@ -263,18 +299,28 @@ cdef class SimulatorEngine:
             for level in levels_of(self.layout.streams, self.layout.queue_of_port, len(operators))
         ]
         levels = [level for level in levels if level]
-        hops = sum([len(level) for level in levels]) * self.queue_capacity * FILLED_PERCENT / 100 * len(levels) / 2
+        filled = self.queue_capacity * FILLED_PERCENT / 100
+        hops = sum([len(level) for level in levels]) * filled * len(levels) / 2
         if hops <= MAX_FILLING:
             self.core.fill(levels, FILLED_PERCENT)
 
     def set_threads(self, level):
         check_process("set_threads", self.process)
         if self.layout.pool_threads == 0:
-            raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
+            raise UserError(
+                "set_threads: no port is scheduled, so there is no pool of scheduler threads"
+            )
         if not self.started:
             raise UserError("set_threads was called before start")
-        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= self.most_threads:
-            raise UserError(f"threads must be from 1 to {self.most_threads} on machine {self.machine.name!r}, not {level!r}")
+        if (
+            not isinstance(level, int)
+            or isinstance(level, bool)
+            or not 1 <= level <= self.most_threads
+        ):
+            raise UserError(
+                f"threads must be from 1 to {self.most_threads} on machine {self.machine.name!r}, "
+                f"not {level!r}"
+            )
         with self.turn:
             if not self.core.over:
                 self._set_level(level)
@@ -282,7 +328,9 @@ cdef class SimulatorEngine:
     cdef _set_level(self, level):
         self.requested = max(level, self.layout.minimum_threads)
         running = [thread for thread in range(self.created) if thread not in self.suspended]
-        for thread in sorted(running, key=self._reluctance)[: max(0, len(running) - self.requested)]:
+        for thread in sorted(running, key=self._reluctance)[
+            : max(0, len(running) - self.requested)
+        ]:
             self.suspended.add(thread)
             self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, True)
         missing = self.requested - len(running)
@@ -302,10 +350,15 @@ cdef class SimulatorEngine:
         check_process("set_active_ports", self.process)
         index = self.elastic.get(operator) if isinstance(operator, str) else None
         if index is None:
-            raise UserError(f"set_active_ports: no elastic_load_balance operator is named {operator!r}")
+            raise UserError(
+                f"set_active_ports: no elastic_load_balance operator is named {operator!r}"
+            )
         ports = self.core.operators[<uint32_t> index].routes.size()
         if not isinstance(active, int) or isinstance(active, bool) or not 1 <= active <= ports:
-            raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
+            raise UserError(
+                f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not "
+                f"{active!r}"
+            )
         with self.turn:
             if not self.core.over:
                 self.core.set_active(self.core.operators[<uint32_t> index], active)
@@ -323,7 +376,10 @@ cdef class SimulatorEngine:
         try:
             self.core.set_replicas(index, number)
         except MemoryError:
-            self.broken = f"the system refuses memory to {number} replicas of operator {self.layout.operators[index].name!r}"
+            self.broken = (
+                f"the system refuses memory to {number} replicas of operator "
+                f"{self.layout.operators[index].name!r}"
+            )
             raise RunFailed(self.broken) from None
 
     def living_replicas(self):
@@ -333,21 +389,27 @@ cdef class SimulatorEngine:
         check_process("living_replicas", self.process)
         with self.turn:
             return {
-                self.layout.operators[index].name: self.core.living_replicas(<uint32_t> index) if self.started else 1
+                self.layout.operators[index].name: self.core.living_replicas(<uint32_t> index)
+                if self.started
+                else 1
                 for index in self.layout.replicas
             }
 
     def set_queued(self, ports, bint queued):
         check_process("set_queued", self.process)
         if self.queue_named is None:
-            self.queue_named = dict(zip(self.layout.input_ports, self.layout.queue_of_port, strict=True))
+            self.queue_named = dict(
+                zip(self.layout.input_ports, self.layout.queue_of_port, strict=True)
+            )
         chosen = []
         for port in ports if isinstance(ports, (list, tuple, set, frozenset)) else [ports]:
             if not isinstance(port, PortId) or port not in self.queue_named:
                 raise UserError(f"set_queued: no input port is named {port}")
             queue = self.queue_named[port]
             if queue is None or not self.core.ports[<uint32_t> queue].discipline.pooled:
-                raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
+                raise UserError(
+                    f"set_queued: port {port} is not scheduled, so its queue is not to be switched"
+                )
             chosen.append(queue)
         with self.turn:
             if not self.core.over:
@@ -364,7 +426,9 @@ cdef class SimulatorEngine:
         with self.turn:
             return [
                 port
-                for port, queue in zip(self.layout.input_ports, self.layout.queue_of_port, strict=True)
+                for port, queue in zip(
+                    self.layout.input_ports, self.layout.queue_of_port, strict=True
+                )
                 if queue is not None
                 and self.core.ports[<uint32_t> queue].discipline.pooled
                 and not self.core.ports[<uint32_t> queue].mode & WANTED_CALLED
@@ -379,8 +443,14 @@ cdef class SimulatorEngine:
         check_process("sample", self.process)
         if not self.started:
             raise UserError("sample was called before start")
-        if isinstance(period_s, bool) or not isinstance(period_s, (int, float)) or not 0 <= period_s <= LONGEST_PERIOD_S:
-            raise UserError(f"period_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {period_s!r}")
+        if (
+            isinstance(period_s, bool)
+            or not isinstance(period_s, (int, float))
+            or not 0 <= period_s <= LONGEST_PERIOD_S
+        ):
+            raise UserError(
+                f"period_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {period_s!r}"
+            )
         with self.turn:
             self._pass(period_s, CALM)
             return self._sample()
@@ -396,27 +466,48 @@ cdef class SimulatorEngine:
             source_tuples=now["sent"] - before["sent"],
             sink_tuples=now["received"] - before["received"],
             submitted_tuples=now["submitted"] - before["submitted"],
-            processed=[after - earlier for after, earlier in zip(now["processed"], before["processed"], strict=True)],
+            processed=[
+                after - earlier
+                for after, earlier in zip(now["processed"], before["processed"], strict=True)
+            ],
             queue_fill=[0.0 if queue is None else self._queue_fill(queue) for queue in queues],
-            write_blocked=[0.0 if queue is None else _share(now["blocked"][queue], before["blocked"][queue]) for queue in queues],
+            write_blocked=[
+                0.0 if queue is None else _share(now["blocked"][queue], before["blocked"][queue])
+                for queue in queues
+            ],
             threads_active=self._active(),
             threads_requested=self.requested,
             threads_unsuspendable=self._unsuspendable(),
             queued_ports=self._queued_ports(),
             cpu_s=now["cpu_s"] - before["cpu_s"],
-            system_cpu=min(1.0, (now["cpu_s"] - before["cpu_s"]) / (elapsed * self.machine.cpus)) if elapsed > 0 else 0.0,
+            system_cpu=(
+                min(1.0, (now["cpu_s"] - before["cpu_s"]) / (elapsed * self.machine.cpus))
+                if elapsed > 0
+                else 0.0
+            ),
             context_switches=now["switches"] - before["switches"],
-            latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
+            latency_counts=[
+                after - earlier
+                for after, earlier in zip(now["latency"], before["latency"], strict=True)
+            ],
             operator_cost=self._operator_cost(now["looks"]) if self.profiles else [],
             others_cpu=0.0,
             utilisation=_utilisation(before["use"], now["use"]),
-            useful_s=[(after - earlier) / 1e9 for after, earlier in zip(now["useful"], before["useful"], strict=True)],
+            useful_s=[
+                (after - earlier) / 1e9
+                for after, earlier in zip(now["useful"], before["useful"], strict=True)
+            ],
             queue_full=[
-                0.0 if queue is None else min(1.0, (now["full"][queue] - before["full"][queue]) * PS / elapsed) if elapsed > 0 else 0.0
+                0.0
+                if queue is None or not elapsed > 0
+                else min(1.0, (now["full"][queue] - before["full"][queue]) * PS / elapsed)
                 for queue in (queues if self.layout.policy else ())
             ],
             replicas=self._replicas(),
-            balancers={name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()},
+            balancers={
+                name: self._balance(index, now["processed"], before["processed"])
+                for name, index in self.elastic.items()
+            },
         )
 
     def since_sample(self):
@@ -444,7 +535,9 @@ cdef class SimulatorEngine:
         """Hold the consumer flag of `port` for ever, before the start: a fault for tests of a run
         that cannot go on.
         """
-        queue = self.layout.queue_of_port[[str(name) for name in self.layout.input_ports].index(port)]
+        queue = self.layout.queue_of_port[
+            [str(name) for name in self.layout.input_ports].index(port)
+        ]
         if self.started:
             raise UserError("seize was called after start")
         self.core.ports[<uint32_t> queue].consuming.held = True
@@ -464,8 +557,14 @@ cdef class SimulatorEngine:
             self.before = self._read()
 
     def stop(self, bint drain, timeout_s):
-        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 <= timeout_s <= LONGEST_PERIOD_S:
-            raise UserError(f"timeout_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {timeout_s!r}")
+        if (
+            isinstance(timeout_s, bool)
+            or not isinstance(timeout_s, (int, float))
+            or not 0 <= timeout_s <= LONGEST_PERIOD_S
+        ):
+            raise UserError(
+                f"timeout_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {timeout_s!r}"
+            )
         if self.totals is not None:
             return self.totals
         check_process("stop", self.process)
@@ -506,17 +605,25 @@ cdef class SimulatorEngine:
         if self.broken is not None:
             raise RunFailed(self.broken)
         if began_ps == END_OF_TIME_PS:
-            raise RunFailed(f"virtual time ends {END_OF_TIME_PS * PS / 86400:.0f} days after the start of a run")
+            raise RunFailed(
+                f"virtual time ends {END_OF_TIME_PS * PS / 86400:.0f} days after the start of a run"
+            )
         began = time.monotonic()
         while wanted > 0 and self.hurry <= patience:
             if patience == STOPPING:  # somebody may have less time since
                 until = self._after(began_ps, self.drain_s)
-            events = min(min(<uint64_t> EVENTS_BETWEEN_CHECKS, wanted), self.most_events - min(self.handled, self.most_events))
+            events = min(
+                min(<uint64_t> EVENTS_BETWEEN_CHECKS, wanted),
+                self.most_events - min(self.handled, self.most_events),
+            )
             try:
                 with nogil:
                     handled = self.core.run(until, events)
             except MemoryError:
-                self.broken = f"the system refuses memory to the simulation after {self.core.system.now * PS:.3g} virtual s"
+                self.broken = (
+                    "the system refuses memory to the simulation after "
+                    f"{self.core.system.now * PS:.3g} virtual s"
+                )
                 raise RunFailed(self.broken) from None
             self.handled += handled
             # no line of Python is executed here, before which the interpreter would look
@@ -526,23 +633,33 @@ cdef class SimulatorEngine:
                 break
             if self.handled >= self.most_events:
                 passed = f"{self.core.system.now * PS:.3g} virtual s"
-                self.bound = f"the simulation reached its bound of {self.most_events} events after {passed}"
+                self.bound = (
+                    f"the simulation reached its bound of {self.most_events} events after {passed}"
+                )
                 raise RunFailed(self.bound)
         self.wall_s += time.monotonic() - began
         if not self.core.over and self.core.system.calendar.empty():
             passed = f"{self.core.system.now * PS:.3g} virtual s"
-            self.bound = f"after {passed} nothing can happen any more: every thread sleeps, and none will be woken{self._deadlock()}"
+            self.bound = (
+                f"after {passed} nothing can happen any more: every thread sleeps, and none will "
+                f"be woken{self._deadlock()}"
+            )
             raise RunFailed(self.bound)
 
     cdef str _deadlock(self):
         """Return which operator waits for what, for co-routines; "" under other models."""
         if not self.layout.policy:
             return ""
-        return f" ({self.core.deadlock([operator.name.encode() for operator in self.layout.operators]).decode()})"
+        names = [operator.name.encode() for operator in self.layout.operators]
+        return f" ({self.core.deadlock(names).decode()})"
 
     cdef uint64_t _after(self, uint64_t now, double period_s):
         """Return the end of a period that begins `now` [ps], END_OF_TIME_PS at most."""
-        return END_OF_TIME_PS if self.stretch else min(<uint64_t> END_OF_TIME_PS, now + <uint64_t> round(period_s / PS))
+        return (
+            END_OF_TIME_PS
+            if self.stretch
+            else min(<uint64_t> END_OF_TIME_PS, now + <uint64_t> round(period_s / PS))
+        )
 
     cdef _end(self):
         """Let every thread run until it sees that the run is over, and gives up the tuples that it
@@ -571,7 +688,9 @@ cdef class SimulatorEngine:
         """
         stubborn = 0
         for thread in self.suspended_before & self.suspended:
-            stubborn += self.core.workers[self.layout.first_scheduler + <uint32_t> thread].rest in (AWAKE, BLOCKED)
+            stubborn += self.core.workers[self.layout.first_scheduler + <uint32_t> thread].rest in (
+                AWAKE, BLOCKED
+            )
         self.suspended_before = set(self.suspended)
         return stubborn
 
@@ -608,7 +727,10 @@ cdef class SimulatorEngine:
 
     cdef list _pushes(self):
         cdef size_t port
-        return [(self.core.ports[port].blocked, self.core.ports[port].pushes) for port in range(self.core.ports.size())]
+        return [
+            (self.core.ports[port].blocked, self.core.ports[port].pushes)
+            for port in range(self.core.ports.size())
+        ]
 
     cdef double _queue_fill(self, uint32_t queue):
         return self.core.ports[queue].ring.size() / <double> self.core.ports[queue].ring.capacity()
@@ -625,18 +747,26 @@ cdef class SimulatorEngine:
             if i < op.active:
                 fill += port.ring.size() / <double> port.ring.capacity()
         congestion = 1.0 if op.waiting else fill / op.active
-        return Balance(active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion)
+        return Balance(
+            active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion
+        )
 
     cdef _replicas(self):
         """Return the replicas of each operator; empty without co-routines."""
         cdef uint32_t index
         if not self.layout.policy:
             return ()
-        return [self.core.replicas(index) if index in self.layout.replicas else 1 for index in range(len(self.layout.operators))]
+        return [
+            self.core.replicas(index) if index in self.layout.replicas else 1
+            for index in range(len(self.layout.operators))
+        ]
 
     cdef list _full(self):
         cdef size_t port
-        return [self.core.full_time(self.core.ports[port]) for port in range(self.core.ports.size() if self.layout.policy else 0)]
+        return [
+            self.core.full_time(self.core.ports[port])
+            for port in range(self.core.ports.size() if self.layout.policy else 0)
+        ]
 
     cdef dict _read(self):
         cdef uint32_t i
@@ -685,9 +815,18 @@ cdef class SimulatorEngine:
         allowed = executing = 0
         for thread in range(self.created):
             worker = &self.core.workers[self.layout.first_scheduler + thread]
-            awake = now - worker.born - worker.asleep_time - (now - worker.asleep_began if worker.asleep_began != NEVER else 0)
+            awake = (
+                now
+                - worker.born
+                - worker.asleep_time
+                - (now - worker.asleep_began if worker.asleep_began != NEVER else 0)
+            )
             allowed += awake
-            executing += awake - worker.idle_time - (now - worker.idle_began if worker.idle_began != NEVER else 0)
+            executing += (
+                awake
+                - worker.idle_time
+                - (now - worker.idle_began if worker.idle_began != NEVER else 0)
+            )
         return allowed, executing
 
 

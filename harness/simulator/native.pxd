@@ -60,9 +60,12 @@ cdef extern from "software.hpp" namespace "millrace::sim" nogil:
         bool printed, whole_queue, queueful
         uint64_t back_off_first, back_off_most
         uint32_t back_off_factor, ahead, overlap
-        uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch
-        uint64_t drain, list_push, list_pop, flag, lock, way, way_tuple, sink_batch, sink_tuple, sink_byte
-        uint64_t key_tuple, filter_tuple, filter_run, filter_cut, merge_tuple, search, wait_round, mark
+        uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch
+        uint64_t push_tuple, take_batch
+        uint64_t drain, list_push, list_pop, flag, lock, way, way_tuple, sink_batch, sink_tuple
+        uint64_t sink_byte
+        uint64_t key_tuple, filter_tuple, filter_run, filter_cut, merge_tuple, search, wait_round
+        uint64_t mark
         uint64_t fence, coroutine_switch, coroutine_turn, coroutine_wait, coroutine_look
 
 
@@ -70,7 +73,9 @@ cdef extern from "line.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Line:
         uint64_t load(const Machine& machine, uint32_t core) noexcept
         void store(uint32_t core) noexcept
-        uint64_t rmw(const Machine& machine, uint32_t core, uint64_t now, bool cas, uint64_t& most) noexcept
+        uint64_t rmw(
+            const Machine& machine, uint32_t core, uint64_t now, bool cas, uint64_t& most
+        ) noexcept
 
 
 cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
@@ -141,7 +146,8 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         Operator* merge
         vector[Port*] between
         WaitQueue room
-        uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations, seen_windows, held, given_up
+        uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations
+        uint64_t seen_windows, held, given_up
         vector[BarrierInput] inputs
         uint64_t room_of_input, sent_fingerprints, discarded, left
         uint32_t active, index
@@ -200,7 +206,8 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
 cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Simulation:
         Simulation(
-            const Machine&, const Software&, uint64_t seed, uint32_t operators, uint32_t ports, uint32_t workers, uint32_t buckets
+            const Machine&, const Software&, uint64_t seed, uint32_t operators, uint32_t ports,
+            uint32_t workers, uint32_t buckets
         ) except +
         System system
         deque[Operator] operators

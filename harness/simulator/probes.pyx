@@ -26,7 +26,9 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         CBench(const Machine& machine, uint32_t count, uint64_t seed, uint32_t buckets) except +
         deque[Probe] threads
         uint64_t events
-        void compute(uint32_t thread, uint64_t work, uint64_t step, Sort sort, uint64_t bytes_) except +
+        void compute(
+            uint32_t thread, uint64_t work, uint64_t step, Sort sort, uint64_t bytes_
+        ) except +
         void nap(uint32_t thread, uint64_t work, uint64_t length) except +
         void wait(uint32_t thread, uint64_t work) except +
         void wake(uint32_t thread, uint64_t at, uint32_t count, uint64_t work) except +
@@ -47,10 +49,13 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Visits "millrace::sim::Visits":
         void resize(uint64_t capacity) except +
         void note(uint64_t first, uint64_t count, const Visit& visit) noexcept
-    Visit last_visit(const Visits& ring, uint32_t cores, uint64_t position, uint64_t filled) except +
+    Visit last_visit(
+        const Visits& ring, uint32_t cores, uint64_t position, uint64_t filled
+    ) except +
 
     uint64_t copy "millrace::sim::CopyProbe::copy"(
-        const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room, uint32_t worked
+        const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued,
+        uint64_t room, uint32_t worked
     ) except +
 
 
@@ -258,16 +263,25 @@ def through_a_queue(uint64_t capacity, steps):
             tuples.resize(<size_t> step)
             ring.copy(tuples.size(), tuples.data())
             ring.pop(tuples.size())
-            given.append([(each.sequence, each.born_ns, each.path, each.order, each.mark, each.kind) for each in tuples])
+            given.append(
+                [
+                    (each.sequence, each.born_ns, each.path, each.order, each.mark, each.kind)
+                    for each in tuples
+                ]
+            )
             continue
-        for tuple_.sequence, tuple_.born_ns, tuple_.path, tuple_.order, tuple_.mark, tuple_.kind in step[0]:
+        for each in step[0]:
+            tuple_.sequence, tuple_.born_ns, tuple_.path = each[:3]
+            tuple_.order, tuple_.mark, tuple_.kind = each[3:]
             tuples.push_back(tuple_)
         spacing = step[1]
         ring.push(tuples.data(), spacing, (tuples.size() + spacing - 1) // spacing, step[2])
     return given, ring.size(), ring.bytes()
 
 
-def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None):
+def copied(
+    machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None
+):
     """Return the time of a copy by core `reader` of bytes that core `writer` wrote.
 
     `queued`: bytes of slots touched since they were written; `room`: bytes of slots touched since a
@@ -275,7 +289,9 @@ def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, 
     """
     cdef Machine hardware
     fill_machine(&hardware, machine)
-    return ns(copy(hardware, reader, writer, bytes, queued, room, reader if worked is None else worked))
+    return ns(
+        copy(hardware, reader, writer, bytes, queued, room, reader if worked is None else worked)
+    )
 
 
 def ps(ns):

@@ -20,7 +20,10 @@ cdef extern from "queueing.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Queueing:
         cppclass Station:
             uint64_t area
-        Queueing(const vector[double]& services, bool exponential, double gap, uint32_t customers, uint64_t seed) except +
+        Queueing(
+            const vector[double]& services, bool exponential, double gap, uint32_t customers,
+            uint64_t seed,
+        ) except +
         void run(uint64_t until) except +
         const vector[Station]& stations()
         uint64_t events()
@@ -45,7 +48,9 @@ def simulate(network, seed, until):
     always. Raises OverflowError if `until` is beyond what the calendar can count, 1.8e13 units.
     """
     cdef vector[double] services = [STEPS_PER_UNIT * service for service in network.services]
-    cdef double gap = STEPS_PER_UNIT / network.arrival_rate if network.arrival_rate is not None else 0.0
+    cdef double gap = (
+        STEPS_PER_UNIT / network.arrival_rate if network.arrival_rate is not None else 0.0
+    )
     cdef uint32_t customers = network.customers or 0
     cdef bool exponential = network.exponential
     cdef uint64_t end = int(STEPS_PER_UNIT * until)
@@ -54,6 +59,8 @@ def simulate(network, seed, until):
         with nogil:
             toy.run(end)
         areas = [toy.stations()[place].area for place in range(services.size())]
-        return Outcome(toy.passed() * STEPS_PER_UNIT / end, tuple(area / end for area in areas), toy.events())
+        return Outcome(
+            toy.passed() * STEPS_PER_UNIT / end, tuple(area / end for area in areas), toy.events()
+        )
     finally:
         del toy

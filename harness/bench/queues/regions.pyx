@@ -31,7 +31,8 @@ cdef class Regions:
     """Layout by numbers; heads are its places, in order, and then its threaded ports."""
 
     cdef readonly int operators, places, heads
-    cdef vector[int32_t] order, first_in, in_source, in_head, first_out, out_target, out_head, first_head, head_of, is_source
+    cdef vector[int32_t] order, first_in, in_source, in_head, first_out, out_target, out_head
+    cdef vector[int32_t] first_head, head_of, is_source
     cdef vector[int32_t] in_dealt, out_dealt, ways
     cdef vector[double] in_tuples, out_tuples, arrivals, tuples
 
@@ -45,7 +46,11 @@ cdef class Regions:
         incoming, outgoing = [[] for _ in range(n)], [[] for _ in range(n)]
         arrivals, at = [0.0] * self.heads, [*layout.at, *threaded]
         for link in layout.links:
-            head = head_of_threaded[link.target] if link.threaded else -1 if link.place is None else link.place
+            head = (
+                head_of_threaded[link.target]
+                if link.threaded
+                else -1 if link.place is None else link.place
+            )
             sent = layout.tuples[link.source]
             share = link.tuples / sent if sent > 0.0 else 0.0
             incoming[link.target].append((link.source, head, share, link.dealt))
@@ -56,10 +61,15 @@ cdef class Regions:
         for head, operator in enumerate(at):
             heads_at[operator].append(head)
         self.order = _ordered(incoming, outgoing)
-        self.first_in, self.first_out, self.first_head = _firsts(incoming), _firsts(outgoing), _firsts(heads_at)
+        self.first_in, self.first_out, self.first_head = (
+            _firsts(incoming), _firsts(outgoing), _firsts(heads_at)
+        )
         self.in_source, self.in_head, self.in_tuples, self.in_dealt = _columns(incoming)
         self.out_target, self.out_head, self.out_tuples, self.out_dealt = _columns(outgoing)
-        self.ways = [round(1.0 / max(min((share for *_, share, dealt in each if dealt), default=1.0), 1e-9)) for each in outgoing]
+        self.ways = [
+            round(1.0 / max(min((share for *_, share, dealt in each if dealt), default=1.0), 1e-9))
+            for each in outgoing
+        ]
         self.head_of = [head for each in heads_at for head in each]
         self.arrivals, self.tuples = arrivals, layout.tuples
         sources = set(layout.sources)
@@ -104,7 +114,8 @@ cdef class Regions:
                 self._hold(heads, holder, contenders, seen)
                 self._cut(heads, pieces, alone, again, 1.0 / batch)
                 self._add(
-                    heads, contenders, pieces, again, down, work, slow, call, push_factor, near, push[row], take[row], lock[row],
+                    heads, contenders, pieces, again, down, work, slow, call, push_factor, near,
+                    push[row], take[row], lock[row],
                     publish, way, way_tuple, &out[row, 0],
                 )
         return result
@@ -121,7 +132,8 @@ cdef class Regions:
         return list(contenders)
 
     cdef void _hold(
-        self, vector[uint8_t]& on, vector[int32_t]& holder, vector[int32_t]& contenders, vector[int32_t]& seen
+        self, vector[uint8_t]& on, vector[int32_t]& holder, vector[int32_t]& contenders,
+        vector[int32_t]& seen
     ) noexcept nogil:
         """Compute the holder and the contenders of each operator.
 
@@ -152,7 +164,8 @@ cdef class Regions:
             holder[i] = last if found == 1 else self.heads + n + i
 
     cdef void _cut(
-        self, vector[uint8_t]& on, vector[double]& pieces, vector[double]& alone, vector[double]& again, double least
+        self, vector[uint8_t]& on, vector[double]& pieces, vector[double]& alone,
+        vector[double]& again, double least
     ) noexcept nogil:
         """Compute three numbers of each operator.
 

@@ -68,17 +68,29 @@ cdef class Limits:
         """Take a `regions.DirectedLayout` and the shares of the work."""
         columns = flow.columns
         self.flow = flow
-        self.operators, self.places, self.heads = len(flow.order), len(flow.layout.ports), flow.heads
+        self.operators, self.places, self.heads = (
+            len(flow.order), len(flow.layout.ports), flow.heads
+        )
         self.order, self.tuples, self.shares = flow.order, flow.tuples, shares
-        self.first, self.source, self.head, self.dealt = columns.first, columns.source, columns.head, columns.dealt
+        self.first, self.source, self.head, self.dealt = (
+            columns.first, columns.source, columns.head, columns.dealt
+        )
         self.through, self.share, self.passed = columns.through, columns.share, columns.passed
-        self.back_source, self.back_head, self.back_through = columns.back_source, columns.back_head, columns.back_through
+        self.back_source, self.back_head, self.back_through = (
+            columns.back_source, columns.back_head, columns.back_through
+        )
 
     def loads(self, queued):
         """Return the load of each part under a placement, as `regions.Loads`."""
         self._measure(queued)
         table = np.array(
-            [(p.todo.work, p.todo.pushes, p.todo.pops, p.todo.entries, p.todo.single, p.contenders) for p in self.parts]
+            [
+                (
+                    p.todo.work, p.todo.pushes, p.todo.pops, p.todo.entries, p.todo.single,
+                    p.contenders,
+                )
+                for p in self.parts
+            ]
         ).T
         return Loads(
             *table[:, np.argsort(table[5] > 1.0, kind="stable")],
@@ -106,8 +118,12 @@ cdef class Limits:
         placement.end = <int32_t> self.kept.size()
         for part in range(<int> self.parts.size()):
             if self.parts[part].contenders > 1.0 and self.parts[part].todo.entries > most:
-                most, placement.contenders = self.parts[part].todo.entries, self.parts[part].contenders
-        placement.queues, placement.own_threads, placement.hops = len(queued), self.own_threads, self.all_hops
+                most, placement.contenders = (
+                    self.parts[part].todo.entries, self.parts[part].contenders
+                )
+        placement.queues, placement.own_threads, placement.hops = (
+            len(queued), self.own_threads, self.all_hops
+        )
         placement.entries, placement.single = self.all_entries, self.all_single
         self.placements.push_back(placement)
         return self.placements.size() - 1
@@ -132,7 +148,9 @@ cdef class Limits:
             most = max(most, self.kept[part].todo.work)
         return 1.0 / most
 
-    def log_throughput(self, const long[::1] numbers, const long[::1] levels, const double[:, ::1] hypotheses):
+    def log_throughput(
+        self, const long[::1] numbers, const long[::1] levels, const double[:, ::1] hypotheses
+    ):
         """Return log throughput, configuration x hypothesis; a configuration is the number of a
         placement, and a level."""
         cdef Py_ssize_t row, column, rows = numbers.shape[0], columns = hypotheses.shape[0]
@@ -141,13 +159,16 @@ cdef class Limits:
         with nogil:
             for row in range(rows):
                 for column in range(columns):
-                    out[row, column] = self._formula(self.placements[numbers[row]], levels[row], &hypotheses[column, 0])
+                    out[row, column] = self._formula(
+                        self.placements[numbers[row]], levels[row], &hypotheses[column, 0]
+                    )
         return result
 
     cdef double _formula(self, const Placement& at, long level, const double* of) noexcept nogil:
         """Return log throughput; `of`: a hypothesis, in the order of `physics.COLUMNS`."""
         cdef double busy = at.own_threads + min(<double> level, at.queues)
-        cdef double knee = of[8], within = min(busy, knee), serial = of[7], sharp = of[10], entry = of[5]
+        cdef double knee = of[8], within = min(busy, knee), serial = of[7], sharp = of[10]
+        cdef double entry = of[5]
         cdef bint single = of[4] > 0.5
         cdef double hop = of[0] * (1.0 + of[1] * log(busy) * 1.4426950408889634)
         cdef double region, lock = 0.0, threads, slowest, apart, dearer
@@ -166,10 +187,16 @@ cdef class Limits:
             if busy > knee:
                 threads *= exp(of[9] * log(busy / knee))
         slowest = max(max(region, lock), threads)
-        apart = _power(region / slowest, sharp) + _power(threads / slowest, sharp) + _power(lock / slowest, sharp)
+        apart = (
+            _power(region / slowest, sharp)
+            + _power(threads / slowest, sharp)
+            + _power(lock / slowest, sharp)
+        )
         return -log(slowest) - log(apart) / sharp
 
-    cdef double _most(self, int begin, int end, double hop, double push, double entry, bint single) noexcept nogil:
+    cdef double _most(
+        self, int begin, int end, double hop, double push, double entry, bint single
+    ) noexcept nogil:
         """Return the time of the part that takes the longest."""
         cdef double most = 0.0
         cdef const Work* todo
@@ -179,7 +206,12 @@ cdef class Limits:
             most = max(
                 most,
                 todo.work
-                + hop * (push * todo.pushes + (1.0 - push) * todo.pops + entry * (todo.single if single else todo.entries)),
+                + hop
+                * (
+                    push * todo.pushes
+                    + (1.0 - push) * todo.pops
+                    + entry * (todo.single if single else todo.entries)
+                ),
             )
         return most
 
@@ -244,7 +276,10 @@ cdef class Limits:
                         if self.dealt[e]:
                             count += self.through[e]
                         else:
-                            count += self.through[e] * (1.0 - self.passed[e] + self.passed[e] * pieces[self.source[e]])
+                            count += (
+                                self.through[e]
+                                * (1.0 - self.passed[e] + self.passed[e] * pieces[self.source[e]])
+                            )
                     own = 0
                     while own < callers and seen[own] != part:
                         own += 1
@@ -261,7 +296,9 @@ cdef class Limits:
                 self.all_single += todo[i].single
             for e in range(<int> self.back_source.size()):
                 if self.back_head[e] >= 0 and self.on[self.back_head[e]]:
-                    self._hop(of_head, self.back_head[e], todo[self.back_source[e]], self.back_through[e])
+                    self._hop(
+                        of_head, self.back_head[e], todo[self.back_source[e]], self.back_through[e]
+                    )
             for k in range(self.operators - 1, -1, -1):
                 i = self.order[k]
                 if begins[i] >= 0:
@@ -280,7 +317,9 @@ cdef class Limits:
             self.own_threads += head >= self.places
         return of_head[head]
 
-    cdef void _hop(self, vector[int32_t]& of_head, int head, Work& sender, double tuples) noexcept nogil:
+    cdef void _hop(
+        self, vector[int32_t]& of_head, int head, Work& sender, double tuples
+    ) noexcept nogil:
         """Add a hop over a queue that may be switched."""
         if head < self.places:
             sender.pushes += tuples
