@@ -47,7 +47,7 @@ def example(struct: Struct, **changes: Any) -> dict[str, Any]:
 
 def record_of(run: Run, **changes: Any) -> dict[str, Any]:
     """Return the record of a run that was correct and settled, with `changes`."""
-    made = blank_record(run, run.parameters, run.model, example(HOST))
+    made = blank_record(run, run.parameters, run.model) | {"host": example(HOST)}
     return build(RECORD, made | {"correct": True, "settled": True} | changes)
 
 

@@ -21,8 +21,8 @@ PACKAGES = ("harness", "topologies")
 KINDS = (".py", ".pyx", ".pxd", ".smk")
 
 BACKWARD = {
-    # a run of a peer begins like any other one, and `measure` hands it on when it sees the peer
-    ("harness.measurement.run", "harness.peers.measure")
+    # a run of a peer begins like any other one, in the measuring process
+    ("harness.measurement.child", "harness.peers.measure")
 }
 """Imports that may go against the order of the table."""
 

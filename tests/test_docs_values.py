@@ -29,7 +29,7 @@ from harness.graph import Graph
 from harness.graph.values import MAX_OPERATORS, MAX_REPLICAS, MAX_THREADS
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
-from harness.measurement import control, observe, profiling, run, spec, steady
+from harness.measurement import control, observe, profiling, run, spec, window
 from harness.models import QUANTUM_MS
 from harness.models.port_queues import QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
 from harness.validation import cases, comparison, order
@@ -193,10 +193,10 @@ SENTENCES = [
         round(sum(len(paper.claims) for paper in papers().values()), -1)]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
     # -- runs --------------------------------------------------------------------------------------
-    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * steady.WINDOWS_AGREE_WITHIN]),
+    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * window.WINDOWS_AGREE_WITHIN]),
     ("README.md", r"at any moment, from 1 to ([\d,]+)", lambda: [MAX_THREADS]),
     ("--help run", r"two windows in a row differ by less than "
-                   r"(\d+) %", lambda: [100 * steady.WINDOWS_AGREE_WITHIN]),
+                   r"(\d+) %", lambda: [100 * window.WINDOWS_AGREE_WITHIN]),
     ("--help run", r"kept its number of threads for (\d+) "
                    r"periods", lambda: [control.SETTLED_PERIODS]),
     ("--help run", r"at most (\d+) periods .*? more than (\d+) s\..* limits are (\d+) periods and "
@@ -214,7 +214,7 @@ SENTENCES = [
     ("docs/design.md", r"drain for at most (\w+) seconds", lambda: [observe.STOP_S]),
     ("docs/design.md", r"(\d+) ms are measured by default, in (\w+) samples, and a law looks every "
                        r"(\d+) ms", lambda: [
-        1000 * spec.VIRTUAL_DURATION_S, observe.WINDOW_SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
+        1000 * spec.VIRTUAL_DURATION_S, window.WINDOW_SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
     ("docs/design.md", r"look every (\w+) quanta, (\d+) "
                        r"ms", lambda: [spec.MIN_QUANTA_PER_PERIOD, spec.MIN_QUANTA_PER_PERIOD * QUANTUM_MS]),
     ("docs/design.md", r"A run may have ([\d,]+) real threads", lambda: [thread_room.MOST_THREADS]),

@@ -4,8 +4,8 @@ One module of this package is one command. A command module holds `SUMMARY` (one
 `DESCRIPTION` (what `--help` teaches below that line), `add_arguments(parser)` and `run(args) ->
 int` (the exit code), and is imported only when it is called: a measuring process must start fast
 and must not load what it does not use. A command with words of its own (`gate history`) names their
-modules in `SUBCOMMANDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None
-if there is no `--`.
+modules in `SUBCOMMANDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`,
+None if there is no `--`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad
 input, reported in one line; 130 interrupted. `gate` has more, and 1 means one thing only there.

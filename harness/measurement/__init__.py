@@ -1,16 +1,16 @@
 """Measuring: warm-up, steady state, interleaved repeats, the oracle's words, host fitness, records.
 
   spec      what one run is asked to do
-  steady    when a run has become stationary
-  observe   start, warm up, measure, stop one engine
+  observe   start, measure, stop one engine
+  window    warm-up, adaptation and the measured window; when a run has become stationary
   latency   percentiles of a histogram
   control   samples to laws, decisions to the engine
-  adapt     time passes with a controller, until its laws have settled
+  period_text a period of a run as text
   run       one run and its record; the room's front door
   process   the same in a fresh process (`child` is its other end)
   block     all arms of a cell, interleaved
   lock      one measuring process at a time
-  assemble  spec + observation -> record
+  assemble  spec + observation + host -> record
   records   records in files, checked against their declaration
   record/   the declaration of a record, and what follows from it
   host      fitness of the machine (`cpu_use`)

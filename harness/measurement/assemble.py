@@ -12,9 +12,9 @@ from harness.engine import Engine, Sample
 from harness.engine.oracle import explain
 from harness.graph import Graph
 from harness.graph.flow import Flow
+from harness.measurement import host
 from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
-from harness.measurement.observe import Observation
 from harness.measurement.record.declaration import (
     BALANCER,
     ELASTIC,
@@ -26,6 +26,7 @@ from harness.measurement.record.declaration import (
 )
 from harness.measurement.record.kinds import blank, build
 from harness.measurement.spec import PeerModel, Run, arm_name, cell_slug, level_of
+from harness.measurement.window import Observation
 from harness.models import Model
 from harness.models.schemas import COLUMNS
 
@@ -33,13 +34,9 @@ Number = TypeVar("Number", int, float)
 
 
 def blank_record(
-    run: Run,
-    parameters: Mapping[str, str | int],
-    model: Model | PeerModel,
-    host: Mapping[str, Any],
-    error: str | None = None,
+    run: Run, parameters: Mapping[str, str | int], model: Model | PeerModel
 ) -> dict[str, Any]:
-    """The record of a run that did nothing: a failed one if `error` says why.
+    """Return the record of a run that has not begun; `fill_record` or `fail_record` completes it.
 
     `parameters` with their defaults filled in; `model`: that of the run, with the threads that it
     has.
@@ -61,22 +58,34 @@ def blank_record(
             "threads": level_of(model),
             "machine": run.place.machine,
             "simulated": run.simulated,
-            "simulation": _simulation(run) if run.simulated else None,
+            "simulation": _blank_simulation(run) if run.simulated else None,
             "seed": run.seed,
             "repeat": run.repeat,
             "order_in_block": run.order_in_block,
             "queue_capacity": getattr(model, "queue_capacity", None) or 0,
-            "error": error,
-            "host": dict(host),
+            "host": {},
             "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         },
     )
 
 
+def fail_record(
+    record: Mapping[str, Any], run: Run, error: str, engine: Engine | None = None
+) -> dict[str, Any]:
+    """Return the record of a run that failed; `engine`: the one that it had."""
+    simulation = _simulation(engine.simulation) if engine is not None and run.simulated else {}
+    return {**record, **simulation, "error": error, "host": host.describe(simulates=run.simulated)}
+
+
 def fill_record(
-    record: dict[str, Any], run: Run, seen: Observation, graph: Graph, engine: Engine
-) -> None:
-    """Enter what was seen of a run that did start."""
+    record: Mapping[str, Any],
+    run: Run,
+    seen: Observation,
+    graph: Graph,
+    engine: Engine,
+    calibrate: bool = True,
+) -> dict[str, Any]:
+    """Return the record of a run that did start. `calibrate`: as of `host.describe`."""
     from harness.runtime.protocol import latency_bounds_ns  # compiled; loaded by now
 
     assert seen.totals is not None
@@ -95,7 +104,7 @@ def fill_record(
         else add_histograms([sample.latency_counts for sample in samples])
     )
     counts = graph.counts is not None and not run.simulated and not totals.stuck
-    record |= build(
+    outcome = build(
         OUTCOME,
         {
             "threads_total": engine.threads,
@@ -130,20 +139,35 @@ def fill_record(
             "application": graph.counts() if counts else None,
         },
     )
+    simulation = {}
+    if run.simulated:
+        rate = None if bounded or seen.ended else passed(samples, graph.flow())
+        simulation = _simulation(engine.simulation, rate)
+    return {
+        **record,
+        **outcome,
+        **simulation,
+        "host": host.describe(
+            None if run.simulated else seen.disturbance,
+            calibrate=calibrate and not run.simulated,
+            simulates=run.simulated,
+        ),
+    }
 
 
-def enter_simulation(
-    record: dict[str, Any], simulation: Mapping[str, Any], passed_tuples_per_s: float | None = None
-) -> None:
-    """Enter what the engine says of a simulated run; one that hit its bound on events has failed,
-    whatever it measured.
+def _simulation(
+    simulation: Mapping[str, Any], passed_tuples_per_s: float | None = None
+) -> dict[str, Any]:
+    """Return what a record has of a simulation that took place; one that hit its bound on events
+    has failed, whatever it measured.
 
-    `passed_tuples_per_s`: as from `passed`.
+    `simulation`: what the engine says. `passed_tuples_per_s`: as from `passed`.
     """
     entry = {**simulation, "passed_tuples_per_s": passed_tuples_per_s}
-    record["simulation"] = build(SIMULATION, entry)
+    found: dict[str, Any] = {"simulation": build(SIMULATION, entry)}
     if simulation["bound"] is not None:
-        record |= {"settled": False, "correct": False, "error": simulation["bound"]}
+        found |= {"settled": False, "correct": False, "error": simulation["bound"]}
+    return found
 
 
 def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
@@ -163,7 +187,7 @@ def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
     )
 
 
-def _simulation(run: Run) -> dict[str, Any]:
+def _blank_simulation(run: Run) -> dict[str, Any]:
     """Return the `simulation` of the record of a simulated run that did nothing."""
     return blank(
         SIMULATION,

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.measurement.lock import measuring_lock, say_on_stderr
-from harness.measurement.run import measure, run_in_fresh_process
+from harness.measurement.run import run_in_fresh_process, run_once
 from harness.measurement.spec import Run
 from harness.measurement.variant import (
     VARIANT_SEEDS,
@@ -96,7 +96,7 @@ def run_block(
         elif beside is not None and is_unreached(run, replace(own, repeat=run.repeat), beside):
             record = as_variant(beside, run)
         else:
-            how = simulate if run.simulated else run_in_fresh_process
+            how = run_once if run.simulated else run_in_fresh_process
             record = how(run, announce=lambda phase: tell(done, len(order), f"{run.arm}: {phase}"))
             if beside is not None:
                 mark_reached(record, beside)
@@ -144,10 +144,3 @@ def further_seeds(
                 replace(each, constants={**run.constants, **constants}) for constants in variants
             ]
     return [replace(run, order_in_block=done + place) for place, run in enumerate(more)]
-
-
-def simulate(run: Run, announce: Callable[[str], None]) -> dict[str, Any]:
-    """Do one simulated run here; returns its record."""
-    from harness.measurement.source import commit
-
-    return measure(run, announce) | {"commit": commit()}

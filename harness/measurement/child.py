@@ -30,14 +30,18 @@ def main(words: Sequence[str]) -> int:
     # are measured. Snakemake exports as many as the job has CPUs; the library reads it when it is
     # loaded, later than here.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    from harness.measurement.run import measure
-    from harness.measurement.spec import Run
+    from harness.measurement.spec import PeerModel, Run
 
     spec = sys.stdin.read()
     if given >= 0:
         os.dup2(given, 0)
     try:
-        record = measure(Run.from_json(spec), lambda phase: _tell(phases, phase))
+        run = Run.from_json(spec)
+        if isinstance(run.model, PeerModel):
+            from harness.peers.measure import measure_peer as measure
+        else:
+            from harness.measurement.run import measure
+        record = measure(run, lambda phase: _tell(phases, phase))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

@@ -119,16 +119,14 @@ def failed_record(run: Run, error: str, words: bytes = b"") -> dict[str, Any]:
     """The record of a run that was lost, so that the loss is on record. `words`: what the child
     wrote to stderr.
     """
-    from harness.measurement import host
-    from harness.measurement.assemble import blank_record
+    from harness.measurement.assemble import blank_record, fail_record
     from harness.measurement.subject import parameters_of
 
     text = words.decode(errors="replace").strip()
     if text:
         error += f" ({text.splitlines()[-1].strip()[:200]})\n{text[-MAX_STDERR:]}"
-    where = host.describe(simulates=run.simulated)
-    record = blank_record(run, parameters_of(run), run.model, where, error)
-    return record | {"commit": _commit()}
+    record = blank_record(run, parameters_of(run), run.model)
+    return fail_record(record, run, error) | {"commit": _commit()}
 
 
 def _standard_input() -> int:

@@ -13,13 +13,12 @@ from harness.engine import PROFILE_WINDOW_S
 from harness.engine.open import engine_of, lay_out
 from harness.errors import RunFailed
 from harness.graph import Graph
-from harness.measurement import host
-from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
+from harness.measurement.assemble import blank_record, fail_record, fill_record
 from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
-from harness.measurement.spec import PeerModel, Run
+from harness.measurement.spec import Run
 from harness.measurement.subject import build_subject
 from harness.models import Coroutine, with_level
 
@@ -30,28 +29,23 @@ SHORTEST_PROFILE_S = (
 __all__ = ["Run", "measure", "run_in_fresh_process", "run_once"]
 
 
-def run_once(run: Run) -> dict[str, Any]:
-    """Do one run in this process; returns its record.
-
-    A run that fails gives a failed record. Raises UserError for a run that cannot be run.
-    """
+def run_once(run: Run, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
+    """Do one run in this process, as `measure` does; return its record with the commit."""
     from harness.measurement.source import commit
 
-    return measure(run) | {"commit": commit()}
+    return measure(run, announce) | {"commit": commit()}
 
 
 def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
-    """Do one run as `run_once` does, and announce its phases. `commit` stays null: the caller fills
-    it in.
-    """
-    if isinstance(run.model, PeerModel):
-        from harness.peers.measure import measure_peer  # late: that room stands on this one
+    """Do one run on one of our engines in this process; return its record, whose `commit` is null.
+    `announce` gets the phases.
 
-        return measure_peer(run, announce)
+    A run that fails gives a failed record. Raises UserError for a run that cannot be run.
+    """
     graph, parameters = build_subject(run)
     described = run.described
     layout = lay_out(graph, run.model_of_repeat, described)
-    record = blank_record(run, parameters, with_level(run.model, layout.pool), {})
+    record = blank_record(run, parameters, with_level(run.model, layout.pool))
     engine = None
     try:
         engine = engine_of(
@@ -68,17 +62,8 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
             finite=graph.typed_graph,  # only users' sources end
         )
     except (RunFailed, MemoryError) as error:
-        if engine is not None and run.simulated:
-            enter_simulation(record, engine.simulation)
-        where = host.describe(simulates=run.simulated)
-        return record | {"error": str(error) or "out of memory", "host": where}
-    fill_record(record, run, seen, graph, engine)
-    if not run.simulated:
-        return record | {"host": host.describe(seen.disturbance, calibrate=True)}
-    whole = run.tuples is not None or seen.ended
-    rate = None if whole else passed(seen.samples, graph.flow())
-    enter_simulation(record, engine.simulation, rate)
-    return record | {"host": host.describe(simulates=True)}
+        return fail_record(record, run, str(error) or "out of memory", engine)
+    return fill_record(record, run, seen, graph, engine)
 
 
 def _of_law(run: Run) -> dict[str, Any]:

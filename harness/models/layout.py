@@ -341,6 +341,11 @@ def layout_of(
     """
     if capacity is not None and "queue_capacity" in options_of(model):
         model = replace(model, queue_capacity=model.queue_capacity or capacity)
+    queues = port_queues(graph, model)
+    begins = begins_queued(graph, model, queues)
+    single = why_single(graph, model, queues)
+    pool = pool_of(graph, model, cpus, queues)
+    policy = find_policy(model.policy) if isinstance(model, Coroutine) else None
     operators = list(graph.operators.values())
     input_ports = list(graph.input_ports())
     strides = _strides(graph, operators)
@@ -348,8 +353,6 @@ def layout_of(
     number = {name: index for index, name in enumerate(graph.operators)}
     port_number = {port: index for index, port in enumerate(input_ports)}
     order = list(graph.numbered().order)
-    queues = port_queues(graph, model)
-    pool = pool_of(graph, model, cpus, queues)
     queued = [queue.kind is not Queue.CALLED for queue in queues]
     streams = [
         (number[source[0]], source[1], number[target[0]], port_number[target])
@@ -400,15 +403,7 @@ def layout_of(
             for of_port in ports
             for stream in of_port
         ),
-        queues=_places(
-            queues,
-            capacities,
-            incoming,
-            context,
-            begins_queued(graph, model, queues),
-            input_ports,
-            strides,
-        ),
+        queues=_places(queues, capacities, incoming, context, begins, input_ports, strides),
         queue_of_port=tuple(queue_of_port),
         capacity=capacity,
         capacity_chosen=chosen,
@@ -422,9 +417,9 @@ def layout_of(
         calls=tuple(calls),
         longest=tuple(longest),
         contexts=tuple(context),
-        policy=find_policy(model.policy) if isinstance(model, Coroutine) else None,
+        policy=policy,
         quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
-        single=tuple(why_single(graph, model, queues)),
+        single=tuple(single),
     )
 
 

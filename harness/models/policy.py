@@ -58,14 +58,22 @@ def find_policy(given: object) -> Policy:
                 f"{given!r:.80}"
             )
         return Policy(given)
+    name = given if isinstance(given, str) else getattr(given, "__name__", "")
     try:
-        if isinstance(given, str):
-            return Policy(given, _function(_load(given)))
-        return Policy(_name_of(given), _function(given))
-    except UserError as problem:
-        raise UserError(
-            f"policy {given if isinstance(given, str) else _name_of(given)!r}: {problem}"
-        ) from None
+        function = _load(given) if isinstance(given, str) else given
+        is_machine_code = is_compiled(function)
+        # a function of ctypes or in a capsule does not know its name
+        name = str(name or ("compiled" if is_machine_code else type(function).__name__))
+        if is_machine_code:
+            return Policy(name, PolicyFunction.of(function))
+        if not callable(function):
+            raise UserError(
+                "must be a function of a ready operator that returns its score, not "
+                f"{function!r:.60}"
+            )
+        return Policy(name, function)
+    except (UserError, GraphError) as problem:
+        raise UserError(f"policy {name!r}: {problem}") from None
 
 
 def _load(reference: str) -> object:
@@ -76,26 +84,3 @@ def _load(reference: str) -> object:
         return SCORE_PROTOTYPE((name, ctypes.CDLL(str(Path(place).resolve()))))
     except (OSError, AttributeError) as problem:  # what the loader says names the file
         raise UserError(" ".join(str(problem).split())) from None
-
-
-def _function(given: object) -> PolicyFunction | Callable[[Any], float]:
-    if is_compiled(given):
-        try:
-            return PolicyFunction.of(given)
-        except GraphError as problem:
-            raise UserError(str(problem)) from None
-    if not callable(given):
-        raise UserError(
-            f"must be a function of a ready operator that returns its score, not {given!r:.60}"
-        )
-    return given
-
-
-def _name_of(given: object) -> str:
-    """Return a function's name for messages: one of ctypes or in a capsule does not know its
-    name.
-    """
-    return str(
-        getattr(given, "__name__", None)
-        or ("compiled" if is_compiled(given) else type(given).__name__)
-    )

@@ -164,16 +164,13 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     return queues
 
 
-def begins_queued(
-    graph: Graph, model: Model, queues: Sequence[PortQueue] | None = None
-) -> frozenset[PortId]:
+def begins_queued(graph: Graph, model: Model, queues: Sequence[PortQueue]) -> frozenset[PortId]:
     """Return the scheduled ports of a graph that begin with their queue switched on: all, unless
     the model says otherwise.
 
-    `queues`: those of the graph under the model, if they are known. Raises UserError for the name
-    of a port that is not there, or not scheduled.
+    `queues`: those of the graph under the model. Raises UserError for the name of a port that is
+    not there, or not scheduled.
     """
-    queues = port_queues(graph, model) if queues is None else queues
     kinds = zip(graph.input_ports(), queues, strict=True)
     scheduled = [port for port, queue in kinds if queue.kind is Queue.SCHEDULED]
     return Chosen.parse(getattr(model, "queued", "all")).of(scheduled)

@@ -33,16 +33,15 @@ hardest.
 """
 
 
-def why_single(graph: Graph, model: Model, queues: Sequence[PortQueue] | None = None) -> list[str]:
+def why_single(graph: Graph, model: Model, port_queues: Sequence[PortQueue]) -> list[str]:
     """Return the reasons why operators can have no replicas, in the graph's order; "" for one that
     can. Empty under models without co-routines, where none can.
 
-    `queues`: those of the graph under the model, if they are known.
+    `port_queues`: those of the graph under the model.
     """
     if not isinstance(model, Coroutine):
         return []
-    queues = port_queues(graph, model) if queues is None else queues
-    queues = dict(zip(graph.input_ports(), queues, strict=True))
+    queues = dict(zip(graph.input_ports(), port_queues, strict=True))
     feeds_calls = {
         source.operator for source, target in graph.streams if queues[target].kind is Queue.CALLED
     }
@@ -68,11 +67,8 @@ def most_replicas(able: int) -> int:
 
 def replicable(graph: Graph, model: Model) -> dict[str, int]:
     """The operators that may have replicas, in the graph's order, and how many."""
-    able = [
-        name
-        for name, why in zip(graph.operators, why_single(graph, model), strict=False)
-        if not why
-    ]
+    reasons = why_single(graph, model, port_queues(graph, model))
+    able = [name for name, why in zip(graph.operators, reasons, strict=False) if not why]
     most = most_replicas(len(able))
     return dict.fromkeys(able, most) if most > 1 else {}
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.errors import RunFailed, UserError
-from harness.measurement import host
-from harness.measurement.assemble import blank_record, fill_record
+from harness.measurement.assemble import blank_record, fail_record, fill_record
 from harness.measurement.observe import observe
 from harness.measurement.spec import Run
 from harness.measurement.subject import build_subject
@@ -30,16 +29,16 @@ def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None)
         raise UserError(
             f"peer {peer.name} is {peer.label} now, not {run.model.label}, as the run was asked for"
         )
-    record = blank_record(run, parameters, run.model, {})
+    record = blank_record(run, parameters, run.model)
     engine = PeerEngine(
         graph, peer, peer.filled(peer.command), run.tuples, run.model.queue_capacity
     )
     try:
         seen = observe(engine, run, graph.flow().copies, announce)
     except RunFailed as error:
-        return record | {"error": str(error), "host": host.describe()}
+        return fail_record(record, run, str(error))
     seen.disturbance = engine.disturbance(len(seen.samples))
-    fill_record(record, run, seen, graph, engine)
-    told = host.describe(seen.disturbance) | {"ns_per_flop": engine.ns_per_flop}
+    record = fill_record(record, run, seen, graph, engine, calibrate=False)
+    record["host"]["ns_per_flop"] = engine.ns_per_flop
     warmup_s = record["warmup_s"] + engine.settling_s
-    return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order, "host": told}
+    return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from harness.measurement.adapt import short
+from harness.measurement.period_text import short
 from harness.watch.story import Period, most_replicas
 
 WIDTH, HEIGHT = 1000, 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from harness.measurement.adapt import short, told_replicas
+from harness.measurement.period_text import short, told_replicas
 from harness.watch.story import Period, Story
 
 MAX_NAMES = 6  # of ports in a line

@@ -12,7 +12,7 @@ import json
 from html import escape
 from pathlib import Path
 
-from harness.measurement.adapt import short, told_replicas
+from harness.measurement.period_text import short, told_replicas
 from harness.watch import lines
 from harness.watch.curves import CURVES, REPLICAS, figure, places
 from harness.watch.picture import Picture

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.measurement.adapt import short, told_replicas
+from harness.measurement.period_text import short, told_replicas
 from harness.watch import lines
 from harness.watch.story import Period, Story, most_replicas
 

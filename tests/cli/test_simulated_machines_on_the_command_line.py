@@ -26,7 +26,7 @@ def runs(monkeypatch, tmp_path) -> list[Run]:
         return record_of(spec, threads_total=3, sink_tuples_per_s=1000.0)
 
     monkeypatch.setattr(block, "run_in_fresh_process", answer)
-    monkeypatch.setattr(block, "simulate", answer)
+    monkeypatch.setattr(block, "run_once", answer)
     monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     return asked
 

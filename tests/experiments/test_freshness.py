@@ -107,7 +107,7 @@ EDITS: dict[str, Callable[[], set[str]]] = {
     "harness/models/port_queues.py": lambda: blocks() | GRAPHS,
     "harness/graph/flow.py": lambda: blocks() | GRAPHS,
     "harness/engine/conservation.py": blocks,
-    "harness/measurement/steady.py": blocks,
+    "harness/measurement/window.py": blocks,
     "harness/measurement/control.py": blocks,
     "harness/elasticity/queues/limits.pyx": lambda: blocks(places_queues) | {"bench queues"},
     "harness/elasticity/queues/regions.py": lambda: blocks(places_queues) | {"bench queues"},

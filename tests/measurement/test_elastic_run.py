@@ -7,9 +7,9 @@ import pytest
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Threading
 from harness.graph.annotations import in_force
-from harness.measurement.adapt import short, told_replicas
 from harness.measurement.control import Controller
 from harness.measurement.observe import observe
+from harness.measurement.period_text import short, told_replicas
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record
 from harness.measurement.run import measure, run_once

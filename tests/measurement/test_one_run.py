@@ -6,10 +6,10 @@ import pytest
 
 from harness.errors import UserError
 from harness.machines.host.cpu import CpuCounters
-from harness.measurement.observe import STALL_S
 from harness.measurement.records import validate_record
 from harness.measurement.run import run_once
 from harness.measurement.spec import Run, run_of
+from harness.measurement.window import STALL_S
 
 STEADY = [(1000.0, 1000.0)]
 

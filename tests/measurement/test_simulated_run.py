@@ -273,7 +273,7 @@ def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
         "run_in_fresh_process",
         lambda spec, announce: pytest.fail("it needs no process of its own"),
     )
-    monkeypatch.setattr(block, "simulate", lambda spec, announce: {"arm": spec.arm})
+    monkeypatch.setattr(block, "run_once", lambda spec, announce: {"arm": spec.arm})
     assert list(run_block({"one": spec()}, 2, 0)) == [{"arm": "one"}] * 2
 
 

@@ -58,13 +58,13 @@ def test_other_chances_are_another_run():
 
 def test_a_variant_that_is_not_simulated_has_the_record_that_simulating_gives(monkeypatch):
     simulated: list[Run] = []
-    really = block.simulate
+    really = block.run_once
 
     def simulate(spec, announce):
         simulated.append(spec)
         return really(spec, announce)
 
-    monkeypatch.setattr(block, "simulate", simulate)
+    monkeypatch.setattr(block, "run_once", simulate)
     records = list(
         block.run_block({"dynamic-8": NOMINAL}, 1, 0, variants=[{LAST: 120.0}, {FIRST: 300.0}])
     )
@@ -142,7 +142,7 @@ def test_arms_of_which_one_seed_decides_are_simulated_with_more(monkeypatch):
             "of": spec.constants,
         }
 
-    monkeypatch.setattr(block, "simulate", simulate)
+    monkeypatch.setattr(block, "run_once", simulate)
     specs = dict.fromkeys(("steady", "wild"), NOMINAL)
     records = list(block.run_block(specs, 2, 0, variants=[{"a.b": 1.0}, {"a.b": 2.0}]))
     assert [each["order"] for each in records] == list(range(len(records)))

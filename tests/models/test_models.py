@@ -26,6 +26,7 @@ from harness.models import (
     begins_queued,
     make_model,
     pool_of,
+    port_queues,
 )
 from topologies import build
 
@@ -248,8 +249,9 @@ def test_models_cannot_be_changed_and_are_listed_by_name():
 
 def ports_of(queued: str) -> list[str]:
     graph, _ = build("pipeline", {"operators": 9}, seed=0)
+    model = Dynamic(threads=1, queued=queued)
     return sorted(
-        map(str, begins_queued(graph, Dynamic(threads=1, queued=queued))),
+        map(str, begins_queued(graph, model, port_queues(graph, model))),
         key=lambda name: (len(name), name),
     )
 

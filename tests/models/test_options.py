@@ -118,10 +118,10 @@ def test_an_option_is_in_the_record(name):
 def test_a_record_has_the_values_of_its_model_and_null_for_what_the_model_lacks():
     given = {"policy": "random", "quantum_ms": 5.0, "replicas": 2}
     asked = run_of("chain", {}, "coroutine", **given)
-    record = blank_record(asked, {}, asked.model, {})
+    record = blank_record(asked, {}, asked.model)
     assert {name: record[name] for name in given} == given
     asked = run_of("chain", {}, "manual")
-    record = blank_record(asked, {}, asked.model, {})
+    record = blank_record(asked, {}, asked.model)
     assert [record[name] for name in COLUMNS] == [None] * len(COLUMNS)
 
 

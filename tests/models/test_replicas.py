@@ -10,11 +10,15 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph, PortId, Threading
 from harness.graph.annotations import in_force
-from harness.models import Coroutine, Dynamic, Manual
+from harness.models import Coroutine, Dynamic, Manual, Model, port_queues
 from harness.models.layout import layout_of
 from harness.models.replicas import most_replicas, replicable, why_single
 from tests.runtime.test_random_runs import graphs
 from topologies import build
+
+
+def reasons_of(graph: Graph, model: Model) -> list[str]:
+    return why_single(graph, model, port_queues(graph, model))
 
 
 def chain(*names: str, window: int = 0, **options) -> Graph:
@@ -60,7 +64,7 @@ def test_work_may_have_replicas_whatever_it_costs_and_drops():
         last = operator
     graph.connect(last, graph.sink("sink"))
     assert list(replicable(graph, Coroutine())) == ["busy", "bursts", "choosing", "filter"]
-    assert why_single(graph, Dynamic()) == [] and replicable(graph, Manual()) == {}
+    assert reasons_of(graph, Dynamic()) == [] and replicable(graph, Manual()) == {}
 
 
 def test_the_reasons_why_an_operator_can_have_none():
@@ -84,7 +88,7 @@ def test_the_reasons_why_an_operator_can_have_none():
     graph.connect(called, threaded := graph.work("threaded"))
     graph.threaded_port(threaded)
     graph.connect(threaded, graph.sink("sink"))
-    reasons = dict(zip(graph.operators, why_single(graph, Coroutine()), strict=True))
+    reasons = dict(zip(graph.operators, reasons_of(graph, Coroutine()), strict=True))
     called_or_calling = "has an input port, or feeds one, that no co-routine executes"
     marks = "passes window punctuation from a split to its merge, which has room for no more"
     assert reasons == {
@@ -110,7 +114,7 @@ def test_what_a_law_may_replicate_the_engine_replicates(graph):
     assert [seen.names[index] for index in seen.replicable] == list(able)
     engine = open_engine(graph, model, tuples=0)
     assert list(engine.living_replicas()) == list(able)
-    for name, why in zip(graph.operators, why_single(graph, model), strict=True):
+    for name, why in zip(graph.operators, reasons_of(graph, model), strict=True):
         if name in able:
             engine.set_replicas(name, seen.most_replicas)
             with pytest.raises(

@@ -30,7 +30,7 @@ def asked(here, measured_by_fake, monkeypatch):
             record["simulation"] |= DIGESTS
         return record
 
-    monkeypatch.setattr(measuring, "simulate", simulate)
+    monkeypatch.setattr(measuring, "run_once", simulate)
     monkeypatch.setattr(
         measuring, "measuring_lock", lambda notify: pytest.fail("a simulation waited")
     )
