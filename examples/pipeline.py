@@ -12,7 +12,7 @@ from harness.models import Dynamic, Model
 
 
 class Counts(Protocol):
-    """What can be read of a gate's state."""
+    """State of a gate, to be read."""
 
     threshold: float
     seen: int

@@ -14,7 +14,7 @@ from harness.models import Dynamic, Model
 
 
 def graph() -> Graph:
-    """For `millrace run examples/sample_application.py`."""
+    """Return the graph for `millrace run examples/sample_application.py`."""
     flow = Graph("sample_application")
     names, values = flow.source("name_source"), flow.source("value_source")
     empty_filter, combiner, sink = (
