@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from types import TracebackType
 
 from harness.experiments.config import clock
 from harness.gate.verdict import Verdict
 from harness.terminal.countdown import QUIET_S
 from harness.terminal.output import tell
+from harness.terminal.overwritten_line import OverwrittenLine
 
 
-class GateProgress:
+class GateProgress(OverwrittenLine):
     """One line on stderr with blocks, time left and decided cells: overwritten on a terminal, else
     a new line every `QUIET_S`."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+        super().__init__()
         self._told_s = -QUIET_S
-
-    def __enter__(self) -> GateProgress:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._overwrite("")
 
     def __call__(self, blocks: int, left_s: float, states: Mapping[str, Verdict]) -> None:
         """Show that `blocks` are measured and at most `left_s` are left [s]; `states` has the
@@ -49,11 +36,6 @@ class GateProgress:
         """Print a line that stays: a build, or a reason for waiting."""
         self._overwrite("")
         tell(f"millrace gate: {text}")
-
-    def _overwrite(self, text: str) -> None:
-        if self._live:
-            width = shutil.get_terminal_size().columns
-            tell(f"\r\033[K{text[: width - 1]}", end="")
 
 
 def _left(left_s: float) -> str:

@@ -127,12 +127,9 @@ def run(args: argparse.Namespace) -> int:
         plan = list(_missing(plan))
     for folder in dict.fromkeys(path.parent for _, path in plan):
         check_folder(folder)
-    progress = SweepProgress([block for block, _ in plan])
-    try:
+    with SweepProgress([block for block, _ in plan]) as progress:
         for block, path in plan:
             _measure(block, path, constants[0] if constants else {}, progress)
-    finally:
-        progress.close()
     return 0
 
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from harness.terminal.overwritten_line import OverwrittenLine
+
 if TYPE_CHECKING:
     from harness.experiments.experiment import Block
 
 
-class SweepProgress:
+class SweepProgress(OverwrittenLine):
     """Tells how far the sweep of some blocks is."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
+        super().__init__()
         self._total = sum(block.runs for block in blocks)
         self._left_s = sum(block.estimated_s for block in blocks)
         self._estimated_s = self._left_s
         self._started = time.monotonic()
         self._done = 0
         self._last = ""
-        self._is_terminal = sys.stderr.isatty()
 
     def phase(self, done: int, total: int, text: str) -> None:
         """Show the phase of the current run; on terminals only."""
-        if self._is_terminal and text != "done":
+        if self._live and text != "done":
             self._overwrite(f"{self._head()} {self._remaining()} left; {text}{self._last}")
 
     def note(self, text: str) -> None:
@@ -47,7 +48,7 @@ class SweepProgress:
         name = f"{block.name} {record['arm']} {which}"
         if record["error"] is not None or not record["correct"]:
             self.note(f"{name}: run failed: {(record['error'] or 'wrong result').splitlines()[0]}")
-        elif self._is_terminal:
+        elif self._live:
             self._last = f" (last: {record['arm']} {_rate(record)})"
         else:
             print(
@@ -55,10 +56,6 @@ class SweepProgress:
                 file=sys.stderr,
                 flush=True,
             )
-
-    def close(self) -> None:
-        """Clear the line."""
-        self._overwrite("")
 
     def _head(self) -> str:
         return f"[{self._done}/{self._total}]"
@@ -70,13 +67,6 @@ class SweepProgress:
         past = self._estimated_s - self._left_s
         stretch = (time.monotonic() - self._started) / past if past > 0 else 1.0
         return clock(self._left_s * stretch)
-
-    def _overwrite(self, text: str) -> None:
-        if self._is_terminal:
-            width = (
-                os.get_terminal_size(sys.stderr.fileno()).columns or 80
-            )  # some terminals do not say
-            print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
 
 
 def _rate(record: dict[str, Any]) -> str:

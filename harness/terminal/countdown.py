@@ -4,20 +4,21 @@ log.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
-from types import TracebackType
+
+from harness.terminal.overwritten_line import OverwrittenLine
 
 QUIET_S = 15.0  # between two lines in a log
 
 
-class Countdown:
+class Countdown(OverwrittenLine):
     """Line on stderr, overwritten on a terminal, else a new one every `QUIET_S`: done, in all, time
     left, current work.
     """
 
     def __init__(self, command: str, estimated_s: float, total: int) -> None:
+        super().__init__()
         self._command = command
         self._estimated_s = self._left_s = estimated_s
         self._total = total
@@ -25,18 +26,6 @@ class Countdown:
         self._started_s = time.monotonic()
         self._told_s = self._started_s
         self._told = False
-        self._live = sys.stderr.isatty()
-
-    def __enter__(self) -> Countdown:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._overwrite("")
 
     def show(self, text: str) -> None:
         """Show the current work; terminals only. Any thread may call this."""
@@ -76,8 +65,3 @@ class Countdown:
         # actual time over estimated time so far
         stretch = (time.monotonic() - self._started_s) / past_s if past_s > 0 else 1.0
         return f"[{self._done}/{self._total}] {clock(self._left_s * stretch)} left"
-
-    def _overwrite(self, text: str) -> None:
-        if self._live:
-            width = shutil.get_terminal_size().columns
-            print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from contextlib import suppress
-from types import TracebackType
 from typing import TextIO
 
 from harness.errors import RunFailed
@@ -38,12 +37,7 @@ class ProgressLine:
                 raise RunFailed(f"cannot write {self._log}: {error.strerror}") from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self.clear()
         if self._file not in (None, sys.stderr):
             with suppress(OSError):

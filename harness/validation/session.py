@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from harness.errors import RunFailed, UserError
@@ -153,12 +152,7 @@ class RecordLog:
     def __enter__(self) -> RecordLog:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._handle)
 
     def append(self, record: Record) -> None:

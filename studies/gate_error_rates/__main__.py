@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from harness.cli.ending import ended_like_ctrl_c
 from harness.errors import RunFailed, UserError
 from harness.files.whole import write_whole
 from harness.terminal.output import say, tell
+from harness.terminal.overwritten_line import OverwrittenLine
 
 if TYPE_CHECKING:
     from studies.gate_error_rates.replay import Call
@@ -291,19 +291,13 @@ def _text(path: str) -> str:
         raise RunFailed(f"cannot read {path}: {error}") from error
 
 
-class _Progress:
+class _Progress(OverwrittenLine):
     """Progress on stderr: a line that is overwritten on a terminal, else one now and then."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self._now = now
-        self._live = sys.stderr.isatty()
         self._told_s = -QUIET_S
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *of_error: object) -> None:
-        self._overwrite("")
 
     def show(self, text: str) -> None:
         """Show the present step."""
@@ -317,10 +311,6 @@ class _Progress:
         """Print a line that stays."""
         self._overwrite("")
         tell(f"{NAME}: {text}")
-
-    def _overwrite(self, text: str) -> None:
-        if self._live:
-            tell(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}", end="")
 
 
 if __name__ == "__main__":
