@@ -85,7 +85,7 @@ cdef class RuntimeEngine:
 
     Parameters
     ----------
-    layout : harness.models.layout.Layout
+    layout : harness.models.layout.RunLayout
         Of a checked graph under a model.
     tuples : int or None
         How many tuples each source sends; None: until it is stopped.

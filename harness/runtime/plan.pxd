@@ -10,7 +10,7 @@ from harness.runtime.states cimport States
 cdef class Plan:
     cdef Run* run
     cdef States states
-    cdef readonly object layout             # harness.models.layout.Layout
+    cdef readonly object layout             # harness.models.layout.RunLayout
     cdef readonly tuple operators           # harness.graph.Operator, by index
     cdef readonly uint32_t first_scheduler  # workers from here on are of the pool
     cdef Route* routes

@@ -109,7 +109,7 @@ cdef class SimulatorEngine:
 
     Parameters
     ----------
-    layout : harness.models.layout.Layout
+    layout : harness.models.layout.RunLayout
         Of a checked graph under a model, for this machine. Users' own operators cannot be
         simulated: their costs are unknown. Typed ones can with `profiled`.
     machine : harness.machines.machine.Machine
