@@ -76,9 +76,27 @@ class Predicate(Protocol):
         """Describe the check in words."""
 
 
-def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outcome]:
-    """Return an outcome for each cell."""
-    return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
+def in_each(cells: Sequence[Cell], test: Callable[[Cell, float], Finding]) -> list[Outcome]:
+    """Return an outcome for each cell. The test receives a number of families, as `reading.every`.
+
+    One cell that fails refutes a claim, and of many one fails by chance. So k of n cells refute it
+    that fail with intervals that allow for n / k families (Simes, Biometrika 73(3), 1986: cells are
+    independent, as they share no run). Cells that fail by less are open.
+    """
+
+    def outcomes(families: float) -> list[Outcome]:
+        return [_tried(cell.name, lambda cell=cell: test(cell, families)) for cell in cells]
+
+    def failing(outcomes: Sequence[Outcome]) -> int:
+        return sum(bool(each.finding) and each.finding.throughout is False for each in outcomes)
+
+    found = outcomes(1)
+    judged = sum(each.finding is not None for each in found)
+    for few in range(failing(found), 0, -1):
+        found = outcomes(judged / few)
+        if failing(found) >= few:
+            break
+    return found
 
 
 def together(
