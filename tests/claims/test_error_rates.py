@@ -74,10 +74,21 @@ def test_the_range_of_the_greatest_of_equal_numbers_is_seldom_above_them(numbers
     assert np.mean([reading.high < 100 for reading in found]) <= allowed(0.025, SAMPLES)
 
 
-@pytest.fixture(scope="module")
-def flat() -> list[list[Reading]]:
-    """Readings of one true mean at five levels, of three runs each."""
-    samples = np.random.default_rng(3).normal(100, 5, (SAMPLES, 5, 3))
+def test_the_range_of_the_greatest_is_seldom_above_the_truth_if_runs_have_two_speeds():
+    """Three runs of five arms: in most samples those of one arm are all fast, and hardly differ."""
+    rng, shape = np.random.default_rng(6), (SAMPLES, 5, 3)
+    samples = rng.normal(100, 1, shape) * np.where(rng.random(shape) < 0.3, 0.5, 1.0)
+    found = [greatest([of_runs(runs) for runs in sample]) for sample in samples.tolist()]
+    assert np.mean([reading.low > 85 for reading in found]) <= allowed(0.025, SAMPLES)
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.3], ids=["one speed", "two speeds"])
+def flat(request) -> list[list[Reading]]:
+    """Readings of one true mean at five levels, of three runs each, of which some have half the
+    speed.
+    """
+    rng, shape = np.random.default_rng(3), (SAMPLES, 5, 3)
+    samples = rng.normal(100, 2, shape) * np.where(rng.random(shape) < request.param, 0.5, 1.0)
     return [[of_runs(runs) for runs in sample] for sample in samples.tolist()]
 
 
@@ -89,6 +100,13 @@ def never_falling(readings: Sequence[Reading], families: float = 1) -> Finding:
 def test_levels_that_are_flat_are_said_to_fall_in_5_percent_at_most(flat):
     wrong = np.mean([never_falling(levels).throughout is False for levels in flat])
     assert wrong <= allowed(0.05, SAMPLES)
+
+
+def test_levels_of_which_the_last_has_half_the_throughput_are_said_to_fall():
+    means = np.array([100, 100, 100, 100, 50])[:, None]
+    samples = means * np.random.default_rng(4).normal(1, 0.05, (50, 5, 5))
+    falls = [[of_runs(runs) for runs in sample] for sample in samples.tolist()]
+    assert np.mean([never_falling(levels).throughout is False for levels in falls]) > 0.95
 
 
 def test_one_of_many_equal_numbers_is_said_to_be_less_in_5_percent_at_most(flat):
