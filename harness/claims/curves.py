@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 from harness.claims.evidence import WantedCell
 from harness.claims.levels import lacking
 from harness.claims.predicate import LEAST_DIFFERENCE, Predicate, PredicateOutcome, in_each
 from harness.claims.quantities import read
-from harness.claims.reading import Finding, Missing, RangedNumber, all_of, greater, not_below
+from harness.claims.reading import (
+    Check,
+    Finding,
+    Missing,
+    RangedNumber,
+    all_of,
+    any_of,
+    every,
+    greater,
+    not_below,
+)
 
 
 @dataclass(frozen=True)
@@ -27,19 +38,16 @@ class Rising(Predicate):
     least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell) -> Finding:
+        def test(cell: WantedCell, families: float) -> Finding:
             most = self._most(cell)
             readings = [reading for level, reading in _levels(cell) if level <= most]
             if len(readings) < 2:
                 raise Missing(
                     f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}"
                 )
-            return all_of(
-                [
-                    _never_falling(readings, self.tolerance),
-                    greater(readings[-1], readings[0], self.least_difference),
-                ]
-            )
+            more = partial(greater, least=self.least_difference)
+            ends = Check(more, (readings[-1], readings[0]))
+            return every([*_never_falling(readings, self.tolerance), ends], families)
 
         outcomes = in_each(cells, test)
         judged = [cell for cell, outcome in zip(cells, outcomes, strict=True) if outcome.finding]
@@ -79,26 +87,32 @@ class Rising(Predicate):
 class RiseAndFall(Predicate):
     """Claim that throughput over the fixed levels rises to one peak, and then stays or falls.
 
-    Losses before the peak, and gains after it, are within the tolerance altogether. If levels
-    beside the peak are missing, there may be another peak: a claim that holds is then open.
+    Losses before the peak, and gains after it, are within the tolerance altogether. At the values
+    the peak is the greatest one; throughout the ranges it may be at any level. If levels beside the
+    peak are missing, there may be another peak: a claim that holds is then open.
     """
 
     tolerance: float
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell) -> Finding:
+        def test(cell: WantedCell, families: float) -> Finding:
             levels, readings = zip(*_levels(cell), strict=True)
             if len(readings) < 3:
                 raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
             peak = max(range(len(readings)), key=lambda index: readings[index].value)
-            rise, fall = readings[: peak + 1], readings[peak:][::-1]
-            found = all_of(
-                [_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)]
-            )
+            peaks = [
+                every(self._around(readings, index), families) for index in range(len(readings))
+            ]
+            found = Finding(peaks[peak].holds, any_of(peaks).throughout)
             lacks = lacking(levels, levels[peak], max(cell.venue.cpus or 0, *levels))
             return all_of([found, Finding(None, None)]) if lacks else found
 
         return in_each(cells, test)
+
+    def _around(self, readings: Sequence[RangedNumber], peak: int) -> list[Check]:
+        """Return the checks that throughput rises to the level of that index, and then falls."""
+        rise, fall = readings[: peak + 1], readings[peak:][::-1]
+        return _never_falling(rise, self.tolerance) + _never_falling(fall, self.tolerance)
 
     def __str__(self) -> str:
         return (
@@ -107,11 +121,10 @@ class RiseAndFall(Predicate):
         )
 
 
-def _never_falling(readings: Sequence[RangedNumber], tolerance: float) -> Finding:
-    """Find whether no reading is below any before it, so that small dips add up."""
-    return all_of(
-        [not_below(after, before, 1 - tolerance) for before, after in combinations(readings, 2)]
-    )
+def _never_falling(readings: Sequence[RangedNumber], tolerance: float) -> list[Check]:
+    """Return the checks that no reading is below any before it, so that small dips add up."""
+    kept = partial(not_below, factor=1 - tolerance)
+    return [Check(kept, (after, before)) for before, after in combinations(readings, 2)]
 
 
 def _levels(cell: WantedCell) -> list[tuple[int, RangedNumber]]:

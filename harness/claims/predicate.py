@@ -77,10 +77,28 @@ class Predicate(Protocol):
 
 
 def in_each(
-    cells: Sequence[WantedCell], test: Callable[[WantedCell], Finding]
+    cells: Sequence[WantedCell], test: Callable[[WantedCell, float], Finding]
 ) -> list[PredicateOutcome]:
-    """Return an outcome for each cell."""
-    return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
+    """Return an outcome for each cell. The test receives a number of families, as `reading.every`.
+
+    One cell that fails refutes a claim, and of many one fails by chance. So k of n cells refute it
+    that fail with intervals that allow for n / k families (Simes, Biometrika 73(3), 1986: cells are
+    independent, as they share no run). Cells that fail by less are open.
+    """
+
+    def outcomes(families: float) -> list[PredicateOutcome]:
+        return [_tried(cell.name, lambda cell=cell: test(cell, families)) for cell in cells]
+
+    def failing(outcomes: Sequence[PredicateOutcome]) -> int:
+        return sum(bool(each.finding) and each.finding.throughout is False for each in outcomes)
+
+    found = outcomes(1)
+    judged = sum(each.finding is not None for each in found)
+    for few in range(failing(found), 0, -1):
+        found = outcomes(judged / few)
+        if failing(found) >= few:
+            break
+    return found
 
 
 def together(

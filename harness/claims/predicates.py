@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from harness.claims.curves import RiseAndFall, Rising
@@ -21,7 +22,17 @@ from harness.claims.predicate import (
     words,
 )
 from harness.claims.quantities import read
-from harness.claims.reading import Finding, Missing, RangedNumber, all_of, any_of, greater, within
+from harness.claims.reading import (
+    Check,
+    Finding,
+    Missing,
+    RangedNumber,
+    allowing_together,
+    every,
+    greater,
+    some,
+    within,
+)
 
 
 @dataclass(frozen=True)
@@ -34,12 +45,14 @@ class Best(Predicate):
     least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell) -> Finding:
+        def test(cell: WantedCell, families: float) -> Finding:
             best, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
             )
-            return all_of([greater(best, other, self.least_difference) for other in others])
+            return every(
+                _above([(best, other) for other in others], self.least_difference), families
+            )
 
         return in_each(cells, test)
 
@@ -57,12 +70,14 @@ class Worst(Predicate):
     least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell) -> Finding:
+        def test(cell: WantedCell, families: float) -> Finding:
             worst, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
             )
-            return all_of([greater(other, worst, self.least_difference) for other in others])
+            return every(
+                _above([(other, worst) for other in others], self.least_difference), families
+            )
 
         return in_each(cells, test)
 
@@ -80,12 +95,12 @@ class NotWorst(Predicate):
     least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell) -> Finding:
+        def test(cell: WantedCell, families: float) -> Finding:
             own, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
             )
-            return any_of([greater(own, other, self.least_difference) for other in others])
+            return some(_above([(own, other) for other in others], self.least_difference), families)
 
         return in_each(cells, test)
 
@@ -112,11 +127,14 @@ class Order(Predicate):
                 cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling
             )
         return in_each(
-            cells, lambda cell: self._falling([read(cell, self.quantity, arm) for arm in self.arms])
+            cells,
+            lambda cell, families: self._falling(
+                [read(cell, self.quantity, arm) for arm in self.arms], families
+            ),
         )
 
-    def _falling(self, readings: Sequence[RangedNumber]) -> Finding:
-        return _falling(readings, self.least_difference)
+    def _falling(self, readings: Sequence[RangedNumber], families: float = 1) -> Finding:
+        return _falling(readings, self.least_difference, families)
 
     def __str__(self) -> str:
         if len(self.arms) == 1:
@@ -144,11 +162,13 @@ class Ratio(Predicate):
         return self.over.cell is not None or self.under.cell is not None
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell) -> Finding:
+        def test(cell: WantedCell, families: float) -> Finding:
             ratio = _over(self.over, self.under, cell, cells)
-            return within(ratio, self.at_least, self.at_most)
+            return every(_inside([ratio], self.at_least, self.at_most), families)
 
-        outcomes = once(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
+        outcomes = (
+            once(cells, lambda: test(cells[0], 1)) if self.needs_all else in_each(cells, test)
+        )
         return (
             outcomes
             if self.somewhere_below is None
@@ -159,12 +179,8 @@ class Ratio(Predicate):
         """Return the outcome of the limit for one cell, over all cells that can be read."""
 
         def test(ratios: list[RangedNumber]) -> Finding:
-            return any_of(
-                [
-                    greater(RangedNumber(limit, limit, limit), ratio, self.least_difference)
-                    for ratio in ratios
-                ]
-            )
+            most = RangedNumber(limit, limit, limit)
+            return some(_above([(most, ratio) for ratio in ratios], self.least_difference))
 
         outcomes = together(
             cells, lambda cell: _over(self.over, self.under, cell, cells), test, is_existential=True
@@ -205,7 +221,7 @@ class Somewhere(Predicate):
             )
 
         def test(readings: list[RangedNumber]) -> Finding:
-            return any_of([within(reading, self.at_least, self.at_most) for reading in readings])
+            return some(_inside(readings, self.at_least, self.at_most))
 
         return together(cells, read, test, is_existential=True)
 
@@ -227,12 +243,13 @@ class Within(Predicate):
     per_cpu: bool = False
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
-        def test(cell: WantedCell) -> Finding:
+        def test(cell: WantedCell, families: float) -> Finding:
             factor = cell.cpus() if self.per_cpu else 1
             limits = [
                 None if limit is None else factor * limit for limit in (self.at_least, self.at_most)
             ]
-            return all_of([within(read(cell, self.quantity, arm), *limits) for arm in self.arms])
+            readings = [read(cell, self.quantity, arm) for arm in self.arms]
+            return every(_inside(readings, *limits), families)
 
         return in_each(cells, test)
 
@@ -282,7 +299,12 @@ class BestVaries(Predicate):
                 for table in tables
             ]
             varies = _varies(at_values, self.least_difference) is True
-            throughout = _varies(tables, self.least_difference)
+            events = sum(map(len, tables))  # in each table an end of each arm
+            allowed = [
+                dict(zip(table, allowing_together(list(table.values()), events), strict=True))
+                for table in tables
+            ]
+            throughout = _varies(allowed, self.least_difference)
             is_open = any(reading.is_open for table in tables for reading in table.values())
             return Finding(throughout if is_open else varies, throughout)
 
@@ -324,10 +346,23 @@ def _over(over: Term, under: Term, here: WantedCell, cells: Sequence[WantedCell]
     return ratio
 
 
-def _falling(readings: Sequence[RangedNumber], least: float) -> Finding:
+def _falling(readings: Sequence[RangedNumber], least: float, families: float = 1) -> Finding:
     if len(readings) < 2:
         raise Missing("one number shows no order")
-    return all_of([greater(high, low, least) for high, low in pairwise(readings)])
+    return every(_above(list(pairwise(readings)), least), families)
+
+
+def _above(pairs: Sequence[tuple[RangedNumber, RangedNumber]], least: float) -> list[Check]:
+    """Return the checks that the first of each pair is greater than the second."""
+    return [Check(partial(greater, least=least), pair) for pair in pairs]
+
+
+def _inside(
+    readings: Sequence[RangedNumber], at_least: float | None, at_most: float | None
+) -> list[Check]:
+    """Return the checks that each reading is within limits."""
+    inside = partial(within, at_least=at_least, at_most=at_most)
+    return [Check(inside, (reading,)) for reading in readings]
 
 
 def _varies(tables: Sequence[dict[str, RangedNumber]], least: float) -> bool | None:

@@ -15,7 +15,14 @@ import pandas as pd
 from harness.claims import adaptation, bursts, timeline
 from harness.claims.evidence import OF_POLICY, WantedCell, is_best_of, label
 from harness.claims.levels import around, lacking
-from harness.claims.reading import Missing, RangedNumber, greatest, of_spread, variation
+from harness.claims.reading import (
+    Missing,
+    RangedNumber,
+    allowing_together,
+    greatest,
+    of_spread,
+    variation,
+)
 
 COUNT_FACTOR = 2.0
 """Factor to which measured counts of context switches count as known, as the tables have no
@@ -57,8 +64,8 @@ def throughput(cell: WantedCell, arm: str) -> FoundNumber:
     simulated.
 
     For the best of several arms the range is that of the greatest of their means, as another arm
-    may be the best within the ranges. For the best of several levels only a lower limit is known if
-    the levels beside it are missing.
+    may be the best within the ranges, and allows for their number. For the best of several levels
+    only a lower limit is known if the levels beside it are missing.
     """
     row = cell.row(arm)
     if is_best_of(arm):
@@ -114,7 +121,8 @@ def _mean(cell: WantedCell, row: pd.Series) -> RangedNumber:
     if not cell.venue.simulated:
         return _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
     band = (row.get("band_lo"), row.get("band_hi"))
-    reading = _reading(mean, *band, runs, unknown=(mean, mean), is_varied=_all_there(band))
+    told = {"is_varied": _all_there(band), "is_sampled": False}
+    reading = _reading(mean, *band, runs, unknown=(mean, mean), **told)
     tried, failed, reached = (row.get(f"variants{which}") for which in ("", "_failed", "_reached"))
     return replace(reading, is_unreached=bool(tried) and failed == 0 and reached == 0)
 
@@ -126,13 +134,15 @@ def _reading(
     runs: int,
     unknown: tuple[float, float],
     is_varied: bool = True,
+    is_sampled: bool = True,
 ) -> RangedNumber:
     """Return a reading with its range; `unknown` is the range if the ends are missing, as for one
     run.
     """
     if not _all_there((low, high)):
         low, high = unknown
-    return RangedNumber(float(value), float(low), float(high), runs, is_varied=is_varied)
+    told = {"is_varied": is_varied, "is_sampled": is_sampled}
+    return RangedNumber(float(value), float(low), float(high), runs, **told)
 
 
 def _all_there(numbers: tuple[object, object]) -> bool:
@@ -165,8 +175,11 @@ def _best(readings: Mapping[float, RangedNumber]) -> RangedNumber:
     one.
     """
     best = max(readings, key=lambda key: readings[key].value)
-    floor = max(reading.low for reading in readings.values())
-    able = [key for key, reading in readings.items() if reading.high >= floor]
+    # the truly greatest one is excluded if its upper end is wrong, or the lower end of another
+    wide = allowing_together(list(readings.values()), len(readings))
+    allowed = dict(zip(readings, wide, strict=True))
+    floor = max(reading.low for reading in allowed.values())
+    able = [key for key, reading in allowed.items() if reading.high >= floor]
     return RangedNumber(
         best, min(able), max(able), readings[best].runs, **variation(list(readings.values()))
     )
@@ -233,7 +246,8 @@ def run_spread(cell: WantedCell, arm: str) -> FoundNumber:
     if int(row["n"]) < 2:
         raise Missing(f"one run of {row['arm']} shows no spread in {cell.wanted.name}")
     reading = of_spread(_number(row, "sd", cell) / float(row["mean"]), int(row["n"]))
-    return _of_row(row, replace(reading, is_varied=not cell.venue.simulated))
+    measured = not cell.venue.simulated
+    return _of_row(row, replace(reading, is_varied=measured, is_sampled=measured))
 
 
 def switches(cell: WantedCell, arm: str) -> FoundNumber:
@@ -328,7 +342,10 @@ def over_time(
     reading = measure(timeline.runs_of(cell.timeline, name, cell.wanted))
     if cell.venue.simulated:
         reading = replace(
-            reading, low=reading.value if reading.is_open else reading.low, is_varied=False
+            reading,
+            low=reading.value if reading.is_open else reading.low,
+            is_varied=False,
+            is_sampled=False,
         )
     return FoundNumber(name, reading)
 

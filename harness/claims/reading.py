@@ -8,15 +8,22 @@ one answer throughout the ranges (Kleene's three values: yes, no, open).
 Ranges are taken as independent. The bands of two simulated arms are not: a constant moves both. So
 an answer that is the same throughout really is, while one that is open here may still be the same
 for every single constant.
+
+An interval over runs is wrong in 5 %, and of many the one that looks best or worst is wrong far
+more often. So an answer that rests on several intervals allows for all of them (Bonferroni): the
+`greatest` of some numbers, and `every` and `some`. One check that fails refutes `every`, and it may
+be the unluckiest one: it counts only with intervals that allow for all checks. To confirm `every`
+takes all checks, each with its own interval, and no allowance (Berger, Technometrics 24(4), 1982).
+For `some` it is the other way round.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from harness.measurement.interval import mean_interval, spread_factors
+from harness.measurement import interval
 
 
 class Missing(Exception):
@@ -33,7 +40,7 @@ class RangedNumber:
     `is_open`: the value is not known, as a run ended too early; it may be anything in the range.
     `lacks`: the levels that the tables lack, if the value is open for that reason. `resolution`:
     smallest share of the number that can be distinguished, the width of a histogram's bucket.
-    `runs`: number of runs.
+    `runs`: number of runs. `is_sampled`: the range is a 95 % interval over them.
     """
 
     value: float
@@ -46,6 +53,18 @@ class RangedNumber:
     is_unreached: bool = False
     lacks: str = ""
     resolution: float = 0.0
+    is_sampled: bool = False
+
+    def allowing(self, events: float, others: interval.Pool | None = None) -> RangedNumber:
+        """Return the reading with a range that holds among as many one-sided `events`, as
+        `interval.allowing`; it is `self` if the range is no interval over runs.
+        """
+        if not self.is_sampled:
+            return self
+        ends = (self.low, self.high)
+        low, high = interval.allowing(self.value, ends, self.runs, events, others)
+        parts = tuple(part.allowing(events, others) for part in self.parts)
+        return replace(self, low=low, high=high, parts=parts)
 
     def __truediv__(self, other: RangedNumber) -> RangedNumber:
         """Return the ratio of two numbers that are not negative. Raises Missing if the divisor is
@@ -63,6 +82,7 @@ class RangedNumber:
             "is_open": self.is_open or other.is_open,
             "lacks": lacks,
             "resolution": max(self.resolution, other.resolution),
+            "is_sampled": self.is_sampled or other.is_sampled,
         }
         ends = (0.0, math.inf) if lacks else (max(low, 0.0), high)
         return RangedNumber(self.value / other.value, *ends, min(self.runs, other.runs), **told)
@@ -80,7 +100,8 @@ def variation(readings: Sequence[RangedNumber]) -> dict[str, bool]:
 
 
 def of_runs(points: Sequence[float]) -> RangedNumber:
-    """Return the mean of one non-negative number of each run, with its 95 % interval.
+    """Return the mean of one non-negative number of each run, with its 95 % interval, which has a
+    width also if runs agree.
 
     The mean of one run may be anything. Raises Missing if there is no number.
     """
@@ -89,33 +110,63 @@ def of_runs(points: Sequence[float]) -> RangedNumber:
         raise Missing("no run has such a number")
     if len(finite) == 1:
         return RangedNumber(finite[0], 0.0, math.inf)
-    return RangedNumber(*mean_interval(finite), len(finite))
+    return RangedNumber(*interval.level_interval(finite), len(finite), is_sampled=True)
 
 
 def of_spread(spread: float, runs: int) -> RangedNumber:
     """Return the spread of runs, by their standard deviation or what is proportional to it, with
     its 95 % interval.
 
-    The interval is that of the standard deviation of normal numbers. The spread of one run may be
-    anything.
+    The interval is that of the standard deviation of normal numbers. Other runs may differ from
+    runs that agree by their whole value. The spread of one run may be anything.
     """
     if runs < 2:
         return RangedNumber(spread, 0.0, math.inf, runs)
-    low, high = spread_factors(runs)
-    return RangedNumber(spread, low * spread, high * spread, runs)
+    low, high = interval.spread_factors(runs)
+    return RangedNumber(spread, low * spread, high * spread or 1.0, runs, is_sampled=True)
 
 
 def together(lowest: RangedNumber, highest: RangedNumber) -> RangedNumber:
     """Return the reading that reaches from one number to another."""
     middle = (lowest.value + highest.value) / 2
-    return RangedNumber(middle, lowest.low, highest.high, lowest.runs, parts=(lowest, highest))
+    return RangedNumber(
+        middle,
+        lowest.low,
+        highest.high,
+        lowest.runs,
+        parts=(lowest, highest),
+        is_sampled=lowest.is_sampled,
+    )
 
 
 def greatest(readings: Sequence[RangedNumber]) -> RangedNumber:
-    """Return the greatest of some numbers; its range is that of the maximum."""
+    """Return the greatest of some numbers; its range is that of the maximum, and allows for the
+    choice of the luckiest.
+    """
     best = max(readings, key=lambda reading: reading.value)
-    low, high = (max(getattr(reading, end) for reading in readings) for end in ("low", "high"))
-    return RangedNumber(best.value, low, high, best.runs, **variation(readings))
+    values, lows, highs, runs = _columns(readings)
+    low, high = interval.greatest_interval(values, lows, highs, runs)
+    told = variation(readings) | {"is_sampled": any(reading.is_sampled for reading in readings)}
+    return RangedNumber(best.value, low, high, best.runs, **told)
+
+
+def allowing_together(readings: Sequence[RangedNumber], events: float) -> list[RangedNumber]:
+    """Return readings that are compared with each other, each as `RangedNumber.allowing` with the
+    deviation of all of them.
+    """
+    values, _, highs, runs = _columns(readings)
+    others = interval.pool(values, highs, runs)
+    return [reading.allowing(events, others) for reading in readings]
+
+
+def _columns(readings: Sequence[RangedNumber]) -> tuple[list, list, list, list]:
+    """Return the values, ends and numbers of runs; one run for a range that is no interval."""
+    return (
+        [reading.value for reading in readings],
+        [reading.low for reading in readings],
+        [reading.high for reading in readings],
+        [reading.runs if reading.is_sampled else 1 for reading in readings],
+    )
 
 
 @dataclass(frozen=True)
@@ -198,6 +249,50 @@ def any_of(findings: Sequence[Finding]) -> Finding:
         either([finding.holds for finding in findings]),
         either([finding.throughout for finding in findings]),
     )
+
+
+@dataclass(frozen=True)
+class Check:
+    """Comparison of one or two readings."""
+
+    compare: Callable[..., Finding]
+    readings: tuple[RangedNumber, ...]
+
+    def finding(self) -> Finding:
+        """Return the finding with the ranges as they are."""
+        return self.compare(*self.readings)
+
+
+def every(checks: Sequence[Check], families: float = 1) -> Finding:
+    """Find whether all checks hold. `families`: number of such groups of checks of which one that
+    fails refutes the claim.
+    """
+    plain = all_of([check.finding() for check in checks])
+    refuted = all_of(_findings(checks, families * _ends(checks))).throughout is False
+    return Finding(plain.holds, True if plain.throughout else False if refuted else None)
+
+
+def some(checks: Sequence[Check], families: float = 1) -> Finding:
+    """Find whether one check at least holds; `families` as above."""
+    plain = any_of([check.finding() for check in checks])
+    confirmed = any_of(_findings(checks, _ends(checks))).throughout is True
+    refuted = any_of(_findings(checks, 2 * families)).throughout is False
+    return Finding(plain.holds, True if confirmed else False if refuted else None)
+
+
+def _findings(checks: Sequence[Check], events: float) -> list[Finding]:
+    """Return the findings with ranges that allow for so many one-sided events."""
+    readings = list(dict.fromkeys(reading for check in checks for reading in check.readings))
+    wide = dict(zip(readings, allowing_together(readings, events), strict=True))
+    return [check.compare(*(wide[reading] for reading in check.readings)) for check in checks]
+
+
+def _ends(checks: Sequence[Check]) -> int:
+    """Return the number of ends of ranges that can make one of some like checks wrong: one of each
+    reading of a pair, both of a single one.
+    """
+    places = [set(readings) for readings in zip(*(check.readings for check in checks), strict=True)]
+    return max(2, sum(map(len, places)) * (2 if len(places) == 1 else 1))
 
 
 def _finding(holds: bool | None, throughout: bool | None, *readings: RangedNumber) -> Finding:

@@ -38,8 +38,9 @@ LEGEND = {
 
 EXPLANATION = """\
 Ranges of means over runs are 95 % intervals, and so are those of how far runs differ; of counts of
-context switches it is a factor of two, of latencies from the median to the 99th percentile. One run
-has no interval, so a claim that rests on it is open, unless it is simulated: then the value
+context switches it is a factor of two, of latencies from the median to the 99th percentile. A claim
+about several arms, levels or cells is refuted only by wider intervals, which allow for all of them.
+One run has no interval, so a claim that rests on it is open, unless it is simulated: then the value
 decides. Ranges of simulated throughputs are the band: least and greatest mean over the constants of
 machine and software that were varied, one at a time. *Holds throughout*: the verdict is the same
 wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken as

@@ -257,7 +257,10 @@ def _legend(throughput: pd.DataFrame, drawn: Sequence[str]) -> list[Patch]:
         Patch(facecolor=style.of_model(model).color, alpha=TILE_TINT, label=model)
         for model in models
     ]
-    kinds = {TIE: "tie: interval includes 1", NO_INTERVAL: "no interval: one run, or no pairs"}
+    kinds = {
+        TIE: "tie: interval includes 1",
+        NO_INTERVAL: "no interval: fewer than three pairs of runs",
+    }
     return [
         *patches,
         *(

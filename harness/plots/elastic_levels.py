@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.plots import places, thread_panels
+from harness.plots import means, places, thread_panels
 
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
@@ -28,14 +28,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     def note(panel: pd.Series) -> str:
         rows = [row for _, row in places.at(ratios, panel).iterrows()]
         return "\n".join(
-            _told(row, "elastic" if len(rows) == 1 else row["arm"].removeprefix("dynamic-"))
+            f"{'elastic' if len(rows) == 1 else row['arm'].removeprefix('dynamic-')} "
+            + means.with_interval(row)
             for row in rows
         )
 
     return thread_panels.figure(tables, title, note)
-
-
-def _told(row: pd.Series, called: str) -> str:
-    """Return a ratio with its interval, which one repeat does not have."""
-    interval = "" if pd.isna(row["lo"]) else f" [{row['lo']:.0%}, {row['hi']:.0%}]"
-    return f"{called} {row['ratio']:.0%}{interval}"

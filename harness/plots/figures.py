@@ -255,14 +255,15 @@ ROWS = (
         "Multi-level elastic against the best of all other arms",
         "beyond the papers; the graphs of M19 §4.1",
         panel="multilevel.figure",
-        tables=("throughput",),
+        tables=("throughput", "speedup"),
         caption="""\
         Each line is a cell, the horizontal axis is the throughput at the sinks of each arm over the
         highest mean of the arms other than multilevel, with 95 % intervals over runs, and the
         dotted line is 95 %.
         A marker is an arm in the colour of its model, and a pale one has runs that never settled;
-        the text at the end of a line is the ratio of multilevel, with the queues and scheduler
-        threads that its law chose.
+        the text at the end of a line is the ratio of multilevel, paired by block, with an interval
+        that allows for the choice of the best, and the queues and scheduler threads that its law
+        chose.
         Tinted lines are SIMULATED; the others are measured on this machine.
         """,
     ),
@@ -293,7 +294,7 @@ ROWS = (
         The horizontal axis is the cost of a tuple; the upper panels show the throughput at the
         sinks, and the lower ones the median latency, on the same graphs with the same checks.
         The text at each cost names the fastest peer and its mean as a share of the fastest model of
-        ours.
+        ours, with a 95 % interval that allows for both choices.
         Sources send as fast as they can, so latencies are those of full queues; they differ with
         the length of the queues: 1,000 tuples but in the quick size, fewer in ours where operators
         are cheap, and none where a runtime bounds the tuples in flight (docs/peers.md).
@@ -577,7 +578,8 @@ ROWS = (
         tables=("throughput",),
         caption=f"""\
         Above each of the paper's topologies stand the mean rates at the sinks of our arms and of
-        Storm's, and the best rate of ours over the best of Storm's.
+        Storm's, and the best rate of ours over the best of Storm's, with a 95 % interval that
+        allows for both choices.
         {INTERVALS}
         {STORM_IS_MEASURED}
         """,
@@ -591,7 +593,7 @@ ROWS = (
         tables=("throughput",),
         caption=f"""\
         Above each chain stand the mean rates at the sinks of our arms and of Storm's, and the best
-        rate of ours over the best of Storm's.
+        rate of ours over the best of Storm's, with a 95 % interval that allows for both choices.
         Under an arm that adapts stand the threads and replicas that it ended with, replicas as the
         mean of the busy operators.
         {INTERVALS}

@@ -4,9 +4,12 @@ and crosses for no mean.
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 from matplotlib.axes import Axes
 
+from harness.measurement.interval import greatest_interval
 from harness.plots import settled
 from harness.plots.style import ModelStyle
 
@@ -45,3 +48,39 @@ def draw(
             clip_on=False,
             zorder=5,
         )
+
+
+def best(rows: pd.DataFrame) -> pd.Series:
+    """Return the row with the highest mean; its interval is that of the greatest true mean, and
+    allows for the number of rows. Rows without a mean do not count.
+    """
+    known = rows[rows["mean"].notna()]
+    row = known.loc[known["mean"].idxmax()].copy()
+    row["lo"], row["hi"] = _greatest_ends(known)
+    return row
+
+
+def best_over_best(these: pd.DataFrame, those: pd.DataFrame) -> str:
+    """Return the highest mean of some arms over that of others, with its interval where all have
+    one: `0.41 [0.35, 0.48]`.
+    """
+    over, under = best(these), best(those)
+    told = f"{over['mean'] / under['mean']:.2f}"
+    if pd.isna([over["lo"], under["lo"]]).any():
+        return told
+    return f"{told} [{over['lo'] / under['hi']:.2f}, {over['hi'] / under['lo']:.2f}]"
+
+
+def with_interval(row: pd.Series) -> str:
+    """Return a ratio of the speedup table with its interval, which few repeats do not have: `97%
+    [93%, 101%]`.
+    """
+    interval = "" if pd.isna(row["lo"]) else f" [{row['lo']:.0%}, {row['hi']:.0%}]"
+    return f"{row['ratio']:.0%}{interval}"
+
+
+def _greatest_ends(rows: pd.DataFrame) -> tuple[float, float]:
+    columns = [rows[name].astype(float) for name in ("mean", "lo", "hi")]
+    if any(column.isna().any() for column in columns):
+        return math.nan, math.nan
+    return greatest_interval(*columns, rows["n"].astype(int))

@@ -3,12 +3,16 @@ threads.
 
 Reads   throughput.parquet   topology, cost, payload, model, arm, mean, lo, hi [tuples/s at the
                              sinks], elastic, queued, level
+        speedup.parquet      arm, against = other models: ratio, lo, hi, of repeats of the
+                             same block
 Draws   a line for each cell; an arm's rate over the highest mean of the *other* arms to the
         right, with its 95 % interval, the paler the fewer of its runs settled; at the end of the
-        line the ratio of multi-level with its queues and threads
+        line the ratio of multi-level, with an interval that allows for the choice of the best
+        (spark.speedup), and its queues and threads
 
 A misreading to avoid: the best of several arms is also the luckiest one, so a perfect law is a
-little below 100 % wherever arms are alike.
+little below 100 % wherever arms are alike; the interval at the end of the line then has 100 % in
+it. A bar is the interval of an arm's own mean.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from harness.plots import places, provenance, settled, style
+from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
 
 INTERVAL = "bars are 95 % intervals of the mean"
@@ -31,7 +35,8 @@ LINE_INCHES = 0.42
 
 def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     """Return the figure from the rows of its experiment."""
-    table = tables["throughput"]
+    table, ratios = tables["throughput"], tables["speedup"]
+    ratios = ratios[ratios["against"] == "other models"]
     cells = _cells(table)
     with style.applied():
         drawing = style.plt.figure(figsize=(9.5, LINE_INCHES * len(cells) + 2.0))
@@ -40,7 +45,8 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
             y = len(cells) - 1 - place
             if rows["simulated"].astype(bool).any():
                 ax.axhspan(y - 0.5, y + 0.5, facecolor=style.SIMULATED, zorder=0)
-            _line(ax, y, rows)
+            there = places.at_place(ratios, rows.iloc[0])
+            _line(ax, y, rows, there[there["cell"] == rows["cell"].iloc[0]])
         ax.axvline(1.0, color=style.FAINT, linewidth=0.8)
         ax.axvline(TARGET, color=style.FAINT, linewidth=0.8, linestyle=":")
         ax.set_yticks(range(len(cells)), [name for name, _ in reversed(cells)])
@@ -82,7 +88,7 @@ def _name(row: pd.Series) -> str:
     return f"{shape_name(row)}, cost {cost}, {style.whole(row['payload'])} B"
 
 
-def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
+def _line(ax: Axes, y: int, rows: pd.DataFrame, ratios: pd.DataFrame) -> None:
     found = rows[rows["mean"].notna()]
     others = found[found["model"] != "multilevel"]
     if others.empty:
@@ -114,7 +120,7 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
             where = f", {queues}, {row['level']:.0f} thr." if queues else ""
             unsettled = "" if settled.all_settled(row) else f", {settled.words(row)}"
             ax.annotate(
-                f"{ratio:.0%}{where}{unsettled}",
+                f"{_against_the_best(row, ratio, ratios)}{where}{unsettled}",
                 (1.01, y),
                 xycoords=("axes fraction", "data"),
                 va="center",
@@ -124,6 +130,14 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
     lost = rows[rows["mean"].isna()]["arm"]
     if len(lost):
         ax.text(0.02, y, f"failed: {', '.join(lost)}", va="center", fontsize=7, color=style.FAINT)
+
+
+def _against_the_best(row: pd.Series, ratio: float, ratios: pd.DataFrame) -> str:
+    """Return the ratio to the best arm of another model, paired by repeat and with its interval;
+    without pairs that of the means.
+    """
+    paired = ratios[ratios["arm"] == row["arm"]]
+    return f"{ratio:.0%}" if paired.empty else means.with_interval(paired.iloc[0])
 
 
 def _look(row: pd.Series) -> style.ModelStyle:

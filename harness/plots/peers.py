@@ -5,11 +5,11 @@ Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, h
                              sinks], settled_share
         latency.parquet      cell, arm, p50 [ns]
 Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the
-        fastest of ours; below: median latency from source to sink, of sources at full speed, so
-        with queues as full as they get
+        fastest of ours with its interval; below: median latency from source to sink, of sources at
+        full speed, so with queues as full as they get
 
-A misreading to avoid: a share is the ratio of two means, each the luckiest of several; a few
-percent either way say nothing.
+A misreading to avoid: a share is the ratio of two means, each the luckiest of several. Its interval
+allows for that; one that includes 1 leaves open which is faster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter
 
-from harness.plots import places, provenance, settled, style
+from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
 
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
@@ -112,7 +112,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
                 fontsize=6.5,
                 color=style.FAINT,
             )
-    ax.set_ylim(top=ax.get_ylim()[1] * 4)  # room for the verdicts
+    ax.set_ylim(top=ax.get_ylim()[1] * 6)  # room for the verdicts
     _cost_axis(ax, costs)
 
 
@@ -138,15 +138,16 @@ def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """Return the fastest peer of one cell, and its mean over the highest of ours: `go 0.41 of
-    ours`; "" without either.
+    """Return the fastest peer of one cell, and its mean over the highest of ours: `go 0.41 [0.35,
+    0.48] of ours`; "" without either.
     """
     known = rows[rows["mean"].notna()]
     peers, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if peers.empty or ours.empty:
         return ""
     best = peers.sort_values(["mean", "arm"], ascending=[False, True]).iloc[0]
-    return f"{best['arm']}\n{best['mean'] / ours['mean'].max():.2f} of ours"
+    share = means.best_over_best(peers, ours).replace(" ", "\n", 1)  # costs are close together
+    return f"{best['arm']}\n{share}\nof ours"
 
 
 def _lines(rows: pd.DataFrame):

@@ -7,7 +7,7 @@ that each law ended with. Over time: one run of each law.
 
 A misreading to avoid: replicas are those of one busy operator, the mean if there are several. The
 best by hand is the best of a few numbers of threads and replicas, equal for all operators, and more
-of them than needed cost it little.
+of them than needed cost it little. Its interval is that of the greatest of their true means.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def of_lines(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each line, cheapest first."""
     fixed = rows[~rows["elastic"].astype(bool)]
     by_hand = fixed[(fixed["threads"] > 1) & fixed["mean"].notna()]
-    best = by_hand.loc[by_hand.groupby("cell")["mean"].idxmax()] if len(by_hand) else by_hand
+    cells = [means.best(cell) for _, cell in by_hand.groupby("cell")]
+    best = pd.DataFrame(cells).astype(by_hand.dtypes) if cells else by_hand
     found = {law: rows[rows["law"] == law] for law in ("cstream", "millrace")}
     found |= {BY_HAND: best, BASE: fixed[(fixed["threads"] == 1) & (fixed["replicas"] == 1)]}
     return {name: line.sort_values("busy") for name, line in found.items() if len(line)}

@@ -1,7 +1,7 @@
 """Our models beside Storm, topology by topology: the form of C-Stream Figures 12 and 13.
 
 A panel for each machine. Topologies are along the axis; above each are the rates of all arms, ours
-first, and the ratio of our best to Storm's best.
+first, and the ratio of our best to Storm's best with its interval, which allows for the choices.
 
 A misreading to avoid: Storm runs on this machine only. Compare simulated results within their
 panel.
@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from harness.plots import places, provenance, settled, style
+from harness.plots import means, places, provenance, settled, style
 from harness.plots.thread_panels import shape_name
 
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
@@ -155,14 +155,14 @@ def called_cell(row: pd.Series) -> str:
 
 
 def verdict(rows: pd.DataFrame) -> str:
-    """Return the highest rate of ours over that of Storm in one cell: `ours 1.04 of Storm`; ""
-    without either.
+    """Return the highest rate of ours over that of Storm in one cell: `ours 1.04 [0.98, 1.10] of
+    Storm`; "" without either.
     """
     known = rows[rows["mean"].notna()]
     storm, ours = known[known["peer"].notna()], known[known["peer"].isna()]
     if storm.empty or ours.empty:
         return ""
-    return f"ours {ours['mean'].max() / storm['mean'].max():.2f} of Storm"
+    return f"ours {means.best_over_best(ours, storm)} of Storm"
 
 
 def _legend(table: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> list[Line2D]:

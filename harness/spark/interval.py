@@ -1,4 +1,4 @@
-"""The intervals of `measurement.interval` as column functions. Spark has no quantile of the t
+"""Intervals of `measurement.interval` as column functions. Spark has no quantile of the t
 distribution, so it gets a table.
 """
 
@@ -42,6 +42,23 @@ def mean_interval(n: Column, mean: Column, deviation: Column) -> tuple[Column, C
     """
     half = F.when(mean > 0, half_width(n, deviation) / mean).when(n >= 2, F.lit(0.0))
     return mean * F.exp(-half), mean * F.exp(half)
+
+
+def level_interval(number: Column) -> tuple[Column, Column]:
+    """Return both ends of the interval of the mean of levels or counts, as
+    `measurement.interval.level_interval`: aggregates over the rows where `number` is not null.
+    """
+    n, mean = F.count(number), F.avg(number)
+    low, high = mean_interval(n, mean, F.stddev_samp(number))
+    apart = F.max(number) - F.min(number)
+    below = F.when(apart > 0, apart).otherwise(mean / 2)
+    above = F.when(apart > 0, apart).when(mean > 0, mean).otherwise(1.0)
+    share = 1 - F.pow(F.lit(0.025), 1 / n)
+    repeat = (n >= 2) & (F.count_distinct(number) < n)
+    return (
+        F.when(repeat, F.greatest(F.least(low, mean - share * below), F.lit(0.0))).otherwise(low),
+        F.when(repeat, F.greatest(high, mean + share * above)).otherwise(high),
+    )
 
 
 def _place(freedom: Column) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from harness.spark.interval import mean_interval
+from harness.spark.interval import level_interval, mean_interval
 from harness.spark.schemas import ARM, CELL, conform
 from harness.spark.selection import BOTH, HOPS, SINKS
 
@@ -60,10 +60,10 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.count_distinct(of_used("host.hostname_hash")).alias("hosts"),
         *_moments(of_used("rate"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
-        *_moments(of_used("elastic.settled_level"), "level_"),
-        *_moments(of_used("queued"), "queued_"),
+        *_of_levels(of_used("elastic.settled_level"), "level_"),
+        *_of_levels(of_used("queued"), "queued_"),
         F.max(F.array_size("elastic.places")).alias("places"),
-        *_moments(F.when(used, F.coalesce("elastic.settled_replicas", "replicas")), "replicas_"),
+        *_of_levels(F.when(used, F.coalesce("elastic.settled_replicas", "replicas")), "replicas_"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
         F.max("policy").alias("policy"),
@@ -83,7 +83,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
     )
-    for prefix in ("", "submitted_", "level_", "queued_", "replicas_"):
+    for prefix in ("", "submitted_"):
         low, high = mean_interval(
             F.col(f"{prefix}count"), F.col(f"{prefix}mean"), F.col(f"{prefix}sd")
         )
@@ -124,4 +124,18 @@ def _moments(number: Column, prefix: str) -> list[Column]:
         F.count(number).alias(f"{prefix}count"),
         F.avg(number).alias(f"{prefix}mean"),
         F.stddev_samp(number).alias(f"{prefix}sd"),
+    ]
+
+
+def _of_levels(number: Column, prefix: str) -> list[Column]:
+    """Return columns of the levels or counts that are not null: their mean, and its interval. One
+    that no law chose is a setting, and equal in all runs.
+    """
+    chosen, ends = F.bool_or(F.expr(ELASTIC)), level_interval(number)
+    setting = F.when(F.count(number) >= 2, F.avg(number))
+    low, high = (F.when(chosen, end).otherwise(setting) for end in ends)
+    return [
+        F.avg(number).alias(f"{prefix}mean"),
+        low.alias(f"{prefix}lo"),
+        high.alias(f"{prefix}hi"),
     ]

@@ -166,7 +166,9 @@ def test_what_is_said_to_be_less_is_not_reproduced_if_it_is_the_same(name):
     ]
     held = tables(throughput({cell: rows}, LOCAL, wanted.experiment), timeline=runs)
     *_, result = evaluate([replace(asked, cells=(wanted,))], held)
-    assert result.verdict is ClaimVerdict.NOT_REPRODUCED
+    assert any(each.finding and each.finding.holds is False for each in result.outcomes)
+    # three equal runs leave open what a level is in others
+    assert result.verdict in (ClaimVerdict.NOT_REPRODUCED, ClaimVerdict.UNDECIDED)
 
 
 def test_the_experiments_of_all_claims_are_known():

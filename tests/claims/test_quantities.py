@@ -51,10 +51,11 @@ def test_the_best_of_several_arms_may_be_another_one_within_the_ranges(venue, ra
         else ({"half": 0.0}, {"half": 3.0})
     )
     cell = one_cell(arm("dynamic-1", 6.2, **sure), arm("dynamic-2", 6.0, **open_one), venue=venue)
-    assert read(cell, "throughput", "static") == RangedNumber(6.2, 6.2, 9.0, 3)
+    found = RangedNumber(6.2, 6.2, 9.0, 3, is_sampled=venue is LOCAL)
+    assert read(cell, "throughput", "static") == found
     assert cell.shown[-1].arm == "dynamic-1"
     shares = one_cell(placed(0, 6.2, **sure), placed(100, 6.0, **open_one), venue=venue)
-    assert read(shares, "throughput", "shares") == RangedNumber(6.2, 6.2, 9.0, 3)
+    assert read(shares, "throughput", "shares") == found
 
 
 def test_the_best_of_several_arms_is_varied_only_if_all_are():
@@ -68,12 +69,9 @@ def test_a_cell_without_fixed_levels_has_no_static_arm():
 
 
 def test_a_measured_mean_has_its_interval_and_one_run_has_none():
-    assert read(one_cell(arm("manual", 10, half=2)), "throughput", "manual") == RangedNumber(
-        10, 8, 12, 3
-    )
-    assert read(one_cell(arm("manual", 10)), "throughput", "manual") == RangedNumber(
-        10, 0, math.inf, 3
-    )
+    for half, low, high in ((2, 8, 12), (None, 0, math.inf)):
+        found = read(one_cell(arm("manual", 10, half=half)), "throughput", "manual")
+        assert found == RangedNumber(10, low, high, 3, is_sampled=True)
 
 
 def test_a_simulated_mean_has_its_band_or_says_that_nothing_was_varied():
@@ -155,7 +153,7 @@ def test_a_best_level_is_varied_only_if_all_levels_are():
 
 def test_the_settled_level_has_the_interval_of_its_runs():
     cell = one_cell(arm("dynamic-elastic", 10, level=4.0, level_lo=3.0, level_hi=5.0))
-    assert read(cell, "settled_level", "elastic") == RangedNumber(4, 3, 5, 3)
+    assert read(cell, "settled_level", "elastic") == RangedNumber(4, 3, 5, 3, is_sampled=True)
 
 
 def test_a_simulated_level_has_no_band():

@@ -7,7 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from harness.measurement.interval import mean_interval, spread_factors, t_quantile
+from harness.measurement.interval import (
+    allowing,
+    greatest_interval,
+    level_interval,
+    mean_interval,
+    pool,
+    spread_factors,
+    t_quantile,
+    unseen_share,
+)
 
 SAMPLES = 4000
 
@@ -51,6 +60,53 @@ def test_the_interval_of_values_that_are_close_is_that_of_the_plain_mean():
 def test_the_interval_of_equal_values_has_no_width():
     assert mean_interval([5.0, 5.0, 5.0]) == (5.0, 5.0, 5.0)
     assert mean_interval([0.0, 0.0]) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("n", "share"), [(2, 0.842), (3, 0.708), (5, 0.522), (10, 0.308)])
+def test_the_share_of_unseen_runs_is_that_of_the_tables_of_clopper_and_pearson(n, share):
+    assert unseen_share(n) == pytest.approx(share, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("levels", "low", "high"),
+    [
+        ([4.0, 4.0, 4.0], 4 - 2 * 0.7076, 4 + 4 * 0.7076),  # half and twice the level
+        ([0.0, 0.0, 0.0], 0.0, 0.7076),  # the next count
+        ([4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 5.0], 4.125 - 0.3694, 4.125 + 0.3694),
+    ],
+)
+def test_levels_that_repeat_have_an_interval_that_reaches_as_far_as_unseen_ones(levels, low, high):
+    assert level_interval(levels)[1:] == pytest.approx((low, high), abs=1e-3)
+
+
+def test_levels_that_all_differ_have_the_interval_of_any_number():
+    assert level_interval([4.0, 5.0, 7.0]) == mean_interval([4.0, 5.0, 7.0])
+
+
+def test_an_end_moves_by_the_quantile_for_more_events_and_that_of_one_run_stays():
+    factor = t_quantile(2, 8) / t_quantile(2)
+    moved = allowing(10.0, (9.0, 12.0), 3, 8)
+    assert moved == pytest.approx((10 * 0.9**factor, 10 * 1.2**factor))
+    assert allowing(10.0, (9.0, 12.0), 3, 2) == pytest.approx((9.0, 12.0))
+    assert allowing(10.0, (0.0, math.inf), 1, 8) == (0.0, math.inf)
+    assert allowing(10.0, (9.0, 1e9), 2, 10**6)[1] > 1e300, "and it is no error of a float"
+
+
+def test_an_arm_whose_runs_hardly_differ_has_the_deviation_of_the_others_too():
+    highs = [high for _, _, high in map(mean_interval, ([1.0, 2.0, 1.0], [2.0, 1.0, 2.0]))]
+    steady = (2.0, (1.99, 2.01), 3, 6)
+    assert pool([4 / 3, 5 / 3], highs, [3, 3]) is None, "two are a pair"
+    shared = pool([4 / 3, 5 / 3, 2.0], [*highs, 2.01], [3, 3, 3])
+    assert shared is not None and shared.freedom == 6
+    assert allowing(*steady)[0] > 1.9 > allowing(*steady, shared)[0]
+    assert pool([1.0, 1.0, 0.0, 1.0], [2.0, math.inf, 0.0, 2.0], [3, 1, 3, 3]) is None
+
+
+def test_the_lower_end_of_the_greatest_allows_for_all_of_them():
+    lows = [allowing(mean, (0.9 * mean, 1.1 * mean), 3, 4)[0] for mean in (10.0, 9.9)]
+    found = greatest_interval([10.0, 9.9], [9.0, 8.91], [11.0, 12.0], [3, 3])
+    assert found == (pytest.approx(max(lows)), 12.0)
+    assert greatest_interval([10.0], [9.0], [11.0], [3]) == pytest.approx((9.0, 11.0))
 
 
 @pytest.mark.parametrize("values", [[8127.0, 10632.0], [1.0, 100.0], [0.0, 7.0], [1e-3, 1e-3, 5.0]])

@@ -43,7 +43,7 @@ def test_the_comparison_takes_the_best_of_ours_and_of_storm_where_both_ran(rows)
     table = frame(rows)
     assert (
         storm_panels.verdict(table[(table["topology"] == "chain") & ~table["simulated"]])
-        == "ours 1.50 of Storm"
+        == "ours 1.50 [1.17, 1.83] of Storm"
     )
     assert storm_panels.verdict(table[table["simulated"]]) == ""
 
@@ -64,8 +64,8 @@ def test_topologies_stand_in_their_order_with_every_arm_and_what_failed_on_the_a
     lost = [line for line in measured.lines if line.get_marker() == "x"]
     assert [list(line.get_ydata()) for line in lost] == [[0], [0]]
     assert [text.get_text() for text in measured.texts] == [
-        "ours 1.50 of Storm",
-        "ours 0.90 of Storm",
+        "ours 1.50 [1.17, 1.83] of Storm",
+        "ours 0.90 [0.70, 1.10] of Storm",
     ]
     assert [text.get_text() for text in simulated.texts] == ["12 threads\n6.5 replicas"] * 2
     (legend,) = figure.legends

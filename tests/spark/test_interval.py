@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.measurement.interval import mean_interval, t_quantile
+from harness.measurement.interval import level_interval, mean_interval, t_quantile
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
 
@@ -46,18 +46,25 @@ def test_the_interval_of_a_mean_is_the_same_in_both_places(spark):
         3: [4.0] * 4,
         4: [0.0, 0.0],
         5: [6.0],
+        6: [2.0, 2.0, 3.0],
     }
     rows = [(group, value) for group, values in groups.items() for value in values]
+    of_levels = interval.level_interval(F.col("v"))
     moments = (
         spark.createDataFrame(rows, "g int, v double")
         .groupBy("g")
-        .agg(F.count("v").alias("n"), F.avg("v").alias("mean"), F.stddev_samp("v").alias("sd"))
+        .agg(
+            F.count("v").alias("n"),
+            F.avg("v").alias("mean"),
+            F.stddev_samp("v").alias("sd"),
+            *(end.alias(name) for name, end in zip(("low", "high"), of_levels, strict=True)),
+        )
     )
     low, high = interval.mean_interval(F.col("n"), F.col("mean"), F.col("sd"))
-    for row in moments.select("g", "mean", low.alias("lo"), high.alias("hi")).collect():
+    for row in moments.select("*", low.alias("lo"), high.alias("hi")).collect():
         if row.g == 5:
-            assert (row.mean, row.lo, row.hi) == (6.0, None, None)
-        else:
-            assert (row.mean, row.lo, row.hi) == pytest.approx(
-                mean_interval(groups[row.g]), rel=1e-9
-            )
+            assert (row.mean, row.lo, row.hi, row.low, row.high) == (6.0, None, None, None, None)
+            continue
+        values = groups[row.g]
+        assert (row.mean, row.lo, row.hi) == pytest.approx(mean_interval(values), rel=1e-9)
+        assert (row.low, row.high) == pytest.approx(level_interval(values)[1:], rel=1e-9)

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(400)]
 
-CELLS = 150
+CELLS = 80
 ARMS = 11
 PROMISED = 0.05
 ALLOWED = (
@@ -24,11 +24,14 @@ NOISE_BY_MODEL = np.where(
     np.arange(ARMS) < 2, 0.15, 0.01
 )  # standard deviations of the logarithm; two arms are noisy
 
+TWO_SPEEDS = "two speeds"
+SLOW_SHARE, SLOW_FACTOR = 0.3, 0.5
 WORLDS = {
     "equal, 2 repeats": (EQUAL, SAME_NOISE, 2),
     "equal, 3 repeats": (EQUAL, SAME_NOISE, 3),
     "unlike noise, 3 repeats": (EQUAL, NOISE_BY_MODEL, 3),
     "one slow, 5 repeats": (ONE_SLOW, SAME_NOISE, 5),
+    f"{TWO_SPEEDS}, 3 repeats": (EQUAL, np.full(ARMS, 0.01), 3),
 }
 ABOUT = {
     "experiment": "fig",
@@ -49,6 +52,8 @@ def rates(world: str, rng: np.random.Generator) -> pd.DataFrame:
     drift = rng.normal(0, 0.1, shape[:2])[..., None]
     skew = rng.exponential(1, shape) - 1  # a run is disturbed to one side
     logs = means + drift + noise * (rng.normal(0, 1, shape) - skew) / 2**0.5
+    if world.startswith(TWO_SPEEDS):
+        logs += np.log(SLOW_FACTOR) * (rng.random(shape) < SLOW_SHARE)
     cell, repeat, arm = (index.ravel() for index in np.indices(shape))
     return pd.DataFrame(
         {
@@ -96,7 +101,15 @@ def share_of_cells(rows: pd.DataFrame, wrong: pd.Series) -> float:
     return wrong.groupby(rows["cell"]).any().mean()
 
 
-@pytest.mark.parametrize("world", [world for world in WORLDS if not world.startswith("one slow")])
+def test_two_repeats_have_no_interval(table):
+    rows = table[table["world"] == "equal, 2 repeats"]
+    assert len(rows) == CELLS * ARMS * 3 and rows["ratio"].notna().all()
+    assert rows[["lo", "hi"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    "world", ["equal, 3 repeats", "unlike noise, 3 repeats", f"{TWO_SPEEDS}, 3 repeats"]
+)
 @pytest.mark.parametrize("against", ["best", "other models"])
 def test_of_equal_arms_one_is_told_from_the_best_in_at_most_five_percent_of_the_cells(
     table, world, against
@@ -124,4 +137,4 @@ def test_against_manual_there_is_one_pair_and_the_plain_paired_interval(table):
         & (table["arm"] == "dynamic-4")
     ]
     missed = ((rows["lo"] > 1) | (rows["hi"] < 1)).mean()
-    assert 0.01 <= missed <= 0.11, "5 % of single comparisons, seen in 150"
+    assert 0.01 <= missed <= 0.13, "5 % of single comparisons, seen in 80"
