@@ -2,8 +2,8 @@
 scored on held-out scenarios.
 
 The worth of a rule is the regret without it minus the regret with it, scenario by scenario. Its
-mean has a 95 % interval (Student's t over scenarios). A rule whose interval ends below `WORTH` does
-not pay.
+mean has a 95 % interval (Student's t over scenarios). A rule whose interval ends below `MIN_WORTH`
+does not pay.
 
     python -m studies.ablation --every 10
 """
@@ -34,7 +34,7 @@ from harness.files.whole import write_whole
 from harness.terminal.countdown import Countdown
 from harness.terminal.output import say
 
-WORTH = 0.002  # share of throughput: the upper end of a rule's interval must reach it
+MIN_WORTH = 0.002  # share of throughput: the upper end of a rule's interval must reach it
 CONFIDENCE = 0.95
 NEVER, ALWAYS = 10**9, math.inf
 
@@ -68,18 +68,22 @@ RULES: dict[str, list[Rule]] = {
     "threads": [
         *_numbers(
             "threads.millrace",
-            ("PRICE", 0.0),
-            ("FALL", ALWAYS),
-            ("CLIFF", ALWAYS),
-            ("FAR", 1.001),
-            ("EARLY", 0),
-            ("ROUNDS", 0),
-            ("ERROR", ALWAYS),
+            ("DOUBLING_PRICE", 0.0),
+            ("TWO_STEP_LOSS", ALWAYS),
+            ("ONE_STEP_LOSS", ALWAYS),
+            ("MIN_SLOPE_RATIO", 1.001),
+            ("CONFIRMING_PERIODS", 0),
+            ("MAX_CHECK_ROUNDS", 0),
+            ("MAX_STANDARD_ERROR", ALWAYS),
             ("FIRST_PAUSE", NEVER),
             ("LONGEST_LOOK", 1),
         ),
-        Rule("looks above the best level", (("threads.millrace.Millrace._above", _no_gain),)),
-        Rule("looks below the best level", (("threads.millrace.Millrace._below", _no_gain),)),
+        Rule(
+            "looks above the best level", (("threads.millrace.MillraceThreads._above", _no_gain),)
+        ),
+        Rule(
+            "looks below the best level", (("threads.millrace.MillraceThreads._below", _no_gain),)
+        ),
     ],
     "queues": [
         *_numbers(
@@ -87,44 +91,55 @@ RULES: dict[str, list[Rule]] = {
             ("PLACEMENT_LOOKS_UNTIL_THRESHOLD_DOUBLES", ALWAYS),
             ("MAX_HURTFUL_PERIODS", NEVER),
             ("LEARNING_PERIODS", 0),
-            ("MOVED", ALWAYS),
+            ("MOVED_WORK_SHARE", ALWAYS),
             ("DRAIN_WAIT_PERIODS", 0),
             ("PROFILE_PERIODS", 0),
             ("SLOW_QUEUE_GAIN", 0.0),
         ),
         Rule(
             "a look at queues everywhere",
-            (("queues.millrace.Millrace._untried_everywhere", _nothing),),
+            (("queues.millrace.MillraceQueues._untried_everywhere", _nothing),),
         ),
         Rule("the work that has moved", (("queues.work_shares.MOVED_SHARE", ALWAYS),)),
         *_numbers("queues.work_shares", ("LEAST_WORTH", 0.0)),
         *_numbers(
             "queues.evidence",
             ("EXPECTED_SURGE", 0.0),
-            ("UNEVEN", (0.0, 0.0)),
-            ("BACKLOG", 0.0),
-            ("SURE", 0.0),
+            ("UNEVEN_SPREAD", (0.0, 0.0)),
+            ("BACKLOG_SPREAD", 0.0),
+            ("MAX_MEASURED_SPREAD", 0.0),
         ),
-        *_numbers("queues.evidence", ("MISFITS", {1.0: 1.0}), ("TRUST", 1.0)),
+        *_numbers("queues.evidence", ("MISFIT_PRIOR", {1.0: 1.0}), ("LIKELIHOOD_EXPONENT", 1.0)),
         *_numbers(
             "queues.outlook",
             ("PLACEMENT_LEVEL_PRICE", 0.0),
             ("SLOW_QUEUE_PRICE", 0.0),
             ("HORIZON", ALWAYS),
         ),
-        *_numbers("queues.outlook", ("HURTFUL_LOSS", ALWAYS), ("REACH", NEVER)),
+        *_numbers("queues.outlook", ("HURTFUL_LOSS", ALWAYS), ("MAX_LEVEL_FACTOR", NEVER)),
         Rule("placements around the best one", (("queues.options.neighbours", _no_placements),)),
         Rule("queues where branches meet", (("queues.cuts._meetings", _no_placements),)),
         *_numbers("queues.physics", ("WAITING_SPREAD", 0.0), ("ENTRY_SPREAD", 0.0)),
     ],
     "replicas": [
-        *_numbers("replicas.millrace", ("FAIR", 1.0), ("SHORT", ALWAYS), ("GROWN", ALWAYS)),
-        *_numbers("replicas.millrace", ("SERIAL", ALWAYS), ("BAND", (1.0, 1.0, 1.0))),
+        *_numbers(
+            "replicas.millrace",
+            ("PLANNED_RATE_SHARE", 1.0),
+            ("MAX_SHORTFALL", ALWAYS),
+            ("GROWN_WORK", ALWAYS),
+        ),
+        *_numbers("replicas.millrace", ("SERIAL_GROWTH", ALWAYS), ("RATE_BAND", (1.0, 1.0, 1.0))),
     ],
 }
 
 RULES["paced"] = [
-    *_numbers("threads.pace", ("SLACK", 0.0), ("CATCH_UP", ALWAYS), ("PERIODS", 1), ("MORE", 1.0)),
+    *_numbers(
+        "threads.pace",
+        ("FIRST_SLACK", 0.0),
+        ("CATCH_UP", ALWAYS),
+        ("LATE_LEVEL_PERIODS", 1),
+        ("MAX_SLACK_FACTOR", 1.0),
+    ),
     *RULES["threads"],
 ]
 
@@ -145,7 +160,7 @@ class Worth:
     @property
     def pays(self) -> bool:
         """True if the rule may be worth as much as a rule must be."""
-        return self.mean + self.half >= WORTH
+        return self.mean + self.half >= MIN_WORTH
 
 
 @contextmanager
@@ -237,7 +252,7 @@ def summary(found: Sequence[Worth]) -> str:
 EXPLANATION = f"""\
 Regret without a rule less regret with it, mean over scenarios, and the interval that holds the true
 mean with {CONFIDENCE:.0%}. Differ: scenarios in which it made any difference. A rule may pay if the
-interval reaches {WORTH:.1%}."""
+interval reaches {MIN_WORTH:.1%}."""
 
 
 SUMMARY = "measure what the rules and numbers of our laws are worth"

@@ -31,7 +31,7 @@ FITTED, TRIED = 20_000, 10_000
 """Numbers of labels of each kind: the weights are fitted to the first, and tried on others, the
 second."""
 
-LEAST = 7
+MIN_LENGTH = 7
 """Least number of characters of a label; shorter ones are not classified."""
 
 
@@ -92,7 +92,7 @@ def natural_label(words: Sequence[str], draw: random.Random) -> str:
             + draw.choice(words)
             + (str(draw.randrange(1000)) if form == 2 else "")
         )
-        if len(label) >= LEAST:
+        if len(label) >= MIN_LENGTH:
             return label
 
 
@@ -101,7 +101,7 @@ def made_up_label(draw: random.Random) -> str:
     return "".join(
         draw.choices(
             draw.choice((ascii_lowercase, ascii_lowercase + digits, digits + "abcdef")),
-            k=draw.randint(LEAST, 20),
+            k=draw.randint(MIN_LENGTH, 20),
         )
     )
 

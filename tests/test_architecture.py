@@ -1,7 +1,7 @@
 """The layers of the project: imports form no cycle, and follow the table in docs/extending.md.
 
 All imports count: of a module, inside functions, for type checkers alone, and cimports. Modules
-that are imported by a name in a string do not.
+that are imported by a name in a string do not. Each name of a class is defined once.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ BACKWARD = {
     ("harness.measurement.run", "harness.peers.measure")
 }
 """Imports that may go against the order of the table."""
+
+CLASS = re.compile(r"^[ \t]*(?:cdef[ \t]+)?class[ \t]+(\w+)", re.M)
 
 Imports = Mapping[str, frozenset[str]]
 
@@ -146,6 +148,40 @@ def test_no_import_goes_against_the_order_of_the_table():
     assert backward == BACKWARD
 
 
+def class_names(text: str, is_python: bool) -> list[str]:
+    """Return the names of the classes that a source defines."""
+    if not is_python:
+        return CLASS.findall(text)
+    return [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
+
+
+def shared_names(texts: Mapping[str, tuple[str, bool]]) -> dict[str, list[str]]:
+    """Return the class names that are defined more than once, with the modules that define them.
+
+    `texts`: by module, the text, and whether it is Python.
+    """
+    modules: dict[str, list[str]] = {}
+    for module, (text, is_python) in texts.items():
+        for name in class_names(text, is_python):
+            modules.setdefault(name, []).append(module)
+    return {name: found for name, found in modules.items() if len(found) > 1}
+
+
+def test_each_name_of_a_class_is_defined_once():
+    paths = [
+        path
+        for package in (*PACKAGES, "studies")
+        for path in sorted((ROOT / package).rglob("*"))
+        if path.suffix in (".py", ".pyx")
+    ]
+    texts = {
+        module_of(path.relative_to(ROOT)): (path.read_text(encoding="utf-8"), path.suffix == ".py")
+        for path in paths
+    }
+    assert len(texts) > 400
+    assert shared_names(texts) == {}
+
+
 # -- the rules can fail ----------------------------------------------------------------------------
 
 
@@ -187,3 +223,12 @@ def test_a_file_with_a_row_of_its_own_does_not_count_with_its_folder():
         "d/f.py": 3,
         "g/h.py": None,
     }
+
+
+def test_a_name_of_two_classes_is_found_in_python_and_in_cython():
+    texts = {
+        "a.b.c": ("class One:\n    class Inner: ...\n", True),
+        "a.b.d": ("cdef class One:\n    pass\nclass Two:\n    pass\n", False),
+        "e.f.g": ("def f():\n    class Inner: ...\n", True),
+    }
+    assert shared_names(texts) == {"One": ["a.b.c", "a.b.d"], "Inner": ["a.b.c", "e.f.g"]}

@@ -113,7 +113,7 @@ def validated() -> list[int]:
     coroutine, the deep ones.
     """
     every = cases.cases()
-    deep = [case for case in every if case.topology in cases.DEEP]
+    deep = [case for case in every if case.topology in cases.DEEP_PIPELINES]
     of_coroutine = sum(case.arm.startswith("coroutine") for case in every if case not in deep)
     return [len(every), len(every) - of_coroutine - len(deep), of_coroutine, len(deep)]
 
@@ -193,10 +193,10 @@ SENTENCES = [
         round(sum(len(paper.claims) for paper in papers().values()), -1)]),
     ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
     # -- runs --------------------------------------------------------------------------------------
-    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * steady.TOLERANCE]),
+    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * steady.WINDOWS_AGREE_WITHIN]),
     ("README.md", r"at any moment, from 1 to ([\d,]+)", lambda: [MAX_THREADS]),
     ("--help run", r"two windows in a row differ by less than "
-                   r"(\d+) %", lambda: [100 * steady.TOLERANCE]),
+                   r"(\d+) %", lambda: [100 * steady.WINDOWS_AGREE_WITHIN]),
     ("--help run", r"kept its number of threads for (\d+) "
                    r"periods", lambda: [control.SETTLED_PERIODS]),
     ("--help run", r"at most (\d+) periods .*? more than (\d+) s\..* limits are (\d+) periods and "
@@ -214,9 +214,9 @@ SENTENCES = [
     ("docs/design.md", r"drain for at most (\w+) seconds", lambda: [observe.STOP_S]),
     ("docs/design.md", r"(\d+) ms are measured by default, in (\w+) samples, and a law looks every "
                        r"(\d+) ms", lambda: [
-        1000 * spec.VIRTUAL_DURATION_S, observe.SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
+        1000 * spec.VIRTUAL_DURATION_S, observe.WINDOW_SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
     ("docs/design.md", r"look every (\w+) quanta, (\d+) "
-                       r"ms", lambda: [spec.QUANTA, spec.QUANTA * QUANTUM_MS]),
+                       r"ms", lambda: [spec.MIN_QUANTA_PER_PERIOD, spec.MIN_QUANTA_PER_PERIOD * QUANTUM_MS]),
     ("docs/design.md", r"A run may have ([\d,]+) real threads", lambda: [thread_room.MOST_THREADS]),
     ("docs/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) "
                        r"MiB", lambda: [
@@ -247,7 +247,7 @@ SENTENCES = [
     ("docs/simulator.md", r"also after ([\d,]+) tuples", lambda: [drained()]),
     ("docs/machines.md", r"gives a port back after ([\d,]+) tuples", lambda: [drained()]),
     ("docs/simulator.md", r"runs on this machine for about (\w+) seconds", lambda: [
-        pytest.approx(profiling.SETTLE_S + profiling.LOOKS * profiling.LOOK_S, abs=0.5)]),
+        pytest.approx(profiling.SETTLE_S + profiling.LOOK_ROUNDS * profiling.LOOK_S, abs=0.5)]),
     ("docs/operators.md", r"An operator has up to (\d+) replicas", lambda: [MAX_REPLICAS]),
     ("docs/graphs.md", r"graphs of more than ([\d,]+) operators", lambda: [MAX_OPERATORS]),
     # -- the validation of the simulator -----------------------------------------------------------

@@ -13,7 +13,7 @@ MOST_BYTES = 4 * 2**30
 reading of a disk."""
 
 GZIP = b"\x1f\x8b"
-PIECE = 2**14  # packed bytes that are unpacked at a time
+PACKED_BYTES_AT_ONCE = 2**14  # packed bytes that are unpacked at a time
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ def read_input(path: str) -> GivenInput:
         return GivenInput(data, False)
     pieces, size, unpacker = [], 0, None
     packed = memoryview(data)  # slices of it are no copies
-    for at in range(0, len(packed), PIECE):
-        piece = packed[at : at + PIECE]
+    for at in range(0, len(packed), PACKED_BYTES_AT_ONCE):
+        piece = packed[at : at + PACKED_BYTES_AT_ONCE]
         while piece:
             # one member after the other, with zeros between them
             if unpacker is None or unpacker.eof:

@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.bench.closed_loop import Trace, trace_of
+from harness.bench.closed_loop import RunCourse, trace_of
 from harness.bench.scenario import Scenario
 from harness.bench.score import Score, score
 from harness.bench.side_by_side import each_of
@@ -100,7 +100,7 @@ def row_of(law: str, scenario: Scenario) -> Row:
     return as_row(law, scenario, trace, score(scenario, trace))
 
 
-def as_row(law: str, scenario: Scenario, trace: Trace, numbers: Score, **other: object) -> Row:
+def as_row(law: str, scenario: Scenario, trace: RunCourse, numbers: Score, **other: object) -> Row:
     """Return a run with its score as a row; `other` facts replace those of the scenario."""
     layout = scenario.layout
     graph = {} if layout is None else {"operators": layout.operators, "places": len(layout.ports)}

@@ -9,7 +9,7 @@ from harness.elasticity import Decision, Law
 
 
 @dataclass(frozen=True)
-class Trace:
+class RunCourse:
     """Course of a run: one entry a period; the configurations are those in which the periods
     passed."""
 
@@ -23,7 +23,7 @@ class Trace:
         return [each.threads for each in self.configurations]
 
 
-def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Trace:
+def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> RunCourse:
     """Return the course of a run.
 
     `begin`: the first configuration; None: the law's first level alone.
@@ -31,7 +31,7 @@ def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Tra
     configuration, observe, trace = (
         begin or Configuration(law.bounds.start),
         scenario.observer(),
-        Trace(),
+        RunCourse(),
     )
     for period in range(scenario.periods):
         reading = observe(period, configuration)
@@ -42,7 +42,7 @@ def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Tra
     return trace
 
 
-def trace_of(name: str, scenario: Scenario) -> Trace:
+def trace_of(name: str, scenario: Scenario) -> RunCourse:
     """Return a contestant's run. Raise UserError for an unknown name."""
     law, begin = scenario.contestant(name)
     return run(law, scenario, begin)

@@ -10,13 +10,13 @@ from harness.bench.bench import Row
 from harness.bench.queues.contestants import BASELINES, FIXED
 from harness.elasticity import DEFAULT_LAW
 
-NEAR = 0.95  # share of the oracle's throughput from which a law has found it
-QUIET = 0.05  # highest noise of the scenarios that count
+FOUND_SHARE = 0.95  # share of the oracle's throughput from which a law has found it
+MAX_COUNTED_NOISE = 0.05  # highest noise of the scenarios that count
 REFERENCE = "streams"  # law whose settling time ours is compared with
 
-THRIFT = (
-    f"no more threads than the best other law, if within {1 - NEAR:.0%} of its throughput",
-    f"no more threads than any law within {1 - NEAR:.0%} of its throughput or above",
+FEWEST_THREADS_GOALS = (
+    f"no more threads than the best other law, if within {1 - FOUND_SHARE:.0%} of its throughput",
+    f"no more threads than any law within {1 - FOUND_SHARE:.0%} of its throughput or above",
 )
 
 
@@ -36,7 +36,7 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
     A scenario meets a goal if each of its phases does. A goal without a law to compare with is left
     out.
     """
-    quiet = [row for row in rows if row.noise <= QUIET]
+    quiet = [row for row in rows if row.noise <= MAX_COUNTED_NOISE]
     ours = {row.scenario: row for row in quiet if row.law == law}
     if not ours:
         return []
@@ -47,9 +47,13 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
     found = []
     # simulated, the best contestant is the oracle
     if any(others.values()) or not any(row.simulated for row in quiet):
-        near = fmean(all(accuracy >= NEAR for accuracy, _ in row.phases) for row in ours.values())
+        near = fmean(
+            all(accuracy >= FOUND_SHARE for accuracy, _ in row.phases) for row in ours.values()
+        )
         found.append(
-            Goal(f"within {1 - NEAR:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95)
+            Goal(
+                f"within {1 - FOUND_SHARE:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95
+            )
         )
     behind = [
         min(_behind(ours[name], [row for row in some if row.law in BASELINES]))
@@ -57,9 +61,10 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
         if any(row.law in BASELINES for row in some)
     ]
     if behind:
-        count = sum(each < NEAR for each in behind)
+        count = sum(each < FOUND_SHARE for each in behind)
         *first, last = [name for name in BASELINES if any(row.law == name for row in quiet)]
-        text = f"at most {1 - NEAR:.0%} below {', '.join(first)}{' and ' if first else ''}{last}"
+        names = f"{', '.join(first)}{' and ' if first else ''}{last}"
+        text = f"at most {1 - FOUND_SHARE:.0%} below {names}"
         found.append(Goal(text, f"{count} of {len(behind)}, worst {min(behind):.1%}", count == 0))
     shorter = [
         ours[name].settling / max(1.0, row.settling)
@@ -76,7 +81,7 @@ def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
     ]
     judged = [each for each in frugal if each]
     if judged:
-        for place, text in enumerate(THRIFT):
+        for place, text in enumerate(FEWEST_THREADS_GOALS):
             more = sum(not all(phase[place] for phase in each) for each in judged)
             found.append(Goal(text, f"{more} of {len(frugal)} with more", more == 0))
     return found
@@ -101,11 +106,11 @@ def _frugal(ours: Row, laws: Sequence[Row]) -> list[tuple[bool, bool]]:
     for mine, theirs in zip(
         ours.phases, zip(*(row.phases for row in laws), strict=True), strict=False
     ):
-        equal = [each for each in theirs if each[0] >= NEAR * mine[0]]
+        equal = [each for each in theirs if each[0] >= FOUND_SHARE * mine[0]]
         if equal:
             accuracy, fewest = max(equal, key=lambda each: (each[0], -each[1]))
             # that law has more throughput, and may have more threads
-            better = mine[0] < NEAR * accuracy
+            better = mine[0] < FOUND_SHARE * accuracy
             judged.append(
                 (
                     better or _no_more(mine[1], fewest),

@@ -13,20 +13,20 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from harness.bench.bench import Row
-from harness.bench.goals import NEAR, goals
-from harness.bench.scenario import OWN
+from harness.bench.goals import FOUND_SHARE, goals
+from harness.bench.scenario import OWN_KIND
 from harness.elasticity import DEFAULT_LAW
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ACCURATE = 0.97  # share of the best throughput from which a law has found the best level
-QUIET = 0.05  # highest noise in the first tables
-WIDE = 256
+ACCURATE_SHARE = 0.97  # share of the best throughput from which a law has found the best level
+MAX_QUIET_NOISE = 0.05  # highest noise in the first tables
+WIDE_MACHINE_CPUS = 256
 REFERENCE = "cstream"
-SPARE = 1.05  # multiple of the needed threads or replicas up to which they count as no more
+AS_FEW_WITHIN = 1.05  # multiple of the needed threads or replicas up to which they count as no more
 # share of the possible useful throughput from which the objective of paced sources is met
-MET = 0.99
+MET_SHARE = 0.99
 AS_MUCH = 0.99  # share of the rate of another law from which a law brings as much
 
 Rows = Sequence[Row]
@@ -201,19 +201,19 @@ def _of_curves(name: str, rows: Rows) -> str:
 THREADS = Report(
     groups={
         "no noise": lambda row: _noise(row) == 0.0,
-        "noise up to 5 %": lambda row: _noise(row) <= QUIET,
-        "noise of 10 %": lambda row: _noise(row) > QUIET,
+        "noise up to 5 %": lambda row: _noise(row) <= MAX_QUIET_NOISE,
+        "noise of 10 %": lambda row: _noise(row) > MAX_QUIET_NOISE,
     },
     columns={
-        "accurate, held out": _held_out(lambda row: row.accuracy >= ACCURATE),
+        "accurate, held out": _held_out(lambda row: row.accuracy >= ACCURATE_SHARE),
         "regret, held out": _held_out(lambda row: row.regret),
-        "accurate": _kinds(lambda row: row.accuracy >= ACCURATE),
+        "accurate": _kinds(lambda row: row.accuracy >= ACCURATE_SHARE),
         "accuracy": _kinds(lambda row: row.accuracy),
         f"settling (≤ {64})": _chosen_on(
             lambda rows: _settling([row for row in rows if row.maximum <= 64])
         ),
-        f"settling ({WIDE})": _chosen_on(
-            lambda rows: _settling([row for row in rows if row.maximum == WIDE])
+        f"settling ({WIDE_MACHINE_CPUS})": _chosen_on(
+            lambda rows: _settling([row for row in rows if row.maximum == WIDE_MACHINE_CPUS])
         ),
         "overshoot > 2": _kinds(lambda row: row.overshoot > 2.0),
         "highest": _chosen_on(_highest),
@@ -222,8 +222,9 @@ THREADS = Report(
     },
     title=_of_curves,
     explanation=f"""\
-Accurate: scenarios in which the settled throughput is at least {ACCURATE:.0%} of the best.
-Accuracy: its mean. Settling: median of periods until settled, with up to 64 levels and with {WIDE}.
+Accurate: scenarios in which the settled throughput is at least {ACCURATE_SHARE:.0%} of the best.
+Accuracy: its mean. Settling: median of periods until settled, with up to 64 levels and with \
+{WIDE_MACHINE_CPUS}.
 Overshoot: scenarios in which the law climbed to more than twice the best level, and the highest
 multiple in 99 of 100. Changes: of level after settling, in 50 periods. Regret: throughput lost
 against an oracle, from the first period on. Held out: on kinds of curves that only score; the other
@@ -240,15 +241,21 @@ hand-placed is what is best by the surface."""
 QUEUES = Report(
     groups={
         "no noise": lambda row: not row.held_out and row.noise == 0.0 and not row.event,
-        "noise up to 5 %": lambda row: not row.held_out and row.noise <= QUIET and not row.event,
-        "noise above 5 %": lambda row: not row.held_out and row.noise > QUIET and not row.event,
-        "phases, noise up to 5 %": lambda row: (
-            not row.held_out and row.noise <= QUIET and bool(row.event)
+        "noise up to 5 %": lambda row: (
+            not row.held_out and row.noise <= MAX_QUIET_NOISE and not row.event
         ),
-        "graphs that only score, noise up to 5 %": lambda row: row.held_out and row.noise <= QUIET,
+        "noise above 5 %": lambda row: (
+            not row.held_out and row.noise > MAX_QUIET_NOISE and not row.event
+        ),
+        "phases, noise up to 5 %": lambda row: (
+            not row.held_out and row.noise <= MAX_QUIET_NOISE and bool(row.event)
+        ),
+        "graphs that only score, noise up to 5 %": lambda row: (
+            row.held_out and row.noise <= MAX_QUIET_NOISE
+        ),
     },
     columns={
-        f"≥ {NEAR:.0%}": _share(lambda row: row.accuracy >= NEAR),
+        f"≥ {FOUND_SHARE:.0%}": _share(lambda row: row.accuracy >= FOUND_SHARE),
         "accuracy": _share(lambda row: row.accuracy),
         "worst": lambda rows: f"{min(row.accuracy for row in rows):.1%}",
         "settling": _settling,
@@ -275,7 +282,7 @@ Threads, queues: mean after settling, over the oracle's.""",
 def _of_graphs(name: str, rows: Rows) -> str:
     count, kinds = (
         _count(rows),
-        ", ".join(dict.fromkeys(row.kind for row in rows if row.kind != OWN)),
+        ", ".join(dict.fromkeys(row.kind for row in rows if row.kind != OWN_KIND)),
     )
     return f"**{name}** ({count} scenario{'s' if count > 1 else ''}{f': {kinds}' if kinds else ''})"
 
@@ -313,11 +320,11 @@ REPLICAS = Report(
         "graphs that our law's numbers were chosen on": lambda row: not row.held_out,
     },
     columns={
-        "accurate": _share(lambda row: row.accuracy >= ACCURATE),
+        "accurate": _share(lambda row: row.accuracy >= ACCURATE_SHARE),
         "accuracy": _share(lambda row: row.accuracy),
         "settling": _settling,
-        "threads ≤ 1.05": _share(lambda row: row.threads <= SPARE),
-        "replicas ≤ 1.05": _share(lambda row: row.parts <= SPARE),
+        "threads ≤ 1.05": _share(lambda row: row.threads <= AS_FEW_WITHIN),
+        "replicas ≤ 1.05": _share(lambda row: row.parts <= AS_FEW_WITHIN),
         "threads": _times(lambda row: row.threads),
         "replicas": _times(lambda row: row.parts),
         "changes": _changes,
@@ -337,15 +344,17 @@ oracle, from the first period on.""",
 PACED = Report(
     groups={
         "curves that only score": lambda row: row.held_out,
-        "the other curves": lambda row: not row.held_out and row.kind != OWN,
-        "your curves": lambda row: row.kind == OWN,
+        "the other curves": lambda row: not row.held_out and row.kind != OWN_KIND,
+        "your curves": lambda row: row.kind == OWN_KIND,
     },
     columns={
-        "met": _share(lambda row: row.accuracy >= MET),
+        "met": _share(lambda row: row.accuracy >= MET_SHARE),
         "accuracy": _share(lambda row: row.accuracy),
         "settling": _settling,
-        "threads ≤ 1.05": _share(lambda row: row.threads <= SPARE),
-        "met with ≤ 1.05": _share(lambda row: row.accuracy >= MET and row.threads <= SPARE),
+        "threads ≤ 1.05": _share(lambda row: row.threads <= AS_FEW_WITHIN),
+        "met with ≤ 1.05": _share(
+            lambda row: row.accuracy >= MET_SHARE and row.threads <= AS_FEW_WITHIN
+        ),
         "threads": _times(lambda row: row.threads),
         "changes": _changes,
         "regret": _share(lambda row: row.regret),
@@ -353,7 +362,8 @@ PACED = Report(
     title=_of_graphs,
     explanation=f"""\
 Useful: tuples that are late by a factor count that much less. Met: scenarios in which at least
-{MET:.0%} of the useful throughput that is possible is there after settling: the source's rate,
+{MET_SHARE:.0%} of the useful throughput that is possible is there after settling: the source's \
+rate,
 within the bound on latency. Settling: periods until the level does not change, median. Threads:
 after settling, over the fewest that meet both: scenarios with at most 5 % more, and the mean.
 Changes: after settling, in 50 periods. Regret: useful throughput lost, from the first period

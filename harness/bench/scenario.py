@@ -18,10 +18,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, make_law
 
-STILL = 10  # periods without a change after which a law has settled
-SHORTEST = 2 * STILL  # shortest stretch that is scored, in periods
+SETTLED_PERIODS = 10  # periods without a change after which a law has settled
+MIN_SCORED_PERIODS = 2 * SETTLED_PERIODS  # shortest stretch that is scored, in periods
 PERSISTENCE = 0.95  # share of a deviation of drifting noise that is left a period later
-OWN = "own"  # the kind of a user's scenario, on benches whose reports name kinds
+OWN_KIND = "own"  # the kind of a user's scenario, on benches whose reports name kinds
 # use of the CPUs that the CPU limit sees; the bench does not model the law's own use
 QUIET_CPU, CROWDED_CPU = 0.5, 1.0
 
@@ -55,7 +55,7 @@ class Configuration(NamedTuple):
         return Configuration(decision.threads, queued, replicas, self.dedicated)
 
 
-class Best(Protocol):
+class OracleChoice(Protocol):
     """Choice of an oracle: `throughput` in the unit of `Scenario.throughput`."""
 
     throughput: float
@@ -114,10 +114,10 @@ class Scenario(ABC):
         """Return the throughput that can be sustained in that stretch, without noise [tuples/s]."""
 
     @abstractmethod
-    def best(self, period: int) -> Best:
+    def best(self, period: int) -> OracleChoice:
         """Return the oracle's choice for that stretch: the fewest threads that bring the most."""
 
-    def needed(self, period: int, throughput: float) -> Best:
+    def needed(self, period: int, throughput: float) -> OracleChoice:
         """Return the fewest threads and parts that bring a law's throughput; by default those of
         the best."""
         return self.best(period)
@@ -146,7 +146,7 @@ class Scenario(ABC):
         chosen = [
             (begin, end)
             for begin, end in self.segments()
-            if end - begin >= SHORTEST
+            if end - begin >= MIN_SCORED_PERIODS
             and not self.crowded(begin)
             and self.best(begin).throughput > 0.0
         ]

@@ -1,8 +1,8 @@
 """Score of a law on a scenario (M19 §1, and the regret of online learning).
 
 In each stretch of a scenario the law has *settled* at the first period from which its configuration
-stays the same for `STILL` periods. Stretches that are too short, idle ones, and those in which the
-CPU limit refuses more threads do not count.
+stays the same for `SETTLED_PERIODS`. Stretches that are too short, idle ones, and those in
+which the CPU limit refuses more threads do not count.
 
   accuracy   throughput after settling over the best of all configurations, without noise
   settling   periods until settled; the length of the stretch if never
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-from harness.bench.closed_loop import Trace
-from harness.bench.scenario import STILL, Configuration, Scenario
+from harness.bench.closed_loop import RunCourse
+from harness.bench.scenario import SETTLED_PERIODS, Configuration, Scenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class _Stretch:
     parts_needed: float
 
 
-def score(scenario: Scenario, trace: Trace) -> Score:
+def score(scenario: Scenario, trace: RunCourse) -> Score:
     """Return the score of one run."""
     scored = scenario.scored()
     rows = [_stretch(scenario, trace.configurations, begin, end) for begin, end in scored]
@@ -91,7 +91,7 @@ def score(scenario: Scenario, trace: Trace) -> Score:
 def _stretch(scenario: Scenario, passed: Sequence[Configuration], begin: int, end: int) -> _Stretch:
     best, where = scenario.best(begin), passed[begin:end]
     settled = settled_at(where)
-    after = where[settled:] if settled < len(where) else where[-STILL:]
+    after = where[settled:] if settled < len(where) else where[-SETTLED_PERIODS:]
     rates = {each: scenario.throughput(begin, each) for each in set(after)}
     rate = fmean(rates[each] for each in after)
     need = scenario.needed(begin, rate)
@@ -127,11 +127,11 @@ def climbed(counts: Sequence[int]) -> int:
 
 
 def settled_at(where: Sequence[object]) -> int:
-    """Return the first period from which all stays the same for `STILL` periods; the number of
-    periods if there is none."""
+    """Return the first period from which all stays the same for `SETTLED_PERIODS`; the
+    number of periods if there is none."""
     still = 0
     for period in range(len(where)):
         still = still + 1 if period and where[period] == where[period - 1] else 1
-        if still >= STILL:
-            return period - STILL + 1
+        if still >= SETTLED_PERIODS:
+            return period - SETTLED_PERIODS + 1
     return len(where)

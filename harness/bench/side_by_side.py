@@ -18,8 +18,8 @@ from harness.machines.host.parent import end_with
 
 Scenario = TypeVar("Scenario")
 Row = TypeVar("Row")
-THREADS = "OPENBLAS_NUM_THREADS"
-CHUNK = 4  # scenarios
+THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"
+SCENARIOS_PER_TASK = 4  # scenarios
 
 
 class _Uninterrupted(SpawnContext):
@@ -55,8 +55,8 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     Ctrl-C, leaves the block.
     """
     others, hook = set(active_children()), threading.excepthook
-    before = os.environ.get(THREADS)
-    os.environ[THREADS] = "1"
+    before = os.environ.get(THREADS_VARIABLE)
+    os.environ[THREADS_VARIABLE] = "1"
     try:
         with ProcessPoolExecutor(count, _Uninterrupted(), end_with, (os.getpid(),)) as pool:
             try:
@@ -70,9 +70,9 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     finally:
         threading.excepthook = hook
         if before is None:
-            del os.environ[THREADS]
+            del os.environ[THREADS_VARIABLE]
         else:
-            os.environ[THREADS] = before
+            os.environ[THREADS_VARIABLE] = before
 
 
 def each_of(
@@ -84,12 +84,14 @@ def each_of(
     """Yield the result of `rows_of` for each scenario, in their order.
 
     The results do not depend on the number of processes. `jobs`: most processes; None: one for each
-    CPU allowed. A process takes `CHUNK` scenarios at once, because neighbours may differ by noise
-    alone and have the same oracle.
+    CPU allowed. A process takes `SCENARIOS_PER_TASK` scenarios at once, because neighbours may
+    differ by noise alone and have the same oracle.
     """
-    workers = min(jobs or allowed_cpus(), -(-len(scenarios) // CHUNK))
+    workers = min(jobs or allowed_cpus(), -(-len(scenarios) // SCENARIOS_PER_TASK))
     if workers <= 1:
         yield from (rows_of(laws, scenario) for scenario in scenarios)
         return
     with processes(workers) as pool:
-        yield from pool.map(rows_of, [laws] * len(scenarios), scenarios, chunksize=CHUNK)
+        yield from pool.map(
+            rows_of, [laws] * len(scenarios), scenarios, chunksize=SCENARIOS_PER_TASK
+        )

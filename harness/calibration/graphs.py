@@ -6,16 +6,16 @@ from harness.calibration.steps import Steps
 from harness.graph import Graph
 from harness.models import Dynamic, Manual
 
-CHAIN = 9
+CHAIN_LENGTH = 9
 """Work operators in a row."""
 
-RING = 1 << 16
+DRAINED_QUEUE_SLOTS = 1 << 16
 """Slots of a queue that is drained without being filled meanwhile."""
 
 
 def chain(payload: int, silent: str = "sink") -> Steps:
     """source -> work0 -> … -> sink, all called, one of them silenced."""
-    steps = Steps(_chain(payload, CHAIN), Manual())
+    steps = Steps(_chain(payload, CHAIN_LENGTH), Manual())
     steps.silence(silent)
     return steps
 

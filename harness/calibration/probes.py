@@ -24,17 +24,17 @@ from harness.calibration.topology import OTHER_SOCKET, SAME_CORE, Caches, Host
 from harness.machines.host.cgroup import ROOT, read_text
 from harness.machines.machine import WORKING_SET_KIB
 
-STRIDES = (192, 4160)
+SLOT_BYTES = (192, 4160)
 """Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most
 [bytes].
 """
 
-UNTOLD = Caches(line=64, l1d=32 << 10, l2=512 << 10, l3=16 << 20, l3_shared_by="socket")
+GUESSED_CACHES = Caches(line=64, l1d=32 << 10, l2=512 << 10, l3=16 << 20, l3_shared_by="socket")
 """Cache sizes for the copies if the system does not report its caches: a guess that fits most
 servers.
 """
 
-LEAST = 1e-3
+MIN_CONSTANT = 1e-3
 """Replacement for a difference that noise has made negative: profiles hold numbers above 0."""
 
 TRIES = 3
@@ -77,7 +77,7 @@ cannot be measured.
 SEARCH_FACTOR = 1.1
 """A footprint is known once it lies between two that differ by less than this factor."""
 
-COARSE = 5  # CLOCK_REALTIME_COARSE of Linux, which goes on with each tick
+CLOCK_REALTIME_COARSE = 5  # CLOCK_REALTIME_COARSE of Linux, which goes on with each tick
 
 CFS = ("latency", "min_granularity", "wakeup_granularity")
 CFS_FILES = ("proc/sys/kernel/sched_{}_ns", "sys/kernel/debug/sched/{}_ns")
@@ -90,7 +90,7 @@ Values = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProbeSetup:
     """Parameters of the probes."""
 
     host: Host
@@ -106,10 +106,10 @@ class Setting:
     @property
     def caches(self) -> Caches:
         """Sizes of the caches, assumed if the system does not report them."""
-        return self.host.caches or UNTOLD
+        return self.host.caches or GUESSED_CACHES
 
 
-Group = Callable[[Setting], Values]
+Group = Callable[[ProbeSetup], Values]
 Probe = Callable[..., float]
 
 
@@ -118,7 +118,7 @@ def least(probe: Probe, *what: object) -> float:
     return min(probe(*what) for _ in range(TRIES))
 
 
-def cores(setting: Setting) -> Values:
+def cores(setting: ProbeSetup) -> Values:
     """Clock, multiply, and hardware threads that share a core."""
     host = setting.host
     adds, multiplies, steps = setting.times(400_000), setting.times(200_000), setting.times(20_000)
@@ -146,7 +146,7 @@ def cores(setting: Setting) -> Values:
     return values
 
 
-def lines(setting: Setting) -> Values:
+def lines(setting: ProbeSetup) -> Values:
     """Cache lines: atomic operations on an own line, on one that another core has changed, and on
     one that many cores use.
     """
@@ -186,7 +186,7 @@ def contenders(cpus: int) -> list[int]:
     return sorted({2**power for power in range(cpus.bit_length())} | {cpus})
 
 
-def copies(setting: Setting) -> Values:
+def copies(setting: ProbeSetup) -> Values:
     """Slots copied from ring to ring: the fixed time of a copy, and its rate by the place that the
     bytes come from.
     """
@@ -197,12 +197,13 @@ def copies(setting: Setting) -> Values:
     bytes_ = setting.times(2 << 20)
     size = footprint["own_l1"] // 2
     call, _ = line_of_copies(
-        [least(hardware.copy, stride, size, size, bytes_) for stride in STRIDES]
+        [least(hardware.copy, stride, size, size, bytes_) for stride in SLOT_BYTES]
     )
-    values = {"copy.call": max(LEAST, call)}
+    values = {"copy.call": max(MIN_CONSTANT, call)}
     for level, size in footprint.items():
         values[f"copy.bandwidth.{level}"] = rate(
-            [least(hardware.copy, stride, size // 2, size // 2, bytes_) for stride in STRIDES], call
+            [least(hardware.copy, stride, size // 2, size // 2, bytes_) for stride in SLOT_BYTES],
+            call,
         )
     for distance, pair in setting.host.pairs().items():
         if distance == SAME_CORE:
@@ -212,13 +213,13 @@ def copies(setting: Setting) -> Values:
         def times(
             probe: Probe, source: int, target: int, pair: Sequence[int] = pair
         ) -> list[float]:
-            return [least(probe, pair, stride, source, target, bytes_) for stride in STRIDES]
+            return [least(probe, pair, stride, source, target, bytes_) for stride in SLOT_BYTES]
 
         values[f"copy.bandwidth.modified_{distance}"] = rate(
             times(hardware.copy_modified, held, held), call
         )
         returned_call, returned_rate = line_of_copies(times(hardware.copy_returned, held, held))
-        values[f"copy.returned.call.{distance}"] = max(LEAST, returned_call)
+        values[f"copy.returned.call.{distance}"] = max(MIN_CONSTANT, returned_call)
         values[f"copy.returned.bandwidth.{distance}"] = returned_rate
         values[f"copy.evicted.fetch.{distance}"] = rate(
             times(hardware.copy_modified, left, nearest), call
@@ -231,21 +232,21 @@ def copies(setting: Setting) -> Values:
         )
     beyond = out_of_caches(sizes.l3)
     values["copy.bandwidth.dram_local"] = rate(
-        [hardware.copy(stride, beyond // 2, beyond // 2, 0) for stride in STRIDES], call
+        [hardware.copy(stride, beyond // 2, beyond // 2, 0) for stride in SLOT_BYTES], call
     )
     for level, size in (("l3", levels["l3"]), ("dram_local", beyond)):
         values[f"copy.fetch.{level}"] = rate(
-            [hardware.copy(stride, size, nearest, bytes_) for stride in STRIDES], call
+            [hardware.copy(stride, size, nearest, bytes_) for stride in SLOT_BYTES], call
         )
         values[f"copy.store.{level}"] = rate(
-            [hardware.copy(stride, nearest, size, bytes_) for stride in STRIDES], call
+            [hardware.copy(stride, nearest, size, bytes_) for stride in SLOT_BYTES], call
         )
 
     values["cache.l3"] = shared_cache(sizes)
     if OTHER_SOCKET in setting.host.pairs():
         far = setting.host.pairs()[OTHER_SOCKET]
         values["copy.bandwidth.dram_remote"] = rate(
-            [hardware.copy_far(far, stride, beyond) for stride in STRIDES], call
+            [hardware.copy_far(far, stride, beyond) for stride in SLOT_BYTES], call
         )
     socket = [
         core[0].number
@@ -253,7 +254,7 @@ def copies(setting: Setting) -> Values:
         if core[0].socket == setting.host.cores[0][0].socket
     ]
     values["copy.socket_dram"] = hardware.copy_rate(
-        socket, STRIDES[1], max(beyond // len(socket), 2 * sizes.l2)
+        socket, SLOT_BYTES[1], max(beyond // len(socket), 2 * sizes.l2)
     )
     return values
 
@@ -266,7 +267,7 @@ def shared_cache(sizes: Caches) -> float:
     """
 
     def together(size: int) -> float:
-        return least(hardware.copy, STRIDES[1], size // 2, size // 2, 0)
+        return least(hardware.copy, SLOT_BYTES[1], size // 2, size // 2, 0)
 
     near, beyond = (
         (size, together(size)) for size in (footprints(sizes)["l3"], out_of_caches(sizes.l3))
@@ -276,17 +277,17 @@ def shared_cache(sizes: Caches) -> float:
 
 def line_of_copies(times_ns: list[float]) -> tuple[float, float]:
     """Return the fixed time [ns] and the rate [bytes/ns] of the line through the times of slots of
-    STRIDES.
+    SLOT_BYTES.
     """
-    slope = (times_ns[1] - times_ns[0]) / (STRIDES[1] - STRIDES[0])
-    return times_ns[0] - slope * STRIDES[0], 1 / max(slope, 1e-6)
+    slope = (times_ns[1] - times_ns[0]) / (SLOT_BYTES[1] - SLOT_BYTES[0])
+    return times_ns[0] - slope * SLOT_BYTES[0], 1 / max(slope, 1e-6)
 
 
 def rate(times_ns: list[float], call_ns: float) -> float:
-    """Return the bytes a ns without the call: the geometric mean over STRIDES."""
+    """Return the bytes a ns without the call: the geometric mean over SLOT_BYTES."""
     rates = [
         stride / max(time - call_ns, 0.1 * time)
-        for stride, time in zip(STRIDES, times_ns, strict=True)
+        for stride, time in zip(SLOT_BYTES, times_ns, strict=True)
     ]
     return math.sqrt(rates[0] * rates[1])
 
@@ -324,7 +325,7 @@ def out_of_caches(l3: int) -> int:
     return min(max(4 * l3, 64 << 20), 1 << 30, psutil.virtual_memory().available // 8)
 
 
-def system(setting: Setting) -> Values:
+def system(setting: ProbeSetup) -> Values:
     """The operating system: calls, switches, sleeping and waking."""
     cpu = setting.host.numbers[0]
     calls, rounds = setting.times(2000), setting.times(1000)
@@ -352,7 +353,9 @@ def system(setting: Setting) -> Values:
         "os.wake_queued_us": (near_call_ns + choice_ns) / 1000,
         # where there is another core, _wakes has a better one
         "os.wake_caller_us": (near_call_ns + choice_ns) / 1000,
-        "os.refill_us_per_kib": max(LEAST, _refill_ns(setting, cpu)) / 1000 / WORKING_SET_KIB,
+        "os.refill_us_per_kib": max(MIN_CONSTANT, _refill_ns(setting, cpu))
+        / 1000
+        / WORKING_SET_KIB,
     }
     if (asked_ms := slice_of_eevdf()) is not None:
         values["os.sched_base_slice_us"] = 1000 * asked_ms
@@ -361,12 +364,14 @@ def system(setting: Setting) -> Values:
         values["os.sched_latency_us"] = 2 * slice_us  # each of two threads runs once in it
         values |= of_cfs()
     if sys.platform == "linux":
-        values["os.tick_us"] = 1e6 * time.clock_getres(COARSE)
+        values["os.tick_us"] = 1e6 * time.clock_getres(CLOCK_REALTIME_COARSE)
     if switches:
         switch_ns = min(switches)
         # two threads in turn find all their data of the kernel in the nearest cache; a thread of a
         # crowd does not
-        values["os.switch_us"] = max(LEAST, switch_ns + max(0.0, crowd_ns - hand_over_ns)) / 1000
+        values["os.switch_us"] = (
+            max(MIN_CONSTANT, switch_ns + max(0.0, crowd_ns - hand_over_ns)) / 1000
+        )
         values["os.sleep_us"] = (
             max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
         )
@@ -389,7 +394,7 @@ def of_cfs(root: Path = ROOT) -> Values:
     for name, path in ((name, path) for name in CFS for path in CFS_FILES):
         text = read_text(root / path.format(name))
         if text is not None and text.isdecimal():
-            values[f"os.sched_{name}_us"] = max(LEAST, int(text) / 1000)
+            values[f"os.sched_{name}_us"] = max(MIN_CONSTANT, int(text) / 1000)
     return values
 
 
@@ -405,7 +410,7 @@ def slice_of_eevdf(path: Path = Path("/proc/self/sched")) -> float | None:
     return None if found is None else int(found.group(1)) / 1e6
 
 
-def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
+def _interrupts(setting: ProbeSetup, woken_ns: float, choice_ns: float) -> Values:
     """A thread woken on the nearest other core, which is busy. `woken_ns`: time of two switches and
     of the woken thread's work.
     """
@@ -418,14 +423,14 @@ def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
     return {
         "os.wake_elsewhere_us": (queued_ns + choice_ns) / 1000,
         "os.preempt_us": taken_ns / 1000,
-        "os.interrupt_us": max(LEAST, (lost_ns - woken_ns) / 1000),
+        "os.interrupt_us": max(MIN_CONSTANT, (lost_ns - woken_ns) / 1000),
         "os.woken_elsewhere_us": max(
-            LEAST, median(_woken_elsewhere_ns(setting, pair) for _ in range(TRIES)) / 1000
+            MIN_CONSTANT, median(_woken_elsewhere_ns(setting, pair) for _ in range(TRIES)) / 1000
         ),
     }
 
 
-def _refill_ns(setting: Setting, cpu: int) -> float:
+def _refill_ns(setting: ProbeSetup, cpu: int) -> float:
     """Return the extra time of a turn if the thread's data, and the kernel's data about it, have
     left the core's own caches.
 
@@ -467,7 +472,7 @@ def _choice_ns(pair: Sequence[int], rounds: int) -> float:
     return max(0.0, free_ns - bound_ns)
 
 
-def _woken_elsewhere_ns(setting: Setting, pair: Sequence[int]) -> float:
+def _woken_elsewhere_ns(setting: ProbeSetup, pair: Sequence[int]) -> float:
     """Return the extra time of a switch to a thread that was woken from another CPU, where both
     CPUs switch all the time.
 
@@ -483,7 +488,7 @@ def _woken_elsewhere_ns(setting: Setting, pair: Sequence[int]) -> float:
     return ROUNDS_PER_WAKE * (there_ns - here_ns) - (there_call_ns - here_call_ns)
 
 
-def _wakes(setting: Setting, choice_ns: float) -> Values:
+def _wakes(setting: ProbeSetup, choice_ns: float) -> Values:
     """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as
     each idle state asks for.
     """
@@ -496,7 +501,7 @@ def _wakes(setting: Setting, choice_ns: float) -> Values:
     for name, residency_us in (setting.idle_states or {}).items():
         idle_s = max(3 * residency_us * 1e-6, 2 * SHORT_IDLE_S)
         _, late_ns = futexes.wake(pair, setting.times(min(200, int(0.02 / idle_s) + 1)), idle_s)
-        values[f"os.idle_exit_us.{name}"] = max(LEAST, (late_ns - soon_ns) / 1000)
+        values[f"os.idle_exit_us.{name}"] = max(MIN_CONSTANT, (late_ns - soon_ns) / 1000)
     return values
 
 

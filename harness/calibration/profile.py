@@ -15,7 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from harness.calibration.rounds import Measured
+from harness.calibration.rounds import MeasuredConstant
 from harness.calibration.topology import Host
 from harness.errors import RunFailed, UserError
 
@@ -47,7 +47,7 @@ def machine_profile(
     name: str,
     host: Host,
     cpu_model: str,
-    measured: Mapping[str, Measured],
+    measured: Mapping[str, MeasuredConstant],
     source: str,
 ) -> Document:
     """The profile of this machine: topology, caches and `measured` constants, the rest from
@@ -87,7 +87,7 @@ def machine_profile(
 
 
 def software_profile(
-    base: Document, name: str, ipc: Document, measured: Mapping[str, Measured], source: str
+    base: Document, name: str, ipc: Document, measured: Mapping[str, MeasuredConstant], source: str
 ) -> Document:
     """The profile of this runtime: `measured` costs and clock, and the machine's `core.ipc`, on
     which they hold.
@@ -105,7 +105,7 @@ def _renamed(base: Document, name: str, title: str) -> Document:
     return document
 
 
-def _put_all(document: Document, measured: Mapping[str, Measured], source: str) -> None:
+def _put_all(document: Document, measured: Mapping[str, MeasuredConstant], source: str) -> None:
     for path, one in measured.items():
         span = [_rounded(one.low), _rounded(one.high)]
         put(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.calibration.probes import Group, Setting, Values
+from harness.calibration.probes import Group, ProbeSetup, Values
 from harness.calibration.state import alike, hand_off_ns, most_common
 
 NOISY_SPREAD = 0.2
@@ -24,7 +24,7 @@ NOISY_SPREAD = 0.2
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredConstant:
     """A constant: the median of the rounds and the quartiles."""
 
     value: float
@@ -49,12 +49,12 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Found:
+class CalibratedConstants:
     """The constants, the number of visits, and the number of those left out because the machine was
     in another state.
     """
 
-    constants: dict[str, Measured]
+    constants: dict[str, MeasuredConstant]
     visits: int
     left_out: int
     other_state: tuple[str, ...]  # groups that were visited in other states only
@@ -62,11 +62,11 @@ class Found:
 
 def measure(
     groups: Mapping[str, Group],
-    setting: Setting,
+    setting: ProbeSetup,
     rounds: int,
     budget_s: float,
     progress: Callable[[int, int, str], None] = lambda done, total, what: None,
-) -> Found:
+) -> CalibratedConstants:
     """Run `rounds` rounds over the groups, fewer if the time is up, at least one, and return the
     constants.
 
@@ -91,7 +91,7 @@ def measure(
     return found(visits)
 
 
-def found(visits: Sequence[Visit]) -> Found:
+def found(visits: Sequence[Visit]) -> CalibratedConstants:
     """Return medians over the visits in the most common state; for a group without any, over all of
     its visits.
     """
@@ -105,13 +105,13 @@ def found(visits: Sequence[Visit]) -> Found:
         for path, value in visit.values.items():
             values.setdefault(path, []).append(value)
     constants = {path: summary(of_one) for path, of_one in values.items()}
-    return Found(constants, len(visits), len(visits) - len(usual), tuple(other_state))
+    return CalibratedConstants(constants, len(visits), len(visits) - len(usual), tuple(other_state))
 
 
-def summary(values: list[float]) -> Measured:
+def summary(values: list[float]) -> MeasuredConstant:
     """Median and quartiles, linear between the values."""
     low, median, high = (float(quantile) for quantile in np.quantile(values, (0.25, 0.5, 0.75)))
-    return Measured(median, low, high)
+    return MeasuredConstant(median, low, high)
 
 
 @contextmanager

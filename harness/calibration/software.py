@@ -28,23 +28,23 @@ FLOP of work, the copy of a push. A batch of n tuples takes
 from __future__ import annotations
 
 from harness.calibration import graphs, hardware, primitives
-from harness.calibration.probes import LEAST, STRIDES, Setting, Values, least
+from harness.calibration.probes import MIN_CONSTANT, SLOT_BYTES, ProbeSetup, Values, least
 from harness.calibration.steps import Steps
 
 BATCH = 32
-SMALL, LARGE = (stride - 64 for stride in STRIDES)
+SMALL, LARGE = (stride - 64 for stride in SLOT_BYTES)
 """Payloads [bytes] of the slots that copies are measured with."""
 
 LEAST_PAYLOAD = 32
 """Payload of a slot of one line [bytes]."""
 
-QUEUE = 64
+CACHED_QUEUE_SLOTS = 64
 """Slots of a queue that is in the first-level cache."""
 
-SINGLE = 128
+SINGLE_TUPLE_FLOP = 128
 """FLOP of a tuple that is handed over alone, so that its successor begins before it is done."""
 
-FORESEEN, HALF = 0.999, 0.5
+FORESEEN_SHARE, HALF_SHARE = 0.999, 0.5
 """Shares of tuples that a filter passes on. Of n tuples s + (n - 1) s (1 - s) runs pass, and all
 but s of them are cut.
 """
@@ -56,7 +56,7 @@ OVERLAPPING = (4, 8, 12, 16, 20, 24, 28, 31)
 """FLOP a tuple at which a core works on neighbours at the same time."""
 
 
-def software(setting: Setting) -> Values:
+def software(setting: ProbeSetup) -> Values:
     """One round: cost.* [ns], reference.clock_ghz, and how many multiplies overlap."""
     times = setting.times(2000)
     list_push, list_pop, search = primitives.list_steps()
@@ -76,12 +76,12 @@ def software(setting: Setting) -> Values:
     values |= _by_the_tuple(times)
     values |= _coroutines(values)
     return {
-        path: max(LEAST, value) if "byte" not in path else max(1e-6, value)
+        path: max(MIN_CONSTANT, value) if "byte" not in path else max(1e-6, value)
         for path, value in values.items()
     }
 
 
-def _called(setting: Setting, times: int) -> Values:
+def _called(setting: ProbeSetup, times: int) -> Values:
     """Operators executed by calls, and punctuation through them.
 
     A multiply of a cheap operator takes 1 / flop_overlap of its latency, since a core works on
@@ -89,11 +89,11 @@ def _called(setting: Setting, times: int) -> Values:
     does take is a bound for the overlap.
     """
     chain = graphs.chain(SMALL)
-    behind = f"work{graphs.CHAIN - 1}"
+    behind = f"work{graphs.CHAIN_LENGTH - 1}"
 
     def each(count: int) -> float:
         return (chain.execute("work0", count, times) - chain.execute(behind, count, times)) / (
-            graphs.CHAIN - 1
+            graphs.CHAIN_LENGTH - 1
         )
 
     batch, tuple_ = _line(each(1), each(BATCH))
@@ -101,10 +101,13 @@ def _called(setting: Setting, times: int) -> Values:
     overlaps = [
         cost * flop_ns / least(primitives.work_ns, cost, setting.times(300)) for cost in OVERLAPPING
     ]
-    overlap = max(_median(overlaps), flop_ns / max(LEAST, tuple_ - LEAST), 1.0)
-    ahead = SINGLE - least(primitives.work_ns, SINGLE, setting.times(300), 1) / flop_ns
-    mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN - 2}", times)) / (
-        graphs.CHAIN - 2
+    overlap = max(_median(overlaps), flop_ns / max(MIN_CONSTANT, tuple_ - MIN_CONSTANT), 1.0)
+    ahead = (
+        SINGLE_TUPLE_FLOP
+        - least(primitives.work_ns, SINGLE_TUPLE_FLOP, setting.times(300), 1) / flop_ns
+    )
+    mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN_LENGTH - 2}", times)) / (
+        graphs.CHAIN_LENGTH - 2
     )
     return {
         "cost.call_batch": batch,
@@ -136,22 +139,22 @@ def _source_and_sink(times: int, call_batch: float) -> Values:
     }
 
 
-def _queued(setting: Setting, times: int, flag: float) -> Values:
+def _queued(setting: ProbeSetup, times: int, flag: float) -> Values:
     """A queue: filled, emptied, and a scheduler thread's turn, of which the consumer's `flag` is a
     part.
     """
     # drained without being filled meanwhile; its slots are not read
-    full = graphs.queues(LEAST_PAYLOAD, graphs.RING)
+    full = graphs.queues(LEAST_PAYLOAD, graphs.DRAINED_QUEUE_SLOTS)
     full.silence("work0")
     release = full.release("source", BATCH)
     nothing = full.execute("work0", 1, 10 * times)
     drained = full.drain("source", BATCH)
     turn = full.schedule("source", BATCH)
-    near = graphs.queues(SMALL, QUEUE)
+    near = graphs.queues(SMALL, CACHED_QUEUE_SLOTS)
     waited = near.wait("source", times)
     of_one, of_batch = (near.push("source", count, times) - release for count in (1, BATCH))
     copy = _copy(setting)
-    push_tuple = max(LEAST, _line(of_one, of_batch)[1] - copy)
+    push_tuple = max(MIN_CONSTANT, _line(of_one, of_batch)[1] - copy)
     list_push, list_pop, _ = primitives.list_steps()
     return {
         "cost.push_batch": of_batch - BATCH * (push_tuple + copy),
@@ -162,7 +165,7 @@ def _queued(setting: Setting, times: int, flag: float) -> Values:
     }
 
 
-def _ways(setting: Setting, times: int) -> Values:
+def _ways(setting: ProbeSetup, times: int) -> Values:
     """A split and a merge, which copies every second tuple."""
     two, many, nothing = graphs.fan(2), graphs.fan(BATCH), graphs.chain(SMALL)
     called = nothing.execute("sink", 1, 10 * times)
@@ -187,14 +190,16 @@ def _by_the_tuple(times: int) -> Values:
         return steps.strangers(name, count, times) - nothing.strangers("sink", count, times)
 
     foreseen, tuple_ = _line(
-        *(each(graphs.sieve(FORESEEN), "filter", count) for count in (1, BATCH))
+        *(each(graphs.sieve(FORESEEN_SHARE), "filter", count) for count in (1, BATCH))
     )
-    cuts = (BATCH - 1) * HALF * (1 - HALF)
+    cuts = (BATCH - 1) * HALF_SHARE * (1 - HALF_SHARE)
     return {
         "cost.filter_tuple": tuple_,
         "cost.filter_run": foreseen - called,
         "cost.filter_cut": (
-            each(graphs.sieve(HALF), "filter", BATCH) - BATCH * tuple_ - (HALF + cuts) * foreseen
+            each(graphs.sieve(HALF_SHARE), "filter", BATCH)
+            - BATCH * tuple_
+            - (HALF_SHARE + cuts) * foreseen
         )
         / cuts,
         "cost.key_tuple": each(graphs.fan(WAYS, KEYS), "split", BATCH) / BATCH - called,
@@ -216,11 +221,11 @@ def _coroutines(values: Values) -> Values:
     }
 
 
-def _copy(setting: Setting) -> float:
+def _copy(setting: ProbeSetup) -> float:
     """Return the time of a copy of one of the smaller slots in the nearest cache."""
     return least(
         hardware.copy,
-        STRIDES[0],
+        SLOT_BYTES[0],
         setting.caches.l1d // 4,
         setting.caches.l1d // 4,
         setting.times(1 << 20),

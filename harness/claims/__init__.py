@@ -6,7 +6,7 @@
   claim.py                reads and checks them
   tables.py               the tables of experiments, and which machines they hold (`Venue`)
   evidence.py             one cell on one machine: the arm that a claim's word means, and what was
-                          read (`Reading`)
+                          read (`RangedNumber`)
   quantities.py           numbers of an arm's row; timeline.py, bursts.py, adaptation.py: of a run
                           over time
   reading.py              numbers with a range, and three-valued comparisons of them

@@ -15,31 +15,33 @@ from statistics import median
 
 import numpy as np
 
-from harness.claims.reading import Missing, Reading, of_runs
-from harness.claims.timeline import Run
+from harness.claims.reading import Missing, RangedNumber, of_runs
+from harness.claims.timeline import RunTimeline
 from harness.experiments.load_changes import heavy_phases
 
-STILL = 10  # periods without a change at the end of a settled run, as on the bench of placements
+SETTLED_PERIODS = (
+    10  # periods without a change at the end of a settled run, as on the bench of placements
+)
 
 
-def settling(runs: Sequence[Run]) -> Reading:
+def settling(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Periods until the last one after which threads or queues changed; open upwards if a run still
     did so in its last ten.
     """
     return _bounded(runs, [float(_last_change(run) + 1) for run in runs])
 
 
-def settling_s(runs: Sequence[Run]) -> Reading:
+def settling_s(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Seconds until neither threads nor queues changed any more; open as above."""
     return _bounded(runs, [_seconds_until(run, _last_change(run)) for run in runs])
 
 
-def final_throughput(runs: Sequence[Run]) -> Reading:
+def final_throughput(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput at the sinks in a run's end."""
     return of_runs([float(_sink(run)[run.end].mean()) for run in runs])
 
 
-def final_over_first(runs: Sequence[Run]) -> Reading:
+def final_over_first(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput at the sinks in a run's end over that of the first period in which a tuple
     arrived.
     """
@@ -51,19 +53,19 @@ def final_over_first(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def final_queues(runs: Sequence[Run]) -> Reading:
+def final_queues(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Median number of ports with their queue in a run's end."""
     return of_runs([float(median(_queued(run)[run.end])) for run in runs])
 
 
-def thread_swing(runs: Sequence[Run]) -> Reading:
+def thread_swing(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Factor between throughputs over all operators in successive periods where threads change,
     median.
     """
     return of_runs([_swing(run, np.diff(run.level) != 0) for run in runs])
 
 
-def queue_swing(runs: Sequence[Run]) -> Reading:
+def queue_swing(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Factor between throughputs over all operators in successive periods where only queues change,
     median.
     """
@@ -72,12 +74,12 @@ def queue_swing(runs: Sequence[Run]) -> Reading:
     )
 
 
-def unsearched_climbs(runs: Sequence[Run]) -> Reading:
+def unsearched_climbs(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Levels higher than any before at which the queues stayed as they were."""
     return of_runs([float(len(_unsearched(run))) for run in runs])
 
 
-def unsearched_gain(runs: Sequence[Run]) -> Reading:
+def unsearched_gain(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput over all operators in the first period at such a level over that before it, the
     least of a run.
     """
@@ -88,7 +90,7 @@ def unsearched_gain(runs: Sequence[Run]) -> Reading:
     return of_runs([float(min(each)) for each in gains if each])
 
 
-def highest_over_before(runs: Sequence[Run]) -> Reading:
+def highest_over_before(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput at the sinks in the last period of a run's first stay at its highest level over
     that in the one before it.
     """
@@ -100,7 +102,7 @@ def highest_over_before(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def switch_peak(runs: Sequence[Run]) -> Reading:
+def switch_peak(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest throughput at the sinks in a period for which queues came or went, over that of a
     run's end.
     """
@@ -112,14 +114,14 @@ def switch_peak(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def climb_on_change(runs: Sequence[Run]) -> Reading:
+def climb_on_change(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Level in a run's end over the median one in the last third of the time before its load
     changed.
     """
     return of_runs([run.final_level / _before(run, run.level) for run in runs])
 
 
-def queues_on_change(runs: Sequence[Run]) -> Reading:
+def queues_on_change(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Ports with their queue in a run's end over the median number in the last third of the time
     before its load changed.
     """
@@ -131,7 +133,7 @@ def queues_on_change(runs: Sequence[Run]) -> Reading:
     )
 
 
-def gain_on_change(runs: Sequence[Run]) -> Reading:
+def gain_on_change(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput at the sinks in a run's end over that of the first whole period after its load
     changed.
     """
@@ -144,7 +146,7 @@ def gain_on_change(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def settling_on_change(runs: Sequence[Run]) -> Reading:
+def settling_on_change(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Periods from the change of the load until the last one after which threads or queues changed;
     open as above.
 
@@ -153,15 +155,15 @@ def settling_on_change(runs: Sequence[Run]) -> Reading:
     return _bounded(runs, [float(_reaction(run)) for run in runs])
 
 
-def _sink(run: Run) -> np.ndarray:
+def _sink(run: RunTimeline) -> np.ndarray:
     return run.rows["throughput_sink"].to_numpy(float)
 
 
-def _queued(run: Run) -> np.ndarray:
+def _queued(run: RunTimeline) -> np.ndarray:
     return run.rows["queued_ports"].to_numpy(float)
 
 
-def _swing(run: Run, chosen: np.ndarray) -> float:
+def _swing(run: RunTimeline, chosen: np.ndarray) -> float:
     """Return the median factor between successive periods, over the chosen steps."""
     rates = run.rate
     steps = np.abs(np.log(np.maximum(rates[1:], 1e-300) / np.maximum(rates[:-1], 1e-300)))
@@ -169,7 +171,7 @@ def _swing(run: Run, chosen: np.ndarray) -> float:
     return float(np.exp(np.median(steps[known]))) if known.any() else np.nan
 
 
-def _unsearched(run: Run) -> list[int]:
+def _unsearched(run: RunTimeline) -> list[int]:
     """Return the periods that begin a level higher than any before, if no queue comes or goes at
     that level.
     """
@@ -177,31 +179,32 @@ def _unsearched(run: Run) -> list[int]:
     return [up for up in ups if not np.diff(_queued(run)[up - 1 : _until_next(run, up)]).any()]
 
 
-def _until_next(run: Run, period: int) -> int:
+def _until_next(run: RunTimeline, period: int) -> int:
     """Return the first later period with another level than this one, or the number of periods."""
     moved = np.flatnonzero(run.level[period:] != run.level[period])
     return period + int(moved[0]) if len(moved) else len(run.level)
 
 
-def _last_change(run: Run) -> int:
+def _last_change(run: RunTimeline) -> int:
     """Return the last period after which threads or queues changed; -1 if none."""
     moved = (np.diff(run.level) != 0) | (np.diff(_queued(run)) != 0)
     return int(np.flatnonzero(moved)[-1]) if moved.any() else -1
 
 
-def _bounded(runs: Sequence[Run], times: Sequence[float]) -> Reading:
+def _bounded(runs: Sequence[RunTimeline], times: Sequence[float]) -> RangedNumber:
     """Return the mean of the times until the last changes; open upwards if a run changed something
     in its last periods.
     """
     reading = of_runs(times)
     if all(
-        len(run.level) - 1 - _last_change(run) >= STILL or _last_change(run) < 0 for run in runs
+        len(run.level) - 1 - _last_change(run) >= SETTLED_PERIODS or _last_change(run) < 0
+        for run in runs
     ):
         return reading
     return replace(reading, high=math.inf, is_open=True)
 
 
-def _reaction(run: Run) -> int:
+def _reaction(run: RunTimeline) -> int:
     periods = _last_change(run) + 1 - _change(run)
     if periods <= 0:
         raise Missing(
@@ -211,11 +214,11 @@ def _reaction(run: Run) -> int:
     return periods
 
 
-def _seconds_until(run: Run, period: int) -> float:
+def _seconds_until(run: RunTimeline, period: int) -> float:
     return float(run.rows["time_s"].iloc[period]) if period >= 0 else 0.0
 
 
-def _change(run: Run) -> int:
+def _change(run: RunTimeline) -> int:
     """Return the period in which the load first changed. Raises Missing if the run ended before, or
     right after.
     """
@@ -226,14 +229,14 @@ def _change(run: Run) -> int:
     return int(np.searchsorted(ends, first.begin_s, side="right"))
 
 
-def _before(run: Run, values: np.ndarray) -> float:
+def _before(run: RunTimeline, values: np.ndarray) -> float:
     change = _change(run)
     if change == 0:
         raise Missing(f"a run of {run.experiment} has no whole period before its load changed")
     return float(median(values[2 * change // 3 : change]))
 
 
-MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {
+MEASURES: dict[str, tuple[str, Callable[[list[RunTimeline]], RangedNumber]]] = {
     "settling": ("periods", settling),
     "settling_s": ("s", settling_s),
     "final_throughput": ("tuples/s", final_throughput),

@@ -12,12 +12,12 @@ from statistics import fmean, median
 
 import numpy as np
 
-from harness.claims.reading import Missing, Reading, of_runs
-from harness.claims.timeline import Run
+from harness.claims.reading import Missing, RangedNumber, of_runs
+from harness.claims.timeline import RunTimeline
 from harness.experiments.load_changes import expensive_bursts, silences
 
 
-def stretches(run: Run) -> list[np.ndarray]:
+def stretches(run: RunTimeline) -> list[np.ndarray]:
     """Return the periods whose middle lies in each burst of expensive tuples, or silence of the
     source.
 
@@ -31,12 +31,12 @@ def stretches(run: Run) -> list[np.ndarray]:
     return chosen
 
 
-def calm_level(runs: Sequence[Run]) -> Reading:
+def calm_level(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Median level before the first burst."""
     return of_runs([float(median(before.level)) for before, _, _ in map(_around, runs)])
 
 
-def burst_throughput(runs: Sequence[Run]) -> Reading:
+def burst_throughput(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput in the first period that lies in a burst, over that before it."""
     around = [_around(run) for run in runs]
     return of_runs(
@@ -44,12 +44,12 @@ def burst_throughput(runs: Sequence[Run]) -> Reading:
     )
 
 
-def burst_level(runs: Sequence[Run]) -> Reading:
+def burst_level(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest level in the bursts."""
     return of_runs([_highest(run) for run in runs])
 
 
-def burst_cpu(runs: Sequence[Run]) -> Reading:
+def burst_cpu(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Busy share of the machine's CPUs at the highest level in the bursts."""
     found = []
     for run in runs:
@@ -64,7 +64,7 @@ def burst_cpu(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def burst_climb(runs: Sequence[Run]) -> Reading:
+def burst_climb(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest level in the bursts over the median one before them."""
     return of_runs(
         [
@@ -74,7 +74,7 @@ def burst_climb(runs: Sequence[Run]) -> Reading:
     )
 
 
-def burst_recovery(runs: Sequence[Run]) -> Reading:
+def burst_recovery(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput in the second half of a burst over that of its first period."""
     found = []
     for run in runs:
@@ -87,7 +87,7 @@ def burst_recovery(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def level_after_burst(runs: Sequence[Run]) -> Reading:
+def level_after_burst(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Last level after a burst, before the next one begins, over the highest from its beginning
     on.
     """
@@ -98,21 +98,21 @@ def level_after_burst(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def level_in_silence(runs: Sequence[Run]) -> Reading:
+def level_in_silence(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Lowest level in a silence of the source over the highest since the end of the silence before,
     mean of a run.
     """
     return of_runs([_mean(_silent_levels(run)) for run in runs])
 
 
-def level_on_return(runs: Sequence[Run]) -> Reading:
+def level_on_return(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest level while the source sends again over the lowest in the silence before, mean of a
     run.
     """
     return of_runs([_mean(_returning_levels(run)) for run in runs])
 
 
-def silent_congestion(runs: Sequence[Run]) -> Reading:
+def silent_congestion(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Mean congestion in silences of the source over that while it sends."""
     found = []
     for run in runs:
@@ -122,19 +122,19 @@ def silent_congestion(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def _around(run: Run) -> tuple[Run, Run, Run]:
+def _around(run: RunTimeline) -> tuple[RunTimeline, RunTimeline, RunTimeline]:
     """Return the parts of a run before its first burst, in it, and from then to the next burst."""
     first, *later = stretches(run)
     begin, end = np.flatnonzero(first)[[0, -1]]
     following = np.flatnonzero(later[0])[0] if later else len(run.rows)
     parts = (slice(0, begin), slice(begin, end + 1), slice(end + 1, following))
     before, within, after = (
-        Run(run.rows.iloc[part].reset_index(drop=True), run.experiment) for part in parts
+        RunTimeline(run.rows.iloc[part].reset_index(drop=True), run.experiment) for part in parts
     )
     return before, within, after
 
 
-def _silent_levels(run: Run) -> Iterator[float]:
+def _silent_levels(run: RunTimeline) -> Iterator[float]:
     since = 0
     for silence in stretches(run):
         begin, end = np.flatnonzero(silence)[[0, -1]]
@@ -142,7 +142,7 @@ def _silent_levels(run: Run) -> Iterator[float]:
         since = end + 1
 
 
-def _returning_levels(run: Run) -> Iterator[float]:
+def _returning_levels(run: RunTimeline) -> Iterator[float]:
     begins = [int(np.flatnonzero(silence)[0]) for silence in stretches(run)] + [len(run.rows)]
     for silence, following in zip(stretches(run), begins[1:], strict=True):
         end = int(np.flatnonzero(silence)[-1])
@@ -155,11 +155,11 @@ def _mean(shares: Iterable[float]) -> float:
     return fmean(found) if found else math.nan
 
 
-def _highest(run: Run) -> float:
+def _highest(run: RunTimeline) -> float:
     return float(max(run.level[burst].max() for burst in stretches(run)))
 
 
-MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {
+MEASURES: dict[str, tuple[str, Callable[[list[RunTimeline]], RangedNumber]]] = {
     "calm_level": ("threads", calm_level),
     "burst_throughput": ("ratio", burst_throughput),
     "burst_level": ("threads", burst_level),

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
-from harness.claims.evidence import Cell
+from harness.claims.evidence import WantedCell
 from harness.claims.levels import lacking
-from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, in_each
+from harness.claims.predicate import LEAST_DIFFERENCE, Predicate, PredicateOutcome, in_each
 from harness.claims.quantities import read
 from harness.claims.reading import (
     Check,
     Finding,
     Missing,
-    Reading,
+    RangedNumber,
     all_of,
     any_of,
     every,
@@ -37,8 +37,8 @@ class Rising(Predicate):
     tolerance: float = 0.0
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell, families: float) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
             most = self._most(cell)
             readings = [reading for level, reading in _levels(cell) if level <= most]
             if len(readings) < 2:
@@ -53,13 +53,17 @@ class Rising(Predicate):
         judged = [cell for cell, outcome in zip(cells, outcomes, strict=True) if outcome.finding]
         return [
             *outcomes,
-            *(Outcome(cell.name, missing=gap) for cell in judged if (gap := self._gap(cell))),
+            *(
+                PredicateOutcome(cell.name, missing=gap)
+                for cell in judged
+                if (gap := self._gap(cell))
+            ),
         ]
 
-    def _most(self, cell: Cell) -> int:
+    def _most(self, cell: WantedCell) -> int:
         return min(self.up_to, cell.venue.cpus or self.up_to)
 
-    def _gap(self, cell: Cell) -> str:
+    def _gap(self, cell: WantedCell) -> str:
         """Name the levels that the cell lacks; "" if none."""
         here = set(cell.static()["threads"])
         lacking = [
@@ -90,8 +94,8 @@ class RiseAndFall(Predicate):
 
     tolerance: float
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell, families: float) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
             levels, readings = zip(*_levels(cell), strict=True)
             if len(readings) < 3:
                 raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
@@ -105,7 +109,7 @@ class RiseAndFall(Predicate):
 
         return in_each(cells, test)
 
-    def _around(self, readings: Sequence[Reading], peak: int) -> list[Check]:
+    def _around(self, readings: Sequence[RangedNumber], peak: int) -> list[Check]:
         """Return the checks that throughput rises to the level of that index, and then falls."""
         rise, fall = readings[: peak + 1], readings[peak:][::-1]
         return _never_falling(rise, self.tolerance) + _never_falling(fall, self.tolerance)
@@ -117,12 +121,12 @@ class RiseAndFall(Predicate):
         )
 
 
-def _never_falling(readings: Sequence[Reading], tolerance: float) -> list[Check]:
+def _never_falling(readings: Sequence[RangedNumber], tolerance: float) -> list[Check]:
     """Return the checks that no reading is below any before it, so that small dips add up."""
     kept = partial(not_below, factor=1 - tolerance)
     return [Check(kept, (after, before)) for before, after in combinations(readings, 2)]
 
 
-def _levels(cell: Cell) -> list[tuple[int, Reading]]:
+def _levels(cell: WantedCell) -> list[tuple[int, RangedNumber]]:
     levels = [int(threads) for threads in cell.static()["threads"]]
     return [(level, read(cell, "throughput", f"static-{level}")) for level in levels]

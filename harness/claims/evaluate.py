@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from harness.claims.claim import CPUS, Claim
-from harness.claims.evidence import Cell, Shown, find
-from harness.claims.predicate import Outcome
+from harness.claims.evidence import Shown, WantedCell, find
+from harness.claims.predicate import PredicateOutcome
 from harness.claims.reading import Finding, Missing, all_of, variation
 from harness.claims.tables import Tables, Venue
 from harness.machines.machine import for_people
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """Result of the check of a claim on a machine."""
 
     REPRODUCED = "reproduced"
@@ -49,11 +49,11 @@ class Result:
     claim: Claim
     machine: str
     simulated: bool
-    verdict: Verdict
+    verdict: ClaimVerdict
     beside: bool = False
     sensitivity: Sensitivity = Sensitivity.NONE
     why: str = ""  # the reason, if there is no verdict
-    outcomes: Sequence[Outcome] = ()
+    outcomes: Sequence[PredicateOutcome] = ()
     shown: Sequence[Shown] = ()
 
     @property
@@ -75,7 +75,7 @@ def _of_claim(
 ) -> Iterator[Result]:
     if claim.check is None:
         if machine is None or machine in claim.machines:
-            yield Result(claim, "", False, Verdict.NOT_TESTABLE, why=claim.not_testable)
+            yield Result(claim, "", False, ClaimVerdict.NOT_TESTABLE, why=claim.not_testable)
         return
     if claim.is_joint:
         yield from _of_joint(claim, tables, venues, machine)
@@ -99,7 +99,7 @@ def _of_claim(
                 claim,
                 f"{for_people(name)} ({what})",
                 name not in CPUS,
-                Verdict.NO_DATA,
+                ClaimVerdict.NO_DATA,
                 why=f"the tables do not hold {name}",
             )
     for look in looks:
@@ -134,7 +134,7 @@ def _of_joint(
             claim,
             f"{label} (simulated)",
             True,
-            Verdict.NO_DATA,
+            ClaimVerdict.NO_DATA,
             why=f"the tables do not hold {label}",
         )
 
@@ -147,22 +147,22 @@ class Look:
     """
 
     venue: Venue
-    cells: Sequence[Cell]
-    missing: Sequence[Outcome]
+    cells: Sequence[WantedCell]
+    missing: Sequence[PredicateOutcome]
 
     @classmethod
     def at(cls, claim: Claim, tables: Tables, venue: Venue, places: Sequence[Venue] = ()) -> Look:
         """Find the cells of a claim; `places`: the machine of each cell, if they are not all on
         `venue`.
         """
-        cells: list[Cell] = []
-        missing: list[Outcome] = []
+        cells: list[WantedCell] = []
+        missing: list[PredicateOutcome] = []
         asked = claim.cells_at(venue.machine)
         for wanted, place in zip(asked, places or [venue] * len(asked), strict=True):
             try:
                 cells.append(find(tables, wanted, place))
             except Missing as why:
-                missing.append(Outcome(wanted.name, missing=str(why)))
+                missing.append(PredicateOutcome(wanted.name, missing=str(why)))
         if cells and not venue.simulated:
             venue = replace(venue, cpus=max(cell.venue.cpus or 0 for cell in cells) or None)
         return cls(venue, cells, missing)
@@ -181,7 +181,7 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
         return _result(
             claim,
             venue,
-            [*missing, *(Outcome(cell.name, missing=why) for cell in cells)],
+            [*missing, *(PredicateOutcome(cell.name, missing=why) for cell in cells)],
             cells,
             beside,
         )
@@ -191,7 +191,11 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
 
 
 def _result(
-    claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequence[Cell], beside: bool
+    claim: Claim,
+    venue: Venue,
+    outcomes: Sequence[PredicateOutcome],
+    cells: Sequence[WantedCell],
+    beside: bool,
 ) -> Result:
     found = [outcome for outcome in outcomes if outcome.finding is not None]
     missing = list(dict.fromkeys(outcome.missing for outcome in outcomes if outcome.missing))
@@ -201,7 +205,7 @@ def _result(
             claim,
             venue.name,
             venue.simulated,
-            Verdict.NO_DATA,
+            ClaimVerdict.NO_DATA,
             beside,
             why="; ".join(missing),
             outcomes=outcomes,
@@ -210,13 +214,13 @@ def _result(
     verdict = _verdict(finding, venue.simulated)
     if (
         missing
-        and verdict is Verdict.REPRODUCED
+        and verdict is ClaimVerdict.REPRODUCED
         and not all(outcome.is_existential for outcome in found)
     ):
-        verdict = Verdict.IN_PART
+        verdict = ClaimVerdict.IN_PART
     decided = venue.simulated and finding.holds is not None
     sensitivity = _sensitivity(finding, shown) if decided else Sensitivity.NONE
-    if verdict is Verdict.UNDECIDED:
+    if verdict is ClaimVerdict.UNDECIDED:
         missing += dict.fromkeys(
             f"{each.arm}: {each.reading.lacks}"
             for each in shown
@@ -235,7 +239,7 @@ def _result(
     )
 
 
-def _with_gaps(outcome: Outcome) -> Finding:
+def _with_gaps(outcome: PredicateOutcome) -> Finding:
     """Return the finding of an outcome where cells are missing.
 
     If one cell is enough for the claim, a missing cell may be that one: a failure in the others is
@@ -246,14 +250,14 @@ def _with_gaps(outcome: Outcome) -> Finding:
     return Finding(holds or None, throughout or None) if outcome.is_existential else outcome.finding
 
 
-def _verdict(finding: Finding, simulated: bool) -> Verdict:
+def _verdict(finding: Finding, simulated: bool) -> ClaimVerdict:
     holds = finding.holds if simulated else finding.throughout
     return (
-        Verdict.UNDECIDED
+        ClaimVerdict.UNDECIDED
         if holds is None
-        else Verdict.REPRODUCED
+        else ClaimVerdict.REPRODUCED
         if holds
-        else Verdict.NOT_REPRODUCED
+        else ClaimVerdict.NOT_REPRODUCED
     )
 
 

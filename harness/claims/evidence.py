@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from harness.claims.reading import Missing, Reading
+from harness.claims.reading import Missing, RangedNumber
 from harness.claims.tables import Tables, Venue, hosts
 
 ELASTIC = ("dynamic-elastic-streams", "dynamic-elastic-pldi17", "dynamic-elastic")
@@ -74,12 +74,12 @@ class Shown:
     arm: str
     quantity: str
     unit: str
-    reading: Reading
+    reading: RangedNumber
     is_settled: bool = True  # all runs that were looked at for it became stationary
 
 
 @dataclass
-class Cell:
+class WantedCell:
     """Wanted cell on a machine, made by `find`; `shown` grows with the numbers that predicates
     read.
     """
@@ -107,7 +107,7 @@ class Cell:
         return ", ".join([self.wanted.name, *sizes])
 
     def show(
-        self, arm: str, quantity: str, unit: str, reading: Reading, is_settled: bool = True
+        self, arm: str, quantity: str, unit: str, reading: RangedNumber, is_settled: bool = True
     ) -> None:
         """Keep a number for the report."""
         shown = Shown(self.name, arm, quantity, unit, reading, is_settled)
@@ -223,7 +223,7 @@ def label(name: str, rows: pd.DataFrame) -> str:
     return name + (f" ({', '.join(told)})" if told else "")
 
 
-def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
+def find(tables: Tables, wanted: Wanted, venue: Venue) -> WantedCell:
     """Return the cell on that machine; of several that fit, the one nearest to the paper's size.
 
     Raises Missing if there is none. A measured machine has the CPUs that the cell was measured
@@ -244,7 +244,9 @@ def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
     if not fitting:
         raise Missing(f"no cell {wanted.name} in {wanted.experiment}")
     chosen = min(fitting, key=lambda cell: _distance(fitting[cell], wanted.sizes))
-    cell = Cell(wanted, venue, fitting[chosen], *_of_cell(tables, wanted.experiment, venue, chosen))
+    cell = WantedCell(
+        wanted, venue, fitting[chosen], *_of_cell(tables, wanted.experiment, venue, chosen)
+    )
     if not venue.simulated:
         cell.hosts = hosts(cell.throughput)
         cell.venue = replace(venue, cpus=max((cpus for _, cpus in cell.hosts), default=None))

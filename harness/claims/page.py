@@ -8,15 +8,15 @@ from html import escape
 
 from harness.claims import report
 from harness.claims.claim import Claim, Paper, papers
-from harness.claims.evaluate import Result, Verdict
+from harness.claims.evaluate import ClaimVerdict, Result
 
 CLASS = {
-    Verdict.REPRODUCED: "yes",
-    Verdict.IN_PART: "part",
-    Verdict.NOT_REPRODUCED: "no",
-    Verdict.UNDECIDED: "open",
-    Verdict.NO_DATA: "none",
-    Verdict.NOT_TESTABLE: "none",
+    ClaimVerdict.REPRODUCED: "yes",
+    ClaimVerdict.IN_PART: "part",
+    ClaimVerdict.NOT_REPRODUCED: "no",
+    ClaimVerdict.UNDECIDED: "open",
+    ClaimVerdict.NO_DATA: "none",
+    ClaimVerdict.NOT_TESTABLE: "none",
 }
 """Style of each verdict. Its words say the same, so that nothing depends on colour."""
 
@@ -139,7 +139,7 @@ def _not_testable(claims: Sequence[Claim]) -> str:
     )
 
 
-def _badge(verdict: Verdict, text: str) -> str:
+def _badge(verdict: ClaimVerdict, text: str) -> str:
     return f'<span class="v {CLASS[verdict]}">{escape(text)}</span>'
 
 

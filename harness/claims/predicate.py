@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from harness.claims.evidence import Cell
+from harness.claims.evidence import WantedCell
 from harness.claims.quantities import read
-from harness.claims.reading import Finding, Missing, Reading
+from harness.claims.reading import Finding, Missing, RangedNumber
 from harness.files.checked_yaml import SCHEMAS
 
 LEAST_DIFFERENCE: float = json.loads((SCHEMAS / "claims.schema.json").read_text())["$defs"][
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PredicateOutcome:
     """Result in a cell, or in several: a finding, or what is missing for one.
 
     `is_existential`: one cell is enough for success, so that missing cells undo no success and may
@@ -48,7 +48,7 @@ class Term:
     quantity: str = "throughput"
     cell: int | None = None
 
-    def read(self, here: Cell, cells: Sequence[Cell]) -> Reading:
+    def read(self, here: WantedCell, cells: Sequence[WantedCell]) -> RangedNumber:
         """Return the reading. Raises Missing if the tables lack it."""
         return read(here if self.cell is None else cells[self.cell], self.quantity, self.arm)
 
@@ -69,14 +69,16 @@ class Predicate(Protocol):
         """True if nothing can be said while one of the claim's cells is missing."""
         return False
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         """Return the outcomes over the cells that exist, in the claim's order."""
 
     def __str__(self) -> str:
         """Describe the check in words."""
 
 
-def in_each(cells: Sequence[Cell], test: Callable[[Cell, float], Finding]) -> list[Outcome]:
+def in_each(
+    cells: Sequence[WantedCell], test: Callable[[WantedCell, float], Finding]
+) -> list[PredicateOutcome]:
     """Return an outcome for each cell. The test receives a number of families, as `reading.every`.
 
     One cell that fails refutes a claim, and of many one fails by chance. So k of n cells refute it
@@ -84,10 +86,10 @@ def in_each(cells: Sequence[Cell], test: Callable[[Cell, float], Finding]) -> li
     independent, as they share no run). Cells that fail by less are open.
     """
 
-    def outcomes(families: float) -> list[Outcome]:
+    def outcomes(families: float) -> list[PredicateOutcome]:
         return [_tried(cell.name, lambda cell=cell: test(cell, families)) for cell in cells]
 
-    def failing(outcomes: Sequence[Outcome]) -> int:
+    def failing(outcomes: Sequence[PredicateOutcome]) -> int:
         return sum(bool(each.finding) and each.finding.throughout is False for each in outcomes)
 
     found = outcomes(1)
@@ -100,19 +102,19 @@ def in_each(cells: Sequence[Cell], test: Callable[[Cell, float], Finding]) -> li
 
 
 def together(
-    cells: Sequence[Cell],
-    read: Callable[[Cell], T],
+    cells: Sequence[WantedCell],
+    read: Callable[[WantedCell], T],
     test: Callable[[list[T]], Finding],
     is_existential: bool = False,
-) -> list[Outcome]:
+) -> list[PredicateOutcome]:
     """Return one outcome for all cells that can be read, and one for each that cannot."""
     found: list[tuple[str, T]] = []
-    missing: list[Outcome] = []
+    missing: list[PredicateOutcome] = []
     for cell in cells:
         try:
             found.append((cell.name, read(cell)))
         except Missing as why:
-            missing.append(Outcome(cell.name, missing=str(why)))
+            missing.append(PredicateOutcome(cell.name, missing=str(why)))
     if not found:
         return missing
     tried = _tried(
@@ -121,7 +123,7 @@ def together(
     return [replace(tried, is_existential=is_existential), *missing]
 
 
-def once(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:
+def once(cells: Sequence[WantedCell], test: Callable[[], Finding]) -> list[PredicateOutcome]:
     """Return one outcome, of a test that needs all cells."""
     return [_tried("; ".join(cell.name for cell in cells), test)]
 
@@ -131,8 +133,8 @@ def words(quantity: str) -> str:
     return quantity.replace("_", " ")
 
 
-def _tried(where: str, test: Callable[[], Finding]) -> Outcome:
+def _tried(where: str, test: Callable[[], Finding]) -> PredicateOutcome:
     try:
-        return Outcome(where, test())
+        return PredicateOutcome(where, test())
     except Missing as missing:
-        return Outcome(where, missing=str(missing))
+        return PredicateOutcome(where, missing=str(missing))

@@ -10,11 +10,11 @@ from functools import partial
 from itertools import pairwise
 
 from harness.claims.curves import RiseAndFall, Rising
-from harness.claims.evidence import Cell
+from harness.claims.evidence import WantedCell
 from harness.claims.predicate import (
     LEAST_DIFFERENCE,
-    Outcome,
     Predicate,
+    PredicateOutcome,
     Term,
     in_each,
     once,
@@ -26,7 +26,7 @@ from harness.claims.reading import (
     Check,
     Finding,
     Missing,
-    Reading,
+    RangedNumber,
     allowing_together,
     every,
     greater,
@@ -44,8 +44,8 @@ class Best(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell, families: float) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
             best, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
@@ -69,8 +69,8 @@ class Worst(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell, families: float) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
             worst, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
@@ -94,8 +94,8 @@ class NotWorst(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell, families: float) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
             own, others = (
                 read(cell, self.quantity, self.arm),
                 [read(cell, self.quantity, arm) for arm in self.against],
@@ -121,7 +121,7 @@ class Order(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         if len(self.arms) == 1:
             return together(
                 cells, lambda cell: read(cell, self.quantity, self.arms[0]), self._falling
@@ -133,7 +133,7 @@ class Order(Predicate):
             ),
         )
 
-    def _falling(self, readings: Sequence[Reading], families: float = 1) -> Finding:
+    def _falling(self, readings: Sequence[RangedNumber], families: float = 1) -> Finding:
         return _falling(readings, self.least_difference, families)
 
     def __str__(self) -> str:
@@ -161,8 +161,8 @@ class Ratio(Predicate):
     def needs_all(self) -> bool:
         return self.over.cell is not None or self.under.cell is not None
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell, families: float) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
             ratio = _over(self.over, self.under, cell, cells)
             return every(_inside([ratio], self.at_least, self.at_most), families)
 
@@ -175,11 +175,11 @@ class Ratio(Predicate):
             else [*outcomes, *self._below(cells, self.somewhere_below)]
         )
 
-    def _below(self, cells: Sequence[Cell], limit: float) -> list[Outcome]:
+    def _below(self, cells: Sequence[WantedCell], limit: float) -> list[PredicateOutcome]:
         """Return the outcome of the limit for one cell, over all cells that can be read."""
 
-        def test(ratios: list[Reading]) -> Finding:
-            most = Reading(limit, limit, limit)
+        def test(ratios: list[RangedNumber]) -> Finding:
+            most = RangedNumber(limit, limit, limit)
             return some(_above([(most, ratio) for ratio in ratios], self.least_difference))
 
         outcomes = together(
@@ -212,15 +212,15 @@ class Somewhere(Predicate):
     at_least: float | None = None
     at_most: float | None = None
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def read(cell: Cell) -> Reading:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def read(cell: WantedCell) -> RangedNumber:
             return (
                 self.over.read(cell, cells)
                 if self.under is None
                 else _over(self.over, self.under, cell, cells)
             )
 
-        def test(readings: list[Reading]) -> Finding:
+        def test(readings: list[RangedNumber]) -> Finding:
             return some(_inside(readings, self.at_least, self.at_most))
 
         return together(cells, read, test, is_existential=True)
@@ -242,8 +242,8 @@ class Within(Predicate):
     at_most: float | None = None
     per_cpu: bool = False
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell, families: float) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(cell: WantedCell, families: float) -> Finding:
             factor = cell.cpus() if self.per_cpu else 1
             limits = [
                 None if limit is None else factor * limit for limit in (self.at_least, self.at_most)
@@ -270,8 +270,8 @@ class Trend(Predicate):
     direction: str  # rising, falling
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(ratios: list[Reading]) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(ratios: list[RangedNumber]) -> Finding:
             return _falling(
                 ratios if self.direction == "falling" else ratios[::-1], self.least_difference
             )
@@ -290,8 +290,8 @@ class BestVaries(Predicate):
     quantity: str = "throughput"
     least_difference: float = LEAST_DIFFERENCE
 
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(tables: list[dict[str, Reading]]) -> Finding:
+    def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
+        def test(tables: list[dict[str, RangedNumber]]) -> Finding:
             if len(tables) < 2:
                 raise Missing("one cell has one best arm")
             at_values = [
@@ -337,7 +337,7 @@ PREDICATES: dict[str, type[Predicate]] = {
 }
 
 
-def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading:
+def _over(over: Term, under: Term, here: WantedCell, cells: Sequence[WantedCell]) -> RangedNumber:
     dividend, divisor = over.read(here, cells), under.read(here, cells)
     if divisor.value == 0:
         raise Missing(f"{under} is 0 in {here.wanted.name}")
@@ -346,26 +346,26 @@ def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading
     return ratio
 
 
-def _falling(readings: Sequence[Reading], least: float, families: float = 1) -> Finding:
+def _falling(readings: Sequence[RangedNumber], least: float, families: float = 1) -> Finding:
     if len(readings) < 2:
         raise Missing("one number shows no order")
     return every(_above(list(pairwise(readings)), least), families)
 
 
-def _above(pairs: Sequence[tuple[Reading, Reading]], least: float) -> list[Check]:
+def _above(pairs: Sequence[tuple[RangedNumber, RangedNumber]], least: float) -> list[Check]:
     """Return the checks that the first of each pair is greater than the second."""
     return [Check(partial(greater, least=least), pair) for pair in pairs]
 
 
 def _inside(
-    readings: Sequence[Reading], at_least: float | None, at_most: float | None
+    readings: Sequence[RangedNumber], at_least: float | None, at_most: float | None
 ) -> list[Check]:
     """Return the checks that each reading is within limits."""
     inside = partial(within, at_least=at_least, at_most=at_most)
     return [Check(inside, (reading,)) for reading in readings]
 
 
-def _varies(tables: Sequence[dict[str, Reading]], least: float) -> bool | None:
+def _varies(tables: Sequence[dict[str, RangedNumber]], least: float) -> bool | None:
     """Return true if no arm can be the best everywhere, false if one is for certain, else None.
 
     An arm that is not below another by more than the least difference may be as good.

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import pandas as pd
 
 from harness.claims import adaptation, bursts, timeline
-from harness.claims.evidence import OF_POLICY, Cell, is_best_of, label
+from harness.claims.evidence import OF_POLICY, WantedCell, is_best_of, label
 from harness.claims.levels import around, lacking
 from harness.claims.reading import (
     Missing,
-    Reading,
+    RangedNumber,
     allowing_together,
     greatest,
     of_spread,
@@ -30,17 +30,17 @@ interval for them. A guess, not tuned.
 """
 
 
-BUCKET = 1 / 16
+BUCKET_WIDTH = 1 / 16
 """Width of a latency's bucket, as a share of it (harness/runtime/native/histogram.hpp)."""
 
 
-class Found(NamedTuple):
+class FoundNumber(NamedTuple):
     """Number that was read: the arm's name with its runs that failed or never settled, and whether
     all runs became stationary.
     """
 
     name: str
-    reading: Reading
+    reading: RangedNumber
     is_settled: bool = True
 
 
@@ -53,13 +53,13 @@ class Quantity:
     name: str
     unit: str
     meaning: str
-    of: Callable[[Cell, str], Found]
+    of: Callable[[WantedCell, str], FoundNumber]
 
 
-OTHERWISE = "of simulated runs that never settled, hops executed over those of a tuple"
+UNSETTLED_RULE = "of simulated runs that never settled, hops executed over those of a tuple"
 
 
-def throughput(cell: Cell, arm: str) -> Found:
+def throughput(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean throughput at the sinks: with its 95 % interval if measured, with the band if
     simulated.
 
@@ -82,12 +82,12 @@ def throughput(cell: Cell, arm: str) -> Found:
     return _of_row(row, _mean(cell, row))
 
 
-def submitted(cell: Cell, arm: str) -> Found:
+def submitted(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean throughput over all operators, for which the table has no band."""
     row = cell.row(arm)
     mean = _number(row, "submitted_mean", cell)
     if cell.venue.simulated:
-        return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
+        return _of_row(row, RangedNumber(mean, mean, mean, int(row["n"]), is_varied=False))
     return _of_row(
         row,
         _reading(
@@ -96,12 +96,12 @@ def submitted(cell: Cell, arm: str) -> Found:
     )
 
 
-def _of_row(row: pd.Series, reading: Reading) -> Found:
+def _of_row(row: pd.Series, reading: RangedNumber) -> FoundNumber:
     return _of_rows(row["arm"], row.to_frame().T, reading)
 
 
-def _of_rows(name: str, rows: pd.DataFrame, reading: Reading) -> Found:
-    return Found(label(name, rows), reading, not rows["unsettled"].any())
+def _of_rows(name: str, rows: pd.DataFrame, reading: RangedNumber) -> FoundNumber:
+    return FoundNumber(label(name, rows), reading, not rows["unsettled"].any())
 
 
 def _has_levels(arm: str) -> bool:
@@ -111,12 +111,12 @@ def _has_levels(arm: str) -> bool:
     return arm == "static" or arm.startswith(OF_POLICY)
 
 
-def _most(cell: Cell, levels: pd.DataFrame) -> int:
+def _most(cell: WantedCell, levels: pd.DataFrame) -> int:
     """Return the highest level of the machine that is known."""
     return max(cell.venue.cpus or 0, int(levels["threads"].max()))
 
 
-def _mean(cell: Cell, row: pd.Series) -> Reading:
+def _mean(cell: WantedCell, row: pd.Series) -> RangedNumber:
     mean, runs = float(row["mean"]), int(row["n"])
     if not cell.venue.simulated:
         return _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
@@ -135,21 +135,21 @@ def _reading(
     unknown: tuple[float, float],
     is_varied: bool = True,
     is_sampled: bool = True,
-) -> Reading:
+) -> RangedNumber:
     """Return a reading with its range; `unknown` is the range if the ends are missing, as for one
     run.
     """
     if not _all_there((low, high)):
         low, high = unknown
     told = {"is_varied": is_varied, "is_sampled": is_sampled}
-    return Reading(float(value), float(low), float(high), runs, **told)
+    return RangedNumber(float(value), float(low), float(high), runs, **told)
 
 
 def _all_there(numbers: tuple[object, object]) -> bool:
     return all(number is not None and not pd.isna(number) for number in numbers)
 
 
-def best_level(cell: Cell, arm: str) -> Found:
+def best_level(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the fixed level with the highest mean.
 
     Its range: the levels that may have the highest mean, given the ranges of their means, and
@@ -170,7 +170,7 @@ def best_level(cell: Cell, arm: str) -> Found:
     return _of_rows(arm if arm.startswith(OF_POLICY) else "dynamic", levels, best)
 
 
-def _best(readings: Mapping[float, Reading]) -> Reading:
+def _best(readings: Mapping[float, RangedNumber]) -> RangedNumber:
     """Return the key of the greatest number, with the range of keys that may have the greatest
     one.
     """
@@ -180,19 +180,19 @@ def _best(readings: Mapping[float, Reading]) -> Reading:
     allowed = dict(zip(readings, wide, strict=True))
     floor = max(reading.low for reading in allowed.values())
     able = [key for key, reading in allowed.items() if reading.high >= floor]
-    return Reading(
+    return RangedNumber(
         best, min(able), max(able), readings[best].runs, **variation(list(readings.values()))
     )
 
 
-def settled(cell: Cell, arm: str) -> Found:
+def settled(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean of the levels that an elastic arm's runs settled on."""
     row = cell.row(arm)
     if pd.isna(row["level"]):
         raise Missing(f"{row['arm']} settled on no level in {cell.wanted.name}")
     if cell.venue.simulated:
         level = float(row["level"])
-        return _of_row(row, Reading(level, level, level, int(row["n"]), is_varied=False))
+        return _of_row(row, RangedNumber(level, level, level, int(row["n"]), is_varied=False))
     return _of_row(
         row,
         _reading(
@@ -201,12 +201,12 @@ def settled(cell: Cell, arm: str) -> Found:
     )
 
 
-def settled_replicas(cell: Cell, arm: str) -> Found:
+def settled_replicas(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean final number of replicas of the operators that may have several."""
     row = cell.row(arm)
     mean = _number(row, "replicas", cell)
     if cell.venue.simulated:
-        return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
+        return _of_row(row, RangedNumber(mean, mean, mean, int(row["n"]), is_varied=False))
     return _of_row(
         row,
         _reading(
@@ -215,7 +215,7 @@ def settled_replicas(cell: Cell, arm: str) -> Found:
     )
 
 
-def queued_share(cell: Cell, arm: str) -> Found:
+def queued_share(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the share of ports with a queue, of those that may have one, 0 .. 1, that the arm's
     runs settled on.
     """
@@ -223,12 +223,12 @@ def queued_share(cell: Cell, arm: str) -> Found:
     places = _number(row, "places", cell)
     share = _number(row, "queued", cell) / places
     if cell.venue.simulated:
-        return _of_row(row, Reading(share, share, share, int(row["n"]), is_varied=False))
+        return _of_row(row, RangedNumber(share, share, share, int(row["n"]), is_varied=False))
     ends = [None if pd.isna(row[end]) else row[end] / places for end in ("queued_lo", "queued_hi")]
     return _of_row(row, _reading(share, *ends, int(row["n"]), unknown=(0.0, 1.0)))
 
 
-def best_share(cell: Cell, arm: str) -> Found:
+def best_share(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the share of queues, placed by hand, with the highest mean; its range as that of
     `best_level`.
     """
@@ -240,7 +240,7 @@ def best_share(cell: Cell, arm: str) -> Found:
     return _of_rows("dynamic elastic by share", rows, _best(readings))
 
 
-def run_spread(cell: Cell, arm: str) -> Found:
+def run_spread(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the standard deviation of throughput over the runs, divided by their mean."""
     row = cell.row(arm)
     if int(row["n"]) < 2:
@@ -250,13 +250,13 @@ def run_spread(cell: Cell, arm: str) -> Found:
     return _of_row(row, replace(reading, is_varied=measured, is_sampled=measured))
 
 
-def switches(cell: Cell, arm: str) -> Found:
+def switches(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the context switches of all threads of a run, per second of its measured window."""
     row = cell.row(arm)
     return _of_row(row, _of_counts(_switches_s(row, cell), row, cell))
 
 
-def executions_per_switch(cell: Cell, arm: str) -> Found:
+def executions_per_switch(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the tuples submitted over all operators, per context switch."""
     row = cell.row(arm)
     switches_s = _switches_s(row, cell)
@@ -265,23 +265,23 @@ def executions_per_switch(cell: Cell, arm: str) -> Found:
     return _of_row(row, _of_counts(_number(row, "submitted_mean", cell) / switches_s, row, cell))
 
 
-def load(cell: Cell, arm: str) -> Found:
+def load(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the mean number of threads that run or wait for a CPU; of simulated runs with nominal
     constants only.
     """
     row = cell.row(arm)
     mean = _number(row, "runnable_mean", cell)
-    return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
+    return _of_row(row, RangedNumber(mean, mean, mean, int(row["n"]), is_varied=False))
 
 
-def _switches_s(row: pd.Series, cell: Cell) -> float:
+def _switches_s(row: pd.Series, cell: WantedCell) -> float:
     """Return context switches per second. Arms are measured for different times: an elastic one for
     some periods of its law.
     """
     return _number(row, "context_switches_mean", cell) / _number(row, "duration_mean", cell)
 
 
-def _number(row: pd.Series, column: str, cell: Cell) -> float:
+def _number(row: pd.Series, column: str, cell: WantedCell) -> float:
     """Return a number of a row. Raises Missing if the row lacks it."""
     value = row.get(column)
     if value is None or pd.isna(value):
@@ -289,13 +289,15 @@ def _number(row: pd.Series, column: str, cell: Cell) -> float:
     return float(value)
 
 
-def _of_counts(value: float, row: pd.Series, cell: Cell) -> Reading:
+def _of_counts(value: float, row: pd.Series, cell: WantedCell) -> RangedNumber:
     if cell.venue.simulated:
-        return Reading(float(value), float(value), float(value), int(row["n"]), is_varied=False)
-    return Reading(float(value), value / COUNT_FACTOR, value * COUNT_FACTOR, int(row["n"]))
+        return RangedNumber(
+            float(value), float(value), float(value), int(row["n"]), is_varied=False
+        )
+    return RangedNumber(float(value), value / COUNT_FACTOR, value * COUNT_FACTOR, int(row["n"]))
 
 
-def latency(cell: Cell, arm: str) -> Found:
+def latency(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the median latency from source to sink, with a range up to the 99th percentile.
 
     An order is clear if the distributions are apart. The table has no interval over runs.
@@ -305,11 +307,11 @@ def latency(cell: Cell, arm: str) -> Found:
     if rows.empty or rows[["p50", "p99"]].isna().any(axis=None):
         raise Missing(f"no latencies of {of['arm']} in {cell.wanted.name}")
     row = rows.iloc[0]
-    told = {"is_varied": not cell.venue.simulated, "resolution": BUCKET}
-    return _of_row(of, Reading(row["p50"], row["p50"], row["p99"], int(row["n"]), **told))
+    told = {"is_varied": not cell.venue.simulated, "resolution": BUCKET_WIDTH}
+    return _of_row(of, RangedNumber(row["p50"], row["p50"], row["p99"], int(row["n"]), **told))
 
 
-def failed(cell: Cell, arm: str) -> Found:
+def failed(cell: WantedCell, arm: str) -> FoundNumber:
     """Return the number of failed runs: a tuple lost, doubled, out of order or harmed, or an
     error.
     """
@@ -323,10 +325,14 @@ def failed(cell: Cell, arm: str) -> Found:
     count = float(rows["failed"].sum())
     runs = int((rows["n"] + rows["failed"] + rows["no_rate"]).sum())
     name = "all arms" if arm == "every" else rows["arm"].iloc[0]
-    return Found(name, Reading(count, count, count, runs, is_varied=not cell.venue.simulated))
+    return FoundNumber(
+        name, RangedNumber(count, count, count, runs, is_varied=not cell.venue.simulated)
+    )
 
 
-def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm: str) -> Found:
+def over_time(
+    measure: Callable[[list[timeline.Run]], RangedNumber], cell: WantedCell, arm: str
+) -> FoundNumber:
     """Return a number of the runs of an arm over time, with its range over the runs.
 
     For a simulated arm the value decides, as no constant was varied for it; if it is open, its
@@ -341,12 +347,12 @@ def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm:
             is_varied=False,
             is_sampled=False,
         )
-    return Found(name, reading)
+    return FoundNumber(name, reading)
 
 
 def _listed() -> list[Quantity]:
     of_rows: list[tuple[str, str, str, Callable]] = [
-        ("throughput", "tuples/s", f"mean throughput at the sinks; {OTHERWISE}", throughput),
+        ("throughput", "tuples/s", f"mean throughput at the sinks; {UNSETTLED_RULE}", throughput),
         ("submitted", "tuples/s", "mean throughput over all operators", submitted),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
@@ -409,7 +415,7 @@ def _listed() -> list[Quantity]:
 QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in _listed()}
 
 
-def read(cell: Cell, quantity: str, arm: str) -> Reading:
+def read(cell: WantedCell, quantity: str, arm: str) -> RangedNumber:
     """Return a number of the arm that a word means, and keep it for the report. Raises Missing if
     the tables lack it.
     """

@@ -31,7 +31,7 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True)
-class Reading:
+class RangedNumber:
     """Number, and the range in which it may lie.
 
     `parts`: several numbers that make up this one, as the lowest and the highest level, each with
@@ -47,7 +47,7 @@ class Reading:
     low: float
     high: float
     runs: int = 1
-    parts: tuple[Reading, ...] = ()
+    parts: tuple[RangedNumber, ...] = ()
     is_varied: bool = True
     is_open: bool = False
     is_unreached: bool = False
@@ -55,7 +55,7 @@ class Reading:
     resolution: float = 0.0
     is_sampled: bool = False
 
-    def allowing(self, events: float, others: interval.Pool | None = None) -> Reading:
+    def allowing(self, events: float, others: interval.Pool | None = None) -> RangedNumber:
         """Return the reading with a range that holds among as many one-sided `events`, as
         `interval.allowing`; it is `self` if the range is no interval over runs.
         """
@@ -66,7 +66,7 @@ class Reading:
         parts = tuple(part.allowing(events, others) for part in self.parts)
         return replace(self, low=low, high=high, parts=parts)
 
-    def __truediv__(self, other: Reading) -> Reading:
+    def __truediv__(self, other: RangedNumber) -> RangedNumber:
         """Return the ratio of two numbers that are not negative. Raises Missing if the divisor is
         0.
 
@@ -85,10 +85,10 @@ class Reading:
             "is_sampled": self.is_sampled or other.is_sampled,
         }
         ends = (0.0, math.inf) if lacks else (max(low, 0.0), high)
-        return Reading(self.value / other.value, *ends, min(self.runs, other.runs), **told)
+        return RangedNumber(self.value / other.value, *ends, min(self.runs, other.runs), **told)
 
 
-def variation(readings: Sequence[Reading]) -> dict[str, bool]:
+def variation(readings: Sequence[RangedNumber]) -> dict[str, bool]:
     """Return `is_varied` and `is_unreached` of a result of some readings.
 
     It is varied if one reading was varied, and each other one was varied too or is not affected by
@@ -99,7 +99,7 @@ def variation(readings: Sequence[Reading]) -> dict[str, bool]:
     return {"is_varied": known and varied, "is_unreached": known and not varied}
 
 
-def of_runs(points: Sequence[float]) -> Reading:
+def of_runs(points: Sequence[float]) -> RangedNumber:
     """Return the mean of one non-negative number of each run, with its 95 % interval, which has a
     width also if runs agree.
 
@@ -109,11 +109,11 @@ def of_runs(points: Sequence[float]) -> Reading:
     if not finite:
         raise Missing("no run has such a number")
     if len(finite) == 1:
-        return Reading(finite[0], 0.0, math.inf)
-    return Reading(*interval.level_interval(finite), len(finite), is_sampled=True)
+        return RangedNumber(finite[0], 0.0, math.inf)
+    return RangedNumber(*interval.level_interval(finite), len(finite), is_sampled=True)
 
 
-def of_spread(spread: float, runs: int) -> Reading:
+def of_spread(spread: float, runs: int) -> RangedNumber:
     """Return the spread of runs, by their standard deviation or what is proportional to it, with
     its 95 % interval.
 
@@ -121,15 +121,15 @@ def of_spread(spread: float, runs: int) -> Reading:
     runs that agree by their whole value. The spread of one run may be anything.
     """
     if runs < 2:
-        return Reading(spread, 0.0, math.inf, runs)
+        return RangedNumber(spread, 0.0, math.inf, runs)
     low, high = interval.spread_factors(runs)
-    return Reading(spread, low * spread, high * spread or 1.0, runs, is_sampled=True)
+    return RangedNumber(spread, low * spread, high * spread or 1.0, runs, is_sampled=True)
 
 
-def together(lowest: Reading, highest: Reading) -> Reading:
+def together(lowest: RangedNumber, highest: RangedNumber) -> RangedNumber:
     """Return the reading that reaches from one number to another."""
     middle = (lowest.value + highest.value) / 2
-    return Reading(
+    return RangedNumber(
         middle,
         lowest.low,
         highest.high,
@@ -139,7 +139,7 @@ def together(lowest: Reading, highest: Reading) -> Reading:
     )
 
 
-def greatest(readings: Sequence[Reading]) -> Reading:
+def greatest(readings: Sequence[RangedNumber]) -> RangedNumber:
     """Return the greatest of some numbers; its range is that of the maximum, and allows for the
     choice of the luckiest.
     """
@@ -147,11 +147,11 @@ def greatest(readings: Sequence[Reading]) -> Reading:
     values, lows, highs, runs = _columns(readings)
     low, high = interval.greatest_interval(values, lows, highs, runs)
     told = variation(readings) | {"is_sampled": any(reading.is_sampled for reading in readings)}
-    return Reading(best.value, low, high, best.runs, **told)
+    return RangedNumber(best.value, low, high, best.runs, **told)
 
 
-def allowing_together(readings: Sequence[Reading], events: float) -> list[Reading]:
-    """Return readings that are compared with each other, each as `Reading.allowing` with the
+def allowing_together(readings: Sequence[RangedNumber], events: float) -> list[RangedNumber]:
+    """Return readings that are compared with each other, each as `RangedNumber.allowing` with the
     deviation of all of them.
     """
     values, _, highs, runs = _columns(readings)
@@ -159,7 +159,7 @@ def allowing_together(readings: Sequence[Reading], events: float) -> list[Readin
     return [reading.allowing(events, others) for reading in readings]
 
 
-def _columns(readings: Sequence[Reading]) -> tuple[list, list, list, list]:
+def _columns(readings: Sequence[RangedNumber]) -> tuple[list, list, list, list]:
     """Return the values, ends and numbers of runs; one run for a range that is no interval."""
     return (
         [reading.value for reading in readings],
@@ -179,7 +179,7 @@ class Finding:
     throughout: bool | None
 
 
-def greater(high: Reading, low: Reading, least: float = 0.0) -> Finding:
+def greater(high: RangedNumber, low: RangedNumber, least: float = 0.0) -> Finding:
     """Compare: one number is greater than another, by more than the share `least`.
 
     The answer is open for numbers whose difference is below their resolution.
@@ -196,7 +196,7 @@ def greater(high: Reading, low: Reading, least: float = 0.0) -> Finding:
     return _finding(holds, throughout, high, low)
 
 
-def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
+def not_below(high: RangedNumber, low: RangedNumber, factor: float = 1.0) -> Finding:
     """Compare: one number is at least `factor` times another."""
     if high.low >= factor * low.high:
         throughout: bool | None = True
@@ -205,7 +205,7 @@ def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
     return _finding(high.value >= factor * low.value, throughout, high, low)
 
 
-def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
+def within(reading: RangedNumber, at_least: float | None, at_most: float | None) -> Finding:
     """Compare: a number, or each of its `parts`, is within limits. The limits belong to the
     range.
     """
@@ -256,7 +256,7 @@ class Check:
     """Comparison of one or two readings."""
 
     compare: Callable[..., Finding]
-    readings: tuple[Reading, ...]
+    readings: tuple[RangedNumber, ...]
 
     def finding(self) -> Finding:
         """Return the finding with the ranges as they are."""
@@ -295,7 +295,7 @@ def _ends(checks: Sequence[Check]) -> int:
     return max(2, sum(map(len, places)) * (2 if len(places) == 1 else 1))
 
 
-def _finding(holds: bool | None, throughout: bool | None, *readings: Reading) -> Finding:
+def _finding(holds: bool | None, throughout: bool | None, *readings: RangedNumber) -> Finding:
     """Return a finding. If a value is open only the ranges count; if the values leave it open, so
     do the ranges.
     """

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.claims.claim import Claim, papers
-from harness.claims.evaluate import Result, Sensitivity, Verdict
+from harness.claims.evaluate import ClaimVerdict, Result, Sensitivity
 from harness.claims.evidence import Shown
-from harness.claims.predicate import Outcome
-from harness.claims.reading import Reading
+from harness.claims.predicate import PredicateOutcome
+from harness.claims.reading import RangedNumber
 from harness.machines.machine import for_people
 
 TITLE = "What the papers claim, and what the tables say"
@@ -24,19 +24,16 @@ who had seen a table, and so was the choice of the arm that is P17's and M19's e
 fitted to one."""
 
 LEGEND = {
-    Verdict.REPRODUCED: "the check holds in every cell.",
-    Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or levels "
-    "of some.",
-    Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
-    Verdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended before "
-    "it had settled, latencies "
-    "are within a bucket of each other, it is about the best level and levels beside that are "
-    "missing, or the one cell that is "
-    "enough may be missing.",
-    Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, or "
-    "what it compares was measured "
-    "on different CPUs.",
-    Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
+    ClaimVerdict.REPRODUCED: "the check holds in every cell.",
+    ClaimVerdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or "
+    "levels of some.",
+    ClaimVerdict.NOT_REPRODUCED: "it fails in one cell at least.",
+    ClaimVerdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended "
+    "before it had settled, latencies are within a bucket of each other, it is about the best "
+    "level and levels beside that are missing, or the one cell that is enough may be missing.",
+    ClaimVerdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, "
+    "or what it compares was measured on different CPUs.",
+    ClaimVerdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
 }
 
 EXPLANATION = """\
@@ -57,11 +54,11 @@ HEADINGS = ("flips within the band", "never settled")
 """Headings of the last columns of the summary."""
 
 COLUMNS = (
-    Verdict.REPRODUCED,
-    Verdict.IN_PART,
-    Verdict.NOT_REPRODUCED,
-    Verdict.UNDECIDED,
-    Verdict.NO_DATA,
+    ClaimVerdict.REPRODUCED,
+    ClaimVerdict.IN_PART,
+    ClaimVerdict.NOT_REPRODUCED,
+    ClaimVerdict.UNDECIDED,
+    ClaimVerdict.NO_DATA,
 )
 
 
@@ -72,7 +69,7 @@ class Line:
     paper: str
     machine: str
     claims: int
-    verdicts: Counter[Verdict]
+    verdicts: Counter[ClaimVerdict]
     varied: int | None  # verdicts on numbers that constants were varied for; None: measured
     flips: int | None  # of them
     unsettled: int  # verdicts that rest on runs that never settled
@@ -84,7 +81,7 @@ def summary(results: Iterable[Result]) -> list[Line]:
     """
     groups: dict[tuple[str, bool, str], list[Result]] = {}
     for result in results:
-        if result.verdict is not Verdict.NOT_TESTABLE:
+        if result.verdict is not ClaimVerdict.NOT_TESTABLE:
             groups.setdefault((result.claim.paper, result.beside, result.machine), []).append(
                 result
             )
@@ -188,7 +185,7 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def range_of(reading: Reading) -> str:
+def range_of(reading: RangedNumber) -> str:
     """The range of a reading for people; what is not known is said."""
     if reading.is_open:
         return (
@@ -204,7 +201,7 @@ def range_of(reading: Reading) -> str:
     return f"{number(reading.low)} … {number(reading.high)}"
 
 
-def said(outcome: Outcome) -> str:
+def said(outcome: PredicateOutcome) -> str:
     """Return the result in a cell, in a word or two, or why there is none."""
     if outcome.finding is None:
         return outcome.missing
@@ -282,7 +279,7 @@ def _summary_table(results: Sequence[Result]) -> str:
     head = ["paper", "machine", "claims", *COLUMNS, *HEADINGS]
     rows = [summary_row(line) for line in summary(results)]
     untested = Counter(
-        result.claim.paper for result in results if result.verdict is Verdict.NOT_TESTABLE
+        result.claim.paper for result in results if result.verdict is ClaimVerdict.NOT_TESTABLE
     )
     told = ", ".join(f"{count} of {paper}" for paper, count in untested.items())
     table = _table(head, rows, numbers_from=2) if rows else ""

@@ -16,17 +16,17 @@ import numpy as np
 import pandas as pd
 
 from harness.claims.evidence import Wanted
-from harness.claims.reading import Missing, Reading, of_runs, of_spread, together
+from harness.claims.reading import Missing, RangedNumber, of_runs, of_spread, together
 
 END_SHARE = 1 / 3  # of a run's time
-BUSY = 0.8  # of the CPUs: P17 (§4.2.3) does not climb above
-SAME = (
+BUSY_CPU_SHARE = 0.8  # of the CPUs: P17 (§4.2.3) does not climb above
+SAME_THROUGHPUT_WITHIN = (
     0.05  # throughputs that differ by less are the same, to P17 (§4.2.2) and to ElasticLoadBalance
 )
 
 
 @dataclass(frozen=True)
-class Run:
+class RunTimeline:
     """Periods of one run in the order of time."""
 
     rows: pd.DataFrame
@@ -82,7 +82,7 @@ class Run:
         return float(self.rate[self.end].mean())
 
 
-def runs_of(timeline: pd.DataFrame, arm: str, wanted: Wanted) -> list[Run]:
+def runs_of(timeline: pd.DataFrame, arm: str, wanted: Wanted) -> list[RunTimeline]:
     """Return the runs of an arm that did not fail. Raises Missing if there is none."""
     rows = timeline[(timeline["arm"] == arm)] if len(timeline) else timeline
     if rows.empty:
@@ -91,25 +91,25 @@ def runs_of(timeline: pd.DataFrame, arm: str, wanted: Wanted) -> list[Run]:
     if good.empty:
         raise Missing(f"all runs of {arm} over time failed in {wanted.name}")
     runs = good.sort_values("time_s", kind="stable").groupby("run_id", sort=True)
-    return [Run(run.reset_index(drop=True), wanted.experiment) for _, run in runs]
+    return [RunTimeline(run.reset_index(drop=True), wanted.experiment) for _, run in runs]
 
 
-def first_level(runs: Sequence[Run]) -> Reading:
+def first_level(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Level of the first period."""
     return of_runs([run.level[0] for run in runs])
 
 
-def highest_level(runs: Sequence[Run]) -> Reading:
+def highest_level(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest level that a run explored."""
     return of_runs([run.level.max() for run in runs])
 
 
-def final_level(runs: Sequence[Run]) -> Reading:
+def final_level(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Median level of a run's end."""
     return of_runs([run.final_level for run in runs])
 
 
-def final_levels(runs: Sequence[Run]) -> Reading:
+def final_levels(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Lowest and highest level of a run's end."""
     lowest, highest = (
         of_runs([float(end(run.level[run.end])) for run in runs]) for end in (np.min, np.max)
@@ -117,37 +117,37 @@ def final_levels(runs: Sequence[Run]) -> Reading:
     return together(lowest, highest)
 
 
-def level_range(runs: Sequence[Run]) -> Reading:
+def level_range(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest less lowest level in the ends of all runs, over the mean final level."""
     levels = np.concatenate([run.level[run.end] for run in runs])
     return of_spread(float(np.ptp(levels)) / fmean(run.final_level for run in runs), len(runs))
 
 
-def highest_less_final(runs: Sequence[Run]) -> Reading:
+def highest_less_final(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest level less the final one."""
     return of_runs([run.level.max() - run.final_level for run in runs])
 
 
-def back_off(runs: Sequence[Run]) -> Reading:
+def back_off(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Highest level over the final one."""
     return of_runs([run.level.max() / run.final_level for run in runs if run.final_level > 0])
 
 
-def ramp(runs: Sequence[Run]) -> Reading:
+def ramp(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Share of a run's time that has passed when its highest level is first reached."""
     return of_runs(
         [run.middle_s[int(run.level.argmax())] / run.rows["time_s"].iloc[-1] for run in runs]
     )
 
 
-def highest_over_final(runs: Sequence[Run]) -> Reading:
+def highest_over_final(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Mean throughput at the highest level over that of the run's end."""
     return of_runs(
         [run.mean_rate_at()[run.level.max()] / run.final_rate for run in runs if run.final_rate > 0]
     )
 
 
-def final_over_best(runs: Sequence[Run]) -> Reading:
+def final_over_best(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Mean throughput at the final level over that of the best level which the run explored."""
     shares = []
     for run in runs:
@@ -157,7 +157,7 @@ def final_over_best(runs: Sequence[Run]) -> Reading:
     return of_runs(shares)
 
 
-def throughput_range(runs: Sequence[Run]) -> Reading:
+def throughput_range(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Greatest less least throughput of the runs' ends, over their mean."""
     rates = [run.final_rate for run in runs]
     if len(rates) < 2 or fmean(rates) <= 0:
@@ -165,14 +165,14 @@ def throughput_range(runs: Sequence[Run]) -> Reading:
     return of_spread((max(rates) - min(rates)) / fmean(rates), len(runs))
 
 
-def changes(runs: Sequence[Run]) -> Reading:
+def changes(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Share of the periods of a run's end that change the level."""
     return of_runs(
         [float((np.diff(run.level[run.end]) != 0).mean()) for run in runs if run.end.sum() > 1]
     )
 
 
-def noise(runs: Sequence[Run]) -> Reading:
+def noise(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Relative standard deviation of throughput between successive periods at one level."""
     found = []
     for run in runs:
@@ -185,7 +185,7 @@ def noise(runs: Sequence[Run]) -> Reading:
     return of_runs(found)
 
 
-def paying_climbs(runs: Sequence[Run]) -> Reading:
+def paying_climbs(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Share of the steps up, until the highest level, after which throughput was higher by more
     than 5 %.
     """
@@ -194,11 +194,13 @@ def paying_climbs(runs: Sequence[Run]) -> Reading:
         until = int(run.level.argmax())
         ups = np.flatnonzero(np.diff(run.level[: until + 1]) > 0)
         if len(ups):
-            found.append(float((run.rate[ups + 1] > (1 + SAME) * run.rate[ups]).mean()))
+            found.append(
+                float((run.rate[ups + 1] > (1 + SAME_THROUGHPUT_WITHIN) * run.rate[ups]).mean())
+            )
     return of_runs(found)
 
 
-def busy_climbs(runs: Sequence[Run]) -> Reading:
+def busy_climbs(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Steps up before which the CPUs were busier than 80 %, however long a law looks back: but not
     beyond its last step up.
     """
@@ -211,7 +213,7 @@ def busy_climbs(runs: Sequence[Run]) -> Reading:
             found.append(
                 float(
                     sum(
-                        _least_mean(cpu[begin : up + 1]) > BUSY
+                        _least_mean(cpu[begin : up + 1]) > BUSY_CPU_SHARE
                         for begin, up in zip(since, ups, strict=False)
                     )
                 )
@@ -225,12 +227,12 @@ def _least_mean(values: np.ndarray) -> float:
     return float((latest.cumsum() / np.arange(1, len(latest) + 1)).min())
 
 
-def cpu(runs: Sequence[Run]) -> Reading:
+def cpu(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Busy share of the machine's CPUs in a run's end."""
     return of_runs([float(run.rows["system_cpu"].to_numpy(float)[run.end].mean()) for run in runs])
 
 
-def submitted_over_sink(runs: Sequence[Run]) -> Reading:
+def submitted_over_sink(runs: Sequence[RunTimeline]) -> RangedNumber:
     """Throughput over all operators over that at the sinks, whole runs."""
     sums = [run.rows[["throughput_submitted", "throughput_sink"]].sum() for run in runs]
     return of_runs(
@@ -242,7 +244,7 @@ def submitted_over_sink(runs: Sequence[Run]) -> Reading:
     )
 
 
-MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {
+MEASURES: dict[str, tuple[str, Callable[[list[RunTimeline]], RangedNumber]]] = {
     "first_level": ("threads", first_level),
     "highest_level": ("threads", highest_level),
     "final_level": ("threads", final_level),

@@ -20,7 +20,7 @@ from harness.terminal.progress_line import ProgressLine
 
 if TYPE_CHECKING:
     from harness.calibration.probes import Group
-    from harness.calibration.rounds import Found, Measured
+    from harness.calibration.rounds import CalibratedConstants, MeasuredConstant
     from harness.calibration.topology import Host
     from harness.machines.machine import Machine
     from harness.machines.software import Software
@@ -101,10 +101,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write, report."""
-    from harness.calibration.probes import Setting
+    from harness.calibration.probes import ProbeSetup
     from harness.calibration.rounds import measure
     from harness.calibration.topology import Host
-    from harness.machines.host.cpu import Reading, others_share
+    from harness.machines.host.cpu import CpuCounters, others_share
     from harness.machines.machine import load_machine
     from harness.machines.software import load_software
 
@@ -118,16 +118,16 @@ def run(args: argparse.Namespace) -> int:
         next(path for path in (software_path, SOFTWARE) if path.is_file())
     )
     host = Host.here()
-    setting = Setting(
+    setting = ProbeSetup(
         host, QUICK_EFFORT if args.quick else 1.0, machine_base.named("os.idle_residency_us")
     )
-    before = Reading.now()
+    before = CpuCounters.now()
     try:
         with ProgressLine(len(groups)) as line:
             seen = measure(groups, setting, 1 if args.quick else ROUNDS, BUDGET_S, line.show)
     except OSError as error:
         raise RunFailed(f"the system refuses a probe: {error.strerror}") from error
-    others = others_share(before, Reading.now())
+    others = others_share(before, CpuCounters.now())
     found = seen.constants
     software = {
         path: one for path, one in found.items() if path.startswith(("cost.", "reference."))
@@ -196,7 +196,9 @@ def _target(option: str, given: str | None, default: Path) -> Path:
     return Path(given)
 
 
-def _machine_file(name: str, base: Machine, host: Host, measured: Mapping[str, Measured]) -> bytes:
+def _machine_file(
+    name: str, base: Machine, host: Host, measured: Mapping[str, MeasuredConstant]
+) -> bytes:
     from harness.calibration.profile import checked, machine_profile, read
     from harness.machines.machine import load_machine
 
@@ -207,7 +209,7 @@ def _machine_file(name: str, base: Machine, host: Host, measured: Mapping[str, M
 
 
 def _software_file(
-    name: str, base: Software, machine: Machine, measured: Mapping[str, Measured]
+    name: str, base: Software, machine: Machine, measured: Mapping[str, MeasuredConstant]
 ) -> bytes:
     from harness.calibration.profile import checked, read, software_profile
     from harness.machines.software import load_software
@@ -227,7 +229,7 @@ def _origin() -> tuple[str, str]:
     return model, source_of(model, datetime.datetime.now(datetime.UTC).date())
 
 
-def _moved(host: Host, base: Machine, seen: Found) -> tuple[str, float, float] | None:
+def _moved(host: Host, base: Machine, seen: CalibratedConstants) -> tuple[str, float, float] | None:
     """Return the constant that shows the machine's state, its value in the profile and its value
     now, if these are two states.
     """
@@ -245,7 +247,7 @@ def _moved(host: Host, base: Machine, seen: Found) -> tuple[str, float, float] |
 
 
 def _notices(
-    host: Host, seen: Found, others: float, moved: tuple[str, float, float] | None
+    host: Host, seen: CalibratedConstants, others: float, moved: tuple[str, float, float] | None
 ) -> Iterator[str]:
     """Yield the notices that a reader needs to judge the numbers."""
     if len(host.cores) < 2:
@@ -293,13 +295,13 @@ def _of_another_cpu(base: Machine, kept: Sequence[str]) -> Iterator[str]:
         yield f"not measured, and still of {base.title!r}, not of this {model}: {'; '.join(told)}"
 
 
-def _plain(found: Mapping[str, Measured]) -> dict[str, dict[str, float]]:
+def _plain(found: Mapping[str, MeasuredConstant]) -> dict[str, dict[str, float]]:
     return {
         path: {"value": one.value, "low": one.low, "high": one.high} for path, one in found.items()
     }
 
 
-def _table(found: Mapping[str, Measured]) -> list[str]:
+def _table(found: Mapping[str, MeasuredConstant]) -> list[str]:
     rows = [("constant", "median", "quartiles")]
     rows += [
         (path, f"{one.value:.4g}", f"{one.low:.4g} .. {one.high:.4g}")

@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         say(listing(claims))
         return 0
 
-    from harness.claims.evaluate import Verdict, evaluate
+    from harness.claims.evaluate import ClaimVerdict, evaluate
     from harness.claims.tables import read_tables
 
     tables = read_tables(Path(args.tables), experiments())
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"--machine {args.machine}: none of these claims is checked on it alone")
     _write(results, args.output or ["-"])
     failed = any(
-        result.verdict is Verdict.NOT_REPRODUCED and not result.beside for result in results
+        result.verdict is ClaimVerdict.NOT_REPRODUCED and not result.beside for result in results
     )
     return 1 if args.strict and failed else 0
 

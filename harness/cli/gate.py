@@ -90,7 +90,7 @@ examples:
   millrace gate history show    verdicts over time, and when they changed"""
 
 TAKES_COMMAND = True
-WORDS = {"history": "harness.cli.gate_history"}
+SUBCOMMANDS = {"history": "harness.cli.gate_history"}
 
 DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
 MOST_FACTOR = 100.0
@@ -115,7 +115,7 @@ FOR_GIT = {
 }
 """Exit codes with `--inconclusive skip`. All others below 128 mean a bad commit for git."""
 INTERRUPTED = 130
-FAILED = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
+GATE_FAILED_STATUS = 70  # EX_SOFTWARE of sysexits.h; not 1, which means "regressed"
 OF_MEASURING = {
     "build": "--build",
     "metric": "--metric",
@@ -309,7 +309,7 @@ def run(args: argparse.Namespace) -> int:
     except (UserError, RunFailed) as error:
         tell(f"millrace gate: {error}")
         code = Exit.USAGE if isinstance(error, UserError) else error.exit_code
-    return ABORT if code == FAILED else FOR_GIT.get(code, code)  # type: ignore[call-overload]
+    return ABORT if code == GATE_FAILED_STATUS else FOR_GIT.get(code, code)  # type: ignore[call-overload]
 
 
 def _guarded(args: argparse.Namespace) -> int:
@@ -318,13 +318,13 @@ def _guarded(args: argparse.Namespace) -> int:
             return _run(args)
     except RunFailed as error:
         if error.exit_code == RunFailed.exit_code:
-            error.exit_code = FAILED
+            error.exit_code = GATE_FAILED_STATUS
         raise
     except UserError:
         raise
     except Exception:
         tell(traceback.format_exc().rstrip())
-        return FAILED
+        return GATE_FAILED_STATUS
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -356,7 +356,7 @@ def _run(args: argparse.Namespace) -> int:
     is_written = write_outputs(
         args, comparison, code, inconclusive, options, finished=True, explained=explained
     )
-    return int(code) or (0 if is_written else FAILED)
+    return int(code) or (0 if is_written else GATE_FAILED_STATUS)
 
 
 def _policy(inconclusive: Exit, comparison: Comparison) -> Exit:

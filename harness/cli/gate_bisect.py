@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from harness.errors import RunFailed, UserError
-from harness.gate.bisect import Found, code_of, commits_between, search
+from harness.gate.bisect import BisectionResult, code_of, commits_between, search
 from harness.gate.compare import compare
 from harness.gate.explain.explain import check_folder, explain
 from harness.gate.explain.words import told
@@ -22,7 +22,7 @@ from harness.gate.verdict import Comparison
 from harness.measurement.lock import measuring_lock
 from harness.terminal.output import say
 
-REFUSED = {
+REFUSED_OPTIONS = {
     "base": "--base",
     "head": "--head",
     "json": "--json",
@@ -37,7 +37,7 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
     """Search, and say what was found. Returns the exit code."""
     from harness.cli.gate_progress import GateProgress
 
-    given = [option for name, option in REFUSED.items() if getattr(args, name)]
+    given = [option for name, option in REFUSED_OPTIONS.items() if getattr(args, name)]
     if given:
         raise UserError(f"{given[0]} and --bisect do not go together")
     folder = None if args.explain is None else check_folder(args.explain)
@@ -76,7 +76,7 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
         factor, alpha = args.factor or suite.factor, args.alpha or suite.alpha
         found = search(commits, suite, compared, factor, alpha, progress.notify)
         lines = list(_told(found))
-        if folder is not None and isinstance(found, Found):
+        if folder is not None and isinstance(found, BisectionResult):
             words = {"base": found.before, "head": found.suspects[-1]}
             trees = prepare(words, found.suite, Path.cwd(), progress.notify)  # type: ignore[arg-type]
             lines += told(explain(trees, found.suite.programs, folder, progress.notify, seed))
@@ -84,9 +84,9 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
     return code_of(found)
 
 
-def _told(found: Found | Comparison | None) -> list[str]:
+def _told(found: BisectionResult | Comparison | None) -> list[str]:
     """Return what was found, in lines."""
-    if not isinstance(found, Found):
+    if not isinstance(found, BisectionResult):
         why = "it cannot be measured" if found is None else conclusion(found)
         return [f"the bad commit is not proven slower than the good one: {why}"]
     sure = f"the chance that this is wrong is at most {100 * found.chance:.2g} %"

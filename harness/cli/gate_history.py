@@ -14,7 +14,7 @@ from harness.files.checked_yaml import did_you_mean
 from harness.terminal.output import say, tell
 
 if TYPE_CHECKING:
-    from harness.gate.history.trend import Series
+    from harness.gate.history.trend import CellHistory
 
 SUMMARY = "keep verdicts of the gate, and find changes of level over them"
 DESCRIPTION = """\
@@ -161,7 +161,7 @@ def plot(args: argparse.Namespace) -> int:
     return 0
 
 
-def _series(args: argparse.Namespace) -> list[Series]:
+def _series(args: argparse.Namespace) -> list[CellHistory]:
     """Return the series asked for. Raises UserError if there is no such cell or host."""
     from harness.gate.history import store
     from harness.gate.history.trend import series_of

@@ -277,19 +277,19 @@ def _on_the_simulator(
     args: argparse.Namespace, bench: str, drawn: list[Scenario]
 ) -> list[Scenario]:
     """Return as many of the scenarios as asked for that fit the simulator."""
-    from harness.bench.queues.simulated import FIT, simulable
+    from harness.bench.queues.simulated import SIMULABLE_WORDS, simulable
 
     if bench != "queues":
         raise UserError(f"--simulator is for --multilevel only, not {str(args.simulator)!r}")
     chosen = simulable(drawn, args.simulator)
     if not chosen:
         raise UserError(
-            f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} "
-            "there is none"
+            f"--simulator takes scenarios {SIMULABLE_WORDS}: of the {len(drawn)} with "
+            f"--every {args.every} there is none"
         )
     if len(chosen) < args.simulator:
         notice = (
-            f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not "
+            f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {SIMULABLE_WORDS}, not "
             f"{args.simulator}"
         )
         print(f"millrace laws: {notice}", file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from harness.measurement.spec import PeerModel, Run, run_of
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import OPTIONS
 
-OURS = (
+REFUSED_OPTIONS = (
     "model",
     *(name for name in OPTIONS if name not in {each.name for each in fields(PeerModel)}),
     *("period", "machine", "cpus", "simulated", "software", "set_constant"),
@@ -40,7 +40,7 @@ def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
     from harness.peers.plan import plan_of
 
     peer = find_peer(args.peer)
-    for option in OURS:
+    for option in REFUSED_OPTIONS:
         if getattr(args, option) != getattr(defaults, option):
             raise UserError(
                 f"{flag_of(option)} applies to our own runtime, not to peer {peer.name}"

@@ -22,8 +22,8 @@ from harness.machines.place import Place, find_place
 from harness.measurement.prepare import check_run
 from harness.measurement.spec import (
     DURATION_S,
+    MIN_QUANTA_PER_PERIOD,
     PERIOD_S,
-    QUANTA,
     VIRTUAL_DURATION_S,
     VIRTUAL_PERIOD_S,
     WINDOW_PERIODS,
@@ -33,7 +33,7 @@ from harness.measurement.spec import (
 )
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import MODELS, Dynamic, least_threads, why_raised, with_level
-from harness.models.layout import Layout
+from harness.models.layout import RunLayout
 from harness.terminal.output import say, tell
 from harness.terminal.progress_line import ProgressLine
 from topologies import TOPOLOGIES
@@ -141,7 +141,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least "
         f"{SHORTEST_S:g}, since the "
         "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
-        f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {QUANTA} quanta)",
+        f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {MIN_QUANTA_PER_PERIOD} quanta)",
     )
     parser.add_argument(
         "--allow-threads",
@@ -292,7 +292,7 @@ def _check_once(run: Run, repeats: int) -> None:
             )
 
 
-def _tell_raised(layout: Layout, args: argparse.Namespace) -> None:
+def _tell_raised(layout: RunLayout, args: argparse.Namespace) -> None:
     """Say that a pool has more threads than were asked for, and why."""
     pool = layout.pool
     levels = (
@@ -305,7 +305,7 @@ def _tell_raised(layout: Layout, args: argparse.Namespace) -> None:
             tell(f"millrace: {option} {asked} becomes {level}: {why}")
 
 
-def _tell_window(layout: Layout, run: Run) -> None:
+def _tell_window(layout: RunLayout, run: Run) -> None:
     """Say that a run will be measured for longer than was asked for, if a law is at work."""
     if layout.pool.elastic:
         tell(
@@ -324,7 +324,7 @@ def _run_of_peer(args: argparse.Namespace) -> Run:
     return run_of_peer(args, unset.parse_args([args.topology]))
 
 
-def _check_period(layout: Layout, period_s: float) -> None:
+def _check_period(layout: RunLayout, period_s: float) -> None:
     """Raise UserError for a period of laws where there are none. The law of a load balance has its
     own, but how long all may take to settle is counted in this one.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from harness.measurement.spec import Run
     from harness.validation.cases import Case
-    from harness.validation.state import State
+    from harness.validation.state import SameStateRunner
 
 SUMMARY = "compare what the simulator predicts of this machine with what it measures"
 
@@ -150,13 +150,13 @@ def run(args: argparse.Namespace) -> int:
     from harness.validation.comparison import compare
     from harness.validation.report import report
     from harness.validation.session import RecordLog, kept, left, read_measured, rounds
-    from harness.validation.state import State, constants_beside
+    from harness.validation.state import SameStateRunner, constants_beside
     from harness.validation.table import as_frame
     from harness.validation.verdict import judge
 
     chosen = cases(args.cells)
     _check(args)
-    state = State(find_place(LOCAL, simulated=True).described(), args.patience)
+    state = SameStateRunner(find_place(LOCAL, simulated=True).described(), args.patience)
     stem = Path(args.output).with_suffix("")
     log, forecasts = (
         stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted")
@@ -280,7 +280,9 @@ def _try(case: Case, line: Countdown) -> None:
             raise RunFailed(f"{case} cannot be predicted: {record['error'].splitlines()[0]}")
 
 
-def _measure(due: Sequence[Run], line: Countdown, state: State) -> Iterator[dict[str, Any]]:
+def _measure(
+    due: Sequence[Run], line: Countdown, state: SameStateRunner
+) -> Iterator[dict[str, Any]]:
     from harness.validation.session import measure
 
     for record in measure(due, lambda run, phase: line.show(_what(run, phase)), line.note, state):

@@ -24,8 +24,8 @@ SILENCE_S = 60.0  # after which a connection counts as lost: servers send commen
 RETRY_S, MOST_RETRY_S = 1.0, 30.0
 MOST_RETRIES = 10  # in a row without an event
 MOST_REDIRECTS = 5
-PIECE = 2**16  # bytes read at a time
-KEPT = 1024  # events that the sink keeps for clients that reconnect
+READ_BYTES = 2**16  # bytes read at a time
+KEPT_EVENTS = 1024  # events that the sink keeps for clients that reconnect
 EVENT_STREAM = "text/event-stream"
 
 
@@ -139,7 +139,7 @@ class EventSource(Received):
                     if self._is_over(self._response):
                         return
                     self.connections += 1
-                    while piece := self._response.read1(PIECE):
+                    while piece := self._response.read1(READ_BYTES):
                         for event in reader.cut(piece):
                             failed = 0
                             yield event
@@ -186,11 +186,11 @@ class EventSink(Published[tuple[int, str]]):
     it).
 
     A client that reconnects with the number of its last event gets the ones after it, if they are
-    among the last KEPT.
+    among the last KEPT_EVENTS.
     """
 
     def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1") -> None:
-        super().__init__(lambda values: (self.published, to_json(schema, values)), KEPT)
+        super().__init__(lambda values: (self.published, to_json(schema, values)), KEPT_EVENTS)
         self.address = (host, port)
         self._server: ThreadingHTTPServer | None = None
 

@@ -15,7 +15,7 @@ from harness.errors import RunFailed
 from harness.files.given import open_at_once
 from harness.graph.schema import Schema
 
-PIECE = 2**16  # bytes read at a time
+READ_BYTES = 2**16  # bytes read at a time
 
 
 class _Descriptor(Received):
@@ -30,7 +30,7 @@ class _Descriptor(Received):
         while not self.stopping.is_set():
             if not select.select([descriptor], [], [], LONGEST_WAIT_S)[0]:
                 continue
-            piece = os.read(descriptor, PIECE)
+            piece = os.read(descriptor, READ_BYTES)
             if not piece:
                 break
             yield from lines.cut(piece)

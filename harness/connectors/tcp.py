@@ -15,7 +15,7 @@ from harness.errors import RunFailed
 from harness.graph.schema import Schema
 
 CONNECT_S = 5.0
-PIECE = 2**16  # bytes read at a time
+READ_BYTES = 2**16  # bytes read at a time
 
 
 class TcpSource(Received):
@@ -41,7 +41,7 @@ class TcpSource(Received):
         with socket.create_connection((self.host, self.port), CONNECT_S) as self._socket:
             self._socket.settimeout(None)  # `interrupt` ends the wait
             while not self.stopping.is_set():
-                piece = self._socket.recv(PIECE)
+                piece = self._socket.recv(READ_BYTES)
                 if not piece:
                     break
                 yield from lines.cut(piece)

@@ -13,7 +13,7 @@ from harness.models import DEFAULT_QUEUE_CAPACITY, Model, PortQueue, Queue, port
 from harness.models.replicas import most_replicas, why_single
 
 if TYPE_CHECKING:
-    from harness.models.layout import Layout as Whole
+    from harness.models.layout import RunLayout
 
 BATCH = 32  # most tuples that this runtime moves at once (`runtime/native/submit.hpp`)
 
@@ -71,7 +71,7 @@ class Layout:
         return len(self.tuples)
 
 
-def seen_by_laws(whole: Whole, cpus: int, batch: int = 0) -> Layout:
+def seen_by_laws(whole: RunLayout, cpus: int, batch: int = 0) -> Layout:
     """Return what a law may know of a run's layout. Ports that are threaded or annotated manual are
     no places.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-class Measured:
+class RunningStatistics:
     """Mean and sum of squares of the values that were added (Welford, Technometrics 4(3), 1962)."""
 
     def __init__(self, mean: float = 0.0) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.engine.profiled import Profiled
     from harness.machines.machine import Machine
     from harness.machines.software import Software
-    from harness.models.layout import Layout
+    from harness.models.layout import RunLayout
 
 
 class Described(NamedTuple):
@@ -73,7 +73,7 @@ def describe(machine: str, software: str, constants: Mapping[str, float]) -> Des
     )
 
 
-def lay_out(graph: Graph, model: Model, on: Described | None = None) -> Layout:
+def lay_out(graph: Graph, model: Model, on: Described | None = None) -> RunLayout:
     """Return the layout of a graph for a run; `on`: what it is simulated on, None: real threads.
 
     Raises GraphError for a graph that cannot run, and UserError for one that does not go together
@@ -104,7 +104,7 @@ def lay_out(graph: Graph, model: Model, on: Described | None = None) -> Layout:
 
 
 def engine_of(
-    layout: Layout,
+    layout: RunLayout,
     on: Described | None = None,
     *,
     tuples: int | None = None,

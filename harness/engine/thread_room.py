@@ -16,7 +16,7 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.machines.host.cgroup import ROOT, pids_room, read_text
 from harness.machines.host.memory_room import memory_room
-from harness.models.layout import Layout
+from harness.models.layout import RunLayout
 
 MOST_THREADS = 16_384
 """Threads of a run, unless its user allows for more (a choice: ten thousand start within seconds on
@@ -27,14 +27,14 @@ MOST_ALLOWED = 1_000_000
 """Most threads that a user may allow: as many as a graph may have operators."""
 
 # of memory, that a thread takes: its stack, and the page before it that catches what overflows it
-MAPPINGS = 2
+THREAD_MAPPINGS = 2
 
 THREAD_BYTES = 40 * 1024
 """Memory that a thread takes before it does anything: a kernel stack of 16 KiB, what the kernel
 keeps of it, and the first pages of its own stack (an estimate)."""
 
 
-def check_threads(layout: Layout, allowed: int | None = None, root: Path = ROOT) -> None:
+def check_threads(layout: RunLayout, allowed: int | None = None, root: Path = ROOT) -> None:
     """Raise UserError for a layout that begins with more threads than are `allowed` (None:
     MOST_THREADS), or than this host has room for.
     """
@@ -66,8 +66,9 @@ def _rooms(root: Path) -> Iterator[tuple[int, str]]:
     if limit is not None:
         used = len((read_text(root / "proc/self/maps") or "").splitlines())
         yield (
-            (limit - used) // MAPPINGS,
-            f"vm.max_map_count is {limit:,}, and a thread takes {MAPPINGS} mappings of memory",
+            (limit - used) // THREAD_MAPPINGS,
+            f"vm.max_map_count is {limit:,}, "
+            f"and a thread takes {THREAD_MAPPINGS} mappings of memory",
         )
     room = pids_room(root)
     if room is not None:

@@ -32,7 +32,7 @@ SLOWER, NOT_SLOWER = (Verdict.REGRESSED,), (Verdict.OK, Verdict.IMPROVED)
 
 
 @dataclass(frozen=True)
-class Found:
+class BisectionResult:
     """Result of a search. `suspects` are the commits of which one made the program slower, the
     oldest first; `before` is the commit before them."""
 
@@ -78,7 +78,7 @@ def search(
     factor: float,
     alpha: float,
     notify: Callable[[str], None],
-) -> Found | Comparison | None:
+) -> BisectionResult | Comparison | None:
     """Search for the commit that made the program slower than at the first of the commits.
 
     Return the comparison of the last commit if no cell of it has regressed, or None if it cannot be
@@ -113,7 +113,7 @@ def search(
         notify(f"{commits[place][:12]}: {verdict or 'undecided'}; {bad - good} commits are left")
     suspects = tuple(commits[good + 1 : bad + 1])
     spent = alpha * (1.0 - 1.0 / (tests + 1.0))
-    return Found(worst.cell.name, limit, commits[good], suspects, spent, alone)
+    return BisectionResult(worst.cell.name, limit, commits[good], suspects, spent, alone)
 
 
 def _told(comparison: Comparison | None, verdicts: Sequence[Verdict]) -> str:
@@ -139,10 +139,10 @@ def _only(suite: Suite, worst: CellResult) -> Suite:
     return replace(suite, programs=(program,), control=cell.name)
 
 
-def code_of(found: Found | Comparison | None) -> int:
+def code_of(found: BisectionResult | Comparison | None) -> int:
     """Return the exit code: 0 if the commit is known, 1 if there is nothing to find, 125 if it is
     undecided, which `git bisect run` takes for "skip"."""
-    if isinstance(found, Found):
+    if isinstance(found, BisectionResult):
         return 0 if found.is_one else UNDECIDED
     return 1 if found is not None and exit_code(found) is Exit.OK else UNDECIDED
 

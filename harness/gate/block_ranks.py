@@ -36,7 +36,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.gate.order import Block
+from harness.gate.order import BlockValues
 from harness.gate.rank_sums import excess, tails
 
 # precision of a bound's log ratio; for differences, as a share of the largest value
@@ -53,7 +53,7 @@ class Blocks:
     """
 
     def __init__(
-        self, blocks: Sequence[Block], by_difference: bool = False, free: int | None = None
+        self, blocks: Sequence[BlockValues], by_difference: bool = False, free: int | None = None
     ) -> None:
         """`free`: the number of first blocks whose order was one of six; None: all."""
         self.n = len(blocks)

@@ -12,7 +12,7 @@ INSTRUCTIONS, WALL_S = "instructions", "wall_s"
 USED = (WALL_S, "cpu_s", "user_s", "system_s", "peak_bytes", INSTRUCTIONS)
 """Metrics of any process. `wall_s` is the time from before it starts until it has ended; the CPU
 time is that of all that it has started; `peak_bytes` is the most memory that one of these had."""
-OUTCOMES = ".xml"
+OUTCOMES_SUFFIX = ".xml"
 """Suffix added to a pytest program's answer file; it names the file in which pytest writes how its
 tests ended."""
 
@@ -37,7 +37,7 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Cell:
+class GateCell:
     """One row of the verdict. `key` is the benchmark's full name in the answer of a pytest program,
     and "" in a record."""
 
@@ -57,7 +57,7 @@ class Program:
 
     name: str
     argv: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[GateCell, ...]
     # or BENCHMARKS: pytest-benchmark's JSON; USE: what the process took; COUNT: its instructions
     answers: str = RECORD
     stdin: str = ""

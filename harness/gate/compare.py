@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from harness.experiments.config import clock as shown_time
-from harness.gate.cell import COUNT, Cell
+from harness.gate.cell import COUNT, GateCell
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
 from harness.gate.instructions import counter
@@ -36,7 +36,7 @@ from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
-from harness.gate.verdict import CellResult, Comparison, Decision, Verdict
+from harness.gate.verdict import CellDecision, CellResult, Comparison, Verdict
 from harness.measurement.lock import measuring_lock, say_on_stderr
 
 Progress = Callable[[int, float, Mapping[str, Verdict]], None]
@@ -343,13 +343,15 @@ class _Call:
         base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
         return CellResult(
             result.cell,
-            Decision(judged[0], *UNKNOWN_RATIO, min(len(base), len(head)) // 2),
+            CellDecision(judged[0], *UNKNOWN_RATIO, min(len(base), len(head)) // 2),
             base,
             head,
             judged[1],
         )
 
-    def _judged(self, series: Series, cell: Cell, proven: Verdict) -> tuple[Verdict, str] | None:
+    def _judged(
+        self, series: Series, cell: GateCell, proven: Verdict
+    ) -> tuple[Verdict, str] | None:
         """Return the verdict and reason for a cell that a side gives no number for. None if head is
         proven slower, because a later failure of a side does not undo that proof."""
         judged = series.judged(

@@ -1,10 +1,10 @@
 """The results of one cell's blocks so far: values, p-values, the levels for these, and the decision
 once there is one.
 
-A deterministic metric is the same in every process of a tree, but for a thousandth (`TOLERANCE`),
-because instruction counts differ by some millionths to 0.01 %. So one block is enough and nothing
-is tested. How far the processes of a side differ counts against each verdict. If they differ by
-more, the metric is not deterministic, and nothing is decided.
+A deterministic metric is the same in every process of a tree, but for a thousandth
+(`DETERMINISTIC_WITHIN`), because instruction counts differ by some millionths to 0.01 %. So one
+block is enough and nothing is tested. How far the processes of a side differ counts against each
+verdict. If they differ by more, the metric is not deterministic, and nothing is decided.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from __future__ import annotations
 import math
 
 from harness.gate.block_ranks import RESOLUTION
-from harness.gate.cell import Cell
+from harness.gate.cell import GateCell
 from harness.gate.means import Means, means, tolerated
 from harness.gate.order import Pair, on_scale
 from harness.gate.scale import as_ratio, limits
 from harness.gate.sequential import Evidence, Looks
 from harness.gate.step import ROUNDING_ERROR, are_copies, slack, step
-from harness.gate.verdict import CellResult, Decision, Verdict
+from harness.gate.verdict import CellDecision, CellResult, Verdict
 from harness.measurement.rank_interval import middle_of
 
-TOLERANCE = 1e-3  # largest relative difference of a deterministic metric within a side
+DETERMINISTIC_WITHIN = 1e-3  # largest relative difference of a deterministic metric within a side
 HYPOTHESES = ("regressed", "ok", "improved")
 TWO_SPEEDS = "some processes are far slower than the others, and more blocks are needed"
 
 
-class Row:
+class CellCourse:
     """A cell's values, block by block, and the evidence from them."""
 
-    def __init__(self, cell: Cell, looks: Looks) -> None:
+    def __init__(self, cell: GateCell, looks: Looks) -> None:
         self.cell = cell
         self.base: list[float] = []
         self.head: list[float] = []
@@ -51,7 +51,7 @@ class Row:
     def agrees(self) -> bool:
         """True if each side has given one value in all of its processes, or nearly so if the metric
         is deterministic."""
-        limit = TOLERANCE if self.cell.metric.deterministic else ROUNDING_ERROR
+        limit = DETERMINISTIC_WITHIN if self.cell.metric.deterministic else ROUNDING_ERROR
         return all(
             max(side) - min(side) <= limit * max(side) for side in (self.base, self.head) if side
         )
@@ -75,25 +75,25 @@ class Row:
         near = RESOLUTION * max(*self.base, *self.head)
         return 0.0 if self.cell.metric.may_be_zero and abs(found) <= near else found
 
-    def told(self, verdict: Verdict, low: float, high: float) -> Decision:
+    def told(self, verdict: Verdict, low: float, high: float) -> CellDecision:
         """Return a decision in ratios, from bounds on the metric's scale. Unknown bounds are 0 and
         inf, an unknown ratio is nan."""
         metric, base = self.cell.metric, middle_of(self.base) if self.base else 1.0
         ratio, low, high = (as_ratio(metric, shift, base) for shift in (self.estimate(), low, high))
-        return Decision(verdict, ratio, low, high, len(self.evidence.blocks))
+        return CellDecision(verdict, ratio, low, high, len(self.evidence.blocks))
 
 
-class Course(Row):
+class Course(CellCourse):
     """One cell's evidence and its decision. A decided cell is closed: later blocks do not count."""
 
-    def __init__(self, cell: Cell, factor: float, looks: Looks, level: float) -> None:
+    def __init__(self, cell: GateCell, factor: float, looks: Looks, level: float) -> None:
         """`factor` is the call's; `level` is that of each hypothesis until Holm's rule sets
         another."""
         super().__init__(cell, looks)
         self.factor = cell.metric.factor or factor
         self.p = dict.fromkeys(HYPOTHESES, 1.0)
         self.level = dict.fromkeys(HYPOTHESES, level)
-        self.decided: Decision | None = None
+        self.decided: CellDecision | None = None
         self.leans = False
 
     def add(self, base_pair: Pair, head_pair: Pair) -> bool:
@@ -181,7 +181,7 @@ class Course(Row):
         ):
             self.decided = self.decision()
 
-    def decision(self) -> Decision:
+    def decision(self) -> CellDecision:
         """Return the decision, or, if the cell is open, the state at this moment as a decision."""
         if self.decided:
             return self.decided
@@ -254,6 +254,6 @@ class Course(Row):
         name, side = next(
             (name, side)
             for name, side in (("base", self.base), ("head", self.head))
-            if max(side) - min(side) > TOLERANCE * max(side)
+            if max(side) - min(side) > DETERMINISTIC_WITHIN * max(side)
         )
         return f"{name} gave {min(side):.6g} and {max(side):.6g}"

@@ -20,20 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.gate.cell import Cell
-from harness.gate.course import HYPOTHESES, TOLERANCE, Course, Row
+from harness.gate.cell import GateCell
+from harness.gate.course import DETERMINISTIC_WITHIN, HYPOTHESES, CellCourse, Course
 from harness.gate.holm import holm
 from harness.gate.order import Pair
 from harness.gate.scale import limits
 from harness.gate.sequential import Looks
-from harness.gate.verdict import CellResult, Decision, Verdict
+from harness.gate.verdict import CellDecision, CellResult, Verdict
 from harness.measurement.rank_interval import middle_of
 
 
 class Family:
     """The sequential test of all cells of one call."""
 
-    def __init__(self, cells: Sequence[Cell], factor: float, alpha: float, looks: Looks) -> None:
+    def __init__(
+        self, cells: Sequence[GateCell], factor: float, alpha: float, looks: Looks
+    ) -> None:
         """`factor` > 1; 0 < `alpha` < 1 is that of the family; `looks` come from
         `sequential.declare` for this number of cells."""
         self.alpha = alpha
@@ -65,7 +67,7 @@ class Family:
         thousand times as long."""
         return self._courses[cell_name].standing()
 
-    def decision(self, cell_name: str) -> Decision:
+    def decision(self, cell_name: str) -> CellDecision:
         """Return a cell's decision; for an open cell, its state at this moment."""
         return self._courses[cell_name].decision()
 
@@ -85,17 +87,18 @@ class Family:
             course.close_if_decided()
 
 
-class Control(Row):
+class Control(CellCourse):
     """The test of base against itself: alone in its family and two-sided, ratio = 1, with alpha / 2
     on each side.
 
-    A deterministic metric needs no test: all of its values must be equal, but for `TOLERANCE`.
+    A deterministic metric needs no test: all of its values must be equal, but for
+    `DETERMINISTIC_WITHIN`.
 
     The distance of its bounds from 1 is the precision of this host: the host alone could cause a
     slowdown within it.
     """
 
-    def __init__(self, cell: Cell, factor: float, alpha: float, looks: Looks) -> None:
+    def __init__(self, cell: GateCell, factor: float, alpha: float, looks: Looks) -> None:
         """Same parameters as `Family`, for one cell."""
         super().__init__(cell, looks)
         self.factor = cell.metric.factor or factor
@@ -111,7 +114,7 @@ class Control(Row):
         """True if base was found to differ from itself. Once true it stays true."""
         if self.cell.metric.deterministic:
             values = (*self.base, *self.head)
-            return bool(values) and max(values) - min(values) > TOLERANCE * max(values)
+            return bool(values) and max(values) - min(values) > DETERMINISTIC_WITHIN * max(values)
         low, high = self._bounds()
         return low > 0 or high < 0
 

@@ -27,7 +27,7 @@ from harness.gate.signed_rank import Walsh
 from harness.gate.verdict import CellResult, Comparison
 
 RATIO = Metric()
-TAIL = 0.025  # chance on each side of the interval
+TAIL_CHANCE = 0.025  # chance on each side of the interval
 
 
 class GeometricMean(NamedTuple):
@@ -49,7 +49,9 @@ def geometric_mean(comparison: Comparison) -> GeometricMean | None:
         return None
     walsh = Walsh(np.mean(rows, axis=0))
     low, high = (
-        (walsh.low(TAIL), walsh.high(TAIL)) if comparison.interleaved else (-math.inf, math.inf)
+        (walsh.low(TAIL_CHANCE), walsh.high(TAIL_CHANCE))
+        if comparison.interleaved
+        else (-math.inf, math.inf)
     )
     return GeometricMean(
         *(as_ratio(RATIO, shift, 1.0) for shift in (walsh.estimate(), low, high)),

@@ -28,7 +28,7 @@ FACTS = (
 release do."""
 
 UNKNOWN = "unknown host"
-DIGEST = 8  # hexadecimal digits: enough to tell the few hosts of a history apart
+DIGEST_LENGTH = 8  # hexadecimal digits: enough to tell the few hosts of a history apart
 
 
 def facts(host: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def host_key(host: Mapping[str, Any]) -> str:
     if all(value is None for value in told.values()):
         return UNKNOWN
     digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[
-        :DIGEST
+        :DIGEST_LENGTH
     ]
     count = told["cpus_allowed"]
     cpus = "unknown CPUs" if count is None else f"{count} CPU{'s' if count != 1 else ''}"

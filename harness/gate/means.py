@@ -3,14 +3,16 @@
 Ranks compare typical processes. If some processes are slow, and their number changes, the ranks may
 stay, or even turn round, while the mean moves. So a verdict also needs the means:
 
-- *ok* and *improved*: the mean must be proven to be slower by less than `TOLERATED`, or by less
+- *ok* and *improved*: the mean must be proven to be slower by less than `MAX_MEAN_RATIO`, or by
+less
   than the factor if that is more, by a one-sided t-test at the same level. The limit is wider than
   the factor, because a few slow processes, which a virtual host causes on both sides, make a mean
   uncertain by several percent.
-- *regressed*: the means must agree with the ranks. It must be proven, at `AGREEMENT`, that head's
-  mean is not better than the ranks' estimate by `TOLERATED`, or by half of what that estimate is
-  beyond the factor, if that is more. So a slow process of base that head has no match for asks for
-  more blocks.
+- *regressed*: the means must agree with the ranks. It must be proven, at `AGREEMENT_LEVEL`, that
+head's
+  mean is not better than the ranks' estimate by `MAX_MEAN_RATIO`, or by half of what that estimate
+  is beyond the factor, if that is more. So a slow process of base that head has no match for asks
+  for more blocks.
 
 The means are those of the values in the metric's unit. The standard error takes the processes as
 independent, so on a host that drifts it is too large. A few slow processes make the sample mean of
@@ -29,10 +31,10 @@ import numpy as np
 from scipy.special import stdtr
 
 from harness.gate.cell import Metric
-from harness.gate.scale import LARGEST
+from harness.gate.scale import MAX_EXPONENT
 
-TOLERATED = 1.1  # ratio of the means that an ok cell may still have
-AGREEMENT = 0.1  # level of the proof that the means are near the ranks
+MAX_MEAN_RATIO = 1.1  # ratio of the means that an ok cell may still have
+AGREEMENT_LEVEL = 0.1  # level of the proof that the means are near the ranks
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Means:
     def agree(self, ranks: float, distance: float) -> bool:
         """True if it is proven that head's mean is not better than the estimate `ranks` by
         `distance`."""
-        return self.p_greater(ranks - distance) <= AGREEMENT
+        return self.p_greater(ranks - distance) <= AGREEMENT_LEVEL
 
     def _below(self, shift: float) -> float:
         """Return the chance of so small an estimate, or a smaller one, if head's mean is worse by
@@ -93,12 +95,12 @@ def means(metric: Metric, base: Sequence[float], head: Sequence[float]) -> Means
     skewness = sign * (thirds[1] - thirds[0]) / total**1.5 if total else 0.0
     # Welch and Satterthwaite
     parts = sum(v**2 / (len(side) - 1) for v, side in zip(variances, (base, head), strict=True))
-    freedom = total**2 / parts if parts else LARGEST
+    freedom = total**2 / parts if parts else MAX_EXPONENT
     return Means(shift, unit * math.sqrt(total), skewness, freedom)
 
 
 def tolerated(metric: Metric, base: float, worse: float) -> float:
-    """Return the shift that `TOLERATED` makes at `base` [the metric's unit], or `worse`, the shift
-    above which head has regressed, if that is more."""
-    most = (TOLERATED - 1.0) * base if metric.may_be_zero else math.log(TOLERATED)
+    """Return the shift that `MAX_MEAN_RATIO` makes at `base` [the metric's unit], or `worse`, the
+    shift above which head has regressed, if that is more."""
+    most = (MAX_MEAN_RATIO - 1.0) * base if metric.may_be_zero else math.log(MAX_MEAN_RATIO)
     return max(worse, most)

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 Shape = tuple[int, int]
 Noise = Callable[[np.random.Generator, Shape], NDArray[np.float64]]
 
-QUIET = 0.0056  # standard deviation from process to process, of the log
+QUIET_SPREAD = 0.0056  # standard deviation from process to process, of the log
 
 
 def quiet(draw: np.random.Generator, shape: Shape) -> NDArray[np.float64]:
     """Noise of small independent differences between processes, nothing else."""
-    return draw.normal(0.0, QUIET, shape)
+    return draw.normal(0.0, QUIET_SPREAD, shape)
 
 
 def drift(

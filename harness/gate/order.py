@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.errors import UserError
-from harness.gate.cell import Cell, comparable, rule
+from harness.gate.cell import GateCell, comparable, rule
 
 BASE, HEAD = "base", "head"
 PAIRS = 2  # pairs in a block
@@ -30,7 +30,7 @@ Order = tuple[str, str, str, str]
 Pair = tuple[float, float]
 
 
-class Block(NamedTuple):
+class BlockValues(NamedTuple):
     """Values of a block's processes, on the metric's scale (`scale`): positive differences are
     worse."""
 
@@ -52,7 +52,7 @@ def sides(order: Order, values: Sequence[float]) -> tuple[Pair, Pair]:
     return (base[0], base[1]), (head[0], head[1])
 
 
-def on_scale(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[Block]:
+def on_scale(cell: GateCell, base: Sequence[float], head: Sequence[float]) -> list[BlockValues]:
     """Return each whole block's values, oriented so that more is worse: their logs, or the values
     themselves if the metric may be 0.
 
@@ -71,6 +71,6 @@ def on_scale(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[B
     before, after = ([sign * place(value) for value in side] for side in (base, head))
     pairs = list(zip(before, after, strict=True))
     return [
-        Block(*zip(*pairs[i : i + PAIRS], strict=True))
+        BlockValues(*zip(*pairs[i : i + PAIRS], strict=True))
         for i in range(0, len(pairs) - PAIRS + 1, PAIRS)
     ]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from harness.gate.block_ranks import Blocks
-from harness.gate.order import Block
+from harness.gate.order import BlockValues
 from harness.gate.sequential import Looks, declare
 
 FACTOR, ALPHA, CELLS = 1.02, 0.01, 8  # of the table
@@ -34,7 +34,7 @@ def shortfalls(n: int, level: float, trials: int = TRIALS, seed: int = 1) -> np.
     """
     rows = np.random.default_rng(seed).standard_normal((trials, n, 4)).tolist()
     return np.array(
-        [-Blocks([Block((a, b), (c, d)) for a, b, c, d in row]).low(level) for row in rows]
+        [-Blocks([BlockValues((a, b), (c, d)) for a, b, c, d in row]).low(level) for row in rows]
     )
 
 

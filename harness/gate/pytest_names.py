@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.gate.cell import BENCHMARKS, Cell, Program
+from harness.gate.cell import BENCHMARKS, GateCell, Program
 from harness.gate.environment import clean_environment
 from harness.gate.plugin.millrace_collect import COLLECTED_VARIABLE, PLUGIN_FOLDER
 from harness.gate.session import run_session
@@ -45,7 +45,7 @@ def with_names(suite: Suite, trees: Mapping[Role, Tree]) -> Suite:
     return replace(suite, programs=programs, control=names[min(before, len(names) - 1)])
 
 
-def _matching(cell: Cell, programs: Iterable[Program]) -> list[str]:
+def _matching(cell: GateCell, programs: Iterable[Program]) -> list[str]:
     """Return the cells that a cell of the suite has become."""
     return [
         each.name
@@ -59,7 +59,7 @@ def _named(program: Program, trees: Mapping[Role, Tree]) -> Program:
     if program.answers != BENCHMARKS or not any(ANY in cell.key for cell in program.cells):
         return program
     known = dict.fromkeys(name for tree in trees.values() for name in collected(tree, program))
-    cells: dict[str, Cell] = {cell.name: cell for cell in program.cells if ANY not in cell.key}
+    cells: dict[str, GateCell] = {cell.name: cell for cell in program.cells if ANY not in cell.key}
     for cell in program.cells:
         if ANY in cell.key:
             found = [name for name in known if _pattern(cell.key).fullmatch(name)]

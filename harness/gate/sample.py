@@ -20,10 +20,10 @@ from harness.gate.cell import (
     BENCHMARKS,
     COUNT,
     INSTRUCTIONS,
-    OUTCOMES,
+    OUTCOMES_SUFFIX,
     RECORD,
     USE,
-    Cell,
+    GateCell,
     Program,
     comparable,
     rule,
@@ -36,7 +36,7 @@ from harness.gate.runs import PAIR
 from harness.gate.session import Ended, run_session
 from harness.gate.tree import Tree
 from harness.machines.host.cgroup import quota_cpus
-from harness.machines.host.cpu import Reading, allowed_cpu_numbers
+from harness.machines.host.cpu import CpuCounters, allowed_cpu_numbers
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.host import cpu_model, governor
 
@@ -46,12 +46,12 @@ answer."""
 
 # exit code of a pytest that ran to its end with failed tests; the numbers of the other tests count
 TESTS_FAILED = 1
-LONGEST = 200  # characters of a reason
+MAX_REASON_LENGTH = 200  # characters of a reason
 ANSWER_FILE = "answer.json"
 
 
 @dataclass(frozen=True)
-class Sample:
+class ProcessSample:
     """Either `values`, by cell, or the reason why there are none: `error` (it crashed, hung,
     answered nothing) or `wrong` results.
 
@@ -84,7 +84,7 @@ class TimedOut(NoAnswer):
 
 def take(
     tree: Tree, program: Program, environment: Mapping[str, str] | None = None, pair: int = 0
-) -> Sample:
+) -> ProcessSample:
     """Run a program in a tree. `environment`: variables besides those of `clean_environment`;
     `pair`: the value of `{pair}`.
 
@@ -98,7 +98,7 @@ def take(
         argv, stdin = command_of(tree, program, Path(room), pair)
         counts = counter() if program.answers == COUNT else None
         try:
-            before = Reading.now()
+            before = CpuCounters.now()
             ended = run_session(
                 [*(counts.words(Path(room)) if counts else ()), *argv],
                 tree.directory,
@@ -124,14 +124,16 @@ def take(
                 found = of_benchmarks(
                     document,
                     program.cells,
-                    troubles(answer.with_name(answer.name + OUTCOMES), keys),
+                    troubles(answer.with_name(answer.name + OUTCOMES_SUFFIX), keys),
                 )
             else:
                 if program.answers == RECORD:
                     document = {"process": ended.used} | document
                 found = of_record(document, program.cells)
     found["host"] = disturbance | (found.get("host") or this_host())
-    return Sample(**{"values": {}, **found}, seconds=monotonic() - begin_s, started_at=started_at)
+    return ProcessSample(
+        **{"values": {}, **found}, seconds=monotonic() - begin_s, started_at=started_at
+    )
 
 
 def command_of(tree: Tree, program: Program, room: Path, pair: int) -> tuple[list[str], str]:
@@ -141,10 +143,10 @@ def command_of(tree: Tree, program: Program, room: Path, pair: int) -> tuple[lis
     return argv, _filled(program.stdin, {PAIR: str(pair)})
 
 
-def _disturbance(before: Reading, ended: Ended) -> dict[str, Any]:
+def _disturbance(before: CpuCounters, ended: Ended) -> dict[str, Any]:
     """Return the facts about the use of the CPUs by others while a process ran. A record's own
     facts, which are of its measured window, count more."""
-    after = replace(Reading.now(), own_s=before.own_s + ended.user_s + ended.system_s)
+    after = replace(CpuCounters.now(), own_s=before.own_s + ended.user_s + ended.system_s)
     return asdict(Disturbance.between(before, after, len(allowed_cpu_numbers())))
 
 
@@ -160,9 +162,9 @@ def this_host() -> dict[str, Any]:
     }
 
 
-def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
-    """Return a record's numbers for cells: fields of `Sample`. `correct` and `error` are those of
-    our records; other records may lack them.
+def of_record(record: Mapping[str, Any], cells: tuple[GateCell, ...]) -> dict[str, Any]:
+    """Return a record's numbers for cells: fields of `ProcessSample`. `correct` and `error` are
+    those of our records; other records may lack them.
 
     A run that failed is wrong if it harmed tuples, as our own records show. A run of another
     program is wrong if it had numbers all the same.
@@ -205,11 +207,11 @@ def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> boo
 
 def of_benchmarks(
     document: Mapping[str, Any],
-    cells: tuple[Cell, ...],
+    cells: tuple[GateCell, ...],
     failed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the fields of `Sample` from pytest-benchmark's JSON: each benchmark's statistics of
-    this process are one number.
+    """Return the fields of `ProcessSample` from pytest-benchmark's JSON: each benchmark's
+    statistics of this process are one number.
 
     `failed`: the reason why a test has no result, by its full name, even if there are times of it.
     """
@@ -276,7 +278,7 @@ def _because(program: Program, ended: Ended) -> str:
     return f" ({last})" if last else ""
 
 
-def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, str]]:
+def _numbers(found: Mapping[GateCell, object]) -> tuple[dict[str, float], dict[str, str]]:
     """Return the values that are numbers to compare, and the reasons why the others are not; both
     by the cell's name."""
     values: dict[str, float] = {}
@@ -326,7 +328,7 @@ def _one_line(text: str) -> str:
     surrogate pair."""
     line = " ".join(text.strip().splitlines()[0].split()) if text.strip() else ""
     line = line.encode(errors="replace").decode()
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if len(line) <= MAX_REASON_LENGTH else f"{line[: MAX_REASON_LENGTH - 1]}…"
 
 
 def _signal_name(number: int) -> str:

@@ -10,7 +10,7 @@ import math
 
 from harness.gate.cell import Metric
 
-LARGEST = 709.0  # a float can hold the exponential of this
+MAX_EXPONENT = 709.0  # a float can hold the exponential of this
 
 
 def limits(metric: Metric, factor: float, base: float) -> tuple[float, float]:
@@ -35,7 +35,7 @@ def as_ratio(metric: Metric, shift: float, base: float) -> float:
     if math.isnan(shift):
         return math.nan
     if not metric.may_be_zero:
-        return math.exp(shift) if shift < LARGEST else math.inf
+        return math.exp(shift) if shift < MAX_EXPONENT else math.inf
     if math.isinf(shift):
         return math.inf if shift > 0.0 else 0.0
     if not metric.lower_is_better:  # the shift is the amount that head lacks

@@ -9,9 +9,9 @@ upper limit. This is alpha spending (Lan and DeMets, Biometrika 70(3), 1983), wi
 alpha for the first look.
 
 An *early* look comes before, at the few blocks that can decide anything. It only asks if head is
-slower by more than a half (`OBVIOUS`), so that a head that is twice as slow is reported at once. It
-spends a sixth of alpha, and the looks after it share the rest. So few processes are not enough for
-any other verdict: they may have missed the slow processes of a program with two speeds.
+slower by more than a half (`OBVIOUS_SHIFT`), so that a head that is twice as slow is reported at
+once. It spends a sixth of alpha, and the looks after it share the rest. So few processes are not
+enough for any other verdict: they may have missed the slow processes of a program with two speeds.
 
 The least over the looks so far of p_k (k + 2) (k + 3) / 3 is an always-valid p-value: it holds at
 any stop (Johari, Koomen, Pekelis and Walsh, Operations Research 70(3), 2022). The narrowest of the
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 from harness.errors import UserError
 from harness.gate.block_ranks import Blocks
-from harness.gate.order import Block
+from harness.gate.order import BlockValues
 from harness.gate.step import EXACT, Slack
 
 # closer looks stop sooner, but each spends some of alpha; of 1.1, 1.2 and 1.41 the best on a
@@ -42,7 +42,7 @@ LOOK_DELAY = 2  # looks by which the decrease of the shares is delayed; chosen a
 # with a chance of 0.5 %
 FIRST_LOOK_BLOCKS = 12
 EARLY_SHARE = 1 / 6  # of alpha, for the early look: enough for 4 blocks of two cells at 0.01
-OBVIOUS = math.log(1.5)  # shift beyond which the early look calls head slower
+OBVIOUS_SHIFT = math.log(1.5)  # shift beyond which the early look calls head slower
 ORDERS, MIRRORED = 6, 2  # orders that a block may have had: if measured by the gate, and in files
 
 
@@ -178,11 +178,11 @@ class Evidence:
         self, looks: Looks, slack: Callable[[], Slack] = lambda: EXACT, by_difference: bool = False
     ) -> None:
         self.looks = looks
-        self.blocks: list[Block] = []
+        self.blocks: list[BlockValues] = []
         self._slack, self._by_difference = slack, by_difference
         self._seen: list[_Seen] = []
 
-    def add(self, block: Block) -> bool:
+    def add(self, block: BlockValues) -> bool:
         """Add the next block. Return True if this is a look, so that the evidence may have
         changed."""
         self.blocks.append(block)
@@ -191,7 +191,7 @@ class Evidence:
         weight, least = self.looks.weight(len(self._seen) + 1), -math.inf
         if len(self.blocks) == self.looks.early:
             # differences have no ratio that would be obvious
-            least = math.inf if self._by_difference else OBVIOUS
+            least = math.inf if self._by_difference else OBVIOUS_SHIFT
         self._seen.append(_Seen(weight, self._ranked(), self._slack(), least))
         return True
 

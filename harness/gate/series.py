@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from harness.gate.cell import COUNT, Cell, Program
+from harness.gate.cell import COUNT, GateCell, Program
 from harness.gate.order import PAIRS, block_order
-from harness.gate.sample import Sample
+from harness.gate.sample import ProcessSample
 from harness.gate.tree import Tree
 from harness.gate.verdict import Verdict
 
 Arm = Literal["base", "head"]
 ARMS: tuple[Arm, Arm] = ("base", "head")
 
-Take = Callable[[Tree, Program, Mapping[str, str], int], Sample]
+Take = Callable[[Tree, Program, Mapping[str, str], int], ProcessSample]
 """Function like `sample.take`, of tree, program, more environment, and number of the pair. If a
 cell is deterministic, both pairs of a block have the number of the first."""
 
@@ -51,7 +51,7 @@ class SampleRow:
     block: int  # of the program, from 0
     position: int  # in the block, 0 .. 3; the first process of each side is a pair
     arm: Arm
-    sample: Sample
+    sample: ProcessSample
 
 
 class Trouble(NamedTuple):
@@ -65,7 +65,7 @@ class Trouble(NamedTuple):
 class Pairs(NamedTuple):
     """A block's values of a cell: those of its two pairs."""
 
-    cell: Cell
+    cell: GateCell
     base: tuple[float, float]
     head: tuple[float, float]
 
@@ -100,7 +100,7 @@ class Series:
             PROCESSES * self.shortest_process_s if math.isfinite(self.shortest_process_s) else 0.0
         )
 
-    def sound(self) -> list[Cell]:
+    def sound(self) -> list[GateCell]:
         """Return the cells of which both sides still give numbers."""
         return [
             cell
@@ -109,7 +109,7 @@ class Series:
         ]
 
     def judged(
-        self, cell: Cell, new: bool = False, removed: bool = False
+        self, cell: GateCell, new: bool = False, removed: bool = False
     ) -> tuple[Verdict, str] | None:
         """Return the verdict on a cell that is not sound, with the reason; None if it is sound.
 
@@ -139,7 +139,8 @@ class Series:
         hung. A side that has failed does not run again; the other side does if it has no result
         yet.
         """
-        order, seen = block_order(draw), {arm: [] for arm in ARMS}  # type: dict[str, list[Sample]]
+        order = block_order(draw)
+        seen: dict[Arm, list[ProcessSample]] = {arm: [] for arm in ARMS}
         hash_seeds = [draw.randrange(HASH_SEEDS) for _ in range(PAIRS)]
         for position, arm in enumerate(order):
             failed, other = self._failed(arm), self._failed("head" if arm == "base" else "base")
@@ -162,7 +163,7 @@ class Series:
         draw: random.Random,
         take: Take,
         keep: Callable[[SampleRow], None],
-    ) -> Sample:
+    ) -> ProcessSample:
         """Run one process, and another one in its place if it gave no answer and may be repeated.
         `pair` is its number in the block, 0 or 1, among those of its side; `fixed` has the
         variables that both sides of a pair share.
@@ -180,7 +181,7 @@ class Series:
                 return sample
             crashes.append(sample.error)
 
-    def _learn(self, arm: Arm, sample: Sample) -> None:
+    def _learn(self, arm: Arm, sample: ProcessSample) -> None:
         reason = sample.wrong or sample.error
         for cell in self.program.cells:
             if reason is not None:
@@ -212,6 +213,6 @@ class Series:
         )
 
 
-def _two(samples: Sequence[Sample], cell: Cell) -> tuple[float, float]:
+def _two(samples: Sequence[ProcessSample], cell: GateCell) -> tuple[float, float]:
     first, second = (sample.values[cell.name] for sample in samples)
     return first, second

@@ -12,10 +12,10 @@ rejected. That average is the lower bound, and bound and test can never disagree
 averages is the estimate of Hodges and Lehmann (Annals of Mathematical Statistics 34(2), 1963).
 
 Many numbers: the distribution takes n^3 / 6 steps, and the averages take n^2 / 2 floats. For more
-than `EXACT` numbers, `chance` is that of the normal distribution with the same mean and deviation.
-For 1,000 numbers it is too large by 1 % where it is 0.001 and by 7 % where it is a millionth, and
-above 0.05 too small by less than a thousandth of itself; these errors fall as 1 / n. Bounds move by
-less than a hundredth of their distance from the estimate.
+than `MAX_EXACT_COUNT` numbers, `chance` is that of the normal distribution with the same mean and
+deviation. For 1,000 numbers it is too large by 1 % where it is 0.001 and by 7 % where it is a
+millionth, and above 0.05 too small by less than a thousandth of itself; these errors fall as 1 / n.
+Bounds move by less than a hundredth of their distance from the estimate.
 
 Ties: averages equal to `shift` count for neither direction. This is as if each tie had been broken
 against the rejection, so p is never too small: a metric with few digits loses power, but stays
@@ -32,8 +32,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT = 1000  # numbers
-LARGE = 1e307
+MAX_EXACT_COUNT = 1000  # numbers
+MAX_VALUE = 1e307
 
 
 @lru_cache(maxsize=256)
@@ -56,8 +56,8 @@ def tail(n: int) -> NDArray[np.float64]:
 
 
 def chance(n: int, w: int) -> float:
-    """Return P(W >= w): exact for up to `EXACT` numbers, normal for more."""
-    return min(1.0, float(tail(n)[w])) if n <= EXACT else normal_tail(n, w)
+    """Return P(W >= w): exact for up to `MAX_EXACT_COUNT` numbers, normal for more."""
+    return min(1.0, float(tail(n)[w])) if n <= MAX_EXACT_COUNT else normal_tail(n, w)
 
 
 def normal_tail(n: int, w: int) -> float:
@@ -81,7 +81,7 @@ class Walsh:
         given = np.asarray(values, dtype=np.float64)
         self.n = len(given)
         # 0.25 avoids sums that a float cannot hold
-        whole = 1.0 if np.abs(given).max() < LARGE else 0.25
+        whole = 1.0 if np.abs(given).max() < MAX_VALUE else 0.25
         scaled = given * whole
         self.averages = np.sort(((scaled[:, None] + scaled) / 2)[np.triu_indices(self.n)]) / whole
 

@@ -22,12 +22,12 @@ from harness.gate.cell import (
     BENCHMARKS,
     COUNT,
     INSTRUCTIONS,
-    OUTCOMES,
+    OUTCOMES_SUFFIX,
     RECORD,
     USE,
     USED,
     WALL_S,
-    Cell,
+    GateCell,
     Metric,
     Program,
 )
@@ -50,7 +50,7 @@ PYTEST = (
         "pytest",
         "--benchmark-only",
         "--benchmark-json={answer}",
-        f"--junitxml={{answer}}{OUTCOMES}",
+        f"--junitxml={{answer}}{OUTCOMES_SUFFIX}",
     ),
     *("--maxfail=0", "-q", "-p", "no:cacheprovider"),
 )
@@ -84,7 +84,7 @@ class Suite:
     removed_is_information: bool = False
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[GateCell, ...]:
         """Cells of all programs, in their order."""
         return tuple(cell for program in self.programs for cell in program.cells)
 
@@ -233,7 +233,9 @@ def _run(
     )
 
 
-def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> tuple[Cell, ...]:
+def _cells(
+    entry: Mapping[str, Any], name: str, default: str, key: str = ""
+) -> tuple[GateCell, ...]:
     """Return a cell for each metric. Its name is that of the program or benchmark, and of the
     metric too if there are several."""
     common = {name: entry[name] for name in ("factor",) if name in entry}
@@ -241,8 +243,8 @@ def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> 
         _metric(common | values, bool(key)) for values in entry.get("metrics", [{"name": default}])
     ]
     if len(metrics) == 1:
-        return (Cell(name, metrics[0], key),)
-    return tuple(Cell(f"{name}:{metric.name}", metric, key) for metric in metrics)
+        return (GateCell(name, metrics[0], key),)
+    return tuple(GateCell(f"{name}:{metric.name}", metric, key) for metric in metrics)
 
 
 def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:

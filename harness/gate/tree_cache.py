@@ -34,7 +34,7 @@ from harness.gate.git import asked, git
 MAX_TREES = 8
 
 
-REST = ".rest."
+REST_MARK = ".rest."
 
 
 class TreeCache:
@@ -130,7 +130,7 @@ class TreeCache:
         """Remove the trees of calls that were killed, or whose build failed: those without a
         marker."""
         for root in self.trees.iterdir():
-            if REST in root.name:
+            if REST_MARK in root.name:
                 shutil.rmtree(root, ignore_errors=True)
             elif root.is_dir() and not self.trees.joinpath(f"{root.name}.built").exists():
                 self._remove(repository, root.name)
@@ -164,7 +164,7 @@ class TreeCache:
         """
         self.trees.joinpath(f"{commit}.built").unlink(missing_ok=True)
         if self.trees.joinpath(commit).exists():
-            rest = self.trees / f"{commit}{REST}{os.urandom(6).hex()}"
+            rest = self.trees / f"{commit}{REST_MARK}{os.urandom(6).hex()}"
             self.trees.joinpath(commit).rename(rest)
             shutil.rmtree(rest, ignore_errors=True)
         # Forced twice: git locks a tree while it makes it. Git refuses if it knows no tree there,

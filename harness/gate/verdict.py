@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from harness.gate.cell import Cell
+from harness.gate.cell import GateCell
 
 FACTOR, ALPHA = 1.02, 0.01
 """Defaults, unless a suite or a call sets others."""
@@ -64,7 +64,7 @@ class Exit(IntEnum):
 
 
 @dataclass(frozen=True)
-class Decision:
+class CellDecision:
     """Decision from the blocks of a cell. Ratios are head over base in the bad direction: above 1
     is worse, also for throughputs.
 
@@ -85,8 +85,8 @@ class CellResult:
     pairs 2k and 2k + 1 are block k. A failed cell has a `reason`, and maybe values of fewer
     processes on one side."""
 
-    cell: Cell
-    decision: Decision
+    cell: GateCell
+    decision: CellDecision
     base: tuple[float, ...] = ()
     head: tuple[float, ...] = ()
     reason: str = ""

@@ -21,7 +21,7 @@ from harness.measurement.lock import measuring_lock, say_on_stderr
 from harness.measurement.run import measure, run_in_fresh_process
 from harness.measurement.spec import Run
 from harness.measurement.variant import (
-    SEEDS,
+    VARIANT_SEEDS,
     as_variant,
     is_unreached,
     mark_reached,
@@ -132,12 +132,12 @@ def _needs_seeds(nominal: Mapping[str, Any], varied: Mapping[Varied, Mapping[str
 def further_seeds(
     runs_by_arm: Mapping[str, Run], repeats: int, variants: Sequence[Constants], done: int
 ) -> list[Run]:
-    """The runs of arms with further seeds, up to `SEEDS`: nominal ones that are not there yet, and
-    all variants.
+    """The runs of arms with further seeds, up to `VARIANT_SEEDS`: nominal ones that are not there
+    yet, and all variants.
     """
     more: list[Run] = []
     for arm, run in runs_by_arm.items():
-        for repeat in range(1, max(SEEDS, repeats)):
+        for repeat in range(1, max(VARIANT_SEEDS, repeats)):
             each = replace(run, arm=arm, repeat=repeat)
             more += [each] if repeat >= repeats else []
             more += [

@@ -23,8 +23,8 @@ from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.machines.host.cpu import SHORTEST_S, usable_cpus
-from harness.models import DEFAULT_LAW, Model, Pool
-from harness.models.layout import Layout as RunLayout
+from harness.models import DEFAULT_LAW, Model, PoolSize
+from harness.models.layout import RunLayout
 
 BALANCER = ELASTIC_LOAD_BALANCE.name
 """The kind of operators that choose among their output ports, and the law of those that do so
@@ -564,5 +564,5 @@ def _law(model: Model, bounds: Bounds, layout: Layout | None) -> Law:
     )
 
 
-def _bounds(pool: Pool) -> Bounds:
+def _bounds(pool: PoolSize) -> Bounds:
     return Bounds(pool.minimum, pool.maximum, pool.threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.machines.host.cpu import SHORTEST_S, Reading
+from harness.machines.host.cpu import SHORTEST_S, CpuCounters
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Disturbance:
     throttled_us: int | None = None
 
     @classmethod
-    def between(cls, first: Reading, last: Reading, cpus: int) -> Disturbance:
+    def between(cls, first: CpuCounters, last: CpuCounters, cpus: int) -> Disturbance:
         """The difference of two readings on `cpus` CPUs."""
         elapsed_s = last.clock_s - first.clock_s
         own_s = last.own_s - first.own_s

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from harness.engine import Engine, Sample, Totals
-from harness.machines.host.cpu import SHORTEST_S, Reading, allowed_cpu_numbers
+from harness.machines.host.cpu import SHORTEST_S, CpuCounters, allowed_cpu_numbers
 from harness.measurement.adapt import adapt, watch
 from harness.measurement.control import ControlFailed, Controller
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.spec import Run
 from harness.measurement.steady import WarmUp, settled_within, stayed_settled
 
-SAMPLES = 10  # in the measured window of a timed run
-HALVES = 2  # samples of the shortest window: else nothing says whether it was steady
+WINDOW_SAMPLES = 10  # in the measured window of a timed run
+MIN_WINDOW_SAMPLES = 2  # samples of the shortest window: else nothing says whether it was steady
 MIN_PERIOD_S = 0.05  # of real threads, but for such a window
 MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
 # of a run that is measured by events, at most: twice the events of the measured window in all
@@ -105,13 +105,13 @@ def _timed(
     if run.events is not None:
         return _by_events(engine, run.events, copies, announce)
     announce("warming up")
-    began = Reading.now()
+    began = CpuCounters.now()
     warm_up, settled = _warm_up(engine, run, copies)
     announce("measuring")
-    most = SAMPLES if run.simulated else int(run.duration_s / MIN_PERIOD_S)
-    period_s = run.duration_s / max(HALVES, min(SAMPLES, most))
+    most = WINDOW_SAMPLES if run.simulated else int(run.duration_s / MIN_PERIOD_S)
+    period_s = run.duration_s / max(MIN_WINDOW_SAMPLES, min(WINDOW_SAMPLES, most))
     samples: list[Sample] = []
-    before = Reading.now()
+    before = CpuCounters.now()
     measured_s = 0.0
     while measured_s < run.duration_s - period_s / 2 and not engine.finished():
         samples.append(engine.sample(period_s))
@@ -138,8 +138,8 @@ def _by_events(
     warm_up = _warm_up_by_events(engine, copies, 2 * events)
     announce("measuring")
     samples: list[Sample] = []
-    while len(samples) < SAMPLES and not engine.finished():
-        samples.append(engine.sample_events(max(1, events // SAMPLES)))
+    while len(samples) < WINDOW_SAMPLES and not engine.finished():
+        samples.append(engine.sample_events(max(1, events // WINDOW_SAMPLES)))
     settled = warm_up.settled and stayed_settled(samples, copies)
     return Observation(samples, warm_up.samples, settled=settled)
 
@@ -166,7 +166,7 @@ def _elastic(
     samples: list[Sample] = []
     seen = Observation(samples, controller=controller)
     window_s = run.duration_s if controller.pool is None else run.elastic_window_s
-    since = Reading.now()
+    since = CpuCounters.now()
     measured_s = 0.0
     if (
         run.simulated and not engine.phased
@@ -179,7 +179,7 @@ def _elastic(
         settled = adapt(engine, controller, run, copies, announce, seen.before)
         seen.level_settled = controller.settled
         announce("measuring")
-        since = since if engine.finished() else Reading.now()
+        since = since if engine.finished() else CpuCounters.now()
         while (
             not samples or measured_s < window_s - controller.sample_s / 2
         ) and not engine.finished():
@@ -238,13 +238,15 @@ def _bounded(
     """
     announce("measuring")
     samples: list[Sample] = []
-    before = Reading.now()
+    before = CpuCounters.now()
     elapsed_s = quiet_s = 0.0
     error = None
     while quiet_s < STALL_S:
         over = engine.finished()
         try:  # also after the end, so that no tuple is missed
-            sample = _next(engine, controller, max(shortest_s, elapsed_s / SAMPLES), announce)
+            sample = _next(
+                engine, controller, max(shortest_s, elapsed_s / WINDOW_SAMPLES), announce
+            )
         except ControlFailed as failure:
             error = str(failure)
             break
@@ -278,5 +280,5 @@ def _next(
     return watch(engine, controller, "measuring", announce)
 
 
-def _disturbance(before: Reading) -> Disturbance:
-    return Disturbance.between(before, Reading.now(), len(allowed_cpu_numbers()))
+def _disturbance(before: CpuCounters) -> Disturbance:
+    return Disturbance.between(before, CpuCounters.now(), len(allowed_cpu_numbers()))

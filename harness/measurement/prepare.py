@@ -11,10 +11,12 @@ from harness.measurement.control import check_law, pool_law
 from harness.measurement.spec import PeerModel, Run
 from harness.measurement.subject import build_subject
 from harness.models import Chosen
-from harness.models.layout import Layout
+from harness.models.layout import RunLayout
 
 
-def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True) -> Layout | None:
+def check_run(
+    run: Run, graph: Graph | None = None, starts_threads: bool = True
+) -> RunLayout | None:
     """Raise UserError for a run that could not begin. Return its layout if a check needed it.
 
     `graph`: that of the run if it is made already; else it is made where a check needs it.

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 from harness.machines.host.descendants import end_descendants
 from harness.measurement.spec import Run
 
-CHILD = (
+CHILD_COMMAND = (
     sys.executable,
     "-P",
     "-m",
@@ -35,7 +35,7 @@ def run_in_fresh_process(
     timeout_s: float | None = None,
     *,
     announce: Callable[[str], None] | None = None,
-    command: Sequence[str] = CHILD,
+    command: Sequence[str] = CHILD_COMMAND,
 ) -> dict[str, Any]:
     """Do one run in a child process; returns its record.
 

@@ -26,8 +26,8 @@ from harness.measurement.lock import measuring_lock
 from harness.models import Manual
 
 SETTLE_S = 0.5  # of the run that nobody looks at: windows fill
-LOOKS, LOOK_S = 5, 1.0  # rounds in which it is looked at, 1,000 times a second
-ROOM = ROOT / ".millrace" / "profiled"
+LOOK_ROUNDS, LOOK_S = 5, 1.0  # rounds in which it is looked at, 1,000 times a second
+PROFILE_FOLDER = ROOT / ".millrace" / "profiled"
 
 
 def profile(graph: Graph) -> Profiled:
@@ -44,7 +44,7 @@ def profile(graph: Graph) -> Profiled:
     try:
         engine.sample(SETTLE_S)
         before = engine.sent_by_output()
-        samples = [engine.sample(LOOK_S) for _ in range(LOOKS)]
+        samples = [engine.sample(LOOK_S) for _ in range(LOOK_ROUNDS)]
         after = engine.sent_by_output()
         over = engine.finished()
     finally:
@@ -55,13 +55,13 @@ def profile(graph: Graph) -> Profiled:
         )
     counts = [sum(of) for of in zip(*(sample.processed for sample in samples), strict=True)]
     rounds = [_costs_ns(sample, _alike(graph)) for sample in samples]
-    costs = [sum(sorted(of)[1:-1]) / (LOOKS - 2) for of in zip(*rounds, strict=True)]
+    costs = [sum(sorted(of)[1:-1]) / (LOOK_ROUNDS - 2) for of in zip(*rounds, strict=True)]
     spent = sorted(
         sum(map(mul, of, each.processed)) / sum(each.processed)
         for of, each in zip(rounds, samples, strict=True)
     )
     whole = (
-        spent[LOOKS // 2] * sum(counts) / sum(map(mul, costs, counts))
+        spent[LOOK_ROUNDS // 2] * sum(counts) / sum(map(mul, costs, counts))
     )  # what a tuple takes in all is known better than its parts
     return Profiled(
         cpu=cpu_model(),
@@ -113,7 +113,7 @@ def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profi
     }
     asked = [cpu_model(), topology, sorted(values.items()), seed, _code(topology)]
     key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
-    kept = ROOM / f"{topology}-{key}.json"
+    kept = PROFILE_FOLDER / f"{topology}-{key}.json"
     found = _read(kept)
     if found is None:
         with measuring_lock():

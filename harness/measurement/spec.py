@@ -31,7 +31,7 @@ VIRTUAL_PERIOD_S, VIRTUAL_DURATION_S = 0.002, 0.02
 second takes seconds to simulate (docs/design.md).
 """
 
-QUANTA = 2
+MIN_QUANTA_PER_PERIOD = 2
 """That a virtual period of co-routines has at least: a co-routine may keep its thread for all of
 one, and a period then tells nothing of the others.
 """
@@ -55,7 +55,7 @@ MAX_SLUG = 200
 
 def virtual_period_s(model: Model | PeerModel) -> float:
     """Return the period of control laws in a simulated run unless one is asked for [virtual s]."""
-    return max(VIRTUAL_PERIOD_S, QUANTA * getattr(model, "quantum_ms", 0.0) / 1000)
+    return max(VIRTUAL_PERIOD_S, MIN_QUANTA_PER_PERIOD * getattr(model, "quantum_ms", 0.0) / 1000)
 
 
 @dataclass(frozen=True)

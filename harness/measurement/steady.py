@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from harness.engine import Sample
 
 # a guess, not tuned; a stationary run on an idle 2-core VM varies by 1 to 3 % between windows
-TOLERANCE = 0.05
+WINDOWS_AGREE_WITHIN = 0.05
 # by how much the halves of a measured window may differ although the warm-up was over; a guess, not
 # tuned
-DRIFT = 0.2
+HALVES_AGREE_WITHIN = 0.2
 
 
 @dataclass(frozen=True)
-class Window:
+class FlowWindow:
     """Tuples that went in and came out in a stretch of time."""
 
     elapsed_s: float
@@ -31,14 +31,17 @@ class Window:
     sink_tuples: int
 
     @classmethod
-    def of(cls, samples: Iterable[Sample]) -> Window:
+    def of(cls, samples: Iterable[Sample]) -> FlowWindow:
         """The samples as one window."""
         rows = [(sample.elapsed_s, sample.source_tuples, sample.sink_tuples) for sample in samples]
         return cls(*(sum(column) for column in zip(*rows, strict=True))) if rows else cls(0.0, 0, 0)
 
 
 def stationary(
-    first: Window, second: Window, copies: int | None, tolerance: float = TOLERANCE
+    first: FlowWindow,
+    second: FlowWindow,
+    copies: int | None,
+    tolerance: float = WINDOWS_AGREE_WITHIN,
 ) -> bool:
     """Return True if the run was stationary over two windows in a row.
 
@@ -62,23 +65,25 @@ def stationary(
 
 
 def settled_within(
-    samples: Sequence[Sample], copies: int | None, tolerance: float = TOLERANCE
+    samples: Sequence[Sample], copies: int | None, tolerance: float = WINDOWS_AGREE_WITHIN
 ) -> bool:
     """Return True if the two halves of a measured window agree: for a run whose warm-up was not
     watched.
     """
     middle = len(samples) // 2
-    return stationary(Window.of(samples[:middle]), Window.of(samples[middle:]), copies, tolerance)
+    return stationary(
+        FlowWindow.of(samples[:middle]), FlowWindow.of(samples[middle:]), copies, tolerance
+    )
 
 
 def stayed_settled(samples: Sequence[Sample], copies: int | None) -> bool:
-    """Return True if the halves of a measured window differ by at most `DRIFT`, so that its warm-up
-    was over.
+    """Return True if the halves of a measured window differ by at most `HALVES_AGREE_WITHIN`, so
+    that its warm-up was over.
 
     Two neighbouring windows of a warm-up agree by chance now and then while queues still fill. One
     sample says nothing.
     """
-    return len(samples) < 2 or settled_within(samples, copies, DRIFT)
+    return len(samples) < 2 or settled_within(samples, copies, HALVES_AGREE_WITHIN)
 
 
 class WarmUp:
@@ -89,7 +94,9 @@ class WarmUp:
     than the bursts in which a deep graph moves its tuples.
     """
 
-    def __init__(self, copies: int | None, limit_s: float, tolerance: float = TOLERANCE) -> None:
+    def __init__(
+        self, copies: int | None, limit_s: float, tolerance: float = WINDOWS_AGREE_WITHIN
+    ) -> None:
         self.settled = False
         self.elapsed_s = 0.0
         self._copies = copies
@@ -107,4 +114,4 @@ class WarmUp:
     def _stationary(self, length: int) -> bool:
         """Return True if the last two windows of `length` samples are stationary."""
         before, last = self.samples[-2 * length : -length], self.samples[-length:]
-        return stationary(Window.of(before), Window.of(last), self._copies, self._tolerance)
+        return stationary(FlowWindow.of(before), FlowWindow.of(last), self._copies, self._tolerance)

@@ -21,10 +21,10 @@ from harness.measurement.spec import Run
 
 CONTENDED = "atomic.contended"
 
-SEEDS = 4
+VARIANT_SEEDS = 4
 """Seeds with which an arm is simulated where one does not say enough. A guess, not tuned."""
 
-NOISE = 0.02
+SEED_NOISE = 0.02
 """Share of throughput by which seeds may differ without a reason: windows of a stationary run on an
 idle machine do by 1 to 3 %.
 """
@@ -101,7 +101,7 @@ def one_seed_decides(nominal: Mapping[str, Any], ends: Sequence[Mapping[str, Any
     if len(ends) < 2 or None in rates:
         return False
     middle, *others = rates
-    return min(others) > (1 + NOISE) * middle or max(others) < (1 - NOISE) * middle
+    return min(others) > (1 + SEED_NOISE) * middle or max(others) < (1 - SEED_NOISE) * middle
 
 
 def _rate(record: Mapping[str, Any]) -> float | None:

@@ -31,7 +31,7 @@ from harness.models.models import (
     model_on,
     owners_of,
 )
-from harness.models.pool import Pool, least_threads, pool_of, why_least, why_raised, with_level
+from harness.models.pool import PoolSize, least_threads, pool_of, why_least, why_raised, with_level
 from harness.models.port_queues import (
     COPY_FLOP,
     DEFAULT_QUEUE_CAPACITY,
@@ -59,7 +59,7 @@ __all__ = [
     "Manual",
     "Model",
     "Multilevel",
-    "Pool",
+    "PoolSize",
     "PortQueue",
     "Queue",
     "asks_for_law",

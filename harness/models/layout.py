@@ -24,7 +24,7 @@ from harness.models import (
     QUEUE_MEMORY,
     Coroutine,
     Model,
-    Pool,
+    PoolSize,
     PortQueue,
     Queue,
     begins_queued,
@@ -48,7 +48,7 @@ LEAST_BATCHES, MOST_BATCHES = 8, 64
 sends to several inputs and may have sent to one already (barrier.hpp); the second number at
 most."""
 
-GOLDEN = 0xD1B54A32D192ED03
+SEED_MULTIPLIER = 0xD1B54A32D192ED03
 """An odd number whose multiples spread over 64 bits: seeds of operators."""
 
 AFTER_THE_END = 8 * MAX_BATCH
@@ -109,7 +109,7 @@ class BarrierPlace:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RunLayout:
     """Layout of a graph under a model. Operators, input ports, ways and queues are named by their
     index.
     """
@@ -117,7 +117,9 @@ class Layout:
     graph: Graph
     model: Model
     cpus: int | None  # of the machine it runs on; None: those of this process
-    pool: Pool  # scheduler threads, or those that resume co-routines; none: nothing is scheduled
+    pool: (
+        PoolSize  # scheduler threads, or those that resume co-routines; none: nothing is scheduled
+    )
     port_queues: tuple[PortQueue, ...]  # by input port
     payload: int  # bytes
     stride: int  # of a slot [bytes], of the largest where streams are typed
@@ -151,7 +153,7 @@ class Layout:
     # by operator: cost of a tuple [FLOP]; empty: not known before the machine is (`timed`)
     flop: tuple[int, ...] = ()
 
-    def timed(self, flop_ns: Callable[[], float]) -> Layout:
+    def timed(self, flop_ns: Callable[[], float]) -> RunLayout:
         """Return the layout with the cost of each operator on a machine.
 
         `flop_ns` returns the nanoseconds of a FLOP, and is called if an operator is busy for a
@@ -329,7 +331,7 @@ class Layout:
 
 def layout_of(
     graph: Graph, model: Model, cpus: int | None = None, capacity: int | None = None
-) -> Layout:
+) -> RunLayout:
     """Return the layout of a checked graph under a model.
 
     `cpus`: of the machine it runs on, for the pool; None: those of this process. `capacity`: tuples
@@ -380,7 +382,7 @@ def layout_of(
         for kind, which in context
     ]
     calls, longest = depths_of(order, outgoing, queued)
-    return Layout(
+    return RunLayout(
         graph=graph,
         model=model,
         cpus=cpus,
@@ -552,7 +554,7 @@ def _is_cheap(operator: Operator) -> bool:
     return operator.cost < COPY_FLOP and not operator.costs and not operator.busy_us
 
 
-def incoming_of(layout: Layout, index: int) -> list[tuple[int, int, int]]:
+def incoming_of(layout: RunLayout, index: int) -> list[tuple[int, int, int]]:
     """Return the streams into a typed operator, by their number: source operator, output port, and
     input port.
     """
@@ -639,7 +641,7 @@ def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
     """
     if operator.selectivity >= 1.0 or not operator.kind.stateless:
         return None
-    return 0 if operator.kind is FILTER else (index + 1) * GOLDEN % 2**64, int(
+    return 0 if operator.kind is FILTER else (index + 1) * SEED_MULTIPLIER % 2**64, int(
         operator.selectivity * 2.0**64
     )
 

@@ -18,7 +18,7 @@ from harness.models.queue import PortQueue, Queue
 
 
 @dataclass(frozen=True)
-class Pool:
+class PoolSize:
     """The scheduler threads of a run: 0 if there is nothing to schedule; if elastic, the number at
     the start.
     """
@@ -32,7 +32,7 @@ class Pool:
 
 def pool_of(
     graph: Graph, model: Model, cpus: int | None = None, queues: Sequence[PortQueue] | None = None
-) -> Pool:
+) -> PoolSize:
     """Return the scheduler threads for a graph: the highest number that its annotations and the
     model ask for, and `least_threads` at least.
 
@@ -46,7 +46,7 @@ def pool_of(
     queues = port_queues(graph, model) if queues is None else queues
     scheduled = any(queue.kind is Queue.SCHEDULED for queue in queues)
     if not scheduled and not isinstance(model, Coroutine):
-        return Pool(0, False)
+        return PoolSize(0, False)
     wishes: set[Threading] = {
         operator.threading
         for operator in graph.operators.values()
@@ -67,7 +67,7 @@ def pool_of(
         raise _too_large(graph, least)
     if opinions != {True}:
         level = max(least, max(asked, default=0) or cpus or cpu.allowed_cpus())
-        return Pool(level, False, least=least)
+        return PoolSize(level, False, least=least)
     low = max(low, least)
     if high is not None and high < low:
         raise UserError(
@@ -75,7 +75,7 @@ def pool_of(
             f"{why_least(graph, model)}, not {high}"
         )
     high = high or min(max(cpus or cpu.usable_cpus(), low), MAX_THREADS)
-    return Pool(max(low, min(high, max(asked, default=low))), True, low, high, least)
+    return PoolSize(max(low, min(high, max(asked, default=low))), True, low, high, least)
 
 
 def _too_large(graph: Graph, least: int) -> UserError:
@@ -164,7 +164,7 @@ def _ports_before_barriers(graph: Graph) -> int:
     )
 
 
-def with_level(model: Model, pool: Pool) -> Model:
+def with_level(model: Model, pool: PoolSize) -> Model:
     """Return a model with a fixed number of threads as its pool gets it, which is never lower than
     the model's own; any other model as it is.
     """

@@ -51,8 +51,8 @@ cdef extern from "join.hpp" namespace "millrace::operators" nogil:
         Join(const Side&, const Side&, vector[Copy], uint32_t out_bytes, int64_t within, int64_t lateness) except +
 
 
-DOES = ("count", "total", "mean", "least", "greatest", "first", "last", "distinct", "begin", "end")
-IS = (
+AGGREGATE_NAMES = ("count", "total", "mean", "least", "greatest", "first", "last", "distinct", "begin", "end")
+TYPE_NAMES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bytes", "string"
 )
 """Names of the enumerations in native/aggregates.hpp, in the same order."""
@@ -70,8 +70,8 @@ cdef vector[Column] columns_of(given):
     cdef vector[Column] columns
     cdef Column column
     for does, kind, start, size, to, precision in given:
-        column.does = <Does> <uint32_t> DOES.index(does)
-        column.kind = <Is> <uint32_t> IS.index(kind)
+        column.does = <Does> <uint32_t> AGGREGATE_NAMES.index(does)
+        column.kind = <Is> <uint32_t> TYPE_NAMES.index(kind)
         column.start, column.bytes, column.to, column.precision = start, size, to, precision
         columns.push_back(column)
     return columns

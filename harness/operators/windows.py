@@ -32,7 +32,7 @@ MOST_PANES = 2**16
 MOST_STATE = 2**20
 """Most bytes of the state of an aggregate."""
 
-WHOLE = (
+INTEGER_TYPES = (
     "int8",
     "int16",
     "int32",
@@ -44,7 +44,7 @@ WHOLE = (
     "time",
     "boolean",
 )
-NUMBERS = (*WHOLE, "float32", "float64")
+NUMBER_TYPES = (*INTEGER_TYPES, "float32", "float64")
 
 
 # -- windows ---------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def _type(name: str, takes: Schema, window: Window, value: Value) -> str:
     attribute = _attribute(name, takes, value.attribute)
     if value.does in ("first", "last"):
         return attribute.type
-    if attribute.kind not in NUMBERS:
+    if attribute.kind not in NUMBER_TYPES:
         raise GraphError(
             f"operator {name!r}: {value.does} must be of a number, not of {attribute.name} "
             f"({attribute.type})"

@@ -17,13 +17,13 @@ from harness.engine.conservation import of_tuples
 from harness.errors import RunFailed
 from harness.graph import Graph
 from harness.graph.kinds import SINK, SOURCE, SPLIT
-from harness.machines.host.cpu import Reading, allowed_cpu_numbers, others_share, system_share
+from harness.machines.host.cpu import CpuCounters, allowed_cpu_numbers, others_share, system_share
 from harness.measurement.cpu_use import Disturbance
 from harness.models import DEFAULT_QUEUE_CAPACITY
 from harness.peers.counts import Counts, Ending
 from harness.peers.peer import Peer
 from harness.peers.plan import plan_of
-from harness.peers.program import ANSWER_S, START_S, Program
+from harness.peers.program import ANSWER_S, START_S, PeerProgram
 from harness.runtime.protocol import latency_bounds_ns
 
 LOOK_S = 0.02  # between two samples of a bounded run; they show when it ended
@@ -61,13 +61,13 @@ class PeerEngine:
         self._bounded = tuples is not None
         self._buckets = len(latency_bounds_ns())
         self._failure: RunFailed | None = None
-        self._readings: list[Reading] = []  # before the start, and after each sample
+        self._readings: list[CpuCounters] = []  # before the start, and after each sample
 
     def start(self) -> None:
         """Start the program and the graph in it, and wait while it compiles code at run time.
         Raises RunFailed.
         """
-        self._program = Program(self._peer.name, self._command, self._plan.text)
+        self._program = PeerProgram(self._peer.name, self._command, self._plan.text)
         try:
             ready = self._program.ask("", "ready", START_S)
             self.threads = _told(ready, "threads", 0)
@@ -187,7 +187,7 @@ class PeerEngine:
             self._readings.append(self._cpu)
 
     def _read_cpu(self) -> None:
-        times, reading = self._process.cpu_times(), Reading.now()
+        times, reading = self._process.cpu_times(), CpuCounters.now()
         self._cpu = replace(reading, own_s=reading.own_s + times.user + times.system)
 
     def _totals(self, counts: Counts, ending: Ending) -> Totals:

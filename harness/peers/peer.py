@@ -18,15 +18,15 @@ from pathlib import Path
 from harness.errors import RunFailed, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT = ROOT / "build" / "peers"
-SHARED = {
+BUILD_FOLDER = ROOT / "build" / "peers"
+SHARED_SOURCES = {
     "jvm": ROOT / "harness" / "peers" / "jvm",
     "native": ROOT / "harness" / "runtime" / "native",
 }
 """Folders that several programs share, by their names in commands: on the Java virtual machine;
 with our own runtime."""
 
-STAMP = "built.json"
+STAMP_FILE = "built.json"
 LONGEST_BUILD_S = 1800.0  # a first build downloads what the lock files name
 KEPT_WORDS = 3  # lines of a failed build in the error message
 
@@ -47,7 +47,7 @@ class Tool:
 @dataclass(frozen=True)
 class Peer:
     """One peer. In commands `{here}` is its folder, `{out}` the folder of its build, `{python}` our
-    Python; others are `SHARED`.
+    Python; others are `SHARED_SOURCES`.
 
     `version`: the file in its folder, or the command, whose text contains the version, and the
     pattern that finds it there.
@@ -67,7 +67,7 @@ class Peer:
     @property
     def out(self) -> Path:
         """Folder of its build."""
-        return BUILT / self.folder.name
+        return BUILD_FOLDER / self.folder.name
 
     @property
     def missing(self) -> Tool | None:
@@ -80,7 +80,7 @@ class Peer:
         words = " ".join(word for step in self.build for word in step)
         shared = [
             path
-            for name, folder in SHARED.items()
+            for name, folder in SHARED_SOURCES.items()
             if f"{{{name}}}" in words
             for path in sorted(folder.rglob("*.*"))
         ]
@@ -105,7 +105,7 @@ class Peer:
         if not self.build:
             return self._find_version() if self.missing is None else None
         try:
-            stamp = json.loads((self.out / STAMP).read_text(encoding="utf-8"))
+            stamp = json.loads((self.out / STAMP_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         return (
@@ -136,18 +136,18 @@ class Peer:
         if done is not None:
             return done
         self.out.mkdir(parents=True, exist_ok=True)
-        (self.out / STAMP).unlink(missing_ok=True)
+        (self.out / STAMP_FILE).unlink(missing_ok=True)
         for step in self.build:
             _run(self.filled(step), self.folder)
         version = self._find_version()
-        (self.out / STAMP).write_text(
+        (self.out / STAMP_FILE).write_text(
             json.dumps({"version": version, "digest": self.digest}) + "\n", encoding="utf-8"
         )
         return version
 
     def filled(self, words: Sequence[str]) -> list[str]:
         """Return a command with its folders filled in."""
-        places = {"here": self.folder, "out": self.out, "python": sys.executable, **SHARED}
+        places = {"here": self.folder, "out": self.out, "python": sys.executable, **SHARED_SOURCES}
         return [word.format(**places) for word in words]
 
     def _find_version(self) -> str:

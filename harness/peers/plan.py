@@ -29,7 +29,7 @@ from harness.models.analysis import paths_of
 
 
 @dataclass(frozen=True)
-class Plan:
+class PeerPlan:
     """Plan of a graph. `places`: the place in the graph of each operator of the program; `folded`:
     by the place of a split that the program does not have, the place of the operator that does its
     work. `streams` and `order` are the graph's own; `ordered`: True if each path can be
@@ -55,7 +55,7 @@ class Plan:
         return place
 
 
-def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
+def plan_of(graph: Graph, capacity: int, tuples: int | None) -> PeerPlan:
     """Return the plan of a checked graph. Raises UserError for an operator that peers lack."""
     operators = list(graph.operators.values())
     for operator in operators:
@@ -107,7 +107,7 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
                 f"stream {number[place]} {stream[1]} {number[stream[2]]} {steps.get(stream, 0)}"
             )
     ordered = all(paths[place] is not None for place in range(len(operators)))
-    return Plan("\n".join(lines) + "\n", places, folded, streams, ordered)
+    return PeerPlan("\n".join(lines) + "\n", places, folded, streams, ordered)
 
 
 def _last(place: int, ways: dict[int, int]) -> int:

@@ -36,10 +36,10 @@ START_S = 45.0  # until it is ready; a local Storm cluster takes 10 s on an idle
 ANSWER_S = 30.0
 END_S = 5.0  # to end after its totals
 LONGEST_ANSWER = 64 * 2**20  # bytes; 100,000 operators have answers of 2 MB
-SHOWN = 60  # characters of a wrong answer
+SHOWN_CHARACTERS = 60  # characters of a wrong answer
 
 
-class Program:
+class PeerProgram:
     """One process of a peer. Every failure of it is a RunFailed that names the peer; `close`
     removes all processes and files.
     """
@@ -84,10 +84,12 @@ class Program:
             told = json.loads(line)[answer]
         except (ValueError, RecursionError, TypeError, KeyError):
             raise RunFailed(
-                f"peer {self.name} answered no {answer!r} but {line[:SHOWN]!r}"
+                f"peer {self.name} answered no {answer!r} but {line[:SHOWN_CHARACTERS]!r}"
             ) from None
         if not isinstance(told, dict):
-            raise RunFailed(f"peer {self.name} answered no {answer!r} but {line[:SHOWN]!r}")
+            raise RunFailed(
+                f"peer {self.name} answered no {answer!r} but {line[:SHOWN_CHARACTERS]!r}"
+            )
         return told
 
     def pass_time(self, seconds: float) -> None:
@@ -97,7 +99,7 @@ class Program:
         if not self._unread and not self._readable(time.monotonic() + seconds):
             return
         line = self._line(time.monotonic() + ANSWER_S, "")
-        raise RunFailed(f"peer {self.name} said unasked {line[:SHOWN]!r}")
+        raise RunFailed(f"peer {self.name} said unasked {line[:SHOWN_CHARACTERS]!r}")
 
     def finish(self) -> None:
         """Wait for its end after its totals. Raises RunFailed if it does not end, or fails."""

@@ -32,7 +32,7 @@ BAND = {"alpha": 0.18, "lw": 0, "zorder": 1}
 
 
 @dataclass(frozen=True)
-class Kind:
+class AdaptationStyle:
     """Names of cells in a figure of this form; `bursts`: stretches of a run, from its rows, to be
     shaded and called `bursts_label`.
     """
@@ -47,8 +47,8 @@ def _cell_with_payload(row: pd.Series) -> str:
     return f"{shape_name(row)}, {row['cost']}, {style.whole(row['payload'])} B"
 
 
-SETTLING = Kind(_cell_with_payload)
-CHANGING_LOAD = Kind(shape_name, heavy_phases, "more heavy operators")
+SETTLING = AdaptationStyle(_cell_with_payload)
+CHANGING_LOAD = AdaptationStyle(shape_name, heavy_phases, "more heavy operators")
 
 
 def settling(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
@@ -61,7 +61,7 @@ def changing_load(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     return figure(tables, title, CHANGING_LOAD)
 
 
-def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) -> Axes:
+def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: AdaptationStyle) -> Axes:
     """Draw the runs of an arm: lines are the median of the runs in each period, bands go from the
     least to the greatest run.
 
@@ -117,7 +117,7 @@ def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) ->
     return threads
 
 
-def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: Kind) -> Figure:
+def figure(tables: Mapping[str, pd.DataFrame], title: str, kind: AdaptationStyle) -> Figure:
     """Return a figure with a row for each cell on a machine, a panel for each arm: all of its runs.
     Panels of a row share their axes, so that they can be compared.
     """
@@ -198,7 +198,7 @@ def _over_runs(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataF
     return of_period.median(), of_period.min(), of_period.max()
 
 
-def _median_bursts(rows: pd.DataFrame, kind: Kind) -> Iterator[Burst]:
+def _median_bursts(rows: pd.DataFrame, kind: AdaptationStyle) -> Iterator[Burst]:
     """Yield the stretches to be shaded: the first ones of all runs, the second ones and so on, each
     in the median.
     """
@@ -218,7 +218,7 @@ def _on_one_scale(axes: list[Axes]) -> None:
         ax.set_ylim(0, max(each.get_ylim()[1] for each in axes))
 
 
-def _legend(table: pd.DataFrame, kind: Kind) -> list[Artist]:
+def _legend(table: pd.DataFrame, kind: AdaptationStyle) -> list[Artist]:
     """Return the legend: throughput above and queues below have their law's colour; threads are
     dashed, for all laws alike.
     """

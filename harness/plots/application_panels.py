@@ -29,7 +29,7 @@ PROFILED = (
     "that simulated."
 )
 
-HAND = "hand"
+HAND_ARM = "hand"
 BY_HAND = ModelStyle("#7f7f7f", "|", "-")
 PORTS_BY_HAND = {"login-failures": 13, "vwap": 9, "wiki-word-count": 16}
 """Threaded ports, each with a thread, if they are placed by hand (docs/applications.md)."""
@@ -40,14 +40,14 @@ NAMES = {
     "wiki-word-count": "WikiWordCount",
     "packet-analysis": "PacketAnalysis",
 }
-RARE = {"packet-analysis"}
+RARE_RESULTS = {"packet-analysis"}
 """Applications whose results are too few for a rate in a short run; the number of all tuples they
 submit is in proportion to their input, too."""
 
 
 def draw(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw one application at one place: a bar for each arm; `rows` of the throughput table."""
-    if rows["topology"].iloc[0] in RARE:
+    if rows["topology"].iloc[0] in RARE_RESULTS:
         rows = rows.assign(**{name: rows[f"submitted_{name}"] for name in ("mean", "lo", "hi")})
     arms = in_order(rows)
     highest = rows[["mean", "hi"]].max().max()
@@ -115,7 +115,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
                 ax.set_title("\n".join(filter(None, (application(rows.iloc[0]), called))))
                 if column == 0:
                     where = (
-                        "over all operators" if rows["topology"].iloc[0] in RARE else "at the sinks"
+                        "over all operators"
+                        if rows["topology"].iloc[0] in RARE_RESULTS
+                        else "at the sinks"
                     )
                     ax.set_ylabel(f"throughput {where}\n[tuples/s]")
         style.title_with_legend(
@@ -140,7 +142,7 @@ def application(row: pd.Series) -> str:
 
 def is_by_hand(row: pd.Series) -> bool:
     """Return True if the threaded ports of a row were placed by hand."""
-    return row["placement"] == HAND
+    return row["placement"] == HAND_ARM
 
 
 def called(row: pd.Series) -> str:

@@ -40,7 +40,7 @@ TILE_TINT = 0.42
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Winner:
     """Winner of a cell. `margin`: throughput of the winner over the runner-up's; None without a
     runner-up or without pairs.
     """
@@ -63,7 +63,7 @@ class Verdict:
         return self.runner_up is not None and self.lo is None
 
 
-def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
+def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Winner | None:
     """Return the verdict on one cell from its rows of both tables; None if no arm has a mean."""
     ranked = throughput[throughput["mean"].notna()].sort_values(
         ["mean", "arm"], ascending=[False, True]
@@ -73,13 +73,13 @@ def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
     best = ranked.iloc[0]
     others = ranked[ranked["model"] != best["model"]]
     if others.empty:
-        return Verdict(best["arm"], best["model"])
+        return Winner(best["arm"], best["model"])
     pairs = speedup[(speedup["against"] == "other models") & (speedup["arm"] == best["arm"])]
     if pairs.empty:
-        return Verdict(best["arm"], best["model"], others.iloc[0]["arm"])
+        return Winner(best["arm"], best["model"], others.iloc[0]["arm"])
     pair = pairs.iloc[0]
     lo, hi = (None, None) if pd.isna(pair["lo"]) else (float(pair["lo"]), float(pair["hi"]))
-    return Verdict(best["arm"], best["model"], pair["rival"], float(pair["ratio"]), lo, hi)
+    return Winner(best["arm"], best["model"], pair["rival"], float(pair["ratio"]), lo, hi)
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFr
     return hatch
 
 
-def _words(said: Verdict) -> list[str]:
+def _words(said: Winner) -> list[str]:
     if said.runner_up is None:
         return [said.winner, "alone"]
     if said.margin is None:
@@ -235,7 +235,7 @@ def _interval(lo: float, hi: float) -> str:
     return f"[{', '.join(ends)}]"
 
 
-def _text_look(said: Verdict) -> dict:
+def _text_look(said: Winner) -> dict:
     hatched = said.is_tie or said.is_open
     backing = (
         {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5} if hatched else None
@@ -257,7 +257,7 @@ def _legend(throughput: pd.DataFrame, drawn: Sequence[str]) -> list[Patch]:
         Patch(facecolor=style.of_model(model).color, alpha=TILE_TINT, label=model)
         for model in models
     ]
-    kinds = {TIE: "tie: interval includes 1", NO_INTERVAL: "no interval: fewer than three pairs of runs"}
+    kinds = {TIE: "tie: interval includes 1", NO_INTERVAL: "no interval: fewer than three pairs"}
     return [
         *patches,
         *(

@@ -88,7 +88,7 @@ def draw(ax: Axes, rows: pd.DataFrame) -> None:
                 f"{int(row['threads'])}",
                 (row["mean"], row["p50"] * NS),
                 **said,
-                path_effects=settled.HALO,
+                path_effects=settled.TEXT_HALO,
             )
     log_seconds(ax)
     ax.set_xlim(left=0)

@@ -43,15 +43,15 @@ class FigureRow:
 
 # -- sentences of several captions -----------------------------------------------------------------
 
-OTHERS = "the other panels are measured on this machine."
+OTHERS_MEASURED_HERE = "the other panels are measured on this machine."
 PAPERS_MACHINES = (
     "Tinted panels are SIMULATED on the papers' machines (config/machines), and their fills with "
     "dashed edges show how the mean moves with one uncertain constant at a time, an arm without "
-    f"one being reached by none of them; {OTHERS}"
+    f"one being reached by none of them; {OTHERS_MEASURED_HERE}"
 )
 STREAMS_COSTS = (
     "Tinted panels are SIMULATED on the papers' machines with the estimated costs of IBM Streams "
-    f"4.2 (the paper measured 4.3); {OTHERS}"
+    f"4.2 (the paper measured 4.3); {OTHERS_MEASURED_HERE}"
 )
 CSTREAM_CORES = (
     "Tinted panels are SIMULATED on the paper's 12 cores with 4 threads; the others are measured "
@@ -82,7 +82,7 @@ BALANCER_RUNS = (
 )
 AUTHORS_MACHINES = (
     "Tinted panels are SIMULATED on as many CPUs as the author's machines had, with the costs of "
-    f"this runtime; {OTHERS}"
+    f"this runtime; {OTHERS_MEASURED_HERE}"
 )
 BENCH_STRIPS = (
     "A dot is the median of the scenarios, a thick bar is their quartiles, and a thin line is 5 to "
@@ -153,8 +153,8 @@ ROWS = (
         Each panel is one run: a dot on the solid pink line is the mean of one period of the law in
         the title, and the dashed line is the number of threads in that period.
         Tinted panels are SIMULATED on the papers' machines with periods of 0.5 to 2 ms, where the
-        paper has 10 s, so compare shapes and thread levels and not seconds; {OTHERS} There
-        the quick profile allows up to 8 threads, also on fewer CPUs.
+        paper has 10 s, so compare shapes and thread levels and not seconds;
+        {OTHERS_MEASURED_HERE} There the quick profile allows up to 8 threads, also on fewer CPUs.
         """,
     ),
     FigureRow(
@@ -169,7 +169,7 @@ ROWS = (
         {BALANCER_RUNS}; where the ports change too often for lines, each period is a dot and a
         tick.
         Tinted panels are SIMULATED on 16 and 4 CPUs, as many as the author's machines had, with the
-        costs of this runtime; {OTHERS}
+        costs of this runtime; {OTHERS_MEASURED_HERE}
         """,
     ),
     FigureRow(
@@ -336,7 +336,7 @@ ROWS = (
         the threads; *plain* is the law without its shortcuts, *history* uses what it learnt at
         other levels, and *satisfied* also has a satisfaction factor of 0.
         Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2, so compare periods
-        and shapes and not seconds; {OTHERS}
+        and shapes and not seconds; {OTHERS_MEASURED_HERE}
         """,
     ),
     FigureRow(
@@ -401,7 +401,8 @@ ROWS = (
         highest run; a dot is one period, the solid lower line is the queues in the colour of the
         law (yellow: `millrace`, brown: `middleware19`), and the dashed line is the threads; the
         load changes at a given tuple, so a faster law meets the change sooner.
-        Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2; {OTHERS}
+        Tinted panels are SIMULATED with the estimated costs of IBM Streams 4.2;
+        {OTHERS_MEASURED_HERE}
         """,
     ),
     FigureRow(

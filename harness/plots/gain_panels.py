@@ -30,8 +30,10 @@ HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
 # factor at which intervals end: one of two runs may span powers of ten, and hide the bars
 INTERVAL_LIMIT = 4.0
-ROOM = 0.32  # free part of the axis above the highest bar, for a number; share of the part below it
-GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
+LABEL_ROOM = (
+    0.32  # free part of the axis above the highest bar, for a number; share of the part below it
+)
+GROUP_WIDTH = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
 
 def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, along: str) -> None:
@@ -46,7 +48,7 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
         arms = [row for row in queue_arms.in_order(cell) if row["model"] != "manual"]
         manual = cell[cell["model"] == "manual"]
         threads_alone = queue_arms.thread_elasticity(cell)
-        width = GROUP / max(1, len(arms))
+        width = GROUP_WIDTH / max(1, len(arms))
         for number, row in enumerate(arms):
             x = place + (number - (len(arms) - 1) / 2) * width
             _gain(gains, x, 0.9 * width, row, known, manual)
@@ -59,7 +61,7 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
     gains.set_yscale("log", base=2)
     low, high = gains.get_ylim()
     low, high = min(low, 0.5) / 1.1, max(high, 2.0)
-    gains.set_ylim(low, high * (high / low) ** ROOM)
+    gains.set_ylim(low, high * (high / low) ** LABEL_ROOM)
     gains.yaxis.set_major_locator(LogLocator(base=2, numticks=7))
     gains.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}×"))
     gains.yaxis.set_minor_formatter(NullFormatter())

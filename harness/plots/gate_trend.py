@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from harness.gate.history.text import size_text, warnings
-from harness.gate.history.trend import PER, Series
+from harness.gate.history.trend import RESULTS_PER_TREND, CellHistory
 from harness.plots import provenance, style
 
 TITLE = "What the gate measured, verdict after verdict"
@@ -40,11 +40,11 @@ LOOKS = (
     ("#56b4e9", "v"),
 )  # a host's colour and marker; the seventh looks like the first
 LINE_POINTS = 10  # from one line of text to the next
-MANY = 10_000  # values from here on are written as 10 k
+MANY_VALUE = 10_000  # values from here on are written as 10 k
 CHANGE_LINE = (0, (4, 2))
 
 
-def figure(series: Sequence[Series]) -> Figure:
+def figure(series: Sequence[CellHistory]) -> Figure:
     """Return the figure of at least one series (`history.trend.series_of`)."""
     looks = _looks(series)
     panels = _panels(series)
@@ -66,7 +66,7 @@ def figure(series: Sequence[Series]) -> Figure:
     return drawing
 
 
-def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> None:
+def draw(ax: Axes, series: Sequence[CellHistory], looks: dict[str, tuple[str, str]]) -> None:
     """Draw one cell: all its series, each in the style of its host."""
     for line, one in enumerate(series):
         color = style.INK if one.joined else looks[one.host][0]
@@ -77,11 +77,11 @@ def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) 
             _write(
                 ax,
                 (0.02, 0.03),
-                f"drifts by {size_text(one.trend, one)}, in {PER} results",
+                f"drifts by {size_text(one.trend, one)}, in {RESULTS_PER_TREND} results",
                 color,
                 line * LINE_POINTS,
             )
-    if max(one.rows["head_median"].max() for one in series) >= MANY:
+    if max(one.rows["head_median"].max() for one in series) >= MANY_VALUE:
         ax.yaxis.set_major_formatter(style.rates())
     locator = AutoDateLocator(minticks=3, maxticks=6)
     ax.xaxis.set_major_locator(locator)
@@ -90,7 +90,7 @@ def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) 
     ax.set_ylabel(f"{series[0].metric} [{series[0].unit}]")
 
 
-def points(ax: Axes, one: Series, looks: dict[str, tuple[str, str]]) -> None:
+def points(ax: Axes, one: CellHistory, looks: dict[str, tuple[str, str]]) -> None:
     """Draw a marker for each result that has a number, with the interval of head's median; open if
     it does not count.
     """
@@ -112,7 +112,7 @@ def points(ax: Axes, one: Series, looks: dict[str, tuple[str, str]]) -> None:
         )
 
 
-def levels(ax: Axes, one: Series, color: str) -> None:
+def levels(ax: Axes, one: CellHistory, color: str) -> None:
     """Draw the level of each stretch between changes."""
     times, values = one.counted["started_at"], one.counted["head_median"]
     ends = [0, *(change.point.index for change in one.changes), len(values)]
@@ -127,7 +127,7 @@ def levels(ax: Axes, one: Series, color: str) -> None:
             )
 
 
-def sizes(ax: Axes, one: Series, color: str, line: int) -> None:
+def sizes(ax: Axes, one: CellHistory, color: str, line: int) -> None:
     """Draw each change as a dashed line between the two results beside it, with its size, in text
     line number `line`.
     """
@@ -161,29 +161,29 @@ def _write(
     ax.annotate(text, place, **where, fontsize=7.5, color=color, zorder=5)
 
 
-def _looks(series: Sequence[Series]) -> dict[str, tuple[str, str]]:
+def _looks(series: Sequence[CellHistory]) -> dict[str, tuple[str, str]]:
     """Return styles by host, in a fixed order, so that a host looks equal in every panel."""
     hosts = sorted({host for one in series for host in one.hosts})
     return {host: LOOKS[place % len(LOOKS)] for place, host in enumerate(hosts)}
 
 
-def _panels(series: Sequence[Series]) -> list[list[Series]]:
+def _panels(series: Sequence[CellHistory]) -> list[list[CellHistory]]:
     """Return the series of each cell; two metrics of one cell are two panels, since they cannot
     share an axis.
     """
-    panels: dict[tuple[str, ...], list[Series]] = {}
+    panels: dict[tuple[str, ...], list[CellHistory]] = {}
     for one in series:
         panels.setdefault((one.suite, one.cell, one.metric, one.unit), []).append(one)
     return list(panels.values())
 
 
-def _title(one: Series, several_suites: bool) -> str:
+def _title(one: CellHistory, several_suites: bool) -> str:
     name = f"{one.suite}: {one.cell}" if several_suites else one.cell
     arrow = "lower is better" if one.lower_is_better else "higher is better"
     return f"{name} ({arrow}{'; ' + one.host if one.joined else ''})"
 
 
-def _legend(series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> list[Artist]:
+def _legend(series: Sequence[CellHistory], looks: dict[str, tuple[str, str]]) -> list[Artist]:
     handles: list[Artist] = [
         Line2D([], [], color=color, marker=marker, markersize=4, lw=1.2, label=host)
         for host, (color, marker) in looks.items()
@@ -209,7 +209,7 @@ def _legend(series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> list
     return handles
 
 
-def _sentence(series: Sequence[Series]) -> str:
+def _sentence(series: Sequence[CellHistory]) -> str:
     """Return the text at the foot: warnings about hosts, the meaning of a marker, and the number of
     verdicts.
     """

@@ -28,7 +28,7 @@ from harness.models import (
     Coroutine,
     Manual,
     Model,
-    Pool,
+    PoolSize,
     PortQueue,
     Queue,
     pool_of,
@@ -36,7 +36,7 @@ from harness.models import (
 )
 from harness.models.replicas import replicable
 from harness.plots import style
-from harness.plots.graph_layout import Link, Node, arrange
+from harness.plots.graph_layout import Edge, Node, arrange
 
 TITLE, NAME, SMALL = 12.0, 9.0, 7.5  # points
 BOX_HEIGHT, ROW = 0.38, 0.49
@@ -240,7 +240,7 @@ def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | s
     return [*lines, told + (f"; {_count(len(able), 'operator')} may have replicas" if able else "")]
 
 
-def _pool_size(pool: Pool) -> str:
+def _pool_size(pool: PoolSize) -> str:
     if pool.elastic:
         return f"{pool.minimum:,} to {_count(pool.maximum, 'scheduler thread')}"
     return _count(pool.threads, "scheduler thread")
@@ -395,7 +395,7 @@ class _Picture:
 
     # -- symbols -----------------------------------------------------------------------------------
 
-    def _draw_stream(self, link: Link) -> None:
+    def _draw_stream(self, link: Edge) -> None:
         x = self._edges(link.source)[1] + (
             2 * STACK if len(self.layout.nodes[link.source].names) > 1 else 0.0
         )

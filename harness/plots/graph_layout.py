@@ -24,7 +24,7 @@ MAX_LEVELS, FIRST_LEVELS, LAST_LEVELS = 10, 4, 3
 MAX_ROWS, FIRST_ROWS, LAST_ROWS = 27, 4, 3
 MOST_STEPS = 24  # levels of a typed graph whose operators are folded side by side
 MAX_BENT = 40  # with more streams that skip levels, they run behind the boxes: a guess, not tuned
-SWEEPS = 4  # over all levels, forth and back
+ORDERING_SWEEPS = 4  # over all levels, forth and back
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Node:
     title: str = ""
 
 
-class Link(NamedTuple):
+class Edge(NamedTuple):
     """Stream of the picture: from a node's output port to a node's input port, by the bends between
     them.
     """
@@ -57,15 +57,15 @@ class Link(NamedTuple):
 
 
 @dataclass
-class Layout:
+class LayeredGraph:
     """Nodes, referred to by index; `levels` has those of each level from top to bottom."""
 
     nodes: list[Node]
-    links: list[Link]
+    links: list[Edge]
     levels: list[list[int]] = field(default_factory=list)
 
 
-def arrange(graph: Graph, fold: bool = True) -> Layout:
+def arrange(graph: Graph, fold: bool = True) -> LayeredGraph:
     """Fold (unless `fold` is false), order and place the operators of a graph without cycles."""
     if fold and graph.typed_graph and _is_wide(graph):
         layout = _side_by_side(graph)
@@ -98,7 +98,7 @@ def _is_wide(graph: Graph) -> bool:
     return max(width.values()) > MAX_ROWS and len(width) <= MOST_STEPS
 
 
-def _side_by_side(graph: Graph) -> Layout:
+def _side_by_side(graph: Graph) -> LayeredGraph:
     """Return nodes of operators with equal level, kind and schemas, whose names differ only in
     numbers at the end.
     """
@@ -152,7 +152,7 @@ def _fold_levels(graph: Graph, most: int) -> tuple[list[list[str]], list[int]]:
     return list(groups.values()), levels
 
 
-def _fold_rows(layout: Layout) -> tuple[list[list[str]], list[int]]:
+def _fold_rows(layout: LayeredGraph) -> tuple[list[list[str]], list[int]]:
     """Return the groups of a layout, those in the middle of a wide level put together."""
     groups: list[list[str]] = []
     levels: list[int] = []
@@ -165,7 +165,7 @@ def _fold_rows(layout: Layout) -> tuple[list[list[str]], list[int]]:
     return groups, levels
 
 
-def _layout(graph: Graph, groups: list[list[str]], level_of_group: list[int]) -> Layout:
+def _layout(graph: Graph, groups: list[list[str]], level_of_group: list[int]) -> LayeredGraph:
     """Return a node for each group, in the given order within its level. Streams within a group
     vanish; between two groups, one is enough.
     """
@@ -176,25 +176,25 @@ def _layout(graph: Graph, groups: list[list[str]], level_of_group: list[int]) ->
         levels[node.level].append(index)
         for name in node.names:
             at[name] = index
-    links: dict[tuple[int, ...], Link] = {}
+    links: dict[tuple[int, ...], Edge] = {}
     for stream in graph.streams:
         source, target = at[stream.source.operator], at[stream.target.operator]
         if source != target:
             folded = len(nodes[source].names) > 1, len(nodes[target].names) > 1
-            link = Link(
+            link = Edge(
                 source,
                 0 if folded[0] else stream.source.port,
                 target,
                 0 if folded[1] else stream.target.port,
             )
             links.setdefault((source, target) if any(folded) else link[:4], link)
-    return Layout(nodes, list(links.values()), levels)
+    return LayeredGraph(nodes, list(links.values()), levels)
 
 
-def _add_bends(layout: Layout) -> None:
+def _add_bends(layout: LayeredGraph) -> None:
     """Give every stream that skips levels a bend in each of them."""
 
-    def skips(link: Link) -> bool:
+    def skips(link: Edge) -> bool:
         return layout.nodes[link.target].level - layout.nodes[link.source].level > 1
 
     if sum(map(skips, layout.links)) > MAX_BENT:
@@ -208,7 +208,7 @@ def _add_bends(layout: Layout) -> None:
         layout.links[number] = link._replace(bends=tuple(bends))
 
 
-def _neighbours(layout: Layout) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+def _neighbours(layout: LayeredGraph) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return the nodes before and behind each node, in the order of the ports that join them."""
     before: dict[int, list[int]] = defaultdict(list)
     behind: dict[int, list[int]] = defaultdict(list)
@@ -219,7 +219,7 @@ def _neighbours(layout: Layout) -> tuple[dict[int, list[int]], dict[int, list[in
     return before, behind
 
 
-def _order(layout: Layout) -> None:
+def _order(layout: LayeredGraph) -> None:
     """Order each level by the mean place of its nodes' neighbours, 0 (top) to 1; nodes that are in
     order stay in place.
     """
@@ -227,7 +227,7 @@ def _order(layout: Layout) -> None:
     place = {
         node: (row + 0.5) / len(level) for level in layout.levels for row, node in enumerate(level)
     }
-    for _ in range(SWEEPS):
+    for _ in range(ORDERING_SWEEPS):
         for neighbours, levels in ((before, layout.levels), (behind, reversed(layout.levels))):
             for level in levels:
                 wish = {
@@ -238,7 +238,7 @@ def _order(layout: Layout) -> None:
                 place.update((node, (row + 0.5) / len(level)) for row, node in enumerate(level))
 
 
-def _place(layout: Layout) -> None:
+def _place(layout: LayeredGraph) -> None:
     """Compute rows: one apart in the widest level; from there outwards, each as near to its
     neighbours as the order allows.
     """

@@ -148,7 +148,9 @@ def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
             "ha": "center",
             "va": "center",
         }
-        ax.annotate(text, at, **where, fontsize=6.5, path_effects=settled.HALO, zorder=7, **look)
+        ax.annotate(
+            text, at, **where, fontsize=6.5, path_effects=settled.TEXT_HALO, zorder=7, **look
+        )
 
 
 def _in_points(ax: Axes, row: pd.Series) -> tuple[float, float]:

@@ -28,7 +28,7 @@ from harness.plots.thread_panels import cost_key, shape_name
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.6
 # of the distance between two costs, from arm to arm: intervals must not hide each other
-DODGE = 0.035
+DODGE_DECADES = 0.035
 NS = 1e-9
 
 
@@ -157,7 +157,7 @@ def _lines(rows: pd.DataFrame):
     arms = _arms(rows)
     for place, (name, model) in enumerate(arms):
         line = rows[rows["arm"] == name].sort_values("cost", key=lambda costs: costs.map(cost_key))
-        yield name, style.of_model(model), line, DODGE * (place - (len(arms) - 1) / 2)
+        yield name, style.of_model(model), line, DODGE_DECADES * (place - (len(arms) - 1) / 2)
 
 
 def _arms(rows: pd.DataFrame) -> list[tuple[str, str]]:

@@ -37,7 +37,7 @@ PANEL_WIDTH, ROW_HEIGHT = 2.15, 0.36  # inches
 
 
 @dataclass(frozen=True)
-class Metric:
+class ScoreColumn:
     """Column of the table, and the way it is drawn."""
 
     column: str
@@ -62,7 +62,7 @@ class Metric:
 
 
 METRICS = (
-    Metric(
+    ScoreColumn(
         "accuracy",
         "accuracy, held out",
         "settled throughput / best",
@@ -70,7 +70,7 @@ METRICS = (
         is_share=True,
         held_out=True,
     ),
-    Metric(
+    ScoreColumn(
         "accuracy",
         "accuracy, chosen on",
         "settled throughput / best",
@@ -78,14 +78,14 @@ METRICS = (
         is_share=True,
         held_out=False,
     ),
-    Metric("settling", "settling", "periods until settled"),
-    Metric("overshoot", "overshoot", "most threads / best level", best=1.0),
-    Metric("changes", "stability", "changes in 50 settled periods"),
-    Metric("regret", "regret", "lost against an oracle", is_share=True),
+    ScoreColumn("settling", "settling", "periods until settled"),
+    ScoreColumn("overshoot", "overshoot", "most threads / best level", best=1.0),
+    ScoreColumn("changes", "stability", "changes in 50 settled periods"),
+    ScoreColumn("regret", "regret", "lost against an oracle", is_share=True),
 )
 
 
-def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None:
+def draw(ax: Axes, table: pd.DataFrame, metric: ScoreColumn, laws: list[str]) -> None:
     """Draw one metric: a strip for each law, the first one on top, with its median in figures.
     Scenarios without a value are counted.
     """
@@ -133,7 +133,7 @@ def check(table: pd.DataFrame, name: str, columns: Sequence[str], command: str) 
         raise UserError(f"the table {name} lacks {', '.join(missing)}; `{command}` makes it")
 
 
-def panels(table: pd.DataFrame, metrics: Sequence[Metric], title: str, foot: str) -> Figure:
+def panels(table: pd.DataFrame, metrics: Sequence[ScoreColumn], title: str, foot: str) -> Figure:
     """Return a panel for each metric, laws by their mean regret."""
     laws = list(table.groupby("law")["regret"].mean().sort_values(kind="stable").index)
     with style.applied():
@@ -182,7 +182,7 @@ def _side(place: float, low: float, high: float) -> str:
     return "left" if share < 0.15 else "right" if share > 0.85 else "center"
 
 
-def _scale(ax: Axes, metric: Metric) -> None:
+def _scale(ax: Axes, metric: ScoreColumn) -> None:
     low, high = ax.get_xlim()
     end = 1.0 if metric.more_is_better else 0.0
     # for half a dot beyond the last possible value

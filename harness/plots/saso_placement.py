@@ -21,16 +21,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from harness.plots import style
-from harness.plots.saso import Metric, check, panels
+from harness.plots.saso import ScoreColumn, check, panels
 
 COUNTED = {"threads": "threads", "queues": "parts"}
 
 METRICS = (
-    Metric("accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True),
-    Metric("settling", "settling", "periods until settled"),
-    Metric("threads", "threads", "doublings over the oracle's", best=0.0, is_signed=True),
-    Metric("queues", "queues", "doublings over the oracle's", best=0.0, is_signed=True),
-    Metric("regret", "regret", "lost against an oracle", is_share=True),
+    ScoreColumn(
+        "accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True
+    ),
+    ScoreColumn("settling", "settling", "periods until settled"),
+    ScoreColumn("threads", "threads", "doublings over the oracle's", best=0.0, is_signed=True),
+    ScoreColumn("queues", "queues", "doublings over the oracle's", best=0.0, is_signed=True),
+    ScoreColumn("regret", "regret", "lost against an oracle", is_share=True),
 )
 
 

@@ -21,10 +21,10 @@ from harness.plots import style
 
 Color = tuple[float, float, float]
 
-HOPS = "never settled, simulated:\nhops executed, not at sinks"
+HOPS_NOTE = "never settled, simulated:\nhops executed, not at sinks"
 UNSETTLED_HATCH, HOPS_HATCH = "////", "xxxx"
 
-HALO = [withStroke(linewidth=2.0, foreground="white")]
+TEXT_HALO = [withStroke(linewidth=2.0, foreground="white")]
 """Halo around a text that lines may cross."""
 
 
@@ -93,7 +93,7 @@ def legend(table: pd.DataFrame) -> list[Artist]:
     ]
     if _of_hops(table).any():
         half = {"fillstyle": "bottom", "markerfacecolor": style.INK, "markerfacecoloralt": "white"}
-        handles.append(Line2D([], [], color=style.INK, ls="", marker="o", label=HOPS, **half))
+        handles.append(Line2D([], [], color=style.INK, ls="", marker="o", label=HOPS_NOTE, **half))
     return handles
 
 
@@ -108,7 +108,7 @@ def hatch(rows: list[pd.Series]) -> str:
 
 def hatches(table: pd.DataFrame) -> list[Artist]:
     """Return the legend of the hatchings that bars of a figure have."""
-    told = {"not all runs settled": UNSETTLED_HATCH, HOPS: HOPS_HATCH}
+    told = {"not all runs settled": UNSETTLED_HATCH, HOPS_NOTE: HOPS_HATCH}
     found = {hatch([row]) for _, row in table[table["mean"].notna()].iterrows()}
     look = {"facecolor": "white", "edgecolor": style.INK}
     return [Patch(**look, hatch=kind, label=label) for label, kind in told.items() if kind in found]

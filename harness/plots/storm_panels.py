@@ -22,8 +22,10 @@ from harness.plots.thread_panels import shape_name
 
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES, LEAST_INCHES, HEIGHT_INCHES = 5.0, 9.0, 4.6
-GROUP = 0.7  # width of the arms of a topology together; 1 is the distance to the next topology
-ROOM = 1.22  # end of the axis, in highest rates: leaves room for the comparison
+GROUP_WIDTH = (
+    0.7  # width of the arms of a topology together; 1 is the distance to the next topology
+)
+AXIS_END = 1.22  # end of the axis, in highest rates: leaves room for the comparison
 MARKERS = "vXPDos"  # for several arms of one model
 
 
@@ -88,7 +90,7 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
     )
     shapes = dict(iter(rows.groupby(rows.apply(called_cell, axis=1), sort=False)))
     arms = [arm for arm in looks if arm in set(rows["arm"])]
-    step = GROUP / max(1, len(arms))
+    step = GROUP_WIDTH / max(1, len(arms))
     for place, cell in enumerate(shapes.values()):
         for _, row in cell.iterrows():
             x = place + step * (arms.index(row["arm"]) - (len(arms) - 1) / 2)
@@ -133,7 +135,7 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
             )
     highest = rows[["mean", "hi"]].min(axis=1).max() if rows["mean"].notna().any() else 1.0
     highest = max(highest, rows["mean"].max())
-    ax.set_ylim(0, ROOM * highest)
+    ax.set_ylim(0, AXIS_END * highest)
     ax.yaxis.set_major_formatter(style.rates())
     ax.set_xlim(-0.5, len(shapes) - 0.5)
     ax.set_xticks(range(len(shapes)), list(shapes))

@@ -28,7 +28,7 @@ AXIS_LIMIT_FACTOR = 1.5
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
 BAND_ALPHA = 0.13
-ASIDE = 1.2  # times the highest level: place of the markers of models without levels
+NO_LEVEL_PLACE = 1.2  # times the highest level: place of the markers of models without levels
 ELASTIC = "elastic"  # name of arms in which a control law chooses the level
 
 
@@ -74,7 +74,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     means, intervals = table[["mean", "band_hi"]].max().max(), table["hi"].max()
     highest = min(intervals, AXIS_LIMIT_FACTOR * means) if intervals > means else means
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
-    _cut(ax, table[table["hi"] > ax.get_ylim()[1]], levels[-1] * ASIDE)
+    _cut(ax, table[table["hi"] > ax.get_ylim()[1]], levels[-1] * NO_LEVEL_PLACE)
     _name_failures(ax, table)
 
 
@@ -150,7 +150,7 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
     if pd.notna(row["band_lo"]):
         ax.axhspan(row["band_lo"], row["band_hi"], **_band(look))
-    ax.plot(levels[-1] * ASIDE, row["mean"], ls="", zorder=4, **settled.filled(row, look))
+    ax.plot(levels[-1] * NO_LEVEL_PLACE, row["mean"], ls="", zorder=4, **settled.filled(row, look))
 
 
 def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
@@ -197,7 +197,7 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
         "fontsize": 7,
         "color": style.INK,
     }
-    ax.annotate(row["law"], (x, y), **told, path_effects=settled.HALO, zorder=7)
+    ax.annotate(row["law"], (x, y), **told, path_effects=settled.TEXT_HALO, zorder=7)
 
 
 def _band(look: style.ModelStyle) -> dict:

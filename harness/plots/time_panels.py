@@ -35,7 +35,7 @@ BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
 
 
 @dataclass(frozen=True)
-class Kind:
+class TimeStyle:
     """Columns and labels of a figure of this form."""
 
     throughput: str  # column [tuples/s]
@@ -48,14 +48,14 @@ class Kind:
     names_buffers: bool = False  # True if titles give the capacity of a buffer, in tuples
 
 
-THREADS = Kind(
+THREADS = TimeStyle(
     throughput="throughput_submitted",
     throughput_label="throughput, all operators",
     level="threads_active",
     level_label="active threads",
 )
 # Manual model: every thread that executes operators is the balancer's.
-PORTS = Kind(
+PORTS = TimeStyle(
     throughput="throughput_sink",
     throughput_label="throughput at the sink",
     level="active_ports",
@@ -80,7 +80,7 @@ def ports(
     return figure(tables, title, kind, cells_across=cells_across)
 
 
-def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
+def draw(ax: Axes, rows: pd.DataFrame, kind: TimeStyle) -> Axes:
     """Draw one run: throughput as a line against the left axis, the level as steps against the
     right one, which is returned.
 
@@ -130,7 +130,7 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
 
 
 def figure(
-    tables: Mapping[str, pd.DataFrame], title: str, kind: Kind, *, cells_across: bool = False
+    tables: Mapping[str, pd.DataFrame], title: str, kind: TimeStyle, *, cells_across: bool = False
 ) -> Figure:
     """Return a figure with a row of panels for each cell and machine, a panel for each run; cells
     of one run each are side by side, `CELLS_PER_ROW` in a row. With `cells_across` a column for
@@ -245,7 +245,7 @@ def _leave_out(ax: Axes) -> None:
     ax.grid(False)
 
 
-def _legend(kind: Kind) -> list[Artist]:
+def _legend(kind: TimeStyle) -> list[Artist]:
     handles: list[Artist] = [
         Line2D([], [], color=style.of_model(kind.model).color, marker=".", label="throughput"),
         Line2D([], [], color=style.INK, lw=1.1, ls=LEVEL_LINE, label=kind.level_label),

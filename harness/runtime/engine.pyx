@@ -42,7 +42,7 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.pool cimport is_thread_of, start_threads
 from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
 
-from harness.machines.host.cpu import Reading, others_share, system_share
+from harness.machines.host.cpu import CpuCounters, others_share, system_share
 from harness.engine.engine import check_process
 from harness.engine.sample import PROFILE_WINDOW_S, Balance, Sample
 from harness.errors import RunFailed, UserError
@@ -596,7 +596,7 @@ cdef class RuntimeEngine:
             "blocked": [(run.ports[i].blocked.read(), run.ports[i].pushes.read()) for i in range(run.port_count)],
             "cpu_s": usage.ru_utime + usage.ru_stime,
             "switches": usage.ru_nvcsw + usage.ru_nivcsw,
-            "cpu": Reading.now(),
+            "cpu": CpuCounters.now(),
             "use": self.pool.use(),
         }
 

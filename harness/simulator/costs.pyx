@@ -13,12 +13,12 @@ from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L1, OWN_L
 from harness.errors import UserError
 from harness.machines.machine import WORKING_SET_KIB
 
-DISTANCE = ("same_core", "same_chip", "same_module", "other_socket")
-PLACE = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
+DISTANCE_NAMES = ("same_core", "same_chip", "same_module", "other_socket")
+PLACE_NAMES = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
 
-ONE = 1024  # a ratio of 1
+RATIO_OF_ONE = 1024  # a ratio of 1
 
-LONGEST = 1 << 62  # ps; 53 days, and twice as long is still a time
+LONGEST_PS = 1 << 62  # ps; 53 days, and twice as long is still a time
 
 
 cdef void fill_machine(Machine* to, object machine) except *:
@@ -34,13 +34,13 @@ cdef void fill_machine(Machine* to, object machine) except *:
     clock = interpolated(machine.table("core.clock_ghz"), machine.chips_per_socket * machine.cores_per_chip)
     best = max(clock)
     for ghz in clock:
-        to.slow_clock.push_back(round(best / ghz * ONE))
+        to.slow_clock.push_back(round(best / ghz * RATIO_OF_ONE))
     for hardware_threads in range(machine.smt + 1):
         busy = max(hardware_threads, 1)
-        to.slow_fp.push_back(round(busy / machine[f"core.smt_fp.{busy}"] * ONE))
-        to.slow_mixed.push_back(round(busy / machine[f"core.smt_mixed.{busy}"] * ONE))
+        to.slow_fp.push_back(round(busy / machine[f"core.smt_fp.{busy}"] * RATIO_OF_ONE))
+        to.slow_mixed.push_back(round(busy / machine[f"core.smt_mixed.{busy}"] * RATIO_OF_ONE))
     to.flop = ps(machine["core.fmul_latency_cycles"] / best)
-    for i, distance in enumerate(DISTANCE):
+    for i, distance in enumerate(DISTANCE_NAMES):
         # where a machine has no such distance, nothing is that far away
         to.load[i] = ps(machine.get(f"transfer.load.{distance}", 0))
         to.rmw[i] = ps(machine.get(f"transfer.rmw.{distance}", 0))
@@ -50,7 +50,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
     for value in interpolated(machine.table("atomic.contended"), most):
         to.contended.push_back(ps(value))
     for value in interpolated(machine.table("atomic.cas_factor"), most):
-        to.cas_slow.push_back(round(value * ONE))
+        to.cas_slow.push_back(round(value * RATIO_OF_ONE))
     to.copy_call = ps(machine["copy.call"])
     copies(machine, to)
     for name, i in (("l2", OWN_L2), ("l3", L3), ("dram", DRAM_LOCAL), ("dram_remote", DRAM_REMOTE)):
@@ -79,7 +79,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
         to.idle_states.push_back(state)
     if (balance_ms := machine.get("os.balance_ms", 0)) > 0:
         for cpus in sorted({machine.smt, machine.smt * to.l3_cores} - {1}):
-            domain.cpus, domain.every = cpus, min(max(to.tick, ps(1e6 * cpus * balance_ms) - to.tick), LONGEST)
+            domain.cpus, domain.every = cpus, min(max(to.tick, ps(1e6 * cpus * balance_ms) - to.tick), LONGEST_PS)
             to.domains.push_back(domain)
 
 
@@ -93,8 +93,8 @@ cdef void copies(object machine, Machine* to) except *:
     target was a ring in the second-level cache.
     """
     cdef uint32_t i
-    whole = [kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"])) for place in PLACE]
-    for i in range(len(PLACE)):
+    whole = [kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"])) for place in PLACE_NAMES]
+    for i in range(len(PLACE_NAMES)):
         to.fetch_kib[i] = whole[i] // 3 if i in (DRAM_LOCAL, DRAM_REMOTE) else whole[i] // 2
         to.store_kib[i] = whole[i] - to.fetch_kib[i]
     for i, place in ((L3, "l3"), (DRAM_LOCAL, "dram_local")):
@@ -103,10 +103,10 @@ cdef void copies(object machine, Machine* to) except *:
             to.store_kib[i] = max(0, kib(machine[f"copy.store.{place}"]) - to.fetch_kib[OWN_L1])
         to.overlap_kib[i] = <int64_t> (to.fetch_kib[i] + to.store_kib[i]) - whole[i]
     to.fetch_kib[DRAM_REMOTE] = max(0, whole[DRAM_REMOTE] + to.overlap_kib[DRAM_LOCAL] - to.store_kib[DRAM_LOCAL])
-    for i, place in enumerate(PLACE):
+    for i, place in enumerate(PLACE_NAMES):
         if place.startswith("modified_"):
             to.fetch_kib[i] = max(0, whole[i] - to.store_kib[OWN_L2])
-    for i, distance in enumerate(DISTANCE):
+    for i, distance in enumerate(DISTANCE_NAMES):
         fetch, store, through = (machine.get(f"copy.evicted.{way}.{distance}", None) for way in ("fetch", "store", "through"))
         to.evicted_fetch_kib[i] = to.fetch_kib[L3] if fetch is None else max(0, kib(fetch) - to.store_kib[OWN_L1])
         to.evicted_store_kib[i] = to.store_kib[L3] if store is None else max(0, kib(store) - to.fetch_kib[OWN_L1])
@@ -134,7 +134,7 @@ cdef void fill_software(Software* to, object software, object machine) except *:
         to.back_off_first, to.back_off_most = ps(how["how.back_off_first_ns"]), ps(1e6 * how["how.back_off_most_ms"])
         to.back_off_factor = int(how["how.back_off_factor"])
     to.ahead = round(software["cost.flop_ahead"])
-    to.overlap = round(software["cost.flop_overlap"] * ONE)
+    to.overlap = round(software["cost.flop_overlap"] * RATIO_OF_ONE)
     to.clock = cost("clock")
     to.source_batch, to.source_tuple, to.source_byte = cost("source_batch"), cost("source_tuple"), cost("source_byte")
     to.call_batch, to.call_tuple = cost("call_batch"), cost("call_tuple")

@@ -10,7 +10,7 @@ from libcpp.vector cimport vector
 
 from typing import NamedTuple
 
-UNIT = 1_000_000
+STEPS_PER_UNIT = 1_000_000
 """Whole steps of virtual time that a unit of a network's time has: service times are rounded to
 them.
 """
@@ -44,16 +44,16 @@ def simulate(network, seed, until):
     which circulate for ever and are spread evenly at the start. One seed gives the same outcome
     always. Raises OverflowError if `until` is beyond what the calendar can count, 1.8e13 units.
     """
-    cdef vector[double] services = [UNIT * service for service in network.services]
-    cdef double gap = UNIT / network.arrival_rate if network.arrival_rate is not None else 0.0
+    cdef vector[double] services = [STEPS_PER_UNIT * service for service in network.services]
+    cdef double gap = STEPS_PER_UNIT / network.arrival_rate if network.arrival_rate is not None else 0.0
     cdef uint32_t customers = network.customers or 0
     cdef bool exponential = network.exponential
-    cdef uint64_t end = int(UNIT * until)
+    cdef uint64_t end = int(STEPS_PER_UNIT * until)
     cdef Queueing* toy = new Queueing(services, exponential, gap, customers, seed)
     try:
         with nogil:
             toy.run(end)
         areas = [toy.stations()[place].area for place in range(services.size())]
-        return Outcome(toy.passed() * UNIT / end, tuple(area / end for area in areas), toy.events())
+        return Outcome(toy.passed() * STEPS_PER_UNIT / end, tuple(area / end for area in areas), toy.events())
     finally:
         del toy

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from harness.measurement.interval import t_quantile as quantile
 
-FREEDOM = (*range(1, 31), 40, 60, 120)
+DEGREES_OF_FREEDOM = (*range(1, 31), 40, 60, 120)
 """Degrees of freedom in the table. Between two of them the lower one is taken; its quantile is the
 larger by 4 % at most."""
 
@@ -65,9 +65,11 @@ def _place(freedom: Column) -> Column:
     """Return the position of the degrees of freedom in a row of the table, from 1 on; 0 for
     none.
     """
-    known = F.array(*map(F.lit, FREEDOM))
+    known = F.array(*map(F.lit, DEGREES_OF_FREEDOM))
     return F.size(F.filter(known, lambda listed: listed <= freedom))
 
 
 def _row(events: int) -> str:
-    return f"array({', '.join(f'{quantile(freedom, events)!r}D' for freedom in FREEDOM)})"
+    return (
+        f"array({', '.join(f'{quantile(freedom, events)!r}D' for freedom in DEGREES_OF_FREEDOM)})"
+    )

@@ -29,7 +29,7 @@ from harness.errors import RunFailed
 MIN_JAVA_VERSION = 17  # Spark 4 runs on Java 17 and newer
 DROPPED_OPTION = "--add-modules=jdk.incubator.vector"
 # a directory for each Java: two processes may choose different ones
-SHIMS = Path(sys.prefix) / "millrace-jre"
+SHIM_FOLDER = Path(sys.prefix) / "millrace-jre"
 ANSWER_TIMEOUT_S = 30  # a guess, not tuned; a JVM that says its version takes 0.05 s here
 
 SCRIPT = """\
@@ -114,14 +114,14 @@ def parse_answer(text: str) -> Java | None:
 
 
 def shim_around(java: Java, directory: Path | None = None) -> Path:
-    """Return `directory`, or one under SHIMS, as a Java home whose `bin/java` executes `java`;
-    unchanged if it already does.
+    """Return `directory`, or one under SHIM_FOLDER, as a Java home whose `bin/java` executes
+    `java`; unchanged if it already does.
 
     The script is replaced in one step, so a Spark that starts meanwhile finds the old one or the
     new one. If `directory` cannot be written, a temporary one takes its place for the life of this
     process. Raises RunFailed if neither can be.
     """
-    directory = directory or SHIMS / f"{zlib.crc32(os.fsencode(java.executable)):08x}"
+    directory = directory or SHIM_FOLDER / f"{zlib.crc32(os.fsencode(java.executable)):08x}"
     script = SCRIPT.format(
         unwanted=shlex.quote(DROPPED_OPTION), java=shlex.quote(str(java.executable))
     )

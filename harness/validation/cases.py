@@ -22,7 +22,7 @@ SIZES: dict[str, dict[str, int]] = {
     "mix": {"width": 4, "depth": 5},
     "bushy": {"width": 3, "depth": 4},
 }
-DEEP = {"pipeline-100": {"operators": 100}, "pipeline-1000": {"operators": 1000}}
+DEEP_PIPELINES = {"pipeline-100": {"operators": 100}, "pipeline-1000": {"operators": 1000}}
 """Pipelines of more operators than caches hold the records of, by their names in validation."""
 
 COSTS = (1, 100, 10_000)  # FLOP a tuple and operator
@@ -30,7 +30,7 @@ PAYLOADS = (128, 4096)  # bytes
 
 
 @dataclass(frozen=True)
-class Arm:
+class CaseArm:
     """Model, threads, policy and replicas of a run, with the names of `run_of`."""
 
     model: str
@@ -45,13 +45,13 @@ class Arm:
 
 
 ARMS = {
-    "manual": Arm("manual"),
-    "dedicated": Arm("dedicated"),
-    "dynamic-1": Arm("dynamic", 1),
-    "dynamic-2": Arm("dynamic", 2),
-    "coroutine-2": Arm("coroutine", 2),
-    "coroutine-2-random": Arm("coroutine", 2, policy="random"),
-    "coroutine-2-replicas-2": Arm("coroutine", 2, replicas=2),
+    "manual": CaseArm("manual"),
+    "dedicated": CaseArm("dedicated"),
+    "dynamic-1": CaseArm("dynamic", 1),
+    "dynamic-2": CaseArm("dynamic", 2),
+    "coroutine-2": CaseArm("coroutine", 2),
+    "coroutine-2-random": CaseArm("coroutine", 2, policy="random"),
+    "coroutine-2-replicas-2": CaseArm("coroutine", 2, replicas=2),
 }
 COROUTINE_TOPOLOGIES = ("data-parallel", "bushy")
 COROUTINE_PAYLOADS = (128,)
@@ -83,7 +83,7 @@ run may reach one of several steady states, as a measured one may. Their median 
 class Case:
     """A cell under an arm."""
 
-    topology: str  # of SIZES or DEEP
+    topology: str  # of SIZES or DEEP_PIPELINES
     cost: int
     payload: int
     arm: str
@@ -91,14 +91,14 @@ class Case:
     @property
     def shape(self) -> str:
         """The topology's name in a run's spec."""
-        return "pipeline" if self.topology in DEEP else self.topology
+        return "pipeline" if self.topology in DEEP_PIPELINES else self.topology
 
     def rate(self, record: Mapping[str, Any]) -> float | None:
         """Return the rate of a run that is compared [tuples/s]: throughput at the sinks; for a deep
         pipeline, whose tuples arrive in lumps, the tuples that all operators submit, over the hops
         of a tuple.
         """
-        if self.topology not in DEEP:
+        if self.topology not in DEEP_PIPELINES:
             return record["sink_tuples_per_s"]
         submitted = record["submitted_tuples_per_s"]
         return None if submitted is None else submitted / record["hops"]
@@ -111,7 +111,10 @@ class Case:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the topology, with defaults filled in."""
-        given = (SIZES | DEEP)[self.topology] | {"cost": self.cost, "payload": self.payload}
+        given = (SIZES | DEEP_PIPELINES)[self.topology] | {
+            "cost": self.cost,
+            "payload": self.payload,
+        }
         return topologies.find(self.shape).values(given)
 
     @property
@@ -163,7 +166,7 @@ def cell_name(group: tuple[str, int, int]) -> str:
 
 def is_case(topology: str, cost: int, payload: int, arm: str) -> bool:
     """Return True if the cell is run under that arm."""
-    if topology in DEEP:
+    if topology in DEEP_PIPELINES:
         return arm in DEEP_ARMS and cost in DEEP_COSTS and payload in COROUTINE_PAYLOADS
     return ARMS[arm].model != "coroutine" or (
         topology in COROUTINE_TOPOLOGIES and payload in COROUTINE_PAYLOADS
@@ -171,7 +174,7 @@ def is_case(topology: str, cost: int, payload: int, arm: str) -> bool:
 
 
 NAMES: dict[str, dict[str, object]] = {
-    "topology": {name: name for name in (*SIZES, *DEEP)},
+    "topology": {name: name for name in (*SIZES, *DEEP_PIPELINES)},
     "cost": {str(cost): cost for cost in COSTS},
     "payload": {str(payload): payload for payload in PAYLOADS},
     "model": {arm: arm for arm in ARMS},
@@ -199,7 +202,7 @@ def cases(filters: Sequence[str] = ()) -> list[Case]:
         allowed.setdefault(name, set()).add(NAMES[name][value])
     return [
         Case(topology, cost, payload, arm)
-        for topology in (*SIZES, *DEEP)
+        for topology in (*SIZES, *DEEP_PIPELINES)
         for cost in COSTS
         for payload in PAYLOADS
         for arm in ARMS

@@ -22,7 +22,7 @@ simulator does not model other processes."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CaseComparison:
     """Rates of a case at the sinks [tuples/s]; None if not known. `low` and `high`: ends of the
     median's interval.
     """
@@ -98,7 +98,7 @@ def compare(
     measured: Iterable[dict[str, Any]],
     predicted: Iterable[dict[str, Any]],
     expected_ns: float | None = None,
-) -> list[Comparison]:
+) -> list[CaseComparison]:
     """Return a comparison for each case, from the records of both kinds.
 
     The median is over the runs that are correct, made in the state of the machine that the profile
@@ -123,7 +123,7 @@ def _compare(
     runs: Sequence[dict[str, Any]],
     forecasts: Sequence[dict[str, Any]],
     expected_ns: float | None,
-) -> Comparison:
+) -> CaseComparison:
     good = [run for run in runs if _is_good(run)]
     here = [run for run in good if fits(run, expected_ns)]
     usable = here or good
@@ -137,7 +137,7 @@ def _compare(
         else (bad["error"] or "the simulated run was not correct").splitlines()[0]
     )
     foreseen = [case.rate(each) for each in forecasts] if failure is None else []
-    return Comparison(
+    return CaseComparison(
         case,
         *middle,
         runs=len(used),
@@ -172,7 +172,7 @@ class Errors:
 
     cases: int
     median: float  # of the absolute errors
-    worst: Comparison  # the one with the largest absolute error
+    worst: CaseComparison  # the one with the largest absolute error
     bias: float  # median of the signed errors
     within: float  # share of the cases whose absolute error is at most MEDIAN_TARGET
 
@@ -181,7 +181,7 @@ MEDIAN_TARGET = 0.15
 WORST_TARGET = 0.40
 
 
-def errors(comparisons: Iterable[Comparison]) -> Errors | None:
+def errors(comparisons: Iterable[CaseComparison]) -> Errors | None:
     """Return the errors of the comparisons that have one; None if none has."""
     known = [each for each in comparisons if each.error is not None]
     if not known:
@@ -204,7 +204,7 @@ GROUPINGS: dict[str, Callable[[Case], object]] = {
 }
 
 
-def errors_by(comparisons: Sequence[Comparison]) -> list[tuple[str, object, Errors]]:
+def errors_by(comparisons: Sequence[CaseComparison]) -> list[tuple[str, object, Errors]]:
     """Return the errors of cases that share a model, a topology, a cost or a payload: the name of
     the group, its value, the errors.
     """

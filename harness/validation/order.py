@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from harness.validation.comparison import Comparison
+from harness.validation.comparison import CaseComparison
 
 MIN_ORDERED_DIFFERENCE = 0.15
 """Difference of measured medians, the larger over the smaller, above which two arms of a cell have
@@ -18,8 +18,8 @@ an order."""
 class Pair:
     """Two arms of a cell that have an order, as measured."""
 
-    faster: Comparison
-    slower: Comparison
+    faster: CaseComparison
+    slower: CaseComparison
 
     @property
     def measured(self) -> float:
@@ -46,7 +46,7 @@ class Pair:
         return self.faster.doubtful or self.slower.doubtful
 
 
-def pairs(comparisons: Sequence[Comparison]) -> list[Pair]:
+def pairs(comparisons: Sequence[CaseComparison]) -> list[Pair]:
     """Return all pairs of arms of a cell that have an order, among those measured and predicted."""
     known = [each for each in comparisons if each.error is not None]
     found = []

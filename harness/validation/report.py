@@ -14,12 +14,12 @@ from harness.validation.comparison import (
     MEDIAN_TARGET,
     STABLE_INTERVAL,
     WORST_TARGET,
-    Comparison,
+    CaseComparison,
     Errors,
     errors_by,
 )
 from harness.validation.order import MIN_ORDERED_DIFFERENCE, Pair
-from harness.validation.verdict import Verdict, judge
+from harness.validation.verdict import SessionVerdict, judge
 
 ROW_HEADINGS = (
     "topology",
@@ -36,7 +36,9 @@ ERROR_HEADINGS = ("by", "value", "cases", "median", "worst", "bias", f"within {M
 ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks")
 
 
-def report(comparisons: Sequence[Comparison], constants: Mapping[str, float] | None = None) -> str:
+def report(
+    comparisons: Sequence[CaseComparison], constants: Mapping[str, float] | None = None
+) -> str:
     """Return the whole report. `constants`: those that were measured between the runs and replaced
     the profile's.
     """
@@ -62,7 +64,7 @@ def report(comparisons: Sequence[Comparison], constants: Mapping[str, float] | N
     return "\n\n".join(parts) + "\n"
 
 
-DOUBTFUL = (
+DOUBTFUL_WORDS = (
     "unstable, disturbed, of another state of the machine, or with runs or predictions "
     "that never settled"
 )
@@ -73,7 +75,7 @@ ERRORS_NOTE = (
 )
 
 
-def _row(each: Comparison) -> tuple[str, ...]:
+def _row(each: CaseComparison) -> tuple[str, ...]:
     case = each.case
     return (
         case.topology,
@@ -88,7 +90,7 @@ def _row(each: Comparison) -> tuple[str, ...]:
     )
 
 
-def remarks(each: Comparison) -> list[str]:
+def remarks(each: CaseComparison) -> list[str]:
     """Return the remarks that a reader of a case must know."""
     found = []
     if each.unstable:
@@ -119,7 +121,7 @@ def remarks(each: Comparison) -> list[str]:
     return found
 
 
-def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> str:
+def _note(comparisons: Sequence[CaseComparison], constants: Mapping[str, float]) -> str:
     runs = sorted({each.runs for each in comparisons} - {0})
     if not runs:
         return "Nothing was measured."
@@ -176,7 +178,7 @@ def _pair_row(pair: Pair) -> tuple[str, ...]:
     )
 
 
-def _verdict_lines(verdict: Verdict) -> list[str]:
+def _verdict_lines(verdict: SessionVerdict) -> list[str]:
     if verdict.overall is None:
         return ["No case was both measured and predicted: there is nothing to judge."]
     overall, reliable, met = verdict.overall, verdict.reliable, verdict.targets
@@ -201,7 +203,7 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
             if reliable
             else "none left"
         )
-        lines.append(f"* without the {doubtful} doubtful case(s) ({DOUBTFUL}): {told}")
+        lines.append(f"* without the {doubtful} doubtful case(s) ({DOUBTFUL_WORDS}): {told}")
     if verdict.missing:
         lines.append(
             f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: "

@@ -25,7 +25,7 @@ from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import read_records, record_line, write_records
 from harness.measurement.spec import Run
 from harness.validation.cases import EXPERIMENT, Case
-from harness.validation.state import State
+from harness.validation.state import SameStateRunner
 
 Record = dict[str, Any]
 Announce = Callable[[Run, str], None]
@@ -54,7 +54,7 @@ def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) ->
 
 
 def measure(
-    specs: Sequence[Run], announce: Announce, notify: Callable[[str], None], state: State
+    specs: Sequence[Run], announce: Announce, notify: Callable[[str], None], state: SameStateRunner
 ) -> Iterator[Record]:
     """Yield the record of each run as it ends, made in a `state` of the machine.
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.calibration.probes import UNTOLD, shared_cache
+from harness.calibration.probes import GUESSED_CACHES, shared_cache
 from harness.calibration.state import alike, hand_off_constant, hand_off_ns
 from harness.calibration.topology import Host
 from harness.errors import RunFailed
@@ -52,7 +52,7 @@ def constants_beside(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {SHARED_CACHE: statistics.median(shares)} if shares else {}
 
 
-class State:
+class SameStateRunner:
     """Runner of runs in one state of the machine, within a limit of patience. It also measures the
     part of the shared cache that copies find.
 
@@ -97,7 +97,7 @@ class State:
         """
         if time.monotonic() - self._looked_s >= MAX_SHARED_CACHE_AGE_S:
             try:
-                share = shared_cache(self._host.caches or UNTOLD)
+                share = shared_cache(self._host.caches or GUESSED_CACHES)
             except OSError as error:
                 raise RunFailed(
                     f"the system refuses to measure what the shared cache holds: {error.strerror}"

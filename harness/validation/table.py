@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.validation.cases import ARMS
-from harness.validation.comparison import Comparison
+from harness.validation.comparison import CaseComparison
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ NUMBERS = (
 
 
 def as_frame(
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[CaseComparison],
     measured: Iterable[dict[str, Any]],
     predicted: Iterable[dict[str, Any]],
 ) -> pd.DataFrame:
@@ -60,7 +60,7 @@ def _first_by_case(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], d
     return first
 
 
-def _row(each: Comparison, run: dict[str, Any], forecast: dict[str, Any]) -> dict[str, Any]:
+def _row(each: CaseComparison, run: dict[str, Any], forecast: dict[str, Any]) -> dict[str, Any]:
     case = each.case
     arm = ARMS[case.arm]
     host, simulation = run.get("host", {}), forecast.get("simulation") or {}

@@ -7,18 +7,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.validation.comparison import MEDIAN_TARGET, WORST_TARGET, Comparison, Errors, errors
+from harness.validation.comparison import (
+    MEDIAN_TARGET,
+    WORST_TARGET,
+    CaseComparison,
+    Errors,
+    errors,
+)
 from harness.validation.order import Pair, pairs
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SessionVerdict:
     """Result of all comparisons of a session."""
 
     overall: Errors | None  # None if no case has an error
     reliable: Errors | None  # the same without the doubtful cases
     pairs: Sequence[Pair]
-    missing: Sequence[Comparison]  # cases without a measurement or without a prediction
+    missing: Sequence[CaseComparison]  # cases without a measurement or without a prediction
 
     @property
     def wrong(self) -> list[Pair]:
@@ -43,9 +49,9 @@ class Verdict:
         return all(self.targets.values())
 
 
-def judge(comparisons: Sequence[Comparison]) -> Verdict:
+def judge(comparisons: Sequence[CaseComparison]) -> SessionVerdict:
     """Return the verdict on the comparisons."""
-    return Verdict(
+    return SessionVerdict(
         overall=errors(comparisons),
         reliable=errors(each for each in comparisons if not each.doubtful),
         pairs=pairs(comparisons),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.graph import Graph
-from harness.plots.graph_layout import Layout, arrange
+from harness.plots.graph_layout import LayeredGraph, arrange
 
 MAX_DRAWN = 2000  # operators; a larger graph is folded as in other pictures
 MAX_NAMED = 60  # operators whose names are shown
@@ -21,9 +21,9 @@ MAX_ROWS = 40  # of a level
 ASPECT = 1.7  # width over height that lines are broken for
 MAX_LINES = 60
 MAX_STRETCH = 4.0  # of the distance between columns
-BETWEEN = 1.5  # rows from the lowest of a line to the highest of the next
+ROWS_BETWEEN_LINES = 1.5  # rows from the lowest of a line to the highest of the next
 MAX_NAME = 14  # characters
-CHARACTER = 6.3  # width of one at 11 px, generously
+CHARACTER_WIDTH = 6.3  # width of one at 11 px, generously
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ def box_text(names: Sequence[str]) -> str:
     return shortened(names[0]) if len(names) == 1 else f"{len(names):,} more"
 
 
-def _size(layout: Layout, named: bool) -> Size:
+def _size(layout: LayeredGraph, named: bool) -> Size:
     if named:
         longest = max(len(box_text(node.names)) for node in layout.nodes if node.names)
-        width = 14 + CHARACTER * longest
+        width = 14 + CHARACTER_WIDTH * longest
         return Size(width, 26.0, width + 38, 36.0)
     return Size(12.0, 12.0, 32.0, 18.0) if len(layout.nodes) <= 300 else Size(8.0, 8.0, 21.0, 12.0)
 
@@ -89,7 +89,7 @@ class _Sheet:
     level.
     """
 
-    def __init__(self, layout: Layout, box: Size) -> None:
+    def __init__(self, layout: LayeredGraph, box: Size) -> None:
         self.layout = layout
         self.box = box
         self.columns = [-(-len(level) // MAX_ROWS) for level in layout.levels]
@@ -132,7 +132,7 @@ class _Sheet:
     def _aspect(self, lines: Sequence[range]) -> float:
         """Return width over height."""
         width = max(sum(self.columns[level] for level in line) for line in lines) * self.box.column
-        height = sum(self._extent(line)[1] + BETWEEN for line in lines) * self.box.row
+        height = sum(self._extent(line)[1] + ROWS_BETWEEN_LINES for line in lines) * self.box.row
         return width / height
 
     def _extent(self, line: range) -> tuple[float, float]:
@@ -159,7 +159,7 @@ class _Sheet:
                     )
                 x += self.columns[level] * box.column
             width = max(width, x)
-            top += (rows + BETWEEN) * box.row
+            top += (rows + ROWS_BETWEEN_LINES) * box.row
         return width, top
 
     def _streams(self) -> Iterator[str]:

@@ -33,7 +33,7 @@ COLUMNS = (
     "law",
     "then",
 )
-WORDY = ("law", "then")  # have a line of their own
+WIDE_COLUMNS = ("law", "then")  # have a line of their own
 
 LEGEND = (
     ("box a", "box b", "box c", "regions: operators joined by calls, executed together"),
@@ -121,7 +121,8 @@ def _replay(story: Story) -> str:
 
 def _controls(many: int) -> str:
     rows = "".join(
-        f'<div{" class=wide" * (name in WORDY)}><dt>{name}</dt><dd id="now-{number}"></dd></div>'
+        f"<div{' class=wide' * (name in WIDE_COLUMNS)}>"
+        f'<dt>{name}</dt><dd id="now-{number}"></dd></div>'
         for number, name in enumerate(COLUMNS)
     )
     return (

@@ -13,16 +13,16 @@ from harness.graph import Graph, Operator
 from harness.graph.kinds import SINK, SOURCE, WORK
 from harness.models import Queue
 from harness.watch.drawing import Drawing, Spot, box_text, draw
-from harness.watch.regions import SHARED, Regions
+from harness.watch.regions import SHARED_REGION, GraphRegions
 from harness.watch.story import Story
 
 MAX_MARKS = 6  # ports of a box that have a mark each; more share one
-MARK = 4.5  # width [px]
-TENTHS = 9
+MARK_WIDTH = 4.5  # width [px]
+MAX_TENTHS = 9
 
 
 @dataclass(frozen=True)
-class State:
+class PictureState:
     """Content of the picture while some ports have queues, as `packed` text: a letter a box, a
     digit a mark.
 
@@ -41,15 +41,15 @@ class Picture:
     def __init__(self, story: Story) -> None:
         self._story = story
         self._drawing = draw(story.graph)
-        self._regions = Regions(story.graph)
+        self._regions = GraphRegions(story.graph)
         index = {name: number for number, name in enumerate(story.graph.operators)}
         self._boxes = [[index[name] for name in spot.names] for spot in self._drawing.spots]
         self._marks = [
             _marks(story, spot) for spot in self._drawing.spots
         ]  # of each box: the ports of each mark
-        self._states: dict[frozenset[str], State] = {}
+        self._states: dict[frozenset[str], PictureState] = {}
 
-    def state(self, queued: frozenset[str]) -> State:
+    def state(self, queued: frozenset[str]) -> PictureState:
         """Return the content of the picture while these ports have queues."""
         if queued not in self._states:
             regions = self._regions
@@ -58,7 +58,7 @@ class Picture:
                 _letter({colours[operator] for operator in operators}) for operators in self._boxes
             )
             marks = "".join(_share(ports, queued) for box in self._marks for ports in box)
-            self._states[queued] = State(packed(boxes), packed(marks))
+            self._states[queued] = PictureState(packed(boxes), packed(marks))
         return self._states[queued]
 
     def svg(self, queued: frozenset[str]) -> str:
@@ -115,8 +115,8 @@ class Picture:
             y = spot.y + place * height
             told = self._story.label(ports[0]) if len(ports) == 1 else f"{len(ports):,} ports"
             drawn.append(
-                f'<rect class="{kind} q{next(iter(digits))}" x="{spot.x - MARK - 1:.1f}" '
-                f'y="{y + 0.5:.1f}" width="{MARK:g}" '
+                f'<rect class="{kind} q{next(iter(digits))}" x="{spot.x - MARK_WIDTH - 1:.1f}" '
+                f'y="{y + 0.5:.1f}" width="{MARK_WIDTH:g}" '
                 f'height="{height - 1:.1f}"><title>queue before '
                 f"{escape(told)}{', its own thread' * always}</title></rect>"
             )
@@ -139,13 +139,13 @@ def _marks(story: Story, spot: Spot) -> list[list[str]]:
 
 
 def _letter(colours: set[int]) -> str:
-    colour = colours.pop() if len(colours) == 1 else SHARED
-    return "x" if colour == SHARED else "abcdefgh"[colour]
+    colour = colours.pop() if len(colours) == 1 else SHARED_REGION
+    return "x" if colour == SHARED_REGION else "abcdefgh"[colour]
 
 
 def _share(ports: Sequence[str], queued: frozenset[str]) -> str:
     """Return the share of ports with a queue as a digit."""
-    return str(-(-TENTHS * sum(port in queued for port in ports) // len(ports)))
+    return str(-(-MAX_TENTHS * sum(port in queued for port in ports) // len(ports)))
 
 
 def _told(graph: Graph, names: Sequence[str]) -> str:

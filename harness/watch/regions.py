@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from harness.graph import Graph
 
-SHARED = -1
+SHARED_REGION = -1
 """Value in place of a region: the operator is called from several, one of which executes it at a
 time.
 """
@@ -17,7 +17,7 @@ COLOURS = 7
 """Number of colours for regions."""
 
 
-class Regions:
+class GraphRegions:
     """Regions of one graph. Operators are numbered in the graph's order; ports have names
     (`work3[0]`).
     """
@@ -34,11 +34,11 @@ class Regions:
 
     def of(self, queued: Collection[str]) -> list[int]:
         """Return the region of each operator while these ports have queues: its first operator's
-        number, or SHARED.
+        number, or SHARED_REGION.
 
         All queued ports of an operator begin the same region, although two threads may serve them.
         """
-        region = [SHARED] * len(self._inputs)
+        region = [SHARED_REGION] * len(self._inputs)
         for operator in self._order:
             inputs = self._inputs[operator]
             reached = set() if inputs else {operator}
@@ -46,16 +46,16 @@ class Regions:
                 reached.update(
                     (operator,) if port in queued else (region[origin] for origin in origins)
                 )
-            region[operator] = reached.pop() if len(reached) == 1 else SHARED
+            region[operator] = reached.pop() if len(reached) == 1 else SHARED_REGION
         return region
 
     def colours(self, region: Sequence[int]) -> list[int]:
-        """Return a colour for each operator, from 0 to `COLOURS` - 1, or SHARED.
+        """Return a colour for each operator, from 0 to `COLOURS` - 1, or SHARED_REGION.
 
         A region has the same colour at all times if that differs from the colours of the regions
         that feed it.
         """
-        colour = {SHARED: SHARED}
+        colour = {SHARED_REGION: SHARED_REGION}
         for operator in self._order:
             if region[operator] == operator:
                 taken = {

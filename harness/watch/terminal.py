@@ -19,12 +19,12 @@ from harness.watch.story import Period, Story, most_replicas
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "._-=+*#@"  # where the terminal's encoding has no blocks
-LABEL = 12  # characters of the first column
-NARROW = 64  # columns below which values are under the curves' names
+LABEL_WIDTH = 12  # characters of the first column
+NARROW_COLUMNS = 64  # columns below which values are under the curves' names
 MAX_CURVE = 60  # characters
-BAR = 30
+BAR_WIDTH = 30
 MAX_DECISIONS = 5
-HIGH = 20  # lines above which a terminal has room for the last decisions
+HIGH_LINES = 20  # lines above which a terminal has room for the last decisions
 
 Value = Callable[[Period], float | None]
 
@@ -56,14 +56,14 @@ class View:
         yield self._progress(width)
         if self.periods:
             curves, law = list(self._curves(width, blocks)), list(self._law())
-            lines_each = 2 if width < NARROW else 1
+            lines_each = 2 if width < NARROW_COLUMNS else 1
             told = sum(
                 len(console.render_lines(part, options))
                 for part in (self._title(), self._progress(width), *law)
             )
             if told + lines_each * len(curves) + 2 <= height:
                 yield from (Text(), *curves, Text(), *law)
-                if height > HIGH:
+                if height > HIGH_LINES:
                     yield from self._decisions()
                 return
             yield from law  # decisions and reasons come first if there is no room for all
@@ -97,14 +97,16 @@ class View:
             return Text(story.outcome, style="bold red" if story.failed else "bold green")
         elapsed_s, limit_s = phase_s(self.periods, story.phase), self.limits_s.get(story.phase)
         told = Text(
-            f"{story.phase:<{LABEL}} ", style="bold green", no_wrap=True, overflow="ellipsis"
+            f"{story.phase:<{LABEL_WIDTH}} ", style="bold green", no_wrap=True, overflow="ellipsis"
         )
         clock = lines.clock(elapsed_s, story.heading.simulated)
         if limit_s is None:
             return told.append(clock, style="default")
-        if width >= NARROW:
-            full = round(BAR * min(1.0, elapsed_s / limit_s)) if limit_s > 0 else BAR
-            told.append("=" * full, style="cyan").append("-" * (BAR - full) + " ", style="dim")
+        if width >= NARROW_COLUMNS:
+            full = round(BAR_WIDTH * min(1.0, elapsed_s / limit_s)) if limit_s > 0 else BAR_WIDTH
+            told.append("=" * full, style="cyan").append(
+                "-" * (BAR_WIDTH - full) + " ", style="dim"
+            )
         return told.append(
             f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", style="default"
         )
@@ -113,14 +115,18 @@ class View:
         """Yield a line a quantity: name, curve over the last periods, value; two lines in a narrow
         terminal.
         """
-        narrow = width < NARROW
-        room = max(8, width - LABEL - 1) if narrow else min(MAX_CURVE, (width - LABEL) // 2)
+        narrow = width < NARROW_COLUMNS
+        room = (
+            max(8, width - LABEL_WIDTH - 1)
+            if narrow
+            else min(MAX_CURVE, (width - LABEL_WIDTH) // 2)
+        )
         for name, value, told, top in self._quantities():
             values = [value(period) for period in self.periods[-room:]]
             curve = sparkline(values, blocks, top)
-            line = Text(f"{name:<{LABEL}} ", style="dim", no_wrap=True, overflow="ellipsis")
+            line = Text(f"{name:<{LABEL_WIDTH}} ", style="dim", no_wrap=True, overflow="ellipsis")
             if narrow:
-                line.append(f"{told}\n", style="not dim").append(" " * (LABEL + 1)).append(
+                line.append(f"{told}\n", style="not dim").append(" " * (LABEL_WIDTH + 1)).append(
                     curve, style="not dim cyan"
                 )
             else:
@@ -169,7 +175,7 @@ class View:
         for number, each in enumerate(sample.get("balancers", ())):
             rows.append(
                 (
-                    each["operator"][:LABEL],
+                    each["operator"][:LABEL_WIDTH],
                     lambda period, number=number: period.sample["balancers"][number]["active"],
                     f"{each['active']} of {each['ports']} ports",
                     float(each["ports"]),
@@ -190,7 +196,7 @@ class View:
         ]
         if said:
             grid = Table.grid(padding=(0, 1))
-            grid.add_column(min_width=LABEL, no_wrap=True, style="dim")
+            grid.add_column(min_width=LABEL_WIDTH, no_wrap=True, style="dim")
             grid.add_column(overflow="fold")
             grid.add_row("law", Text(said[-1]["law_state"], style="bold magenta"))
             grid.add_row("because", Text(said[-1]["law_reason"]))
@@ -204,7 +210,7 @@ class View:
             for time_s, what in reversed(changes):
                 clock = lines.clock(time_s, self.story.heading.simulated)
                 yield Text(
-                    f"{clock:>{LABEL}} {what}", style="dim", no_wrap=True, overflow="ellipsis"
+                    f"{clock:>{LABEL_WIDTH}} {what}", style="dim", no_wrap=True, overflow="ellipsis"
                 )
 
 

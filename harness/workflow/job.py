@@ -13,8 +13,8 @@ import sys
 from harness.cli import main
 from harness.machines.host.parent import end_with
 
-GONE = "ended: the workflow that started this job is gone"
+WORKFLOW_GONE = "ended: the workflow that started this job is gone"
 
 if __name__ == "__main__":
-    end_with(int(sys.argv[1]), GONE)
+    end_with(int(sys.argv[1]), WORKFLOW_GONE)
     sys.exit(main(sys.argv[2:]))

@@ -200,7 +200,7 @@ def _recorded(
 ) -> Study:
     from harness.gate.suite import load_suite
     from studies.gate_error_rates import identity, recording, study
-    from studies.gate_error_rates.recording import Arm
+    from studies.gate_error_rates.recording import WorkAmount
     from studies.gate_error_rates.report import Study
 
     suite = load_suite(Path(args.suite) if args.suite else SUITE)
@@ -209,9 +209,9 @@ def _recorded(
     samples = directory / recording.SAMPLES
     true: dict[str, list[Call]] = {}
     if args.time_budget > 0 or args.real:
-        from studies.gate_error_rates.session import Options, sit
+        from studies.gate_error_rates.session import SessionOptions, sit
 
-        options = Options(
+        options = SessionOptions(
             repository=PROJECT,
             directory=directory,
             disturb=args.disturb,
@@ -223,7 +223,10 @@ def _recorded(
             note=progress.note,
         )
         true = sit(
-            suite, place, [Arm(kind, effect) for kind in kinds for effect in effects], options
+            suite,
+            place,
+            [WorkAmount(kind, effect) for kind in kinds for effect in effects],
+            options,
         )
     elif not samples.exists():
         raise UserError(f"--time-budget 0 measures nothing, and {directory} holds no recording")

@@ -17,12 +17,12 @@ from harness.errors import RunFailed
 
 LARGE, SMALL = 0.4, 0.1  # excess over 1
 LARGE_TOLERANCE = 0.25  # relative distance from LARGE at which the search stops
-LEAST = 0.002  # a smaller measured excess, or a negative one, counts as this: noise
+MIN_EXCESS = 0.002  # a smaller measured excess, or a negative one, counts as this: noise
 MAX_STEP_FACTOR = 30.0  # largest factor on an amount, in one step
 LARGE_CLOSE, SMALL_CLOSE = 0.04, 0.01  # half the width of the interval at which measuring stops
 STEPS = 8
 POWERS = 0.5, 2.0  # plausible exponents of the power law; others are noise
-MOST = 2**53
+MAX_AMOUNT = 2**53
 
 Measure = Callable[[int, float], float]
 """Function of an amount, and of half the width of the interval within which the result must be
@@ -39,7 +39,7 @@ def amounts(measure: Measure, wanted: Sequence[float], start: float) -> list[int
         raise ValueError(f"slowdowns are above 1, not {wanted}")
     much, more = _search(measure, start)
     little = _whole(much * SMALL / more)
-    less = max(measure(little, SMALL_CLOSE) - 1, LEAST)
+    less = max(measure(little, SMALL_CLOSE) - 1, MIN_EXCESS)
     power = (
         min(POWERS[1], max(POWERS[0], math.log(more / less) / math.log(much / little)))
         if little < much
@@ -53,7 +53,7 @@ def _search(measure: Measure, start: float) -> tuple[int, float]:
     tried: dict[int, float] = {}  # excess by amount
     amount = _whole(start)
     for _ in range(STEPS):
-        tried[amount] = excess = max(measure(amount, LARGE_CLOSE) - 1, LEAST)
+        tried[amount] = excess = max(measure(amount, LARGE_CLOSE) - 1, MIN_EXCESS)
         if abs(excess / LARGE - 1) <= LARGE_TOLERANCE:
             return amount, excess
         amount = _whole(amount * min(MAX_STEP_FACTOR, max(1 / MAX_STEP_FACTOR, LARGE / excess)))
@@ -70,4 +70,4 @@ def _search(measure: Measure, start: float) -> tuple[int, float]:
 
 
 def _whole(amount: float) -> int:
-    return max(1, min(MOST, round(amount)))
+    return max(1, min(MAX_AMOUNT, round(amount)))

@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from harness.gate.block_ranks import Blocks
-from harness.gate.cell import Cell
+from harness.gate.cell import GateCell
 from harness.gate.order import BASE, HEAD, on_scale
 from harness.gate.verdict import Exit, Verdict
 from harness.gate.yardsticks import YARDSTICKS
-from studies.gate_error_rates.recording import Block
+from studies.gate_error_rates.recording import RecordedBlock
 from studies.gate_error_rates.replay import Call
 
 LEVEL = 0.95
 
 
-class Interval(NamedTuple):
+class RateInterval(NamedTuple):
     """The two ends of an interval."""
 
     low: float
@@ -44,8 +44,8 @@ class Rate:
 
     count: int
     calls: int
-    interval: Interval
-    in_recording: Interval
+    interval: RateInterval
+    in_recording: RateInterval
 
     @property
     def share(self) -> float:
@@ -65,7 +65,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Row:
+class ConditionResult:
     """Results of the calls of one condition. Without an effect it is base against itself."""
 
     condition: str
@@ -86,7 +86,7 @@ class Row:
         return self.exits[Exit.REGRESSED]
 
 
-def clopper_pearson(count: int, trials: int, level: float = LEVEL) -> Interval:
+def clopper_pearson(count: int, trials: int, level: float = LEVEL) -> RateInterval:
     """Return the exact interval of a chance that came true in `count` of `trials`; 0 to 1 without
     trials."""
     from scipy.stats import beta
@@ -96,7 +96,7 @@ def clopper_pearson(count: int, trials: int, level: float = LEVEL) -> Interval:
     miss = (1 - level) / 2
     low = 0.0 if count == 0 else float(beta.ppf(miss, count, trials - count + 1))
     high = 1.0 if count == trials else float(beta.ppf(1 - miss, count + 1, trials - count))
-    return Interval(low, high)
+    return RateInterval(low, high)
 
 
 def rate(calls: Sequence[Call], happened: Callable[[Call], bool]) -> Rate:
@@ -114,12 +114,12 @@ def rate(calls: Sequence[Call], happened: Callable[[Call], bool]) -> Rate:
 def row(
     condition: str,
     calls: Sequence[Call],
-    cell: Cell | None = None,
+    cell: GateCell | None = None,
     *,
-    program_cells: Iterable[Cell] = (),
+    program_cells: Iterable[GateCell] = (),
     effect: Effect | None = None,
     wanted: float | None = None,
-) -> Row:
+) -> ConditionResult:
     """Return the results of the calls of a condition. `cell` has the injected work, and so have all
     cells of its program (`program_cells`).
 
@@ -127,7 +127,7 @@ def row(
     unstable only.
     """
     injected = {one.name for one in program_cells}
-    return Row(
+    return ConditionResult(
         condition,
         len(calls),
         sum(call.disjoint for call in calls),
@@ -178,7 +178,7 @@ def _said(cell: str, word: str) -> Callable[[Call], bool]:
     return lambda call: said(call, cell) == word
 
 
-def effect_of(cell: Cell, blocks: Iterable[Block]) -> Effect | None:
+def effect_of(cell: GateCell, blocks: Iterable[RecordedBlock]) -> Effect | None:
     """Return the measured ratio; None without blocks."""
     base: list[float] = []
     head: list[float] = []

@@ -16,16 +16,23 @@ from typing import Any
 
 from harness.errors import RunFailed
 from harness.gate.block_ranks import Blocks
-from harness.gate.cell import Cell, Program
+from harness.gate.cell import GateCell, Program
 from harness.gate.notes import LIMITS
 from harness.gate.order import HEAD, on_scale
-from harness.gate.sample import Sample
+from harness.gate.sample import ProcessSample
 from harness.gate.series import SampleRow, Series, Take
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 from studies.gate_error_rates.calibrate import LARGE, amounts
 from studies.gate_error_rates.inject import ABOUT_NS, environment
-from studies.gate_error_rates.recording import BASE, CONTROL, Arm, Recording, Writer, next_round
+from studies.gate_error_rates.recording import (
+    BASE,
+    CONTROL,
+    Recording,
+    WorkAmount,
+    Writer,
+    next_round,
+)
 
 FAILURES_IN_A_ROW = 3
 FEWEST_BLOCKS, MOST_BLOCKS = 6, 60  # blocks for the effect of an amount
@@ -38,14 +45,16 @@ def block_rows(
     tree: Tree,
     program: Program,
     draw: random.Random,
-    arm: Arm | None = None,
+    arm: WorkAmount | None = None,
     number: int = 0,
 ) -> list[dict[str, Any]]:
     """Return the four processes of block `number`, measured as in a call. Raises RunFailed with the
     reason if one gives no number."""
     head, rows = replace(tree), []  # a different object than base's tree, but an equal one
 
-    def injecting(side: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
+    def injecting(
+        side: Tree, program: Program, settings: Mapping[str, str], pair: int
+    ) -> ProcessSample:
         injected = (
             environment(arm.kind, arm.amount) if arm is not None and side is head else environment()
         )
@@ -77,11 +86,11 @@ def find_amounts(
     tree: Tree,
     writer: Writer,
     program: Program,
-    cell: Cell,
-    wanted: Sequence[Arm],
+    cell: GateCell,
+    wanted: Sequence[WorkAmount],
     draw: random.Random,
     progress: Callable[[str], None],
-) -> list[Arm]:
+) -> list[WorkAmount]:
     """Return the arms with their amounts: those in the recording, and the others by calibrating
     their kind, which are added to it."""
     known = dict(writer.recording.arms)
@@ -90,7 +99,9 @@ def find_amounts(
 
         def measure(amount: int, close: float, kind: str = kind) -> float:
             progress(f"how much {kind} is how slow: trying {amount} in a billion tuples")
-            ratio = _ratio(take, tree, program, cell, Arm(kind, 1 + LARGE, amount), close, draw)
+            ratio = _ratio(
+                take, tree, program, cell, WorkAmount(kind, 1 + LARGE, amount), close, draw
+            )
             progress(f"how much {kind} is how slow: {amount} in a billion tuples made {ratio:.4f}")
             return ratio
 
@@ -99,7 +110,7 @@ def find_amounts(
         for arm, amount in zip(
             arms, amounts(measure, [arm.wanted for arm in arms], start), strict=True
         ):
-            known[arm.name] = Arm(kind, arm.wanted, amount)
+            known[arm.name] = WorkAmount(kind, arm.wanted, amount)
             writer.add_arm(known[arm.name])
     return [known[arm.name] for arm in wanted]
 
@@ -110,7 +121,7 @@ def record(
     writer: Writer,
     suite: Suite,
     program: Program,
-    arms: Sequence[Arm],
+    arms: Sequence[WorkAmount],
     *,
     calls: int,
     time_budget_s: float,
@@ -122,7 +133,9 @@ def record(
 
     The arms' work is injected into `program`. Raises RunFailed if several processes in a row fail.
     """
-    plan: list[tuple[Program, str, Arm | None]] = [(one, BASE, None) for one in suite.programs]
+    plan: list[tuple[Program, str, WorkAmount | None]] = [
+        (one, BASE, None) for one in suite.programs
+    ]
     plan += [
         (suite.program_of(suite.control), CONTROL, None),
         *((program, arm.name, arm) for arm in arms),
@@ -175,8 +188,8 @@ def _ratio(
     take: Take,
     tree: Tree,
     program: Program,
-    cell: Cell,
-    arm: Arm,
+    cell: GateCell,
+    arm: WorkAmount,
     close: float,
     draw: random.Random,
 ) -> float:
@@ -195,7 +208,7 @@ def _ratio(
     return math.exp(blocks.estimate())
 
 
-def _for_twice(take: Take, tree: Tree, program: Program, cell: Cell, kind: str) -> float:
+def _for_twice(take: Take, tree: Tree, program: Program, cell: GateCell, kind: str) -> float:
     """Return a guess of the amount that doubles the time, from the duration of a unit, and ns per
     hop if the cell measures that."""
     hop_ns = 100.0

@@ -36,7 +36,7 @@ also be that of a cell."""
 
 
 @dataclass(frozen=True)
-class Arm:
+class WorkAmount:
     """A kind of work in the amount (units in a billion tuples) that makes about the wanted effect.
     Only the measured effect counts."""
 
@@ -51,7 +51,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Block:
+class RecordedBlock:
     """Four processes in a row. The index of a process is its position in time; `sides` says whether
     it was base or head. `values` of each are by cell."""
 
@@ -70,7 +70,7 @@ class Block:
 
 Check = Callable[[Path, Mapping[str, Any], Mapping[str, Any]], None]
 
-Round = Mapping[tuple[str, str], Block]
+Round = Mapping[tuple[str, str], RecordedBlock]
 """Blocks by program and arm."""
 
 
@@ -79,12 +79,12 @@ class Recording:
     """Contents of a file. `whole_bytes`: the length that stays if a later sitting goes on."""
 
     about: Mapping[str, Any]
-    arms: Mapping[str, Arm] = field(default_factory=dict)
+    arms: Mapping[str, WorkAmount] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     whole_bytes: int = 0
     failed: int = 0  # blocks in which a process gave no number
 
-    def blocks(self, program: str, arm: str) -> Iterator[Block]:
+    def blocks(self, program: str, arm: str) -> Iterator[RecordedBlock]:
         """Yield the blocks of a program under an arm, in the order of time."""
         return (blocks[program, arm] for blocks in self.rounds if (program, arm) in blocks)
 
@@ -154,7 +154,7 @@ class Writer:
 
         self._do(write)
 
-    def add_arm(self, arm: Arm) -> None:
+    def add_arm(self, arm: WorkAmount) -> None:
         """Append the amount of an arm, which all of its blocks have."""
         self.append([{"kind": arm.kind, "wanted": arm.wanted, "amount": arm.amount}])
 
@@ -195,8 +195,8 @@ def _checked(path: Path, number: int, make: Any, row: Any) -> Any:
         ) from error
 
 
-def _arm(row: Mapping[str, Any]) -> Arm:
-    arm = Arm(str(row["kind"]), float(row["wanted"]), int(row["amount"]))
+def _arm(row: Mapping[str, Any]) -> WorkAmount:
+    arm = WorkAmount(str(row["kind"]), float(row["wanted"]), int(row["amount"]))
     if not (arm.wanted > 1 and arm.amount > 0):
         raise ValueError(
             f"an arm wants more than 1 of an amount above 0, not {row['wanted']} of {row['amount']}"
@@ -204,7 +204,7 @@ def _arm(row: Mapping[str, Any]) -> Arm:
     return arm
 
 
-def _block(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str, str], Block]:
+def _block(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str, str], RecordedBlock]:
     keys = {(int(row["round"]), str(row["program"]), str(row["arm"])) for row in rows}
     if len(keys) > 1 or [row["position"] for row in rows] != [0, 1, 2, 3]:
         raise ValueError("it begins a block, whose other processes do not follow")
@@ -223,6 +223,6 @@ def _block(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str, str], Blo
         raise ValueError("values and seconds are numbers above 0")
     if any(of_one.keys() != values[0].keys() for of_one in values):
         raise ValueError("its block's processes answer different cells")
-    return keys.pop(), Block(
+    return keys.pop(), RecordedBlock(
         sides, values, seconds, sum(bool(disturbances(row["disturbance"])) for row in rows)
     )

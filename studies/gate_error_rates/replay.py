@@ -19,16 +19,16 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.gate.cell import Cell, Program
+from harness.gate.cell import GateCell, Program
 from harness.gate.compare import compare
 from harness.gate.order import BASE as BASE_SIDE
 from harness.gate.order import HEAD
-from harness.gate.sample import Sample
+from harness.gate.sample import ProcessSample
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 from harness.gate.verdict import CellResult, Comparison, Exit, Side, Verdict, exit_code
 from harness.gate.yardsticks import YARDSTICKS, Yardstick
-from studies.gate_error_rates.recording import BASE, CONTROL, Block, Round
+from studies.gate_error_rates.recording import BASE, CONTROL, RecordedBlock, Round
 
 BASE_TREE, HEAD_TREE = (Tree(Path(side), "", Side(side, None)) for side in (BASE_SIDE, HEAD))
 """Trees of a replayed call; nothing runs in them."""
@@ -41,7 +41,7 @@ class Injection:
 
     arm: str
     program: Program
-    cell: Cell
+    cell: GateCell
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Taken:
     first."""
 
     def __init__(
-        self, rounds: Sequence[Mapping[str, Sequence[Block]]], injected: str | None
+        self, rounds: Sequence[Mapping[str, Sequence[RecordedBlock]]], injected: str | None
     ) -> None:
         self.used = 0  # rounds
         self._rounds = rounds
@@ -76,7 +76,7 @@ class Taken:
 
     def __call__(
         self, tree: Tree, program: Program, environment: Mapping[str, str], pair: int
-    ) -> Sample:
+    ) -> ProcessSample:
         """Return the next process of its block. The control's program has two blocks a round;
         either may be the control's."""
         number = pair // 2
@@ -89,7 +89,7 @@ class Taken:
             position = [at for at, was in enumerate(block.sides) if was == side][before.count(tree)]
         before.append(tree)
         self._seconds += block.seconds[position]
-        return Sample(block.values[position], seconds=block.seconds[position])
+        return ProcessSample(block.values[position], seconds=block.seconds[position])
 
 
 def calls(
@@ -158,7 +158,7 @@ def call_of(comparison: Comparison, injection: Injection | None, disjoint: bool)
 
 def _of_a_call(
     blocks: Round, suite: Suite, injection: Injection | None
-) -> dict[str, tuple[Block, ...]] | None:
+) -> dict[str, tuple[RecordedBlock, ...]] | None:
     """Return the blocks that a call measures in a round, by program; None if the round is
     incomplete."""
     arms = {program.name: (BASE,) for program in suite.programs}

@@ -10,7 +10,7 @@ from typing import Any
 from harness.errors import UserError
 from harness.gate.verdict import Exit
 from harness.gate.yardsticks import YARDSTICKS
-from studies.gate_error_rates.rates import Effect, Rate, Row
+from studies.gate_error_rates.rates import ConditionResult, Effect, Rate
 
 SAME = (
     "condition",
@@ -55,7 +55,7 @@ class Study:
     key: str
     title: str
     about: str
-    rows: tuple[Row, ...]
+    rows: tuple[ConditionResult, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -112,7 +112,7 @@ def plain(study: Study) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: ConditionResult) -> dict[str, Any]:
     exits = {code.name.lower(): _plain_rate(rate) for code, rate in row.exits.items()}
     return {
         "condition": row.condition,
@@ -147,7 +147,7 @@ def _plain_rate(rate: Rate) -> dict[str, Any]:
     }
 
 
-def _same(row: Row) -> list[str]:
+def _same(row: ConditionResult) -> list[str]:
     alarms = row.false_alarms
     exits = [_rate(row.exits[code]) for code in (Exit.HOST_UNSTABLE, Exit.INCONCLUSIVE, Exit.OK)]
     within = f"[{_ends(alarms.in_recording)}]" if row.calls else "-"
@@ -162,7 +162,7 @@ def _same(row: Row) -> list[str]:
     ]
 
 
-def _slower(row: Row) -> list[str]:
+def _slower(row: ConditionResult) -> list[str]:
     shown = [_rate(row.verdicts[word]) for word in ("regressed", "inconclusive", "ok", "unstable")]
     effect = _effect(row.effect, row.wanted)
     return [
@@ -176,7 +176,7 @@ def _slower(row: Row) -> list[str]:
     ]
 
 
-def _others(row: Row) -> list[str]:
+def _others(row: ConditionResult) -> list[str]:
     return [
         *(_rate(rate) for rate in row.yardsticks.values()),
         "-" if math.isnan(row.median_s) else f"{row.median_s:.0f}",

@@ -16,7 +16,7 @@ from harness.gate.suite import Suite
 from harness.measurement.lock import measuring_lock
 from studies.gate_error_rates import busy, identity, inject
 from studies.gate_error_rates.record import find_amounts, record
-from studies.gate_error_rates.recording import SAMPLES, Arm, Writer
+from studies.gate_error_rates.recording import SAMPLES, WorkAmount, Writer
 from studies.gate_error_rates.replay import Call, Injection
 from studies.gate_error_rates.study import SAME
 from studies.gate_error_rates.true_calls import CALLS, Terms, true_calls
@@ -29,7 +29,7 @@ TRUE_EFFECT = 1.05  # of the arm that true calls also use: the arm nearest to th
 
 
 @dataclass(frozen=True)
-class Options:
+class SessionOptions:
     """Options of a sitting. `show` receives messages for the moment, `note` messages that stay."""
 
     repository: Path
@@ -44,7 +44,7 @@ class Options:
 
 
 def sit(
-    suite: Suite, place: Injection, arms: Sequence[Arm], options: Options
+    suite: Suite, place: Injection, arms: Sequence[WorkAmount], options: SessionOptions
 ) -> dict[str, list[Call]]:
     """Record until there is enough or the time is up. Then make true calls, and return them by
     condition.
@@ -72,11 +72,11 @@ def sit(
 def _record(
     suite: Suite,
     place: Injection,
-    arms: Sequence[Arm],
+    arms: Sequence[WorkAmount],
     built: tree.Tree,
     writer: Writer,
-    options: Options,
-) -> Sequence[Arm]:
+    options: SessionOptions,
+) -> Sequence[WorkAmount]:
     """Record, and return the arms with the amounts that were found."""
     draw = random.Random()
     arms = find_amounts(
@@ -97,12 +97,16 @@ def _record(
     return arms
 
 
-def _disturbing(options: Options) -> AbstractContextManager[object]:
+def _disturbing(options: SessionOptions) -> AbstractContextManager[object]:
     return busy.one_cpu_half_of_the_time() if options.disturb == HALF else nullcontext()
 
 
 def _true_calls(
-    suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, options: Options
+    suite: Suite,
+    place: Injection,
+    arms: Sequence[WorkAmount],
+    built: tree.Tree,
+    options: SessionOptions,
 ) -> dict[str, list[Call]]:
     """Make true calls of base against itself, and of one arm; return them by condition."""
     terms = Terms(suite.factor, suite.alpha, suite.time_budget_s)
@@ -121,7 +125,7 @@ def _true_calls(
             lock=lambda notify: nullcontext(),  # the lock is held already
         )
 
-    conditions: dict[str, Arm | None] = {SAME: None}
+    conditions: dict[str, WorkAmount | None] = {SAME: None}
     if arms:
         arm = min(arms, key=lambda arm: abs(arm.wanted - TRUE_EFFECT))
         conditions[arm.name] = arm

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.noise import NOISES
 from harness.gate.order import HEAD, block_order
 from harness.gate.suite import Suite
 from harness.gate.verdict import ALPHA, FACTOR
-from studies.gate_error_rates.recording import BASE, CONTROL, Block, Round
+from studies.gate_error_rates.recording import BASE, CONTROL, RecordedBlock, Round
 from studies.gate_error_rates.replay import Call, Injection, calls
 
 PROCESS_S = 0.5
@@ -28,7 +28,7 @@ SLOWER = "slower"  # name of the arm
 
 
 def _program(name: str) -> Program:
-    return Program(name, (), (Cell(name, Metric()),))
+    return Program(name, (), (GateCell(name, Metric()),))
 
 
 SUITE = Suite(
@@ -68,7 +68,7 @@ def _rounds(times: np.ndarray, suite: Suite, effect: float, draw: random.Random)
         (suite.program_of(suite.control).name, CONTROL),
     ]
     while True:
-        blocks: dict[tuple[str, str], Block] = {}
+        blocks: dict[tuple[str, str], RecordedBlock] = {}
         for name, arm in places:
             sides = block_order(draw)
             cell = suite.control if arm == CONTROL else name
@@ -80,5 +80,7 @@ def _rounds(times: np.ndarray, suite: Suite, effect: float, draw: random.Random)
                 ]
             except StopIteration:
                 return rounds
-            blocks[name, SLOWER if slower else arm] = Block(sides, tuple(values), (PROCESS_S,) * 4)
+            blocks[name, SLOWER if slower else arm] = RecordedBlock(
+                sides, tuple(values), (PROCESS_S,) * 4
+            )
         rounds.append(blocks)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness.errors import UserError
 from harness.gate.noise import NOISES
 from harness.gate.suite import Suite
-from studies.gate_error_rates.rates import Row, effect_of, row
+from studies.gate_error_rates.rates import ConditionResult, effect_of, row
 from studies.gate_error_rates.recording import Recording
 from studies.gate_error_rates.replay import Call, Injection, calls
 from studies.gate_error_rates.simulate import INJECTED, simulated_calls
@@ -52,7 +52,7 @@ def recorded(
     wanted_calls: int,
     seed: int,
     progress: Callable[[str], None],
-) -> list[Row]:
+) -> list[ConditionResult]:
     """Return a row of base against itself and one of each arm; an arm without a whole call has a
     row of no calls."""
 
@@ -78,7 +78,7 @@ def simulated(
     wanted_calls: int,
     seed: int,
     progress: Callable[[str], None],
-) -> list[Row]:
+) -> list[ConditionResult]:
     """Return, for each noise, a row of base against itself and one of each effect."""
     rows = []
     for noise in noises:
@@ -93,7 +93,9 @@ def simulated(
     return rows
 
 
-def real(made: Mapping[str, Sequence[Call]], place: Injection, recording: Recording) -> list[Row]:
+def real(
+    made: Mapping[str, Sequence[Call]], place: Injection, recording: Recording
+) -> list[ConditionResult]:
     """Return the rows of true calls, by condition: `SAME` or the name of an arm, whose effect is
     the one recorded."""
     rows = []
@@ -116,5 +118,5 @@ def known_noises() -> tuple[str, ...]:
     return tuple(NOISES)
 
 
-def _arm_row(name: str, made: Sequence[Call], place: Injection, **more) -> Row:
+def _arm_row(name: str, made: Sequence[Call], place: Injection, **more) -> ConditionResult:
     return row(name, made, place.cell, program_cells=place.program.cells, **more)

@@ -14,12 +14,12 @@ from harness.errors import RunFailed, UserError
 from harness.gate.series import Take
 from harness.gate.verdict import Exit, Verdict
 from studies.gate_error_rates.inject import environment
-from studies.gate_error_rates.recording import Arm
+from studies.gate_error_rates.recording import WorkAmount
 from studies.gate_error_rates.replay import Call, Injection, call_of
 
 if TYPE_CHECKING:
     from harness.gate.cell import Program
-    from harness.gate.sample import Sample
+    from harness.gate.sample import ProcessSample
     from harness.gate.tree import Tree
     from harness.gate.verdict import Comparison
 
@@ -42,7 +42,7 @@ class Terms:
 def true_calls(
     path: Path,
     condition: str,
-    arm: Arm | None,
+    arm: WorkAmount | None,
     place: Injection,
     tree: Tree,
     *,
@@ -60,7 +60,9 @@ def true_calls(
     made = read(path, terms).get(condition, [])
     head = replace(tree, side=replace(tree.side, label="head"))
 
-    def injecting(side: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
+    def injecting(
+        side: Tree, program: Program, settings: Mapping[str, str], pair: int
+    ) -> ProcessSample:
         injects = arm is not None and side is head and program.name == place.program.name
         return take(
             side,

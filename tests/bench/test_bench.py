@@ -8,9 +8,9 @@ from harness.bench import side_by_side
 from harness.bench.bench import check_name, contestants, row_of, run_bench
 from harness.bench.closed_loop import run
 from harness.bench.score import score
-from harness.bench.side_by_side import CHUNK
+from harness.bench.side_by_side import SCENARIOS_PER_TASK
 from harness.bench.threads.curves import peak, sampled
-from harness.bench.threads.scenario import Event, Scenario
+from harness.bench.threads.scenario import Event, ThreadScenario
 from harness.elasticity import Bounds, make_law
 from harness.errors import UserError
 
@@ -19,7 +19,7 @@ def some(count, noise=0.03):
     """Small scenarios, one for each seed."""
     events = (Event("scale", 25, factor=0.4),)
     return [
-        Scenario(
+        ThreadScenario(
             f"s{k}",
             sampled(peak(k, 0.5), 20),
             Bounds(1, 20, 1),
@@ -84,13 +84,13 @@ def test_an_unknown_law_is_refused(one_cpu):
 
 @pytest.mark.heavy
 def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
-    laws, scenarios = ["millrace", "streams"], some(2 * CHUNK)
+    laws, scenarios = ["millrace", "streams"], some(2 * SCENARIOS_PER_TASK)
     rows = {}
     for cpus in (1, 2):
         monkeypatch.setattr(side_by_side, "allowed_cpus", lambda cpus=cpus: cpus)
         rows[cpus] = run_bench(laws, scenarios, quietly)
     assert rows[1] == rows[2]
-    assert len(rows[2]) == 4 * CHUNK
+    assert len(rows[2]) == 4 * SCENARIOS_PER_TASK
 
 
 def test_laws_that_need_more_than_a_curve_can_show_do_not_take_part():

@@ -10,12 +10,12 @@ from statistics import correlation, fmean, pstdev
 import pytest
 
 from harness.bench.closed_loop import run
-from harness.bench.threads.scenario import Event, Scenario
+from harness.bench.threads.scenario import Event, ThreadScenario
 from harness.elasticity import Bounds, Decision, Law, make_law
 from tests.elasticity.drive import Cpu
 
 PROPORTIONAL = tuple(100.0 * level for level in range(1, 9))
-PLAIN = Scenario("one", PROPORTIONAL, Bounds(1, 8, 2), periods=30)
+PLAIN = ThreadScenario("one", PROPORTIONAL, Bounds(1, 8, 2), periods=30)
 
 
 class Scripted(Law):

@@ -12,20 +12,20 @@ from statistics import fmean, median
 import pytest
 
 from harness.bench.bench import row_of
-from harness.bench.report import ACCURATE, QUIET
+from harness.bench.report import ACCURATE_SHARE, MAX_QUIET_NOISE
 from harness.bench.threads.scenario import scenarios
 from harness.elasticity import DEFAULT_LAW
 
 CHOSEN = [
     each
     for each in list(scenarios())[::7]
-    if max(each.noise, each.drift) <= QUIET and not each.held_out and each.kind != "cusp"
+    if max(each.noise, each.drift) <= MAX_QUIET_NOISE and not each.held_out and each.kind != "cusp"
 ]
-NOISY = [each for each in CHOSEN if max(each.noise, each.drift) == QUIET]
+NOISY = [each for each in CHOSEN if max(each.noise, each.drift) == MAX_QUIET_NOISE]
 WIDE = [
     each
     for each in scenarios()
-    if each.bounds.maximum == 256 and max(each.noise, each.drift) <= QUIET
+    if each.bounds.maximum == 256 and max(each.noise, each.drift) <= MAX_QUIET_NOISE
 ][::3]
 SILENT = [each for each in CHOSEN if each.noise == each.drift == 0.0]
 
@@ -50,7 +50,7 @@ def of(rows, law, chosen):
 
 
 def accurate(rows):
-    return fmean(row.accuracy >= ACCURATE for row in rows)
+    return fmean(row.accuracy >= ACCURATE_SHARE for row in rows)
 
 
 def test_the_choice_is_large_and_has_events_bounds_and_big_machines():

@@ -13,7 +13,7 @@ import pytest
 from harness.bench.bench import contestants, row_of
 from harness.bench.closed_loop import run
 from harness.bench.scenario import Configuration
-from harness.bench.threads.paced import WAITS, Paced, scenarios
+from harness.bench.threads.paced import MAX_BACKLOG_S, Paced, scenarios
 from harness.cli import main
 from harness.elasticity import LAWS, Bounds, Decides, make_law
 
@@ -66,7 +66,7 @@ def test_what_waits_is_caught_up_and_no_more_waits_than_there_is_room_for():
     assert seen[40].throughput == 16000.0, "all threads are busy with what waits"
     assert seen[-1].throughput == 5500.0 and seen[-1].full == (0.0,) and seen[-1].latency_s < 0.0011
     caught_up = sum(reading.throughput - 5500.0 for reading in seen[40:])
-    assert caught_up == pytest.approx(WAITS * 5500.0)
+    assert caught_up == pytest.approx(MAX_BACKLOG_S * 5500.0)
 
 
 def test_useful_time_tells_true_rates():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench.threads.scenario import NOISES, Event, Scenario, scenarios
+from harness.bench.threads.scenario import NOISES, Event, ThreadScenario, scenarios
 from harness.elasticity import Bounds
 
 LIBRARY = list(scenarios())
@@ -12,7 +12,7 @@ CURVE = (10.0, 20.0, 30.0, 40.0)
 
 
 def scenario(*events, periods=100):
-    return Scenario("one", CURVE, Bounds(1, 4, 1), events=events, periods=periods)
+    return ThreadScenario("one", CURVE, Bounds(1, 4, 1), events=events, periods=periods)
 
 
 def test_the_library_is_large_and_no_name_or_seed_is_there_twice():
@@ -150,7 +150,7 @@ def test_a_level_shows_as_late_as_the_scenario_says():
         def decide(self, reading):
             return Decision(self.bounds.clamp(reading.threads + 1), "on", "climbing")
 
-    late = Scenario("late", CURVE, Bounds(1, 4, 1), periods=6, delay=2)
+    late = ThreadScenario("late", CURVE, Bounds(1, 4, 1), periods=6, delay=2)
     trace = run(Climbs(late.bounds), late)
     assert trace.levels == [1, 2, 3, 4, 4, 4]
     assert trace.throughputs == [10.0, 10.0, 10.0, 20.0, 30.0, 40.0]
@@ -165,7 +165,7 @@ def test_noise_with_heavy_tails_has_outliers_that_other_noise_has_not():
         sorted(
             abs(each - 1.0)
             for each in islice(
-                noise_of(Scenario("n", CURVE, Bounds(1, 4, 1), 0.02, heavy=tails)), 4000
+                noise_of(ThreadScenario("n", CURVE, Bounds(1, 4, 1), 0.02, heavy=tails)), 4000
             )
         )
         for tails in (False, True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench.closed_loop import Trace
-from harness.bench.scenario import SHORTEST, STILL, Configuration
+from harness.bench.closed_loop import RunCourse
+from harness.bench.scenario import MIN_SCORED_PERIODS, SETTLED_PERIODS, Configuration
 from harness.bench.score import score, settled_at
-from harness.bench.threads.scenario import Event, Scenario
+from harness.bench.threads.scenario import Event, ThreadScenario
 from harness.elasticity import Bounds
 
 CURVE = (
@@ -23,10 +23,10 @@ CURVE = (
 
 
 def scored(levels, *events, curve=CURVE, bounds=None):
-    one = Scenario(
+    one = ThreadScenario(
         "one", curve, bounds or Bounds(1, len(curve), 1), events=events, periods=len(levels)
     )
-    return score(one, Trace([Configuration(level) for level in levels]))
+    return score(one, RunCourse([Configuration(level) for level in levels]))
 
 
 def test_a_law_that_is_at_the_best_threads_from_the_start_loses_nothing():
@@ -68,7 +68,7 @@ def test_a_law_that_never_settles_is_told_by_its_last_periods():
     numbers = scored([1, 3] * 20)
     assert numbers.settling == 40.0
     assert numbers.accuracy == pytest.approx((10 + 40) / 2 / 40)
-    assert numbers.changes == pytest.approx(50.0 * (STILL - 1) / STILL)
+    assert numbers.changes == pytest.approx(50.0 * (SETTLED_PERIODS - 1) / SETTLED_PERIODS)
 
 
 def test_overshoot_counts_climbs_only():
@@ -101,7 +101,7 @@ def test_a_scale_changes_neither_accuracy_nor_the_best_threads():
 def test_stretches_that_are_idle_crowded_or_too_short_are_not_scored(event):
     levels = [3] * 20 + [1, 5] * 10 + [3] * 20
     if event.kind == "scale":
-        levels = [3] * 41 + [1, 5] * (SHORTEST // 2 - 1)
+        levels = [3] * 41 + [1, 5] * (MIN_SCORED_PERIODS // 2 - 1)
     numbers = scored(levels, event)
     assert (numbers.accuracy, numbers.settling, numbers.changes) == (1.0, 0.0, 0.0)
 
@@ -133,11 +133,11 @@ def test_a_scenario_without_any_tuples_loses_nothing():
 @pytest.mark.parametrize(
     ("levels", "settled"),
     [
-        ([3] * STILL, 0),
-        ([3] * (STILL - 1), STILL - 1),
-        ([1] + [3] * STILL, 1),
-        ([1] * (STILL - 1) + [3] * STILL, STILL - 1),
-        ([1] * STILL + [3] * STILL, 0),
+        ([3] * SETTLED_PERIODS, 0),
+        ([3] * (SETTLED_PERIODS - 1), SETTLED_PERIODS - 1),
+        ([1] + [3] * SETTLED_PERIODS, 1),
+        ([1] * (SETTLED_PERIODS - 1) + [3] * SETTLED_PERIODS, SETTLED_PERIODS - 1),
+        ([1] * SETTLED_PERIODS + [3] * SETTLED_PERIODS, 0),
         ([1, 2] * 10, 20),
         ([], 0),
     ],

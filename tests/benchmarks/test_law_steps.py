@@ -12,9 +12,9 @@ import time
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from harness.bench.queues.graphs import Shape
-from harness.bench.queues.scenario import Scenario
-from harness.bench.queues.world import World
+from harness.bench.queues.graphs import TopologyShape
+from harness.bench.queues.scenario import QueueScenario
+from harness.bench.queues.world import QueueWorld
 from harness.elasticity import LAWS, Decides
 
 OPERATORS, CPUS, PERIODS = 400, 16, 60
@@ -22,9 +22,16 @@ OPERATORS, CPUS, PERIODS = 400, 16, 60
 
 def readings_of(law: str) -> tuple[object, list[tuple[object, str]]]:
     """A law in closed loop on a pipeline: its readings, each with the state that it led to."""
-    shape = Shape("pipeline", (("operators", OPERATORS),))
-    one = Scenario(
-        "p", shape, "skewed", 128, World("xeon", "millrace", CPUS), noise=0.02, seed=3, graph_seed=3
+    shape = TopologyShape("pipeline", (("operators", OPERATORS),))
+    one = QueueScenario(
+        "p",
+        shape,
+        "skewed",
+        128,
+        QueueWorld("xeon", "millrace", CPUS),
+        noise=0.02,
+        seed=3,
+        graph_seed=3,
     )
     made, configuration = one.contestant(law)
     observe, steps = one.observer(), []

@@ -14,9 +14,9 @@ from harness.calibration.steps import TRIES
 from harness.calibration import futexes, graphs, hardware, probes
 from harness.calibration.probes import (
     GROUPS,
-    STRIDES,
-    UNTOLD,
-    Setting,
+    GUESSED_CACHES,
+    SLOT_BYTES,
+    ProbeSetup,
     capacity,
     contenders,
     copies,
@@ -47,7 +47,7 @@ two = pytest.mark.skipif(FIRST == LAST, reason="two CPUs are needed")
 
 def machine(*places):
     """A host whose CPUs, real ones, are said to be at (socket, chip, core)."""
-    return Setting(
+    return ProbeSetup(
         Host(
             tuple(
                 Cpu(number, *place) for number, place in zip((FIRST, LAST), places, strict=False)
@@ -173,7 +173,7 @@ def test_one_cpu_shows_calls_and_switches():
 
 @two
 def test_two_cores_show_wake_ups_and_what_idle_states_add():
-    found = system(Setting(machine((0, 0, 0), (0, 0, 1)).host, EFFORT, {"deep": 100.0}))
+    found = system(ProbeSetup(machine((0, 0, 0), (0, 0, 1)).host, EFFORT, {"deep": 100.0}))
     check(found)
     assert {"os.wake_us", "os.wake_caller_us", "os.idle_exit_us.deep"} <= set(found)
     assert {
@@ -287,7 +287,7 @@ def test_a_shared_cache_that_is_as_slow_as_memory_holds_what_the_system_tells():
 
 
 def test_a_copy_is_a_call_and_bytes():
-    times = [3.0 + stride / 50 for stride in STRIDES]
+    times = [3.0 + stride / 50 for stride in SLOT_BYTES]
     assert line_of_copies(times) == pytest.approx((3.0, 50.0))
     assert rate(times, 3.0) == pytest.approx(50.0)
 
@@ -414,7 +414,7 @@ def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_
         (1 << 10, 2, 64 << 10),
     ):
         asked.clear()
-        setting = Setting(replace(HERE, caches=replace(UNTOLD, l2=l2)))
+        setting = ProbeSetup(replace(HERE, caches=replace(GUESSED_CACHES, l2=l2)))
         assert probes._refill_ns(setting, 1) == pytest.approx(560.0)
         assert set(asked) == {
             (1, threads, turn, True),

@@ -18,7 +18,7 @@ from harness.calibration.profile import (
     software_profile,
     source_of,
 )
-from harness.calibration.rounds import Measured
+from harness.calibration.rounds import MeasuredConstant
 from harness.calibration.topology import Caches, Cpu, Host
 from harness.errors import RunFailed
 from harness.machines.machine import MACHINES, load_machine
@@ -45,8 +45,8 @@ def test_measured_constants_are_read_back_with_quartiles_as_their_range(tmp_path
     machine = loaded(
         profile(
             {
-                "os.wake_us": Measured(20.5, 19.0, 22.25),
-                "copy.call": Measured(0.0012346, 0.001, 0.002),
+                "os.wake_us": MeasuredConstant(20.5, 19.0, 22.25),
+                "copy.call": MeasuredConstant(0.0012346, 0.001, 0.002),
             }
         ),
         tmp_path,
@@ -65,7 +65,7 @@ def test_measured_constants_are_read_back_with_quartiles_as_their_range(tmp_path
 
 
 def test_topology_and_caches_are_those_of_the_host(tmp_path):
-    machine = loaded(profile({"core.clock_ghz.1": Measured(3.0, 3.0, 3.0)}), tmp_path)
+    machine = loaded(profile({"core.clock_ghz.1": MeasuredConstant(3.0, 3.0, 3.0)}), tmp_path)
     assert (machine.sockets, machine.cores_per_chip, machine.smt, machine.cpus) == (1, 3, 1, 3)
     assert machine["cache.l2"] == 524288
     assert machine["cache.l3_shared_by"] == "socket"
@@ -77,7 +77,10 @@ def test_a_shared_cache_is_as_large_as_what_copies_find_there_and_no_larger_than
 ):
     machine = loaded(
         profile(
-            {"cache.l3": Measured(holds, holds, holds), "core.clock_ghz.1": Measured(3.0, 3.0, 3.0)}
+            {
+                "cache.l3": MeasuredConstant(holds, holds, holds),
+                "core.clock_ghz.1": MeasuredConstant(3.0, 3.0, 3.0),
+            }
         ),
         tmp_path,
     )
@@ -88,7 +91,10 @@ def test_what_was_not_measured_stays_as_it_is_in_the_base(tmp_path):
     base = load_machine("template")
     machine = loaded(
         profile(
-            {"os.wake_us": Measured(20.5, 19.0, 22.25), "core.clock_ghz.1": Measured(3.0, 3.0, 3.0)}
+            {
+                "os.wake_us": MeasuredConstant(20.5, 19.0, 22.25),
+                "core.clock_ghz.1": MeasuredConstant(3.0, 3.0, 3.0),
+            }
         ),
         tmp_path,
     )
@@ -106,21 +112,23 @@ def test_what_was_not_measured_stays_as_it_is_in_the_base(tmp_path):
 @pytest.mark.parametrize("here", [True, False])
 def test_a_kernel_without_eevdf_does_not_keep_the_slice_of_the_base(here, tmp_path):
     measured = {
-        "os.sched_latency_us": Measured(8e3, 8e3, 8e3),
-        "core.clock_ghz.1": Measured(3.0, 3.0, 3.0),
+        "os.sched_latency_us": MeasuredConstant(8e3, 8e3, 8e3),
+        "core.clock_ghz.1": MeasuredConstant(3.0, 3.0, 3.0),
     }
     if here:
-        measured["os.sched_base_slice_us"] = Measured(1400.0, 1400.0, 1400.0)
+        measured["os.sched_base_slice_us"] = MeasuredConstant(1400.0, 1400.0, 1400.0)
     machine = loaded(profile(measured), tmp_path)
     assert machine.get("os.sched_base_slice_us", None) == (1400.0 if here else None)
 
 
 def test_a_table_is_replaced_as_a_whole(tmp_path):
     measured = {
-        f"atomic.contended.{count}": Measured(float(count), float(count), float(count))
+        f"atomic.contended.{count}": MeasuredConstant(float(count), float(count), float(count))
         for count in (1, 2, 3)
     }
-    machine = loaded(profile(measured | {"core.clock_ghz.1": Measured(3.0, 3.0, 3.0)}), tmp_path)
+    machine = loaded(
+        profile(measured | {"core.clock_ghz.1": MeasuredConstant(3.0, 3.0, 3.0)}), tmp_path
+    )
     assert machine.table("atomic.contended") == {1: 1.0, 2: 2.0, 3: 3.0}
     assert len(machine.table("atomic.cas_factor")) == len(
         load_machine("template").table("atomic.cas_factor")
@@ -129,8 +137,8 @@ def test_a_table_is_replaced_as_a_whole(tmp_path):
 
 def test_calibrating_again_gives_the_same_file(tmp_path):
     measured = {
-        "core.clock_ghz.1": Measured(3.0, 2.9, 3.1),
-        "transfer.load.same_chip": Measured(40.0, 39.0, 41.0),
+        "core.clock_ghz.1": MeasuredConstant(3.0, 2.9, 3.1),
+        "transfer.load.same_chip": MeasuredConstant(40.0, 39.0, 41.0),
     }
     once = checked(profile(measured), "mine", load_machine)
     path = tmp_path / "mine.yaml"
@@ -142,8 +150,8 @@ def test_calibrating_again_gives_the_same_file(tmp_path):
 def test_software_costs_hold_on_the_core_of_the_machine_profile(tmp_path):
     ipc = read(MACHINES / "local.yaml")["core"]["ipc"]
     measured = {
-        "cost.call_batch": Measured(2.4, 2.3, 2.5),
-        "reference.clock_ghz": Measured(4.2, 4.1, 4.3),
+        "cost.call_batch": MeasuredConstant(2.4, 2.3, 2.5),
+        "reference.clock_ghz": MeasuredConstant(4.2, 4.1, 4.3),
     }
     software = loaded(
         software_profile(read(SOFTWARE / "millrace.yaml"), "mine", ipc, measured, SOURCE),
@@ -161,7 +169,7 @@ def test_what_makes_no_profile_is_told_in_one_line_and_not_written():
     with pytest.raises(
         RunFailed, match=r"^what was measured makes no profile: os\.wake_us.*above 0"
     ) as told:
-        checked(profile({"os.wake_us": Measured(-1.0, -1.0, -1.0)}), "mine", load_machine)
+        checked(profile({"os.wake_us": MeasuredConstant(-1.0, -1.0, -1.0)}), "mine", load_machine)
     assert "\n" not in str(told.value)
 
 

@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from harness.calibration import rounds as rounds_of
-from harness.calibration.probes import Setting
-from harness.calibration.rounds import Measured, Visit, found, measure, summary
+from harness.calibration.probes import ProbeSetup
+from harness.calibration.rounds import MeasuredConstant, Visit, found, measure, summary
 from harness.calibration.topology import Host
 
 
@@ -17,7 +17,7 @@ from harness.calibration.topology import Host
 def setting(monkeypatch):
     """Of a machine that never changes its state."""
     monkeypatch.setattr(rounds_of, "hand_off_ns", lambda host: 25.0)
-    return Setting(Host.here(), 0.01)
+    return ProbeSetup(Host.here(), 0.01)
 
 
 def test_groups_take_turns_and_each_constant_is_the_median_of_its_rounds(setting):
@@ -34,13 +34,16 @@ def test_groups_take_turns_and_each_constant_is_the_median_of_its_rounds(setting
     seen = measure({"first": first, "second": second}, setting, rounds=3, budget_s=60)
     assert calls == ["first", "second"] * 3
     assert seen.visits == 6
-    assert seen.constants == {"a.b": Measured(3.0, 2.0, 4.0), "c": Measured(7.0, 7.0, 7.0)}
+    assert seen.constants == {
+        "a.b": MeasuredConstant(3.0, 2.0, 4.0),
+        "c": MeasuredConstant(7.0, 7.0, 7.0),
+    }
 
 
 def test_a_group_that_finds_something_in_some_rounds_only_counts_these(setting):
     rounds = iter([{"a": 1.0}, {}, {"a": 3.0}])
     seen = measure({"now and then": lambda _: next(rounds)}, setting, rounds=3, budget_s=60)
-    assert seen.constants == {"a": Measured(2.0, 1.5, 2.5)}
+    assert seen.constants == {"a": MeasuredConstant(2.0, 1.5, 2.5)}
 
 
 def test_there_is_one_round_however_little_time_there_is(setting):
@@ -66,14 +69,18 @@ def test_what_was_measured_in_a_rarer_state_of_the_machine_is_left_out():
             "a", (1.0, 24.0, 26.0), (3.0, 26.0, 25.0), (50.0, 120.0, 118.0), (40.0, 25.0, 121.0)
         )
     )
-    assert (seen.constants, seen.visits, seen.left_out) == ({"a": Measured(2.0, 1.5, 2.5)}, 4, 2)
+    assert (seen.constants, seen.visits, seen.left_out) == (
+        {"a": MeasuredConstant(2.0, 1.5, 2.5)},
+        4,
+        2,
+    )
 
 
 def test_the_state_is_the_one_of_most_measurements_over_all_groups():
     seen = found(
         [*visits_of("a", (1.0, 24.0), (9.0, 120.0)), *visits_of("b", (8.0, 121.0), (7.0, 119.0))]
     )
-    assert seen.constants == {"a": Measured(9.0, 9.0, 9.0), "b": summary([8.0, 7.0])}
+    assert seen.constants == {"a": MeasuredConstant(9.0, 9.0, 9.0), "b": summary([8.0, 7.0])}
 
 
 def test_a_group_never_measured_in_that_state_keeps_what_it_found():

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from harness.claims.evidence import Cell, Wanted, find
+from harness.claims.evidence import Wanted, WantedCell, find
 from harness.claims.tables import Tables, Venue
 
 LOCAL = Venue("local", False, cpus=8)
@@ -160,14 +160,14 @@ def _stacked(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame([row for part in parts for row in part.to_dict("records")])
 
 
-def one_cell(*arms: dict, venue: Venue = LOCAL, **others: pd.DataFrame) -> Cell:
+def one_cell(*arms: dict, venue: Venue = LOCAL, **others: pd.DataFrame) -> WantedCell:
     """A pipeline of cost 1 on a machine, with these arms."""
     return cells({"1": arms}, venue, **others)[0]
 
 
 def cells(
     of_cost: Mapping[str, Sequence[dict]], venue: Venue = LOCAL, **others: pd.DataFrame
-) -> list[Cell]:
+) -> list[WantedCell]:
     """Pipelines on a machine, by their cost."""
     held = tables(
         throughput({cell_name(cost=cost): arms for cost, arms in of_cost.items()}, venue), **others

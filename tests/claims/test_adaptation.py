@@ -29,7 +29,7 @@ def measure(name, threads, queues, rates, experiment="mw19_fig6", **other):
 
 def and_stays(*series):
     """As many periods more in which nothing changes as a run needs to count as settled."""
-    return tuple([*values, *values[-1:] * adaptation.STILL] for values in series)
+    return tuple([*values, *values[-1:] * adaptation.SETTLED_PERIODS] for values in series)
 
 
 SETTLES = and_stays([1, 1, 2, 4, 4, 4], [0, 3, 3, 3, 9, 7], [0.0, 5, 8, 9, 10, 20])

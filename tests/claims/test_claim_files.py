@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
-from harness.claims.evaluate import Verdict, evaluate
+from harness.claims.evaluate import ClaimVerdict, evaluate
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
@@ -168,7 +168,7 @@ def test_what_is_said_to_be_less_is_not_reproduced_if_it_is_the_same(name):
     *_, result = evaluate([replace(asked, cells=(wanted,))], held)
     assert any(each.finding and each.finding.holds is False for each in result.outcomes)
     # three equal runs leave open what a level is in others
-    assert result.verdict in (Verdict.NOT_REPRODUCED, Verdict.UNDECIDED)
+    assert result.verdict in (ClaimVerdict.NOT_REPRODUCED, ClaimVerdict.UNDECIDED)
 
 
 def test_the_experiments_of_all_claims_are_known():

@@ -14,7 +14,7 @@ from harness.claims.predicate import in_each
 from harness.claims.reading import (
     Check,
     Finding,
-    Reading,
+    RangedNumber,
     every,
     greater,
     greatest,
@@ -83,7 +83,7 @@ def test_the_range_of_the_greatest_is_seldom_above_the_truth_if_runs_have_two_sp
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.3], ids=["one speed", "two speeds"])
-def flat(request) -> list[list[Reading]]:
+def flat(request) -> list[list[RangedNumber]]:
     """Readings of one true mean at five levels, of three runs each, of which some have half the
     speed.
     """
@@ -92,7 +92,7 @@ def flat(request) -> list[list[Reading]]:
     return [[of_runs(runs) for runs in sample] for sample in samples.tolist()]
 
 
-def never_falling(readings: Sequence[Reading], families: float = 1) -> Finding:
+def never_falling(readings: Sequence[RangedNumber], families: float = 1) -> Finding:
     pairs = combinations(readings, 2)
     return every([Check(not_below, (after, before)) for before, after in pairs], families)
 
@@ -110,7 +110,7 @@ def test_levels_of_which_the_last_has_half_the_throughput_are_said_to_fall():
 
 
 def test_one_of_many_equal_numbers_is_said_to_be_less_in_5_percent_at_most(flat):
-    def less(first: Reading, *others: Reading) -> Finding:
+    def less(first: RangedNumber, *others: RangedNumber) -> Finding:
         return some([Check(greater, (first, other)) for other in others])
 
     wrong = np.mean([less(*levels).throughout is True for levels in flat])
@@ -120,7 +120,7 @@ def test_one_of_many_equal_numbers_is_said_to_be_less_in_5_percent_at_most(flat)
 def test_of_twelve_cells_one_that_fails_by_chance_refutes_no_claim(flat):
     groups = [flat[start : start + 12] for start in range(0, SAMPLES - 11, 12)]
 
-    def refuted(group: list[list[Reading]]) -> bool:
+    def refuted(group: list[list[RangedNumber]]) -> bool:
         cells = [SimpleNamespace(name=str(number), levels=one) for number, one in enumerate(group)]
         outcomes = in_each(cells, lambda cell, families: never_falling(cell.levels, families))
         return any(outcome.finding.throughout is False for outcome in outcomes)
@@ -131,7 +131,7 @@ def test_of_twelve_cells_one_that_fails_by_chance_refutes_no_claim(flat):
 def test_cells_that_fail_together_refute_a_claim_that_none_of_them_refutes_alone():
     """Twelve cells that fail with their own intervals, but not with those that allow for twelve."""
     cells = [SimpleNamespace(name=str(number)) for number in range(12)]
-    number = Reading(10, 9, 11, 3, is_sampled=True)
+    number = RangedNumber(10, 9, 11, 3, is_sampled=True)
 
     def found(failing: int) -> list[bool | None]:
         def test(cell: SimpleNamespace, families: float) -> Finding:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.claims.evidence import Wanted, find, parameters_of
 from harness.claims.quantities import QUANTITIES, read
-from harness.claims.reading import Missing, Reading
+from harness.claims.reading import Missing, RangedNumber
 from tests.claims.made import FIG9, LOCAL, XEON, arm, cell_name, one_cell, tables, throughput
 
 NAMED = {"topology": "pipeline", "cost": "1"}
@@ -51,7 +51,7 @@ def test_the_best_of_several_arms_may_be_another_one_within_the_ranges(venue, ra
         else ({"half": 0.0}, {"half": 3.0})
     )
     cell = one_cell(arm("dynamic-1", 6.2, **sure), arm("dynamic-2", 6.0, **open_one), venue=venue)
-    found = Reading(6.2, 6.2, 9.0, 3, is_sampled=venue is LOCAL)
+    found = RangedNumber(6.2, 6.2, 9.0, 3, is_sampled=venue is LOCAL)
     assert read(cell, "throughput", "static") == found
     assert cell.shown[-1].arm == "dynamic-1"
     shares = one_cell(placed(0, 6.2, **sure), placed(100, 6.0, **open_one), venue=venue)
@@ -71,14 +71,14 @@ def test_a_cell_without_fixed_levels_has_no_static_arm():
 def test_a_measured_mean_has_its_interval_and_one_run_has_none():
     for half, low, high in ((2, 8, 12), (None, 0, math.inf)):
         found = read(one_cell(arm("manual", 10, half=half)), "throughput", "manual")
-        assert found == Reading(10, low, high, 3, is_sampled=True)
+        assert found == RangedNumber(10, low, high, 3, is_sampled=True)
 
 
 def test_a_simulated_mean_has_its_band_or_says_that_nothing_was_varied():
     banded = one_cell(arm("manual", 10, half=1, band=(7, 15)), venue=XEON)
-    assert read(banded, "throughput", "manual") == Reading(10, 7, 15, 3)
+    assert read(banded, "throughput", "manual") == RangedNumber(10, 7, 15, 3)
     bare = one_cell(arm("manual", 10, half=1), venue=XEON)
-    assert read(bare, "throughput", "manual") == Reading(10, 10, 10, 3, is_varied=False)
+    assert read(bare, "throughput", "manual") == RangedNumber(10, 10, 10, 3, is_varied=False)
 
 
 def test_a_table_from_before_there_were_bands_is_read_too():
@@ -86,18 +86,18 @@ def test_a_table_from_before_there_were_bands_is_read_too():
         columns=["band_lo", "band_hi", "software"]
     )
     cell = find(tables(table), Wanted(FIG9, NAMED, {}), XEON)
-    assert read(cell, "throughput", "manual") == Reading(10, 10, 10, 3, is_varied=False)
+    assert read(cell, "throughput", "manual") == RangedNumber(10, 10, 10, 3, is_varied=False)
 
 
 def test_the_best_level_may_be_any_that_the_intervals_allow():
     clear = one_cell(
         arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=1), arm("dynamic-3", 15, half=1)
     )
-    assert read(clear, "best_level", "static") == Reading(2, 2, 2, 3)
+    assert read(clear, "best_level", "static") == RangedNumber(2, 2, 2, 3)
     open_one = one_cell(
         arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=3), arm("dynamic-3", 15, half=2)
     )
-    assert read(open_one, "best_level", "static") == Reading(2, 2, 3, 3)
+    assert read(open_one, "best_level", "static") == RangedNumber(2, 2, 3, 3)
     few = one_cell(
         arm("dynamic-1", 10, half=1), arm("dynamic-4", 20, half=3), arm("dynamic-6", 19, half=2)
     )
@@ -153,12 +153,12 @@ def test_a_best_level_is_varied_only_if_all_levels_are():
 
 def test_the_settled_level_has_the_interval_of_its_runs():
     cell = one_cell(arm("dynamic-elastic", 10, level=4.0, level_lo=3.0, level_hi=5.0))
-    assert read(cell, "settled_level", "elastic") == Reading(4, 3, 5, 3, is_sampled=True)
+    assert read(cell, "settled_level", "elastic") == RangedNumber(4, 3, 5, 3, is_sampled=True)
 
 
 def test_a_simulated_level_has_no_band():
     cell = one_cell(arm("dynamic-elastic", 10, level=4.0, level_lo=3.0, level_hi=5.0), venue=XEON)
-    assert read(cell, "settled_level", "elastic") == Reading(4, 4, 4, 3, is_varied=False)
+    assert read(cell, "settled_level", "elastic") == RangedNumber(4, 4, 4, 3, is_varied=False)
 
 
 def test_an_elastic_arm_that_never_settled_has_no_level():
@@ -172,7 +172,7 @@ def switching(**row: object):
 
 def test_switches_are_by_the_second_and_known_to_a_factor_of_two():
     cell = switching(context_switches_mean=200.0)
-    assert read(cell, "context_switches", "dedicated") == Reading(40, 20, 80, 3)
+    assert read(cell, "context_switches", "dedicated") == RangedNumber(40, 20, 80, 3)
 
 
 def test_executions_for_each_switch_are_those_over_all_operators():
@@ -222,7 +222,7 @@ def test_latency_reaches_from_the_median_to_the_99th_percentile():
     }
     table = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
     cell = one_cell(arm("manual", 1, half=0), arm("dedicated", 1, half=0), latency=table)
-    assert read(cell, "latency", "manual") == Reading(100, 100, 300, 3, resolution=1 / 16)
+    assert read(cell, "latency", "manual") == RangedNumber(100, 100, 300, 3, resolution=1 / 16)
     with pytest.raises(Missing, match="no latencies of dedicated"):
         read(cell, "latency", "dedicated")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.claims.reading import (
     Finding,
     Missing,
-    Reading,
+    RangedNumber,
     all_of,
     any_of,
     greater,
@@ -31,18 +31,18 @@ YES, NO, MAYBE, UNLIKELY = (
 )
 
 
-def number(low: float, value: float, high: float) -> Reading:
-    return Reading(value, low, high)
+def number(low: float, value: float, high: float) -> RangedNumber:
+    return RangedNumber(value, low, high)
 
 
 @pytest.mark.parametrize("one", [True, False])
 @pytest.mark.parametrize("other", [True, False])
 def test_a_ratio_says_something_only_if_both_numbers_do(one, other):
     over, under = (
-        Reading(6, 4, 8, 5, is_varied=one, is_open=one),
-        Reading(2, 1, 4, 3, is_varied=other, is_open=other),
+        RangedNumber(6, 4, 8, 5, is_varied=one, is_open=one),
+        RangedNumber(2, 1, 4, 3, is_varied=other, is_open=other),
     )
-    assert over / under == Reading(3, 1, 8, 3, is_varied=one and other, is_open=one or other)
+    assert over / under == RangedNumber(3, 1, 8, 3, is_varied=one and other, is_open=one or other)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_ratio_to_0_is_missing():
 
 
 def test_of_a_number_that_is_not_known_holds_what_holds_throughout_its_range():
-    takes_longer = Reading(150, 150, math.inf, is_open=True)
+    takes_longer = RangedNumber(150, 150, math.inf, is_open=True)
     assert within(takes_longer, 100, None) == YES
     assert within(takes_longer, None, 140) == NO
     assert within(takes_longer, 100, 300) == Finding(None, None)
@@ -225,7 +225,7 @@ def test_what_holds_throughout_holds_at_every_point_of_the_ranges(a, b, where_a,
 )
 def test_latencies_of_neighbouring_buckets_are_in_no_order(high, low, holds):
     one, other = (
-        Reading(value, value, 2 * value, resolution=1 / 16, is_varied=False)
+        RangedNumber(value, value, 2 * value, resolution=1 / 16, is_varied=False)
         for value in (high, low)
     )
     assert greater(one, other, 0.02).holds is holds
@@ -235,12 +235,12 @@ def test_latencies_of_neighbouring_buckets_are_in_no_order(high, low, holds):
     ("value", "holds"), [(160, True), (155, None), (150, None), (145, None), (141, False)]
 )
 def test_a_ratio_of_latencies_within_a_bucket_of_its_limit_is_open(value, holds):
-    one, other = (Reading(each, each, each, resolution=1 / 16) for each in (value, 100))
+    one, other = (RangedNumber(each, each, each, resolution=1 / 16) for each in (value, 100))
     assert within(one / other, 1.5, None).holds is holds
     assert within(one / other, None, 1.5).holds is (None if holds is None else not holds)
 
 
 @pytest.mark.parametrize(("high", "throughout"), [(101, False), (103, True), (99, False)])
 def test_numbers_within_the_least_difference_are_surely_not_above_each_other(high, throughout):
-    found = greater(Reading(high, high, high), Reading(100, 100, 100), 0.02)
+    found = greater(RangedNumber(high, high, high), RangedNumber(100, 100, 100), 0.02)
     assert (found.holds, found.throughout) == (throughout, throughout)

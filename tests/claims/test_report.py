@@ -15,7 +15,7 @@ from harness.claims.claim import Claim, Paper
 from harness.claims.evaluate import evaluate
 from harness.claims.evidence import Wanted
 from harness.claims.predicates import Best
-from harness.claims.reading import Reading, of_runs
+from harness.claims.reading import RangedNumber, of_runs
 from tests.claims.made import FIG9, LOCAL, arm, cell_name, tables, throughput
 
 CELLS = tuple(
@@ -232,10 +232,10 @@ def test_numbers_have_three_digits(value, text):
 @pytest.mark.parametrize(
     ("reading", "text"),
     [
-        (Reading(1, 0.5, 2), "0.5 … 2"),
-        (Reading(1, 0, math.inf), "one run: no interval"),
-        (Reading(1, 1, 1, is_varied=False), "no band"),
-        (Reading(9, 9, math.inf, is_open=True), "9 … ∞: a run ended too soon"),
+        (RangedNumber(1, 0.5, 2), "0.5 … 2"),
+        (RangedNumber(1, 0, math.inf), "one run: no interval"),
+        (RangedNumber(1, 1, 1, is_varied=False), "no band"),
+        (RangedNumber(9, 9, math.inf, is_open=True), "9 … ∞: a run ended too soon"),
         (of_runs([3.0]), "one run: no interval"),
         (of_runs([4.0, 4.1, 4.2]), "3.86 … 4.36"),
     ],

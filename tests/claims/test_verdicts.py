@@ -8,7 +8,7 @@ import pytest
 
 from harness.claims import tables as tables_module
 from harness.claims.claim import Claim
-from harness.claims.evaluate import Sensitivity, Verdict, evaluate
+from harness.claims.evaluate import ClaimVerdict, Sensitivity, evaluate
 from harness.claims.evidence import Wanted
 from harness.claims.predicate import Term
 from harness.claims.predicates import Order, Ratio, Somewhere
@@ -63,22 +63,22 @@ def verdicts(results):
 def test_a_claim_is_judged_on_each_of_its_machines():
     held = tables(on(XEON, c1=pair(20), c100=pair(20)), on(POWER8, c1=pair(20), c100=pair(5)))
     assert verdicts(evaluate([claim()], held)) == [
-        ("xeon (simulated)", Verdict.REPRODUCED),
-        ("power8 (simulated)", Verdict.NOT_REPRODUCED),
+        ("xeon (simulated)", ClaimVerdict.REPRODUCED),
+        ("power8 (simulated)", ClaimVerdict.NOT_REPRODUCED),
     ]
 
 
 def test_a_machine_that_the_tables_do_not_hold_has_no_data():
     held = tables(on(XEON, c1=pair(20), c100=pair(20)))
     assert verdicts(evaluate([claim()], held)) == [
-        ("xeon (simulated)", Verdict.REPRODUCED),
-        ("power8 (simulated)", Verdict.NO_DATA),
+        ("xeon (simulated)", ClaimVerdict.REPRODUCED),
+        ("power8 (simulated)", ClaimVerdict.NO_DATA),
     ]
 
 
 def test_a_claim_that_holds_where_there_are_cells_is_reproduced_in_part():
     [result] = evaluate([claim(machines=("xeon",))], tables(on(XEON, c1=pair(20))))
-    assert result.verdict is Verdict.IN_PART
+    assert result.verdict is ClaimVerdict.IN_PART
     assert result.why == "no cell pipeline, cost 100 in pldi17_fig9"
 
 
@@ -87,11 +87,11 @@ def test_a_claim_that_fails_in_one_cell_is_not_reproduced_whatever_is_missing():
         [claim(costs=(1, 100, 1000), machines=("xeon",))],
         tables(on(XEON, c1=pair(20), c100=pair(5))),
     )
-    assert result.verdict is Verdict.NOT_REPRODUCED
+    assert result.verdict is ClaimVerdict.NOT_REPRODUCED
 
 
 @pytest.mark.parametrize(
-    ("dedicated", "verdict"), [(30, Verdict.REPRODUCED), (20, Verdict.UNDECIDED)]
+    ("dedicated", "verdict"), [(30, ClaimVerdict.REPRODUCED), (20, ClaimVerdict.UNDECIDED)]
 )
 def test_what_shall_hold_in_one_cell_at_least_is_undone_by_no_missing_cell_and_may_hold_in_it(
     dedicated, verdict
@@ -106,7 +106,7 @@ def test_what_shall_hold_in_one_cell_at_least_is_undone_by_no_missing_cell_and_m
 
 @pytest.mark.parametrize(
     ("dedicated", "verdict"),
-    [(9, Verdict.IN_PART), (10, Verdict.UNDECIDED), (11, Verdict.NOT_REPRODUCED)],
+    [(9, ClaimVerdict.IN_PART), (10, ClaimVerdict.UNDECIDED), (11, ClaimVerdict.NOT_REPRODUCED)],
 )
 def test_of_two_limits_the_one_of_all_cells_is_met_in_part_and_the_one_of_some_cell_may_be_in_a_missing_one(
     dedicated, verdict
@@ -116,13 +116,13 @@ def test_of_two_limits_the_one_of_all_cells_is_met_in_part_and_the_one_of_some_c
         [claim(check=check, machines=("xeon",))], tables(on(XEON, c1=pair(dedicated)))
     )
     assert result.verdict is verdict
-    assert (result.sensitivity is Sensitivity.NONE) == (verdict is Verdict.UNDECIDED)
+    assert (result.sensitivity is Sensitivity.NONE) == (verdict is ClaimVerdict.UNDECIDED)
 
 
 def test_a_claim_without_a_cell_has_no_data():
     [result] = evaluate([claim(costs=(7,), machines=("xeon",))], tables(on(XEON, c1=pair(20))))
     assert (result.verdict, result.why) == (
-        Verdict.NO_DATA,
+        ClaimVerdict.NO_DATA,
         "no cell pipeline, cost 7 in pldi17_fig9",
     )
 
@@ -130,7 +130,7 @@ def test_a_claim_without_a_cell_has_no_data():
 def test_a_failed_arm_leaves_no_data():
     [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=pair(None))))
     assert (result.verdict, result.why) == (
-        Verdict.NO_DATA,
+        ClaimVerdict.NO_DATA,
         "dedicated has no throughput in pipeline, cost 1: 3 runs failed",
     )
 
@@ -139,7 +139,7 @@ def test_a_ratio_between_cells_needs_both():
     between = Ratio(Term("manual", cell=0), Term("manual", cell=1), at_least=1)
     [result] = evaluate([claim(check=between, machines=("xeon",))], tables(on(XEON, c1=pair(20))))
     assert (result.verdict, result.why) == (
-        Verdict.NO_DATA,
+        ClaimVerdict.NO_DATA,
         "no cell pipeline, cost 100 in pldi17_fig9",
     )
 
@@ -147,10 +147,10 @@ def test_a_ratio_between_cells_needs_both():
 @pytest.mark.parametrize(
     ("dedicated", "half", "verdict"),
     [
-        (20, 1, Verdict.REPRODUCED),
-        (12, 2, Verdict.UNDECIDED),
-        (9, 2, Verdict.UNDECIDED),
-        (5, 1, Verdict.NOT_REPRODUCED),
+        (20, 1, ClaimVerdict.REPRODUCED),
+        (12, 2, ClaimVerdict.UNDECIDED),
+        (9, 2, ClaimVerdict.UNDECIDED),
+        (5, 1, ClaimVerdict.NOT_REPRODUCED),
     ],
 )
 def test_a_measured_order_that_intervals_do_not_separate_is_undecided(dedicated, half, verdict):
@@ -164,11 +164,11 @@ def test_a_measured_order_that_intervals_do_not_separate_is_undecided(dedicated,
 @pytest.mark.parametrize(
     ("dedicated", "band", "verdict", "sensitivity"),
     [
-        (20, 2, Verdict.REPRODUCED, Sensitivity.HOLDS),
-        (12, 2, Verdict.REPRODUCED, Sensitivity.FLIPS),
-        (9, 2, Verdict.NOT_REPRODUCED, Sensitivity.FLIPS),
-        (5, 1, Verdict.NOT_REPRODUCED, Sensitivity.HOLDS),
-        (12, None, Verdict.REPRODUCED, Sensitivity.NOT_VARIED),
+        (20, 2, ClaimVerdict.REPRODUCED, Sensitivity.HOLDS),
+        (12, 2, ClaimVerdict.REPRODUCED, Sensitivity.FLIPS),
+        (9, 2, ClaimVerdict.NOT_REPRODUCED, Sensitivity.FLIPS),
+        (5, 1, ClaimVerdict.NOT_REPRODUCED, Sensitivity.HOLDS),
+        (12, None, ClaimVerdict.REPRODUCED, Sensitivity.NOT_VARIED),
     ],
 )
 def test_a_simulated_order_is_decided_and_its_band_says_how_surely(
@@ -192,7 +192,7 @@ UNREACHED = {"variants": 2, "variants_failed": 0, "variants_reached": 0}
 def test_constants_that_reach_no_arm_of_a_claim_vary_nothing(dedicated, sensitivity):
     arms = [arm("dedicated", 20, **UNREACHED | dedicated), arm("manual", 10, **UNREACHED)]
     [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=arms)))
-    assert (result.verdict, result.sensitivity) == (Verdict.REPRODUCED, sensitivity)
+    assert (result.verdict, result.sensitivity) == (ClaimVerdict.REPRODUCED, sensitivity)
     [line] = summary([result])
     assert (line.varied, line.flips) == (
         (0, 0) if sensitivity is Sensitivity.NOT_VARIED else (1, 0)
@@ -211,7 +211,7 @@ def test_a_claim_about_the_best_level_is_undecided_without_the_levels_beside_it(
     [result] = evaluate(
         [claim(costs=(1,), machines=(venue.machine,), check=falls)], tables(on(venue, c1=arms))
     )
-    assert result.verdict is Verdict.UNDECIDED
+    assert result.verdict is ClaimVerdict.UNDECIDED
     best = 176 if last == 50 else 16
     assert f"beside the best, {best}" in result.why
 
@@ -219,7 +219,7 @@ def test_a_claim_about_the_best_level_is_undecided_without_the_levels_beside_it(
 def test_a_difference_below_the_least_one_reproduces_nothing():
     held = tables(on(XEON, c1=pair(8.914, 8.906)))
     [result] = evaluate([claim(costs=(1,), machines=("xeon",))], held)
-    assert result.verdict is Verdict.NOT_REPRODUCED
+    assert result.verdict is ClaimVerdict.NOT_REPRODUCED
 
 
 def test_a_band_of_some_arms_only_says_nothing():
@@ -233,10 +233,10 @@ def test_other_machines_are_judged_beside_where_that_makes_sense():
     asked = claim(costs=(1,), machines=("xeon",))
     assert not any(result.beside for result in evaluate([asked], held))
     [own, beside] = evaluate([replace(asked, elsewhere=True)], held)
-    assert (own.verdict, own.beside) == (Verdict.NO_DATA, False)
+    assert (own.verdict, own.beside) == (ClaimVerdict.NO_DATA, False)
     assert (beside.machine, beside.verdict, beside.beside) == (
         "local (measured)",
-        Verdict.REPRODUCED,
+        ClaimVerdict.REPRODUCED,
         True,
     )
     assert any(
@@ -258,7 +258,7 @@ def test_a_machine_known_by_its_cpus_is_any_with_as_many():
     )
     assert (result.machine, result.verdict) == (
         "16-core (any with 16 logical CPUs)",
-        Verdict.NO_DATA,
+        ClaimVerdict.NO_DATA,
     )
 
 
@@ -278,12 +278,14 @@ def test_a_machine_has_the_cpus_that_the_claims_own_cells_were_measured_with():
         for cost in (1, 100)
     )
     assert [(each.machine, each.verdict) for each in evaluate([of_16], held)] == [
-        ("local (measured)", Verdict.REPRODUCED)
+        ("local (measured)", ClaimVerdict.REPRODUCED)
     ]
-    assert [each.verdict for each in evaluate([of_2], held)] == [Verdict.NO_DATA], (
+    assert [each.verdict for each in evaluate([of_2], held)] == [ClaimVerdict.NO_DATA], (
         "not 16, and fewer than it needs"
     )
-    assert [each.verdict for each in evaluate([of_16], held, "16-core")] == [Verdict.REPRODUCED]
+    assert [each.verdict for each in evaluate([of_16], held, "16-core")] == [
+        ClaimVerdict.REPRODUCED
+    ]
 
 
 @pytest.mark.parametrize("other", [{"cpus_allowed": 2}, {"cpu_model": "Another CPU"}])
@@ -292,18 +294,18 @@ def test_cells_that_were_measured_on_different_cpus_are_not_compared(other):
     there = on(LOCAL, c100=pair(20, half=1)).assign(cpu_model="A CPU").assign(**other)
     asked = claim(machines=("16-core",), elsewhere=True)
     *_, mixed = evaluate([asked], tables(here, there))
-    assert mixed.verdict is Verdict.NO_DATA
+    assert mixed.verdict is ClaimVerdict.NO_DATA
     assert mixed.why.startswith("measured on different machines: A CPU with ")
     *_, of_one_cell = evaluate([replace(asked, cells=asked.cells[:1])], tables(here, there))
-    assert of_one_cell.verdict is Verdict.REPRODUCED
+    assert of_one_cell.verdict is ClaimVerdict.REPRODUCED
 
 
 def test_software_costs_are_judged_apart():
     streams = Venue("xeon", True, "streams-4.2", 176)
     held = tables(on(XEON, c1=pair(20)), on(streams, c1=pair(5)))
     assert verdicts(evaluate([claim(costs=(1,), machines=("xeon",))], held)) == [
-        ("xeon (simulated)", Verdict.REPRODUCED),
-        ("xeon (simulated, streams-4.2)", Verdict.NOT_REPRODUCED),
+        ("xeon (simulated)", ClaimVerdict.REPRODUCED),
+        ("xeon (simulated, streams-4.2)", ClaimVerdict.NOT_REPRODUCED),
     ]
 
 
@@ -315,7 +317,7 @@ def joint():
 
 
 @pytest.mark.parametrize(
-    ("power8", "verdict"), [(30, Verdict.REPRODUCED), (10, Verdict.NOT_REPRODUCED)]
+    ("power8", "verdict"), [(30, ClaimVerdict.REPRODUCED), (10, ClaimVerdict.NOT_REPRODUCED)]
 )
 def test_machines_are_compared_with_each_other(power8, verdict):
     held = tables(on(XEON, c1=pair(1, manual=20)), on(POWER8, c1=pair(1, manual=power8)))
@@ -325,7 +327,7 @@ def test_machines_are_compared_with_each_other(power8, verdict):
 def test_a_comparison_of_machines_needs_both():
     [result] = evaluate([joint()], tables(on(XEON, c1=pair(1))))
     assert (result.verdict, result.why) == (
-        Verdict.NO_DATA,
+        ClaimVerdict.NO_DATA,
         "the tables do not hold xeon and power8",
     )
 
@@ -335,13 +337,15 @@ def test_the_results_of_one_machine_only():
     claims = [claim(costs=(1,), elsewhere=True), joint()]
     assert [result.machine for result in evaluate(claims, held, "xeon")] == ["xeon (simulated)"]
     assert [result.machine for result in evaluate(claims, held, "local")] == ["local (measured)"]
-    assert verdicts(evaluate(claims, held, "power8")) == [("power8 (simulated)", Verdict.NO_DATA)]
+    assert verdicts(evaluate(claims, held, "power8")) == [
+        ("power8 (simulated)", ClaimVerdict.NO_DATA)
+    ]
 
 
 def test_a_claim_that_cannot_be_tested_says_why():
     untested = Claim("p17-3-x", "P17", "3", ("xeon",), "A claim.", not_testable="no such arm")
     [result] = evaluate([untested], tables(on(XEON, c1=pair(20))))
-    assert (result.verdict, result.why) == (Verdict.NOT_TESTABLE, "no such arm")
+    assert (result.verdict, result.why) == (ClaimVerdict.NOT_TESTABLE, "no such arm")
 
 
 def test_a_machine_of_that_many_cpus_may_be_asked_for():
@@ -363,7 +367,7 @@ def test_a_machine_with_some_of_its_cpus_is_one_of_its_own():
     some = throughput({cell_name(cost=1): pair(20.0)}, Venue("xeon:16", True, "millrace"))
     results = evaluate([claim(costs=(1,), machines=("xeon:16",))], tables(some))
     assert [(result.machine, result.verdict) for result in results] == [
-        ("xeon with 16 CPUs (simulated)", Verdict.REPRODUCED)
+        ("xeon with 16 CPUs (simulated)", ClaimVerdict.REPRODUCED)
     ]
     [missing] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(some))
-    assert missing.verdict == Verdict.NO_DATA
+    assert missing.verdict == ClaimVerdict.NO_DATA

@@ -26,7 +26,7 @@ from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase, NothingMeasured
 from harness.gate.explain.explain import Explanation
 from harness.gate.explain.profile import Growth
-from harness.gate.verdict import Decision, Verdict
+from harness.gate.verdict import CellDecision, Verdict
 from tests.gate.made_comparisons import CALM, comparison, result
 
 CODES = [
@@ -63,7 +63,7 @@ def test_what_cannot_be_told_is_mapped_by_the_policy(gate_stand, capsys, policy,
 
 
 def test_call_that_knows_nothing_of_any_cell_does_not_pass_as_inconclusive(gate_stand, capsys):
-    unknown = Decision(Verdict.INCONCLUSIVE, 3.0, 0.0, math.inf, 1)
+    unknown = CellDecision(Verdict.INCONCLUSIVE, 3.0, 0.0, math.inf, 1)
     cell = replace(result("a", Verdict.INCONCLUSIVE), decision=unknown)
     gate_stand.ends = comparison(cell)
     assert main(["gate", "--base", "main", "--inconclusive", "pass"]) == 3

@@ -42,7 +42,7 @@ def run(typed: bool, **fields: Any) -> None:
         if typed and spec.simulated:
             from harness.measurement import profiling
 
-            profiling.SETTLE_S, profiling.LOOK_S, profiling.ROOM = 0.1, 0.1, Path(folder)
+            profiling.SETTLE_S, profiling.LOOK_S, profiling.PROFILE_FOLDER = 0.1, 0.1, Path(folder)
         records = (
             list(run_block({"arm": spec}, 1, 1))
             if spec.simulated

@@ -8,8 +8,8 @@ from dataclasses import replace
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from harness.gate.cell import Cell, Metric
-from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
+from harness.gate.cell import GateCell, Metric
+from harness.gate.verdict import CellDecision, CellResult, Comparison, Side, Verdict
 
 CALM = settings(
     max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -40,16 +40,16 @@ def result(
     reason: str = "",
 ):
     """A cell of 20 pairs whose ratio suits its verdict, or without a number."""
-    cell = Cell(name, metric or Metric(), key)
+    cell = GateCell(name, metric or Metric(), key)
     if verdict not in DECIDED:
         return CellResult(
-            cell, Decision(verdict, math.nan, 0.0, math.inf, 0), reason=reason or "no record"
+            cell, CellDecision(verdict, math.nan, 0.0, math.inf, 0), reason=reason or "no record"
         )
     ratio = RATIOS[verdict]
     base = tuple(400.0 + index for index in range(20))
     head = tuple(value * ratio for value in base)
     return CellResult(
-        cell, Decision(verdict, ratio, ratio - 0.02, ratio + 0.02, 10), base, head, reason
+        cell, CellDecision(verdict, ratio, ratio - 0.02, ratio + 0.02, 10), base, head, reason
     )
 
 
@@ -95,9 +95,9 @@ METRICS = st.builds(
     st.booleans(),
     st.floats(0, 100),
 )
-CELLS = st.builds(Cell, TEXTS, METRICS, TEXTS)
+CELLS = st.builds(GateCell, TEXTS, METRICS, TEXTS)
 DECISIONS = st.builds(
-    Decision,
+    CellDecision,
     st.sampled_from(Verdict),
     POSITIVE | st.just(math.nan),
     st.floats(0, 10),

@@ -10,10 +10,10 @@ import pytest
 
 from harness.cli import main
 from harness.errors import UserError
-from harness.gate.bisect import Found, code_of, commits_between, search
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.bisect import BisectionResult, code_of, commits_between, search
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.compare import compare
-from harness.gate.sample import Sample
+from harness.gate.sample import ProcessSample
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 from harness.gate.verdict import Comparison, Exit, Side, Verdict
@@ -22,7 +22,7 @@ from tests.gate.made_comparisons import comparison, result
 
 SUITE = Suite(
     "mine",
-    tuple(Program(name, (name,), (Cell(name, Metric(factor=1.1)),)) for name in ("a", "b")),
+    tuple(Program(name, (name,), (GateCell(name, Metric(factor=1.1)),)) for name in ("a", "b")),
     "a",
 )
 COMMITS = [f"c{n}" for n in range(9)]
@@ -45,7 +45,7 @@ class Past:
         names = [cell.name for cell in of.cells]
         return comparison(result(names[0], verdict), *(result(name) for name in names[1:]))
 
-    def search(self) -> Found | Comparison | None:
+    def search(self) -> BisectionResult | Comparison | None:
         return search(COMMITS, SUITE, self.compare, 1.02, 0.01, lambda text: None)
 
 
@@ -53,7 +53,7 @@ class Past:
 def test_commit_is_found_in_few_tests_whose_levels_add_up_to_the_chance(first_slow: int) -> None:
     past = Past(first_slow)
     found = past.search()
-    assert isinstance(found, Found)
+    assert isinstance(found, BisectionResult)
     assert (found.before, found.suspects) == (f"c{first_slow - 1}", (f"c{first_slow}",))
     assert found.chance == pytest.approx(sum(alpha for *_, alpha in past.tests))
     assert found.chance < 0.01
@@ -68,11 +68,11 @@ def test_commit_is_found_in_few_tests_whose_levels_add_up_to_the_chance(first_sl
 
 def test_commits_that_cannot_be_judged_stay_suspects() -> None:
     found = Past(5, broken=(4,), vague=(5,)).search()
-    assert isinstance(found, Found)
+    assert isinstance(found, BisectionResult)
     assert found.suspects == ("c4", "c5", "c6")
     assert code_of(found) == 125
     found = Past(5, broken=(3,), vague=(7,)).search()
-    assert isinstance(found, Found)
+    assert isinstance(found, BisectionResult)
     assert found.suspects == ("c5",)
 
 
@@ -88,7 +88,7 @@ def test_commit_is_right_as_often_as_promised() -> None:
     """Simulated processes with noise of 2 %; one commit of 16 makes the program 8 % slower."""
     draw = random.Random(7)
     commits = [f"c{n:02d}" for n in range(17)]
-    suite = Suite("mine", (Program("a", ("a",), (Cell("a", Metric()),)),), "a")
+    suite = Suite("mine", (Program("a", ("a",), (GateCell("a", Metric()),)),), "a")
     trees = {name: Tree(Path("/", name), "", Side(name, name)) for name in commits}
     named = 0
     for first_slow in (1, 6, 11, 16):
@@ -96,9 +96,9 @@ def test_commit_is_right_as_often_as_promised() -> None:
 
         def take(
             tree: Tree, program: Program, *_: object, level: dict[str, float] = level
-        ) -> Sample:
+        ) -> ProcessSample:
             value = 100.0 * level[tree.side.label] * draw.lognormvariate(0.0, 0.02)
-            return Sample({"a": value}, seconds=1.0)
+            return ProcessSample({"a": value}, seconds=1.0)
 
         def compared(commit: str, of: Suite, factor: float, alpha: float) -> Comparison:
             return compare(
@@ -115,7 +115,7 @@ def test_commit_is_right_as_often_as_promised() -> None:
             )
 
         found = search(commits, suite, compared, 1.02, 0.01, lambda text: None)
-        assert isinstance(found, Found)
+        assert isinstance(found, BisectionResult)
         assert found.suspects == (commits[first_slow],)
         named += 1
     assert named == 4

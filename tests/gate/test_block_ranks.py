@@ -14,13 +14,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.gate.block_ranks import RESOLUTION, Blocks
-from harness.gate.order import Block
+from harness.gate.order import BlockValues
 from harness.gate.signed_rank import Walsh
 
 few_digits = st.integers(-4, 4).map(lambda k: k / 4)  # many ties; differences are exact
 some_blocks = st.lists(
     st.builds(
-        lambda a, b, c, d: Block((a, b), (c, d)), few_digits, few_digits, few_digits, few_digits
+        lambda a, b, c, d: BlockValues((a, b), (c, d)),
+        few_digits,
+        few_digits,
+        few_digits,
+        few_digits,
     ),
     min_size=1,
     max_size=9,
@@ -28,22 +32,22 @@ some_blocks = st.lists(
 levels = st.sampled_from([0.3, 0.1, 0.05, 0.01])
 
 
-def normal(seed: int, n: int, effect: float = 0.0, spread: float = 1.0) -> list[Block]:
+def normal(seed: int, n: int, effect: float = 0.0, spread: float = 1.0) -> list[BlockValues]:
     rows = np.random.default_rng(seed).normal(0.0, spread, (n, 4)).tolist()
-    return [Block((a, b), (c + effect, d + effect)) for a, b, c, d in rows]
+    return [BlockValues((a, b), (c + effect, d + effect)) for a, b, c, d in rows]
 
 
-def swapped(block: Block) -> Block:
+def swapped(block: BlockValues) -> BlockValues:
     """Had the coin fallen otherwise, and were both sides the same."""
-    return Block(block.head, block.base)
+    return BlockValues(block.head, block.base)
 
 
-def orders(block: Block) -> list[Block]:
+def orders(block: BlockValues) -> list[BlockValues]:
     """All six that the block could have been, if both sides are the same."""
     values = (*block.base, *block.head)
     pairs = list(itertools.combinations(range(4), 2))
     return [
-        Block(
+        BlockValues(
             tuple(values[at] for at in range(4) if at not in pair), tuple(values[at] for at in pair)
         )
         for pair in pairs
@@ -56,7 +60,9 @@ def test_tails_are_those_of_all_orders(rows, shift):
     ranks.
     """
     rows = rows[:3]
-    moved = [Block(block.base, tuple(value - shift for value in block.head)) for block in rows]
+    moved = [
+        BlockValues(block.base, tuple(value - shift for value in block.head)) for block in rows
+    ]
     ranks = stats.rankdata([[*block.base, *block.head] for block in moved]).reshape(-1, 4)
     pairs = list(itertools.combinations(range(4), 2))
     sums = np.array(
@@ -89,7 +95,9 @@ def test_blocks_of_files_have_two_orders():
 
 def test_a_shift_is_taken_off_head_alone():
     rows = normal(3, 12)
-    moved = [Block(block.base, (block.head[0] + 0.25, block.head[1] + 0.25)) for block in rows]
+    moved = [
+        BlockValues(block.base, (block.head[0] + 0.25, block.head[1] + 0.25)) for block in rows
+    ]
     assert Blocks(moved).p_greater(0.25) == pytest.approx(Blocks(rows).p_greater(0.0))
     assert Blocks(moved).p_less(0.25) == pytest.approx(Blocks(rows).p_less(0.0))
 
@@ -136,7 +144,7 @@ def test_the_estimate_is_between_the_bounds(rows, level):
 
 
 def test_blocks_that_do_not_scatter_are_told_exactly():
-    blocks = Blocks([Block((1.0, 1.0), (1.25, 1.25))] * 10)
+    blocks = Blocks([BlockValues((1.0, 1.0), (1.25, 1.25))] * 10)
     assert blocks.estimate() == pytest.approx(0.25, abs=2 * RESOLUTION)
     assert blocks.p_greater(0.2) == blocks.p_less(0.3) == pytest.approx(6.0**-10)
     assert blocks.p_greater(0.25) == blocks.p_less(0.25) == 1.0
@@ -166,7 +174,7 @@ def test_leaning_is_an_estimate_above():
         assert blocks.leans(blocks.estimate() - 0.2) and not blocks.leans(blocks.estimate() + 0.2)
 
 
-def found(rows: list[Block], level: float = 0.001) -> tuple[bool, bool]:
+def found(rows: list[BlockValues], level: float = 0.001) -> tuple[bool, bool]:
     """Whether ranks, and whether the blocks' mean log ratios, find that head is slower by more than
     2 %.
     """
@@ -182,7 +190,8 @@ def test_a_host_that_slows_a_process_in_three_hides_5_percent_from_means_but_not
         draw = np.random.default_rng(seed)
         logs = draw.normal(0.0, 0.01, (40, 4)) + 0.2 * (draw.random((40, 4)) < 1 / 3)
         rows = [
-            Block((a, b), (c + math.log(1.05), d + math.log(1.05))) for a, b, c, d in logs.tolist()
+            BlockValues((a, b), (c + math.log(1.05), d + math.log(1.05)))
+            for a, b, c, d in logs.tolist()
         ]
         ranks, means = found(rows)
         by_ranks, by_means = by_ranks + ranks, by_means + means

@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.compare import compare
 from harness.gate.decide import Control
 from harness.gate.errors import Interrupted
 from harness.gate.report.words import conclusion, remarks
-from harness.gate.sample import Sample, take
+from harness.gate.sample import ProcessSample, take
 from harness.gate.series import REPEATS, SampleRow, Series
 from harness.gate.suite import Suite, load_suite
 from harness.gate.tree import Tree, prepare
@@ -31,7 +31,7 @@ from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
 
 ROOT = Path(__file__).resolve().parents[2]
 
-Answer = Callable[[str, Program, int], Sample]
+Answer = Callable[[str, Program, int], ProcessSample]
 """What a process of a side ("base", "head") and program says, by the number of the pair."""
 
 
@@ -39,7 +39,7 @@ def program(name: str, cells: int = 1) -> Program:
     return Program(
         name,
         (name,),
-        tuple(Cell(name if cells == 1 else f"{name}:{k}", Metric()) for k in range(cells)),
+        tuple(GateCell(name if cells == 1 else f"{name}:{k}", Metric()) for k in range(cells)),
     )
 
 
@@ -62,7 +62,9 @@ class Machine:
         self.told: list[tuple[int, float, Mapping[str, Verdict]]] = []
         self.is_control = False  # for tests that must know
 
-    def take(self, tree: Tree, asked: Program, environment: Mapping[str, str], pair: int) -> Sample:
+    def take(
+        self, tree: Tree, asked: Program, environment: Mapping[str, str], pair: int
+    ) -> ProcessSample:
         side = "base" if tree is self.base else "head"
         self.calls.append((side, asked.name, pair))
         self.environments.append(environment)
@@ -101,9 +103,9 @@ def noisy(
     """About 100 in every cell, `ratio` times as much of head, with 1 % of noise or so."""
     draw = random.Random(seed)
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         level = 100.0 * (ratio if side == "head" else 1.0)
-        return Sample(
+        return ProcessSample(
             {cell.name: level * draw.lognormvariate(0, noise) for cell in asked.cells},
             seconds=seconds,
             host=host or {},
@@ -161,7 +163,7 @@ def test_the_control_keeps_its_share_when_few_programs_are_open() -> None:
     in five, not one in two.
     """
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         return (at_the_factor if asked.name == "d" else same)(side, asked, pair)
 
     same, at_the_factor = noisy(seed=1), noisy(1.05, seed=2)
@@ -177,7 +179,7 @@ def test_a_cell_that_looks_slower_gets_three_quarters_of_the_time() -> None:
     on.
     """
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         return (slower if asked.name == "d" else faster)(side, asked, pair)
 
     slower, faster = noisy(1.1, seed=2, noise=0.15), noisy(0.99, seed=1, noise=0.15)
@@ -230,7 +232,7 @@ def test_both_sides_of_a_pair_have_one_seed_of_hashes_and_each_pair_another() ->
 
 
 def test_deterministic_cell_has_one_seed_of_hashes_in_a_block_and_one_block_of_control() -> None:
-    exact = Program("n", ("n",), (Cell("n", Metric("n", "", deterministic=True)),))
+    exact = Program("n", ("n",), (GateCell("n", Metric("n", "", deterministic=True)),))
     seeds = hash_seeds(exact, program("a"))
     control = {place: each for place, each in seeds.items() if place[0]}
     assert len(control) == 2
@@ -299,7 +301,7 @@ def test_fixed_pairs_are_measured_to_the_end_also_of_the_control() -> None:
 
 
 def test_block_that_would_not_end_in_time_is_not_begun() -> None:
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         seconds = 10.0 if asked.name == "long" and pair >= 2 else 1.0
         return noisy(1.05, seed=pair, seconds=seconds)(side, asked, pair)
 
@@ -322,7 +324,7 @@ def test_cell_that_there_was_no_time_for_is_not_measured() -> None:
     assert exit_code(comparison) == Exit.NOTHING_MEASURED
 
 
-def failing(side: str, sample: Sample, after: int = 0) -> Answer:
+def failing(side: str, sample: ProcessSample, after: int = 0) -> Answer:
     good = noisy()
     return lambda s, asked, pair: (
         sample if s == side and asked.name == "a" and pair >= after else good(s, asked, pair)
@@ -330,8 +332,8 @@ def failing(side: str, sample: Sample, after: int = 0) -> Answer:
 
 
 CRASH, WRONG = (
-    Sample({}, error="killed by SIGSEGV", seconds=1.0),
-    Sample({}, wrong="tuples lost", seconds=1.0),
+    ProcessSample({}, error="killed by SIGSEGV", seconds=1.0),
+    ProcessSample({}, wrong="tuples lost", seconds=1.0),
 )
 
 
@@ -361,7 +363,7 @@ def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_
     crashes: Counter[tuple[str, str]] = Counter()
     good = noisy()
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         if machine.is_control:
             return good(side, asked, pair)
         assert (side, asked.name) not in bad, "asked again"
@@ -374,7 +376,7 @@ def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_
         return {
             "crash": CRASH,
             "wrong": WRONG,
-            "missing": Sample({}, missing={asked.name: "gone"}, seconds=1.0),
+            "missing": ProcessSample({}, missing={asked.name: "gone"}, seconds=1.0),
         }[outcome]
 
     machine = Machine(answer)
@@ -415,7 +417,7 @@ def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_
     ],
 )
 def test_side_that_fails_ends_its_program_at_once_and_no_other(
-    seed: int, side: str, sample: Sample, verdict: Verdict, reason: str, code: Exit
+    seed: int, side: str, sample: ProcessSample, verdict: Verdict, reason: str, code: Exit
 ) -> None:
     machine = Machine(failing(side, sample))
     comparison = machine.compare(suite_of(program("b"), program("a")), seed=seed)
@@ -438,8 +440,12 @@ def test_side_that_fails_late_ends_its_program_and_keeps_the_values() -> None:
 
 
 def test_cell_that_neither_side_answers_is_not_measured() -> None:
-    def answer(side: str, asked: Program, pair: int) -> Sample:
-        return Sample({}, error=f"no {side}") if asked.name == "a" else noisy()(side, asked, pair)
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
+        return (
+            ProcessSample({}, error=f"no {side}")
+            if asked.name == "a"
+            else noisy()(side, asked, pair)
+        )
 
     machine = Machine(answer)
     (_, result) = machine.compare(suite_of(program("b"), program("a"))).cells
@@ -457,7 +463,7 @@ def test_a_crash_of_one_process_is_repeated_told_and_changes_no_verdict(
         machine.is_control = series.control
         return block(series, *words)  # type: ignore[arg-type]
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         return (
             left.pop()
             if left and pair == 5 and machine.is_control is control
@@ -486,7 +492,7 @@ def two_sides(only: str) -> Answer:
     """A program of two cells, of which one side does not know the second."""
     good = noisy(seconds=0.5)
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         sample = good(side, asked, pair)
         if side == only:
             return sample
@@ -532,7 +538,7 @@ def test_a_cell_whose_means_disagree_with_its_ranks_is_inconclusive() -> None:
     """
     good = noisy()
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         sample = good(side, asked, pair)
         slow = side == "head" and asked.name == "a" and pair % 16 == 3
         return replace(
@@ -562,11 +568,11 @@ def test_a_proven_regression_outranks_whatever_else_has_no_number(
     """And the last line names it, and says what else there is."""
     slower, same = noisy(1.2), noisy()
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         if asked.name == "other" and side == broken:
             return CRASH
         if asked.name == "other" and side == "head" and broken == "missing":
-            return Sample(
+            return ProcessSample(
                 {},
                 seconds=1.0,
                 missing={"other": "ns_per_hop must be a finite number above 0, not 0"},
@@ -590,11 +596,11 @@ def test_a_proven_regression_outranks_whatever_else_has_no_number(
 def test_missing_number_ends_its_cell_but_not_the_others_of_its_program() -> None:
     good = noisy(seconds=0.5)
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         sample = good(side, asked, pair)
         if side == "base":
             return sample
-        return Sample(
+        return ProcessSample(
             {"a:0": sample.values["a:0"]}, seconds=0.5, missing={"a:1": "there is no benchmark 'x'"}
         )
 
@@ -636,7 +642,7 @@ def test_base_that_fails_beside_itself_alone_leaves_no_verdict(
 def test_sides_that_were_built_in_different_ways_are_told() -> None:
     good = noisy()
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         return replace(
             good(side, asked, pair), host={"compiler_flags": "-O0" if side == "base" else "-O3"}
         )
@@ -649,7 +655,7 @@ def test_sides_that_were_built_in_different_ways_are_told() -> None:
 
 
 def test_time_that_ends_before_the_first_look_is_told_as_such() -> None:
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         return noisy(seconds=0.1 if pair < 2 else 1.0)(side, asked, pair)
 
     notes = Machine(answer).compare(suite_of(program("a")), time_budget_s=30.0).notes
@@ -685,8 +691,10 @@ def test_disturbed_samples_are_counted_and_sides_know_their_host() -> None:
 def test_wide_control_is_a_note() -> None:
     draw = random.Random(5)
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
-        return Sample({cell.name: draw.lognormvariate(0, 0.3) for cell in asked.cells}, seconds=1.0)
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
+        return ProcessSample(
+            {cell.name: draw.lognormvariate(0, 0.3) for cell in asked.cells}, seconds=1.0
+        )
 
     comparison = Machine(answer).compare(suite_of(program("a")), time_budget_s=200.0)
     assert any(
@@ -723,7 +731,7 @@ def test_progress_says_blocks_time_left_and_how_cells_stand() -> None:
 def test_interrupted_call_hands_over_what_it_has() -> None:
     good = noisy()
 
-    def answer(side: str, asked: Program, pair: int) -> Sample:
+    def answer(side: str, asked: Program, pair: int) -> ProcessSample:
         if pair == 8:
             raise KeyboardInterrupt
         return good(side, asked, pair)
@@ -752,7 +760,7 @@ def test_real_processes_never_overlap(tmp_path: Path) -> None:
         (directory / "it.py").write_text(code, encoding="utf-8")
         trees.append(Tree(directory, sys.executable, Side(side, None)))
     words = ("{python}", "it.py", str(tmp_path / "busy"))
-    suite = suite_of(*(Program(name, words, (Cell(name, Metric()),)) for name in "ab"))
+    suite = suite_of(*(Program(name, words, (GateCell(name, Metric()),)) for name in "ab"))
     rows: list[SampleRow] = []
     comparison = compare(
         *trees,

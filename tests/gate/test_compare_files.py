@@ -21,7 +21,7 @@ from harness.gate.environment import clean_environment
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.results import compare_files, read_results, write_json
 from harness.gate.results.sessions import one_say
-from harness.gate.verdict import CellResult, Decision, Exit, Side, Verdict, exit_code
+from harness.gate.verdict import CellDecision, CellResult, Exit, Side, Verdict, exit_code
 from tests.gate.made_comparisons import HOST, comparison, result
 
 MACHINE = {
@@ -304,7 +304,9 @@ def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_num
     """
     for name, level in (("old", 100.0), ("new", 200.0)):
         values = tuple(level + index for index in range(14))
-        one = CellResult(result("one").cell, Decision(Verdict.OK, 1.0, 0.9, 1.1, 7), values, values)
+        one = CellResult(
+            result("one").cell, CellDecision(Verdict.OK, 1.0, 0.9, 1.1, 7), values, values
+        )
         for n in range(12):
             write_json(comparison(one, seed=n), tmp_path / f"{name}{n}.json")
     sides = [[tmp_path / f"{name}{n}.json" for n in range(12)] for name in ("old", "new")]
@@ -444,7 +446,7 @@ def test_a_throughput_that_falls_is_worse(tmp_path):
     def of(value):
         cell = result("a", metric=Metric("rate", "tuples/s", lower_is_better=False)).cell
         return CellResult(
-            cell, Decision(Verdict.INCONCLUSIVE, 1.0, 0.0, math.inf, 0), (value,), (value,)
+            cell, CellDecision(Verdict.INCONCLUSIVE, 1.0, 0.0, math.inf, 0), (value,), (value,)
         )
 
     write_json(comparison(of(100.0)), tmp_path / "old.json")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Control, Family, limits
 from harness.gate.order import on_scale
 from harness.gate.sequential import Evidence, Looks, declare
@@ -21,12 +21,12 @@ from harness.gate.verdict import Verdict
 FACTOR, ALPHA = 1.02, 0.05
 
 
-def time(name: str = "a", floor: float = 0.0) -> Cell:
-    return Cell(name, Metric(floor=floor))
+def time(name: str = "a", floor: float = 0.0) -> GateCell:
+    return GateCell(name, Metric(floor=floor))
 
 
-def throughput(name: str = "a", floor: float = 0.0) -> Cell:
-    return Cell(name, Metric("rate", "tuples/s", lower_is_better=False, floor=floor))
+def throughput(name: str = "a", floor: float = 0.0) -> GateCell:
+    return GateCell(name, Metric("rate", "tuples/s", lower_is_better=False, floor=floor))
 
 
 def measure(
@@ -48,7 +48,7 @@ def measure(
         family.add(name, pair(base), pair(base * ratio))
 
 
-def verdict(cell: Cell, ratio: float, blocks: int = 12, **how) -> Verdict:
+def verdict(cell: GateCell, ratio: float, blocks: int = 12, **how) -> Verdict:
     family = Family([cell], FACTOR, ALPHA, declare(1, ALPHA))
     measure(family, cell.name, ratio, blocks, **how)
     assert family.verdict(cell.name) is family.decision(cell.name).verdict
@@ -314,7 +314,7 @@ def test_an_unmeasured_control_has_not_failed():
 
 
 def test_deterministic_counts_may_differ_by_a_little_within_a_side():
-    cell = Cell("a", Metric("instructions", "", deterministic=True))
+    cell = GateCell("a", Metric("instructions", "", deterministic=True))
 
     def said(base, head):
         family = Family([cell], FACTOR, ALPHA, declare(1, ALPHA))

@@ -27,7 +27,7 @@ def test_every_option_is_in_the_docs_and_no_other():
 
 
 def test_every_exit_code_is_in_the_docs_and_in_the_help():
-    codes = {*map(int, Exit), gate.FAILED, 130}
+    codes = {*map(int, Exit), gate.GATE_FAILED_STATUS, 130}
     assert {
         int(code)
         for code in re.findall(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Control, Family
 from harness.gate.noise import NOISES, Noise
 from harness.gate.order import block_order, sides
@@ -21,7 +21,7 @@ from harness.gate.sequential import Looks, declare
 from harness.gate.verdict import Verdict
 from harness.gate.yardsticks import mann_whitney
 
-CELLS = [Cell(f"cell {i}", Metric()) for i in range(8)]
+CELLS = [GateCell(f"cell {i}", Metric()) for i in range(8)]
 FACTOR, ALPHA = 1.02, 0.05
 CALLS, BLOCKS = 100, 32  # looks at 10, 15, 22 and 32 blocks
 

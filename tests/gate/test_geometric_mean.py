@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Family
 from harness.gate.geometric_mean import geometric_mean
 from harness.gate.noise import NOISES
@@ -17,7 +17,7 @@ from harness.gate.order import block_order, sides
 from harness.gate.report.junit import junit
 from harness.gate.report.text import text
 from harness.gate.sequential import declare
-from harness.gate.verdict import CellResult, Decision, Verdict
+from harness.gate.verdict import CellDecision, CellResult, Verdict
 from tests.gate.made_comparisons import comparison
 
 RATIOS = (0.9, 1.0, 1.15, 1.3)
@@ -27,8 +27,8 @@ CALLS = 150
 
 def cell(base, head, metric: Metric | None = None, name: str = "a") -> CellResult:
     return CellResult(
-        Cell(name, metric or Metric()),
-        Decision(Verdict.OK, 1.0, 0.9, 1.1, 10),
+        GateCell(name, metric or Metric()),
+        CellDecision(Verdict.OK, 1.0, 0.9, 1.1, 10),
         tuple(base),
         tuple(head),
     )
@@ -40,7 +40,7 @@ def test_the_interval_misses_the_truth_no_more_often_than_it_says(kind):
     follows from the numbers.
     """
     draw, coin, missed = np.random.default_rng(5), random.Random(5), 0
-    cells = [Cell(str(ratio), Metric()) for ratio in RATIOS]
+    cells = [GateCell(str(ratio), Metric()) for ratio in RATIOS]
     looks = declare(len(cells), 0.05)
     for row in NOISES[kind](draw, (CALLS, 22 * len(cells) * 4)):
         family, now = Family(cells, 1.02, 0.05, looks), iter(row)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.loaded import Loaded, rehearse, rehearsed
 from harness.gate.suite import Suite
 from harness.gate.tree import Role, Tree
@@ -23,7 +23,7 @@ from harness.gate.verdict import Side
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "import foo.core\nprint('{\"ns_per_hop\": 1}')\n"
-CELL = Cell("one", Metric())
+CELL = GateCell("one", Metric())
 
 
 @pytest.fixture

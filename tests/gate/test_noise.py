@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.gate.noise import NOISES, QUIET
+from harness.gate.noise import NOISES, QUIET_SPREAD
 
 SHAPE = (200, 400)
 
@@ -28,7 +28,7 @@ def test_noise_has_its_shape_and_repeats_by_seed(kind):
 
 def test_quiet_is_small_and_forgets_at_once():
     values = sample("quiet")
-    assert values.std() == pytest.approx(QUIET, rel=0.02)
+    assert values.std() == pytest.approx(QUIET_SPREAD, rel=0.02)
     assert abs(correlation(values, 1)) < 0.02
 
 
@@ -42,10 +42,10 @@ def test_drift_is_large_and_remembers():
 
 
 def test_bursts_are_rare_long_and_only_slow_down():
-    slowed = sample("bursts") > 5 * QUIET
+    slowed = sample("bursts") > 5 * QUIET_SPREAD
     assert 0.08 < slowed.mean() < 0.25
     assert correlation(slowed, 1) > 0.5
-    assert sample("bursts").min() > -6 * QUIET
+    assert sample("bursts").min() > -6 * QUIET_SPREAD
 
 
 def test_bimodal_processes_are_one_of_two_speeds():
@@ -55,7 +55,7 @@ def test_bimodal_processes_are_one_of_two_speeds():
     assert (values[slow].mean(), values[~slow].mean()) == pytest.approx(
         (np.log(1.08), 0.0), abs=1e-3
     )
-    assert values[slow].std() < 2 * QUIET
+    assert values[slow].std() < 2 * QUIET_SPREAD
 
 
 def test_heavy_tails_are_heavy_on_both_sides():

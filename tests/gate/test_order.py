@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.gate.cell import Cell, Metric
-from harness.gate.order import Block, block_order, on_scale, sides
+from harness.gate.cell import GateCell, Metric
+from harness.gate.order import BlockValues, block_order, on_scale, sides
 
-TIME = Cell("pipeline", Metric())
-THROUGHPUT = Cell("pipeline", Metric("tuples_per_s", "tuples/s", lower_is_better=False))
+TIME = GateCell("pipeline", Metric())
+THROUGHPUT = GateCell("pipeline", Metric("tuples_per_s", "tuples/s", lower_is_better=False))
 MIRRORED = {("base", "head", "head", "base"), ("head", "base", "base", "head")}
 
 times = st.floats(1e-3, 1e9)
@@ -41,7 +41,7 @@ def test_values_go_to_their_sides_pair_by_pair():
     assert sides(("head", "base", "base", "head"), [1, 2, 3, 4]) == ((2, 3), (1, 4))
 
 
-def difference(block: Block) -> float:
+def difference(block: BlockValues) -> float:
     return sum(block.head) / 2 - sum(block.base) / 2
 
 

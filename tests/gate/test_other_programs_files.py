@@ -534,7 +534,7 @@ def test_a_packed_file_that_is_broken_or_endless_is_told(
             UnusableResults, match=rf"{name}: is packed by gzip, and broken or cut short: [^\n]+$"
         ):
             read_results(tmp_path / name)
-    monkeypatch.setattr("harness.gate.results.load.MOST", 1 << 20)
+    monkeypatch.setattr("harness.gate.results.load.MAX_UNPACKED_BYTES", 1 << 20)
     (tmp_path / "bomb").write_bytes(gzip.compress(bytes(1 << 21)))
     with pytest.raises(UserError, match="bomb: holds more than 1 MiB"):
         read_results(tmp_path / "bomb")

@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.gate import pytest_names
-from harness.gate.cell import BENCHMARKS, Cell, Metric, Program
+from harness.gate.cell import BENCHMARKS, GateCell, Metric, Program
 from harness.gate.pytest_names import collected, with_names
 from harness.gate.suite import PYTEST, Suite
 from harness.gate.tree import Role, Tree
@@ -21,7 +21,7 @@ TREES: dict[Role, Tree] = {
 
 
 def suite_of(*keys: str, control: str | None = None) -> Suite:
-    cells = tuple(Cell(key, Metric("median", "s"), key) for key in keys)
+    cells = tuple(GateCell(key, Metric("median", "s"), key) for key in keys)
     program = Program("bench", (*PYTEST, "t.py"), cells, BENCHMARKS)
     return Suite("mine", (program,), control or keys[0])
 

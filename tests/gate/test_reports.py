@@ -28,7 +28,7 @@ from harness.gate.report.rows import (
 from harness.gate.report.table import COLUMNS, table
 from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
-from harness.gate.signed_rank import EXACT, estimate
+from harness.gate.signed_rank import MAX_EXACT_COUNT, estimate
 from harness.gate.verdict import CellResult, Exit, Verdict
 from harness.measurement.rank_interval import median_interval
 from tests.gate.made_comparisons import CALM, COMPARISONS, comparison, result
@@ -83,7 +83,7 @@ def test_an_interval_takes_six_samples():
 
 def test_of_very_many_samples_the_median_is_told_in_every_report():
     """Their pairs would take gigabytes. Skewed, so that the median is not the other estimate."""
-    values = tuple(100.0 + 1e-7 * k**3 for k in range(EXACT + 1))
+    values = tuple(100.0 + 1e-7 * k**3 for k in range(MAX_EXACT_COUNT + 1))
     found = median_interval(values)
     assert (
         side(values, "ns")
@@ -93,7 +93,7 @@ def test_of_very_many_samples_the_median_is_told_in_every_report():
     (entry,) = csv.DictReader(io.StringIO(table(comparison(many))))
     assert (float(entry["base"]), float(entry["base_low"]), float(entry["base_high"])) == found
     assert float(entry["head"]) == estimate(values[:-1]) != pytest.approx(found.median, rel=0.01)
-    assert f"of more than {EXACT} the median" in text(comparison(many))
+    assert f"of more than {MAX_EXACT_COUNT} the median" in text(comparison(many))
 
 
 @pytest.mark.parametrize(

@@ -17,17 +17,17 @@ from pathlib import Path
 import pytest
 
 from harness.gate import session
-from harness.gate.cell import BENCHMARKS, COUNT, RECORD, USE, Cell, Metric, Program
+from harness.gate.cell import BENCHMARKS, COUNT, RECORD, USE, GateCell, Metric, Program
 from harness.gate.instructions import Counter, counter
 from harness.gate.notes import disturbances
-from harness.gate.sample import Sample, of_benchmarks, of_record, take
+from harness.gate.sample import ProcessSample, of_benchmarks, of_record, take
 from harness.gate.tree import Tree
 from harness.gate.verdict import Side
-from harness.machines.host.cpu import Reading
+from harness.machines.host.cpu import CpuCounters
 from harness.measurement.record.declaration import RECORD as RECORD_FIELDS
 from tests.records import example
 
-CELL = Cell("one", Metric())
+CELL = GateCell("one", Metric())
 HOST = {"cpu_model": "a CPU"}
 
 
@@ -38,8 +38,8 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def run(
-    tree: Tree, code: str, *words: str, cells: tuple[Cell, ...] = (CELL,), **options: object
-) -> Sample:
+    tree: Tree, code: str, *words: str, cells: tuple[GateCell, ...] = (CELL,), **options: object
+) -> ProcessSample:
     """A sample of a Python program."""
     (tree.directory / "program.py").write_text(code, encoding="utf-8")
     return take(tree, Program("program", ("{python}", "program.py", *words), cells, **options))  # type: ignore[arg-type]
@@ -53,7 +53,7 @@ def test_last_line_of_the_output_is_the_answer(tree: Tree) -> None:
         "error": None,
         "host": HOST,
     }
-    cells = (CELL, Cell("period", Metric("elastic.period_s")))
+    cells = (CELL, GateCell("period", Metric("elastic.period_s")))
     sample = run(
         tree, f"print('warming up')\nprint({json.dumps(json.dumps(record))})\nprint()", cells=cells
     )
@@ -101,7 +101,7 @@ def test_environment_is_clean_and_the_same_for_both_sides(
 
 
 def test_program_that_is_timed_answers_with_its_wall_time(tree: Tree) -> None:
-    cell = Cell("one", Metric("wall_s", "s"))
+    cell = GateCell("one", Metric("wall_s", "s"))
     sample = run(tree, "import time; time.sleep(0.2); print('hello')", cells=(cell,), answers=USE)
     assert 0.2 < sample.values["one"] < sample.seconds
     assert (
@@ -112,7 +112,7 @@ def test_program_that_is_timed_answers_with_its_wall_time(tree: Tree) -> None:
 
 def test_program_that_is_timed_answers_what_all_that_it_starts_uses(tree: Tree) -> None:
     names = ("wall_s", "cpu_s", "user_s", "system_s", "peak_bytes")
-    cells = tuple(Cell(name, Metric(name)) for name in names)
+    cells = tuple(GateCell(name, Metric(name)) for name in names)
     burn = "x = bytearray(60_000_000)\nimport time\nwhile time.process_time() < 0.3: pass\n"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
     values = run(tree, code, cells=cells, answers=USE).values
@@ -121,7 +121,11 @@ def test_program_that_is_timed_answers_what_all_that_it_starts_uses(tree: Tree) 
 
 
 def test_program_that_answers_numbers_has_those_of_its_process_too(tree: Tree) -> None:
-    cells = (CELL, Cell("cpu", Metric("process.cpu_s")), Cell("mine", Metric("process.mine")))
+    cells = (
+        CELL,
+        GateCell("cpu", Metric("process.cpu_s")),
+        GateCell("mine", Metric("process.mine")),
+    )
     code = "import json; print(json.dumps({'ns_per_hop': 7"
     sample = run(tree, f"{code}}}))", cells=cells)
     assert set(sample.values) == {"one", "cpu"}
@@ -137,12 +141,12 @@ def test_host_that_others_keep_busy_is_told_of_any_program(
     """Others keep 1.5 CPUs busy, beside what the process itself uses."""
     readings = itertools.count()
 
-    def now() -> Reading:
+    def now() -> CpuCounters:
         first = next(readings) == 0
-        return Reading(0.0 if first else 2.0, 0.0, 10.0 if first else 13.0, 0.0, 0)
+        return CpuCounters(0.0 if first else 2.0, 0.0, 10.0 if first else 13.0, 0.0, 0)
 
-    monkeypatch.setattr("harness.gate.sample.Reading.now", now)
-    cell = Cell("one", Metric("wall_s" if kind == USE else "n"))
+    monkeypatch.setattr("harness.gate.sample.CpuCounters.now", now)
+    cell = GateCell("one", Metric("wall_s" if kind == USE else "n"))
     sample = run(tree, "print('{\"n\": 1}')", cells=(cell,), answers=kind)
     assert 1.3 < sample.host["load_of_others"] < 1.5
     assert disturbances(sample.host) == ["load of other processes"]
@@ -154,7 +158,7 @@ needs_counter = pytest.mark.skipif(counter() is None, reason="needs counters of 
 @needs_counter
 @pytest.mark.heavy
 def test_instructions_of_all_processes_are_counted(tree: Tree) -> None:
-    cell = Cell("one", Metric("instructions", "", deterministic=True))
+    cell = GateCell("one", Metric("instructions", "", deterministic=True))
 
     def count(loops: int) -> float:
         words = ("sh", "-c", f"n=0; while [ $n -lt {loops} ]; do n=$((n+1)); done")
@@ -392,7 +396,7 @@ def test_number_that_cannot_be_compared_is_missing(value: object) -> None:
 
 
 def test_field_that_is_not_there_is_missing_and_others_are_not() -> None:
-    cells = (CELL, Cell("deep", Metric("a.b")), Cell("deeper", Metric("ns_per_hop.b")))
+    cells = (CELL, GateCell("deep", Metric("a.b")), GateCell("deeper", Metric("ns_per_hop.b")))
     found = of_record({"ns_per_hop": 1, "a": None}, cells)
     assert found["values"] == {"one": 1.0}
     assert found["missing"] == {
@@ -403,7 +407,7 @@ def test_field_that_is_not_there_is_missing_and_others_are_not() -> None:
 
 def test_benchmark_that_was_not_run_is_missing() -> None:
     cells = tuple(
-        Cell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b", "t.py::c")
+        GateCell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b", "t.py::c")
     )
     document = {
         "benchmarks": [
@@ -423,7 +427,7 @@ def test_benchmark_that_was_not_run_is_missing() -> None:
 
 
 def test_benchmark_whose_test_failed_is_missing_for_that_reason_but_known() -> None:
-    cells = tuple(Cell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b"))
+    cells = tuple(GateCell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b"))
     found = of_benchmarks(
         {"benchmarks": [{"fullname": "t.py::a", "stats": {"median": 0.5}}]},
         cells,
@@ -442,7 +446,7 @@ def test_pytest_benchmark_is_run_and_read(tree: Tree) -> None:
     from harness.gate.suite import PYTEST
 
     cells = tuple(
-        Cell(name, Metric("median", "s"), name)
+        GateCell(name, Metric("median", "s"), name)
         for name in ("test_it.py::test_it", "test_it.py::gone")
     )
     sample = take(tree, Program("b", (*PYTEST, "test_it.py"), cells, BENCHMARKS))
@@ -489,7 +493,7 @@ def test_benchmark_whose_test_fails_or_is_skipped_is_named_and_the_others_are_us
         "test_gone",
     )
     cells = tuple(
-        Cell(f"deep/test_it.py::{name}", Metric("median", "s"), f"deep/test_it.py::{name}")
+        GateCell(f"deep/test_it.py::{name}", Metric("median", "s"), f"deep/test_it.py::{name}")
         for name in own
     )
     sample = take(tree, Program("b", (*PYTEST, "deep"), cells, BENCHMARKS))

@@ -12,7 +12,7 @@ import warnings
 
 import pytest
 
-from harness.gate.cell import Cell, Metric, comparable
+from harness.gate.cell import GateCell, Metric, comparable
 from harness.gate.decide import Control, Family
 from harness.gate.report.junit import junit
 from harness.gate.report.markdown import markdown
@@ -32,7 +32,7 @@ def judged(
     metric: Metric, base: list[float], head: list[float], factor: float = 1.02
 ) -> CellResult:
     """What a call says of a cell that gave these values, in their order."""
-    family = Family([Cell("a", metric)], factor, 0.01, declare(1, 0.01))
+    family = Family([GateCell("a", metric)], factor, 0.01, declare(1, 0.01))
     for at in range(0, len(base), 2):
         family.add("a", tuple(base[at : at + 2]), tuple(head[at : at + 2]))
     (result,) = family.results()
@@ -132,7 +132,7 @@ def test_of_drops_without_chance_one_block_tells_nothing_from_something():
 
 def test_a_control_without_chance_must_be_the_same():
     for again, failed in ((7.0, False), (8.0, True)):
-        control = Control(Cell("a", COUNT), 1.02, 0.01, declare(1, 0.01))
+        control = Control(GateCell("a", COUNT), 1.02, 0.01, declare(1, 0.01))
         control.add((7.0, 7.0), (again, again))
         assert control.failed is failed
         assert (control.result().verdict is Verdict.OK) is not failed

@@ -14,7 +14,7 @@ from scipy import stats
 
 from harness.errors import UserError
 from harness.gate.block_ranks import RESOLUTION, Blocks
-from harness.gate.order import Block
+from harness.gate.order import BlockValues
 from harness.gate.sequential import Evidence, Looks, declare, fewest_blocks
 
 growths = st.floats(1.01, 3.0)
@@ -105,12 +105,12 @@ def test_one_cell_takes_as_many_pairs_as_two_since_the_control_is_two_sided():
             declare(cells, 0.01, pairs=14)
 
 
-def blocks(seed: int, n: int, effect: float = 0.0) -> list[Block]:
+def blocks(seed: int, n: int, effect: float = 0.0) -> list[BlockValues]:
     rows = np.random.default_rng(seed).normal(0.0, 1.0, (n, 4)).tolist()
-    return [Block((a, b), (c + effect, d + effect)) for a, b, c, d in rows]
+    return [BlockValues((a, b), (c + effect, d + effect)) for a, b, c, d in rows]
 
 
-def fed(looks: Looks, rows: Iterable[Block]) -> Evidence:
+def fed(looks: Looks, rows: Iterable[BlockValues]) -> Evidence:
     evidence = Evidence(looks)
     for block in rows:
         evidence.add(block)
@@ -118,7 +118,7 @@ def fed(looks: Looks, rows: Iterable[Block]) -> Evidence:
 
 
 def test_nothing_is_known_before_the_first_look():
-    evidence = fed(Looks(5), [Block((0.0, 0.0), (1.0, 1.0))] * 4)
+    evidence = fed(Looks(5), [BlockValues((0.0, 0.0), (1.0, 1.0))] * 4)
     assert (evidence.low(0.4), evidence.high(0.4)) == (-math.inf, math.inf)
     assert (evidence.p_greater(0.0), evidence.p_less(0.0)) == (1.0, 1.0)
     assert not evidence.leans(0.0)
@@ -128,7 +128,7 @@ def test_nothing_is_known_before_the_first_look():
 
 def test_adding_tells_whether_it_is_a_look():
     evidence = Evidence(Looks(2, 2.0))
-    assert [evidence.add(Block((0.0, 0.0), (0.0, 0.0))) for _ in range(9)] == [
+    assert [evidence.add(BlockValues((0.0, 0.0), (0.0, 0.0))) for _ in range(9)] == [
         n in (2, 4, 8) for n in range(1, 10)
     ]
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 from harness.gate import signed_rank
 from harness.gate.signed_rank import (
-    EXACT,
+    MAX_EXACT_COUNT,
     Walsh,
     bounds,
     chance,
@@ -121,8 +121,8 @@ def test_the_normal_distribution_is_close_where_it_takes_over_and_errs_on_the_sa
         (1e-6, 1.1),
         (1e-9, 1.25),
     ):
-        w = least_rejected(EXACT, level)
-        assert 0.999 < normal_tail(EXACT, w) / chance(EXACT, w) < most
+        w = least_rejected(MAX_EXACT_COUNT, level)
+        assert 0.999 < normal_tail(MAX_EXACT_COUNT, w) / chance(MAX_EXACT_COUNT, w) < most
 
 
 def test_chances_of_many_numbers_need_no_distribution_of_theirs(monkeypatch):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Family
 from harness.gate.noise import NOISES
 from harness.gate.sequential import Looks
@@ -125,7 +125,7 @@ def test_any_numbers_have_a_slack_that_is_no_less_than_nothing(values, cut):
 
 
 def verdict_of(base: list[float], head: list[float], metric: Metric | None = None):
-    cell = Cell("a", metric or Metric(unit="ticks"))
+    cell = GateCell("a", metric or Metric(unit="ticks"))
     family = Family([cell], 1.02, 0.01, Looks.fixed(len(base) // 2))
     for at in range(0, len(base), 2):
         family.add("a", tuple(base[at : at + 2]), tuple(head[at : at + 2]))

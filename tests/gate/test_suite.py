@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from harness.errors import UserError
-from harness.gate.cell import BENCHMARKS, COUNT, RECORD, USE, Cell, Metric
+from harness.gate.cell import BENCHMARKS, COUNT, RECORD, USE, GateCell, Metric
 from harness.gate.suite import load_suite, suite_of_command
 from harness.measurement.spec import Run
 
@@ -394,7 +394,7 @@ def test_instructions_are_counted_in_processes_of_their_own(tmp_path: Path) -> N
         ("c", RECORD, ("./c",)),
     ]
     (cell,) = programs[1].cells
-    assert cell == Cell("a:instructions", Metric("instructions", "", deterministic=True))
+    assert cell == GateCell("a:instructions", Metric("instructions", "", deterministic=True))
 
 
 def test_command_may_be_compared_by_several_metrics() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.loaded import rehearsed
 from harness.gate.suite import Suite
 from harness.gate.toolchain import Toolchain, differences, toolchain
@@ -18,7 +18,7 @@ from harness.gate.verdict import Side
 
 
 def suite_of(*words: str) -> Suite:
-    return Suite("mine", (Program("one", words, (Cell("one", Metric()),)),), "one")
+    return Suite("mine", (Program("one", words, (GateCell("one", Metric()),)),), "one")
 
 
 def test_each_kind_of_difference_is_a_note() -> None:

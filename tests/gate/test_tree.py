@@ -16,13 +16,13 @@ import pytest
 
 from harness.errors import UserError
 from harness.gate import tree_cache
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.suite import Suite
 from harness.gate.tree import Role, Tree, check, prepare, room_of
 
 BUILD = (("sh", "-c", "echo building; cp number built"),)
-PROGRAM = Program("one", ("{python}", "one.py"), (Cell("one", Metric()),))
+PROGRAM = Program("one", ("{python}", "one.py"), (GateCell("one", Metric()),))
 
 
 def git(repository: Path, *words: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.decide import Family
 from harness.gate.order import block_order
 from harness.gate.sequential import declare
@@ -33,7 +33,7 @@ def verdicts(made: Made, calls: int = CALLS, seed: int = 3) -> Counter[Verdict]:
     """Verdicts of calls with one cell, each measured until it is decided or has `BLOCKS` blocks."""
     draw, coin, said = np.random.default_rng(seed), random.Random(seed), Counter[Verdict]()
     for _ in range(calls):
-        family = Family([Cell("a", Metric())], FACTOR, ALPHA, declare(1, ALPHA))
+        family = Family([GateCell("a", Metric())], FACTOR, ALPHA, declare(1, ALPHA))
         orders = [block_order(coin) for _ in range(BLOCKS)]
         is_head = np.array([[side == "head" for side in order] for order in orders])
         values = made(draw, is_head.ravel()).reshape(is_head.shape)

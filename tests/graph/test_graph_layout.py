@@ -22,7 +22,7 @@ from harness.plots.graph_layout import (
     MAX_BENT,
     MAX_LEVELS,
     MAX_ROWS,
-    Layout,
+    LayeredGraph,
     arrange,
     levels_of,
     spaced,
@@ -55,7 +55,7 @@ def built(name: str, values: dict) -> Graph:
     return topologies.build(name, values, 0)[0]
 
 
-def column(layout: Layout, level: int) -> list[list[str]]:
+def column(layout: LayeredGraph, level: int) -> list[list[str]]:
     """The operators of each node of a level, from top to bottom."""
     return [layout.nodes[node].names for node in layout.levels[level]]
 

@@ -105,7 +105,7 @@ def test_a_good_childs_record_is_taken_and_what_it_says_is_passed_on(capfd):
 PARENT = """
 import sys
 sys.path.insert(0, {root!r})
-from harness.measurement.process import CHILD, run_in_fresh_process
+from harness.measurement.process import CHILD_COMMAND, run_in_fresh_process
 from harness.measurement.spec import Run, run_of
 code = '''
 import os, sys, time

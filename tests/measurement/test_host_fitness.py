@@ -8,7 +8,7 @@ import pytest
 
 from harness.machines.host import cpu
 from harness.machines.host.cgroup import quota_cpus, throttled_us
-from harness.machines.host.cpu import Reading, allowed_cpu_numbers
+from harness.machines.host.cpu import CpuCounters, allowed_cpu_numbers
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.host import cpu_model, describe, fitness_warnings, governor, huge_pages
 
@@ -76,7 +76,7 @@ def test_where_nothing_is_told_there_are_nulls_and_no_warnings(tmp_path, runtime
     assert all(report[name] is None for name in unknown)
     assert report["cpu_model"]
     assert (report["host_fit"], report["host_warnings"]) == (True, [])
-    reading = Reading.now(tmp_path)
+    reading = CpuCounters.now(tmp_path)
     assert (reading.busy_s, reading.stolen_s, reading.throttled_us) == (None, None, None)
     assert Disturbance.between(reading, reading, 2) == Disturbance()
 
@@ -152,13 +152,13 @@ def test_cpu_time_is_counted_on_the_cpus_allowed_only(host, monkeypatch):
         f"cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 {9 * hz} 0 0 0 0 0 0 0 0 0\ncpu1 {hz} {hz} {hz} 9 9 "
         f"{hz} {hz} {2 * hz} 0 0\nintr 5\n"
     )
-    reading = Reading.now(host(**{"proc|stat": stat}))
+    reading = CpuCounters.now(host(**{"proc|stat": stat}))
     assert (reading.busy_s, reading.stolen_s, reading.idle_s) == (5.0, 2.0, pytest.approx(18 / hz))
 
 
 def test_the_load_of_others_is_what_this_process_did_not_use():
-    first = Reading(clock_s=0.0, own_s=1.0, busy_s=100.0, stolen_s=10.0, throttled_us=5)
-    last = Reading(clock_s=2.0, own_s=2.5, busy_s=102.5, stolen_s=10.4, throttled_us=25)
+    first = CpuCounters(clock_s=0.0, own_s=1.0, busy_s=100.0, stolen_s=10.0, throttled_us=5)
+    last = CpuCounters(clock_s=2.0, own_s=2.5, busy_s=102.5, stolen_s=10.4, throttled_us=25)
     seen = Disturbance.between(first, last, cpus=2)
     assert seen.load_of_others == pytest.approx(0.5)
     assert seen.steal_share == pytest.approx(0.1)
@@ -166,13 +166,17 @@ def test_the_load_of_others_is_what_this_process_did_not_use():
 
 
 def test_windows_too_short_for_the_systems_clock_tell_nothing():
-    first = Reading(clock_s=0.0, own_s=0.0, busy_s=0.0, stolen_s=0.0, throttled_us=None)
-    assert Disturbance.between(first, Reading(0.05, 0.05, 0.5, 0.0, None), cpus=2) == Disturbance()
+    first = CpuCounters(clock_s=0.0, own_s=0.0, busy_s=0.0, stolen_s=0.0, throttled_us=None)
+    assert (
+        Disturbance.between(first, CpuCounters(0.05, 0.05, 0.5, 0.0, None), cpus=2) == Disturbance()
+    )
 
 
 def test_a_stat_file_that_stands_still_tells_nothing():
-    first = Reading(clock_s=0.0, own_s=0.0, busy_s=0.0, stolen_s=0.0, throttled_us=None)
-    assert Disturbance.between(first, Reading(1.0, 1.0, 0.0, 0.0, None), cpus=2) == Disturbance()
+    first = CpuCounters(clock_s=0.0, own_s=0.0, busy_s=0.0, stolen_s=0.0, throttled_us=None)
+    assert (
+        Disturbance.between(first, CpuCounters(1.0, 1.0, 0.0, 0.0, None), cpus=2) == Disturbance()
+    )
 
 
 QUIET = {

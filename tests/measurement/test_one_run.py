@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import UserError
-from harness.machines.host.cpu import Reading
+from harness.machines.host.cpu import CpuCounters
 from harness.measurement.observe import STALL_S
 from harness.measurement.records import validate_record
 from harness.measurement.run import run_once
@@ -65,12 +65,12 @@ def test_who_disturbs_a_window_too_short_for_ticks_is_told_with_its_warm_up(
     end_s = 0.05 + duration_s
     readings = iter(
         [
-            Reading(0.0, 0.0, 1.0, 0.0, 0),
-            Reading(0.05, 0.05, 1.08, 0.0, 0),
-            Reading(end_s, 0.13, 1.18, 0.0, 0),
+            CpuCounters(0.0, 0.0, 1.0, 0.0, 0),
+            CpuCounters(0.05, 0.05, 1.08, 0.0, 0),
+            CpuCounters(end_s, 0.13, 1.18, 0.0, 0),
         ]
     )
-    monkeypatch.setattr(Reading, "now", lambda: next(readings))
+    monkeypatch.setattr(CpuCounters, "now", lambda: next(readings))
     record = run_once(spec(warmup=0.05, duration_s=duration_s))
     assert record["host"]["load_of_others"] == pytest.approx(load)
     assert record["host"]["steal_share"] == 0.0

@@ -123,7 +123,7 @@ def test_a_profile_is_taken_once_for_the_same_topology_and_kept(monkeypatch, tmp
     taken = []
     made = Profiled("a CPU", (1.5, 2.0), ((0.5,), ()), (3, 4))
     monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
-    monkeypatch.setattr(profiling, "ROOM", tmp_path / "room")
+    monkeypatch.setattr(profiling, "PROFILE_FOLDER", tmp_path / "room")
     monkeypatch.setattr(profiling, "profile", lambda graph: taken.append(graph.name) or made)
     asked = ("pipeline", {"operators": 2}, 0)
     assert profile_of(*asked) == profile_of(*asked) == made

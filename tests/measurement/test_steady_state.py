@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.measurement.steady import (
-    TOLERANCE,
+    WINDOWS_AGREE_WITHIN,
+    FlowWindow,
     WarmUp,
-    Window,
     settled_within,
     stationary,
     stayed_settled,
@@ -74,10 +74,10 @@ def test_two_windows_settle_exactly_if_their_rates_agree_within_the_tolerance(
     count, elapsed_s, copies, ratio
 ):
     other = round(count * ratio)
-    first = Window(elapsed_s, count, copies * count)
-    second = Window(elapsed_s, other, copies * other)
-    differ = abs(count - other) > max(TOLERANCE * max(count, other) * (1 + 1e-9), 1)
-    agree = abs(count - other) < TOLERANCE * max(count, other) * (1 - 1e-9)
+    first = FlowWindow(elapsed_s, count, copies * count)
+    second = FlowWindow(elapsed_s, other, copies * other)
+    differ = abs(count - other) > max(WINDOWS_AGREE_WITHIN * max(count, other) * (1 + 1e-9), 1)
+    agree = abs(count - other) < WINDOWS_AGREE_WITHIN * max(count, other) * (1 - 1e-9)
     if agree or differ:
         assert stationary(first, second, copies) == agree
     assert stationary(first, second, copies) == stationary(second, first, copies)
@@ -87,7 +87,9 @@ def test_two_windows_settle_exactly_if_their_rates_agree_within_the_tolerance(
 def test_only_rates_count_not_the_windows_lengths(count, elapsed_s, stretch):
     longer = round(count * stretch)
     assert stationary(
-        Window(elapsed_s, count, count), Window(elapsed_s * longer / count, longer, longer), 1
+        FlowWindow(elapsed_s, count, count),
+        FlowWindow(elapsed_s * longer / count, longer, longer),
+        1,
     )
 
 

@@ -15,7 +15,7 @@ from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.kinds import BARRIER
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue
-from harness.models.layout import Layout, chosen_by, ends_of, layout_of, paces_of, slots_of
+from harness.models.layout import RunLayout, chosen_by, ends_of, layout_of, paces_of, slots_of
 from harness.models.replicas import REPLICA_ROOM
 from tests.runtime.shapes import (
     MODELS,
@@ -28,15 +28,15 @@ from tests.runtime.shapes import (
 )
 
 
-def laid_out(graph: Graph, model: Model, flop_ns: Callable[[], float] = lambda: 0.5) -> Layout:
+def laid_out(graph: Graph, model: Model, flop_ns: Callable[[], float] = lambda: 0.5) -> RunLayout:
     return layout_of(graph, model, cpus=4).timed(flop_ns)
 
 
-def ports(layout: Layout, which: Callable[[object], bool]) -> list[str]:
+def ports(layout: RunLayout, which: Callable[[object], bool]) -> list[str]:
     return [str(layout.input_ports[queue.port]) for queue in layout.queues if which(queue)]
 
 
-def names(layout: Layout, which: tuple[bool, ...]) -> list[str]:
+def names(layout: RunLayout, which: tuple[bool, ...]) -> list[str]:
     return [
         operator.name for operator, chosen in zip(layout.operators, which, strict=True) if chosen
     ]
@@ -164,7 +164,7 @@ def test_a_graph_that_needs_more_threads_than_a_pool_may_have_is_refused():
 # -- ways through the graph ------------------------------------------------------------------------
 
 
-def walked(layout: Layout, index: int) -> Iterator[tuple[int, int, int]]:
+def walked(layout: RunLayout, index: int) -> Iterator[tuple[int, int, int]]:
     """For each way from a source to an operator: its number, its length, and how many of its last
     steps are calls.
     """

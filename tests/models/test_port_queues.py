@@ -15,7 +15,7 @@ from harness.models import (
     Dedicated,
     Dynamic,
     Manual,
-    Pool,
+    PoolSize,
     PortQueue,
     Queue,
     least_threads,
@@ -120,39 +120,47 @@ def test_a_control_port_is_executed_as_its_operator_is():
 )
 def test_the_pool_has_the_highest_number_asked_for(monkeypatch, annotations, model, threads):
     monkeypatch.setattr(cpu, "allowed_cpus", lambda: 5)
-    assert pool_of(annotated(*annotations), model) == Pool(threads, elastic=False)
+    assert pool_of(annotated(*annotations), model) == PoolSize(threads, elastic=False)
 
 
 def test_there_is_no_pool_if_every_port_is_manual_dedicated_or_threaded():
     graph = annotated(Threading("manual"), Threading("dedicated"), Threading("dynamic", 4))
     graph.threaded_port(graph.operators["w2"])
-    assert pool_of(graph, Manual()) == Pool(0, elastic=False)
+    assert pool_of(graph, Manual()) == PoolSize(0, elastic=False)
 
 
 @pytest.mark.parametrize(
     ("annotations", "model", "pool"),
     [
-        ((Threading("dynamic", None, True),), Manual(), Pool(1, True, 1, 5)),
-        ((Threading("dynamic", 4, True), Threading("dynamic", 2)), Manual(), Pool(4, True, 1, 5)),
+        ((Threading("dynamic", None, True),), Manual(), PoolSize(1, True, 1, 5)),
+        (
+            (Threading("dynamic", 4, True), Threading("dynamic", 2)),
+            Manual(),
+            PoolSize(4, True, 1, 5),
+        ),
         (
             (Threading("dynamic", 3, True), Threading("dynamic", None, True)),
             Dedicated(),
-            Pool(3, True, 1, 5),
+            PoolSize(3, True, 1, 5),
         ),
-        ((Threading("dynamic", 9, True),), Manual(), Pool(5, True, 1, 5)),
-        ((None,), Dynamic(elastic=True), Pool(1, True, 1, 5)),
-        ((None,), Dynamic(elastic=True, minimum=7), Pool(7, True, 7, 7)),
-        ((None,), Coroutine(elastic=True), Pool(1, True, 1, 5)),
+        ((Threading("dynamic", 9, True),), Manual(), PoolSize(5, True, 1, 5)),
+        ((None,), Dynamic(elastic=True), PoolSize(1, True, 1, 5)),
+        ((None,), Dynamic(elastic=True, minimum=7), PoolSize(7, True, 7, 7)),
+        ((None,), Coroutine(elastic=True), PoolSize(1, True, 1, 5)),
         (
             (Threading("dynamic", None, True),),
             Coroutine(2, elastic=True, maximum=12),
-            Pool(2, True, 1, 12),
+            PoolSize(2, True, 1, 12),
         ),
-        ((None,), Dynamic(threads=3, elastic=True, minimum=2, maximum=64), Pool(3, True, 2, 64)),
+        (
+            (None,),
+            Dynamic(threads=3, elastic=True, minimum=2, maximum=64),
+            PoolSize(3, True, 2, 64),
+        ),
         (
             (Threading("dynamic", 6), Threading("dynamic", 4, True)),
             Dynamic(elastic=True, maximum=8),
-            Pool(6, True, 1, 8),
+            PoolSize(6, True, 1, 8),
         ),
     ],
 )
@@ -173,11 +181,15 @@ def blocking(inputs: int) -> Graph:
 
 def test_no_level_is_below_one_more_than_the_ports_of_an_operator_that_may_block(monkeypatch):
     monkeypatch.setattr(cpu, "usable_cpus", lambda: 2)
-    assert pool_of(blocking(3), Dynamic(elastic=True)) == Pool(4, True, 4, 4), (
+    assert pool_of(blocking(3), Dynamic(elastic=True)) == PoolSize(4, True, 4, 4), (
         "also on a small machine"
     )
-    assert pool_of(blocking(3), Dynamic(elastic=True, minimum=2, maximum=9)) == Pool(4, True, 4, 9)
-    assert pool_of(blocking(3), Dynamic(threads=6, elastic=True, maximum=9)) == Pool(6, True, 4, 9)
+    assert pool_of(blocking(3), Dynamic(elastic=True, minimum=2, maximum=9)) == PoolSize(
+        4, True, 4, 9
+    )
+    assert pool_of(blocking(3), Dynamic(threads=6, elastic=True, maximum=9)) == PoolSize(
+        6, True, 4, 9
+    )
     with pytest.raises(
         UserError, match=r"^maximum must be at least 4 threads for graph 'blocking', .* not 3$"
     ):
@@ -190,8 +202,8 @@ def level(graph, model):
 
 
 def test_a_fixed_level_is_that_of_the_pool_it_makes():
-    assert pool_of(blocking(3), Dynamic(threads=1)) == Pool(4, elastic=False)
-    assert pool_of(blocking(3), Dynamic(), cpus=2) == Pool(4, elastic=False), (
+    assert pool_of(blocking(3), Dynamic(threads=1)) == PoolSize(4, elastic=False)
+    assert pool_of(blocking(3), Dynamic(), cpus=2) == PoolSize(4, elastic=False), (
         "also on a small machine"
     )
     assert level(blocking(3), Dynamic(threads=1, queued="none")) == Dynamic(

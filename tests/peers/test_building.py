@@ -20,7 +20,7 @@ from harness.peers.peer import Peer, Tool
 @pytest.fixture
 def made(tmp_path, monkeypatch):
     """A peer that is built by copying a file."""
-    monkeypatch.setattr(peer, "BUILT", tmp_path / "built")
+    monkeypatch.setattr(peer, "BUILD_FOLDER", tmp_path / "built")
     folder = tmp_path / "copied"
     folder.mkdir()
     (folder / "lock").write_text("thing 1.2.3\n")
@@ -101,7 +101,7 @@ def test_what_the_tbb_program_takes_from_our_runtime_is_still_there():
     words = [
         "-std=c++20",
         "-fsyntax-only",
-        f"-I{peer.SHARED['native']}",
+        f"-I{peer.SHARED_SOURCES['native']}",
         "-x",
         "c++",
         str(folder / "answers.hpp"),

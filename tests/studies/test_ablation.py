@@ -28,10 +28,13 @@ def test_every_rule_is_there_differs_and_comes_back(bench):
 
 
 def test_a_rule_comes_back_after_a_failure():
-    price = millrace.PRICE
-    with pytest.raises(ValueError), without(Rule("price", (("threads.millrace.PRICE", 9.0),))):
+    price = millrace.DOUBLING_PRICE
+    with (
+        pytest.raises(ValueError),
+        without(Rule("price", (("threads.millrace.DOUBLING_PRICE", 9.0),))),
+    ):
         raise ValueError
-    assert price == millrace.PRICE != 9.0
+    assert price == millrace.DOUBLING_PRICE != 9.0
 
 
 def test_only_scenarios_that_are_held_out_count():
@@ -42,7 +45,8 @@ def test_a_law_that_may_not_move_loses_and_a_number_that_nobody_reads_is_worth_n
     told = []
     rules = [
         Rule(
-            "moves", (("threads.millrace.Millrace._within", lambda self, level: self.bounds.start),)
+            "moves",
+            (("threads.millrace.MillraceThreads._within", lambda self, level: self.bounds.start),),
         ),
         Rule("none", ()),
     ]
@@ -86,7 +90,10 @@ def test_the_table_has_the_rules_in_the_order_of_their_worth():
 
 
 def test_the_command_prints_it(capsys):
-    assert call("ablation", ablation, ["--every", "50", "--rule", "FAR", "--jobs", "1"]) == 0
-    assert "| FAR " in capsys.readouterr().out
+    assert (
+        call("ablation", ablation, ["--every", "50", "--rule", "MIN_SLOPE_RATIO", "--jobs", "1"])
+        == 0
+    )
+    assert "| MIN_SLOPE_RATIO " in capsys.readouterr().out
     assert call("ablation", ablation, ["--rule", "magic"]) == 2
-    assert "rule 'magic' is unknown; rules are: PRICE, FALL" in capsys.readouterr().err
+    assert "rule 'magic' is unknown; rules are: DOUBLING_PRICE, " in capsys.readouterr().err

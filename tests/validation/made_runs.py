@@ -7,7 +7,7 @@ from typing import Any
 from harness.measurement.record import declaration
 from harness.measurement.spec import Run
 from harness.validation.cases import Case
-from harness.validation.comparison import Comparison
+from harness.validation.comparison import CaseComparison
 from tests.records import example
 from tests.records import record_of as made
 
@@ -53,12 +53,16 @@ def predicted(of: Case, rate: float, **changes: Any) -> dict[str, Any]:
     return record_of(of.predicted(0), rate, **changes)
 
 
-def beside(of: Case, rate: float | None, forecast: float | None, spread: float = 0.0) -> Comparison:
+def beside(
+    of: Case, rate: float | None, forecast: float | None, spread: float = 0.0
+) -> CaseComparison:
     """A case whose interval reaches `spread` of its median to both sides."""
     if rate is None:
-        return Comparison(of, predicted=forecast, predicted_low=forecast, predicted_high=forecast)
+        return CaseComparison(
+            of, predicted=forecast, predicted_low=forecast, predicted_high=forecast
+        )
     low, high = rate * (1 - spread), rate * (1 + spread)
-    return Comparison(
+    return CaseComparison(
         of,
         rate,
         low,

@@ -26,7 +26,7 @@ from harness.validation.session import (
     read_measured,
     rounds,
 )
-from harness.validation.state import State
+from harness.validation.state import SameStateRunner
 from tests.validation.made_runs import PIPELINE, case, measured, predicted, record_of
 
 
@@ -100,7 +100,7 @@ def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypat
     monkeypatch.setattr(session, "run_in_fresh_process", run)
     monkeypatch.setattr(state, "shared_cache", lambda sizes: 90e6)
     specs = rounds([PIPELINE, case("dedicated")], 2, 0.2, 1)
-    tells_nothing = State(SimpleNamespace(get={}.get), 0.0)
+    tells_nothing = SameStateRunner(SimpleNamespace(get={}.get), 0.0)
     records = list(
         measure(specs, lambda spec, phase: seen.append((spec, phase)), pytest.fail, tells_nothing)
     )

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.calibration.probes import UNTOLD
+from harness.calibration.probes import GUESSED_CACHES
 from harness.cli.validate import PATIENCE_S
 from harness.errors import RunFailed
 from harness.machines.machine import load_machine
@@ -14,7 +14,7 @@ from harness.validation import state
 from harness.validation.state import (
     MAX_RUN_ATTEMPTS,
     MAX_WAIT_UNSEEN_S,
-    State,
+    SameStateRunner,
     constants_beside,
     fits,
 )
@@ -62,7 +62,7 @@ class Runs:
 
 
 def made(machine, patience_s=PATIENCE_S, **changes):
-    told, runs, of = [], Runs(machine, **changes), State(PROFILE, patience_s)
+    told, runs, of = [], Runs(machine, **changes), SameStateRunner(PROFILE, patience_s)
     record = of.run(runs, told.append)
     return (
         record["sink_tuples_per_s"],
@@ -110,7 +110,7 @@ def test_a_run_that_is_always_spoilt_is_told_as_it_was(monkeypatch):
 
 def test_patience_ends_and_runs_are_made_all_the_same(monkeypatch):
     machine = Machine(monkeypatch, 25.0, 25.0, 120.0)
-    of, runs, told = State(PROFILE, 8.0), Runs(machine), []
+    of, runs, told = SameStateRunner(PROFILE, 8.0), Runs(machine), []
     of.run(runs, told.append)
     record = of.run(runs, told.append)
     assert (runs.count, of.repeated, of.unseen_ns) == (2, 0, None)
@@ -120,7 +120,7 @@ def test_patience_ends_and_runs_are_made_all_the_same(monkeypatch):
 
 def test_a_state_that_is_never_seen_is_not_waited_for_twice(monkeypatch):
     machine = Machine(monkeypatch, 120.0)
-    of, runs, told = State(PROFILE, PATIENCE_S), Runs(machine), []
+    of, runs, told = SameStateRunner(PROFILE, PATIENCE_S), Runs(machine), []
     records = [of.run(runs, told.append) for _ in range(3)]
     assert (runs.count, of.repeated, of.unseen_ns) == (3, 0, 120.0)
     assert machine.now_s == pytest.approx(3.0 + MAX_WAIT_UNSEEN_S)
@@ -142,7 +142,7 @@ def test_a_profile_or_a_machine_that_tells_nothing_takes_every_run(monkeypatch):
 def test_the_hand_off_is_the_number_in_the_profile(monkeypatch):
     monkeypatch.setattr(state, "hand_off_constant", lambda host: "transfer.rmw.same_chip")
     profile = load_machine("local")
-    assert State(profile, PATIENCE_S).expected_ns == profile["transfer.rmw.same_chip"]
+    assert SameStateRunner(profile, PATIENCE_S).expected_ns == profile["transfer.rmw.same_chip"]
 
 
 def test_what_the_shared_cache_holds_is_looked_at_between_runs_every_few_seconds(monkeypatch):
@@ -153,7 +153,7 @@ def test_what_the_shared_cache_holds_is_looked_at_between_runs_every_few_seconds
     for constant in ("transfer.rmw.same_chip", None):
         monkeypatch.setattr(state, "hand_off_constant", lambda host, constant=constant: constant)
         machine.looks = 0
-        of, runs = State(PROFILE, PATIENCE_S), Runs(machine)
+        of, runs = SameStateRunner(PROFILE, PATIENCE_S), Runs(machine)
         records = [of.run(runs, print) for _ in range(21)]
         assert [record["host"]["shared_cache_bytes"] for record in records] == [100e6] * 10 + [
             110e6
@@ -172,16 +172,18 @@ def test_a_system_that_refuses_the_memory_for_a_look_is_told_in_a_line(monkeypat
         match=r"^the system refuses to measure what the shared cache holds: Cannot allocate "
         r"memory$",
     ):
-        State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
+        SameStateRunner(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
 
 
-@pytest.mark.parametrize(("caches", "asked"), [((1024, 2048), (1024, 2048)), (None, UNTOLD)])
+@pytest.mark.parametrize(
+    ("caches", "asked"), [((1024, 2048), (1024, 2048)), (None, GUESSED_CACHES)]
+)
 def test_a_look_goes_by_the_caches_of_the_host_where_it_tells_them(monkeypatch, caches, asked):
     Machine(monkeypatch, 25.0)
     looked = []
     monkeypatch.setattr(state, "shared_cache", lambda sizes: looked.append(sizes) or 1e6)
     monkeypatch.setattr(state, "Host", SimpleNamespace(here=lambda: SimpleNamespace(caches=caches)))
-    State(PROFILE, PATIENCE_S).run(lambda: measured(PIPELINE, 1.0)[0], print)
+    SameStateRunner(PROFILE, PATIENCE_S).run(lambda: measured(PIPELINE, 1.0)[0], print)
     assert looked == [asked]
 
 
@@ -190,7 +192,7 @@ def test_a_share_that_is_less_than_the_profiles_own_caches_is_no_number_for_it(m
     profile = load_machine("local")
     Machine(monkeypatch, profile["transfer.rmw.same_chip"])
     monkeypatch.setattr(state, "shared_cache", lambda sizes: 1000.0)
-    record = State(profile, PATIENCE_S).run(lambda: measured(PIPELINE, 1.0)[0], print)
+    record = SameStateRunner(profile, PATIENCE_S).run(lambda: measured(PIPELINE, 1.0)[0], print)
     assert profile.with_constants(constants_beside([record]))["cache.l3"] == profile["cache.l2"]
 
 
@@ -217,7 +219,7 @@ def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):
         match=r"^the system refuses to measure the hand-off of a cache line: Resource temporarily "
         r"unavailable$",
     ):
-        State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
+        SameStateRunner(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
 
 
 @pytest.mark.parametrize(

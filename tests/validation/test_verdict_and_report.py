@@ -148,14 +148,14 @@ def test_the_report_of_a_small_session_reads_so():
 
 
 def test_remarks_say_what_is_wrong_with_a_case():
-    from harness.validation.comparison import Comparison
+    from harness.validation.comparison import CaseComparison
 
     rows = report(
         [
-            Comparison(
+            CaseComparison(
                 case(), 100.0, 70.0, 130.0, runs=3, failed=1, unsettled=2, failure="a|b", others=0.3
             ),
-            Comparison(
+            CaseComparison(
                 case("dedicated"),
                 100.0,
                 100.0,
@@ -176,10 +176,10 @@ def test_remarks_say_what_is_wrong_with_a_case():
 
 
 def test_runs_of_another_state_of_the_machine_are_told():
-    from harness.validation.comparison import Comparison
+    from harness.validation.comparison import CaseComparison
 
-    some = Comparison(case(), 100.0, 100.0, 100.0, runs=2, other_state=1, predicted=100.0)
-    all_of_them = Comparison(
+    some = CaseComparison(case(), 100.0, 100.0, 100.0, runs=2, other_state=1, predicted=100.0)
+    all_of_them = CaseComparison(
         case("dedicated"),
         50.0,
         50.0,

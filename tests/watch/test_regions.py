@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import topologies
 from harness.graph import Graph
-from harness.watch.regions import COLOURS, SHARED, Regions
+from harness.watch.regions import COLOURS, SHARED_REGION, GraphRegions
 
 
 @st.composite
@@ -52,9 +52,9 @@ def test_a_region_is_what_calls_reach_from_a_source_or_queue(
 ) -> None:
     graph, queued = drawn
     names = list(graph.operators)
-    for operator, region in enumerate(Regions(graph).of(queued)):
+    for operator, region in enumerate(GraphRegions(graph).of(queued)):
         roots = reached(graph, queued)[names[operator]]
-        assert region == (names.index(roots.pop()) if len(roots) == 1 else SHARED)
+        assert region == (names.index(roots.pop()) if len(roots) == 1 else SHARED_REGION)
 
 
 @given(graphs())
@@ -62,17 +62,18 @@ def test_a_region_has_one_colour_and_another_one_than_those_that_feed_it(
     drawn: tuple[Graph, frozenset[str]],
 ) -> None:
     graph, queued = drawn
-    regions = Regions(graph)
+    regions = GraphRegions(graph)
     region = regions.of(queued)
     colours = regions.colours(region)
     assert all(-1 <= colour < COLOURS for colour in colours)
     assert all(
-        (colour == SHARED) == (root == SHARED) for colour, root in zip(colours, region, strict=True)
+        (colour == SHARED_REGION) == (root == SHARED_REGION)
+        for colour, root in zip(colours, region, strict=True)
     )
     number = {name: index for index, name in enumerate(graph.operators)}
     for stream in graph.streams:
         source, target = number[stream.source.operator], number[stream.target.operator]
-        if SHARED in (region[source], region[target]):
+        if SHARED_REGION in (region[source], region[target]):
             continue
         if region[source] == region[target]:
             assert colours[source] == colours[target]
@@ -83,14 +84,14 @@ def test_a_region_has_one_colour_and_another_one_than_those_that_feed_it(
 def test_what_several_regions_call_is_nobody_s() -> None:
     graph = topologies.build("data-parallel", {"width": 3}, 0)[0]
     queued = {str(port) for port in graph.input_ports() if port.operator.startswith("work")}
-    region = dict(zip(graph.operators, Regions(graph).of(queued), strict=True))
-    assert region["sink"] == SHARED
+    region = dict(zip(graph.operators, GraphRegions(graph).of(queued), strict=True))
+    assert region["sink"] == SHARED_REGION
     assert len({region[f"work{number}"] for number in (1, 2, 3)}) == 3
 
 
 def test_a_queue_more_recolours_little() -> None:
     graph = topologies.build("pipeline", {"operators": 30}, 0)[0]
-    regions = Regions(graph)
+    regions = GraphRegions(graph)
     before = regions.colours(regions.of({"work10[0]", "work20[0]"}))
     after = regions.colours(regions.of({"work10[0]", "work15[0]", "work20[0]"}))
     changed = [

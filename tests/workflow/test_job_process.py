@@ -12,8 +12,8 @@ from harness.experiments.config import ROOT
 JOB = """
 import os, sys, time
 from harness.machines.host.parent import end_with
-from harness.workflow.job import GONE
-end_with(int(sys.argv[1]), GONE)
+from harness.workflow.job import WORKFLOW_GONE
+end_with(int(sys.argv[1]), WORKFLOW_GONE)
 print("watching", flush=True)
 time.sleep(50)
 """

@@ -83,7 +83,7 @@ OF_HELD_OUT: dict[str, Costs] = {
 
 
 @dataclass(frozen=True)
-class Shape:
+class TopologyShape:
     """Topology with its parameters, or one of `BUILDERS` with a number."""
 
     topology: str
@@ -95,7 +95,7 @@ class Shape:
         return "-".join([self.topology, "x".join(str(value) for _, value in self.parameters)])
 
 
-def graph_of(shape: Shape, costs: str, payload: int, seed: int) -> Graph:
+def graph_of(shape: TopologyShape, costs: str, payload: int, seed: int) -> Graph:
     """Return a graph of the library; the same arguments give the same graph."""
     if shape.topology in BUILDERS:
         graph = BUILDERS[shape.topology](shape.parameters[0][1], payload, seed)

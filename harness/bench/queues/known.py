@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from harness.bench.queues.oracle import Best
+from harness.bench.queues.oracle import BestPlacement
 from harness.errors import RunFailed
 from harness.files.closure import ROOT, closure, digest, strings
 from harness.files.whole import write_whole
@@ -21,13 +21,15 @@ from harness.files.whole import write_whole
 FOLDER = ROOT / "build" / "oracles"
 
 
-def best_known(question: object, ask: Callable[[], Best]) -> Best:
+def best_known(question: object, ask: Callable[[], BestPlacement]) -> BestPlacement:
     """Return the answer to a question, which its `repr` identifies; `ask` computes it."""
     name = hashlib.sha256(f"{_ground()} {question!r}".encode()).hexdigest()[:24]
     file = FOLDER / f"{name}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         kept = json.loads(file.read_text())
-        return Best(float(kept["throughput"]), int(kept["threads"]), frozenset(kept["queued"]))
+        return BestPlacement(
+            float(kept["throughput"]), int(kept["threads"]), frozenset(kept["queued"])
+        )
     best = ask()
     answer = {
         "question": repr(question),

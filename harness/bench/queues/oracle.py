@@ -18,16 +18,19 @@ from harness.bench.queues.surface import Surface
 from harness.elasticity import Bounds
 
 EXHAUSTIVE = 10  # places up to which all placements are tried
-EQUAL = 0.001  # difference, as a share of throughput, up to which fewer threads and then queues win
-WIDTH = 256  # moves that are tried at once
-ROUNDS = 40  # rounds of moves from one seed
-LARGE = 150  # places above which fewer levels and seeds are tried; the loss is less than 1 %
-ANNEALED = 600  # moves of the annealing
-COOL, HOT = 0.0005, 0.02  # last and first temperature of the annealing, as shares of throughput
+EQUAL_WITHIN = (
+    0.001  # difference, as a share of throughput, up to which fewer threads and then queues win
+)
+MOVES_AT_ONCE = 256  # moves that are tried at once
+ROUNDS_PER_SEED = 40  # rounds of moves from one seed
+MANY_PLACES = 150  # places above which fewer levels and seeds are tried; the loss is less than 1 %
+ANNEALING_MOVES = 600  # moves of the annealing
+# of the annealing, as shares of throughput
+LAST_TEMPERATURE, FIRST_TEMPERATURE = 0.0005, 0.02
 
 
 @dataclass(frozen=True)
-class Best:
+class BestPlacement:
     """Choice of an oracle: the fewest threads, and then queues, among the configurations that bring
     the most."""
 
@@ -41,16 +44,16 @@ class Best:
         return len(self.queued)
 
 
-def best_of(surface: Surface, bounds: Bounds, seed: int = 0) -> Best:
+def best_of(surface: Surface, bounds: Bounds, seed: int = 0) -> BestPlacement:
     """Return the best placement and level within the bounds."""
     found = (
         _all(surface, bounds) if surface.places <= EXHAUSTIVE else _searched(surface, bounds, seed)
     )
     rates, placements, levels = found
-    good = np.flatnonzero(rates >= (1.0 - EQUAL) * rates.max())
+    good = np.flatnonzero(rates >= (1.0 - EQUAL_WITHIN) * rates.max())
     least = good[np.lexsort((placements[good].sum(axis=1), levels[good]))[0]]
     queued = frozenset(np.flatnonzero(placements[least]).tolist())
-    return Best(float(rates[least]), int(levels[least]), queued)
+    return BestPlacement(float(rates[least]), int(levels[least]), queued)
 
 
 Found = tuple[np.ndarray, np.ndarray, np.ndarray]  # throughputs, placements, levels: a row each
@@ -69,7 +72,7 @@ def _all(surface: Surface, bounds: Bounds) -> Found:
 def _searched(surface: Surface, bounds: Bounds, seed: int) -> Found:
     draw = np.random.default_rng(seed)
     best: dict[int, tuple[float, np.ndarray]] = {}
-    large = surface.places > LARGE
+    large = surface.places > MANY_PLACES
     for level in _ladder(bounds, 2.0 if large else 1.4):
         seeds = _seeds(surface, level)
         if best:
@@ -130,8 +133,8 @@ def _climbed(
     Each round takes the best of many moves, or all moves together that help alone. A round without
     a helpful move is skipped.
     """
-    for _ in range(ROUNDS):
-        moves = _moves(placement, draw, WIDTH)
+    for _ in range(ROUNDS_PER_SEED):
+        moves = _moves(placement, draw, MOVES_AT_ONCE)
         rates = surface.rates(moves, np.full(len(moves), level))
         helps = np.flatnonzero(rates > rate * (1.0 + 1e-6))
         if not len(helps):
@@ -170,8 +173,10 @@ def _annealed(
     surface: Surface, level: int, rate: float, placement: np.ndarray, draw: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     best, here = (rate, placement), (rate, placement)
-    for step in range(ANNEALED):
-        temperature = HOT * (COOL / HOT) ** (step / ANNEALED)
+    for step in range(ANNEALING_MOVES):
+        temperature = FIRST_TEMPERATURE * (LAST_TEMPERATURE / FIRST_TEMPERATURE) ** (
+            step / ANNEALING_MOVES
+        )
         moved = here[1].copy()
         moved[draw.integers(surface.places, size=draw.integers(1, 4))] ^= 1
         found = float(surface.rates(moved[None, :], np.array([level]))[0])

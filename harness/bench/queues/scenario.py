@@ -18,18 +18,18 @@ import numpy as np
 
 from harness.bench import scenario as any_scenario
 from harness.bench.queues.contestants import contestant
-from harness.bench.queues.graphs import COSTS, HELD_OUT, OF_HELD_OUT, Shape, graph_of
+from harness.bench.queues.graphs import COSTS, HELD_OUT, OF_HELD_OUT, TopologyShape, graph_of
 from harness.bench.queues.known import best_known
-from harness.bench.queues.oracle import Best, best_of
+from harness.bench.queues.oracle import BestPlacement, best_of
 from harness.bench.queues.surface import Surface
-from harness.bench.queues.world import World
+from harness.bench.queues.world import QueueWorld
 from harness.bench.scenario import CROWDED_CPU, QUIET_CPU, Configuration, Observe, cut, noise_of
 from harness.elasticity import Bounds, Decides, Law, Layout, Reading, layout_of
 from harness.models import Dynamic
 
 PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
 # looks of the profiler at a thread, a second, as in IBM Streams (its PEImpl.cpp); M19 names no rate
-LOOKS = 100
+PROFILER_LOOKS_PER_S = 100
 # Change of throughput in the period after all queues were switched, as a share: up while new ones
 # fill, down while old ones drain (M19 Figure 6). The law `millrace` expects a surge of this form
 # and size (`elasticity/queues/evidence.py`); docs/laws-bench.md has its results with other surges.
@@ -37,7 +37,7 @@ SWITCH_SURGE = 0.15
 PERIODS = 150  # of a phase: IBM Streams needs 100 to settle on 100 operators and 64 CPUs
 NOISES = (0.0, 0.02, 0.05, 0.10)
 # share of the CPUs that other processes have to use for the CPU limit to refuse more threads
-CROWDED = 0.35
+CROWDED_CPU_SHARE = 0.35
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,17 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Scenario(any_scenario.Scenario):
+class QueueScenario(any_scenario.Scenario):
     """Scenario of a graph in a world."""
 
     bench: ClassVar[str] = "queues"
     decides: ClassVar[Decides] = Decides.QUEUES
 
     name: str
-    shape: Shape
+    shape: TopologyShape
     costs: str = ""
     payload: int = 0
-    world: World = field(default_factory=World)
+    world: QueueWorld = field(default_factory=QueueWorld)
     noise: float = 0.0
     phases: Sequence[Phase] = (Phase(0),)
     periods: int = PERIODS
@@ -94,13 +94,13 @@ class Scenario(any_scenario.Scenario):
         """Return the surface of a period."""
         return _surface(self._ground, self.phase(period))
 
-    def best(self, period: int) -> Best:
+    def best(self, period: int) -> BestPlacement:
         """Return the oracle's choice for that phase."""
         return _best(self._ground, self.phase(period))
 
     def crowded(self, period: int) -> bool:
         """Return True if other processes use so much CPU that the limit refuses more threads."""
-        return self.phase(period).others > CROWDED
+        return self.phase(period).others > CROWDED_CPU_SHARE
 
     def segments(self) -> list[tuple[int, int]]:
         """Return the stretches, one for each phase."""
@@ -184,15 +184,15 @@ class Scenario(any_scenario.Scenario):
 
 def _looked(shares: np.ndarray, threads: int, looks: np.random.Generator) -> tuple[float, ...]:
     """Return the shares as the profiler sees them in a period."""
-    seen = looks.multinomial(round(LOOKS * PERIOD_S * threads), shares)
+    seen = looks.multinomial(round(PROFILER_LOOKS_PER_S * PERIOD_S * threads), shares)
     return tuple((seen / seen.sum()).tolist())
 
 
-Ground = tuple[Shape, str, int, int, World]
+Ground = tuple[TopologyShape, str, int, int, QueueWorld]
 
 
 @functools.lru_cache(maxsize=8)
-def _layout(shape: Shape, costs: str, payload: int, seed: int, world: World) -> Layout:
+def _layout(shape: TopologyShape, costs: str, payload: int, seed: int, world: QueueWorld) -> Layout:
     model = Dynamic(threads=1, queued="none")
     return layout_of(graph_of(shape, costs, payload, seed), model, world.cpus, batch=world.batch)
 
@@ -206,7 +206,7 @@ def _surface(ground: Ground, phase: Phase) -> Surface:
 
 
 @functools.lru_cache(maxsize=64)
-def _best(ground: Ground, phase: Phase) -> Best:
+def _best(ground: Ground, phase: Phase) -> BestPlacement:
     *_, seed, world = ground
     surface, bounds = _surface(ground, phase), Bounds(1, world.cpus, 1)
     return best_known((ground, replace(phase, at=0)), lambda: best_of(surface, bounds, seed))
@@ -214,37 +214,38 @@ def _best(ground: Ground, phase: Phase) -> Best:
 
 # -- the library -----------------------------------------------------------------------------------
 
-SHAPES: dict[str, tuple[Shape, ...]] = {
+SHAPES: dict[str, tuple[TopologyShape, ...]] = {
     "pipeline": tuple(
-        Shape("pipeline", (("operators", count),)) for count in (10, 30, 100, 100, 300, 1000)
+        TopologyShape("pipeline", (("operators", count),))
+        for count in (10, 30, 100, 100, 300, 1000)
     ),
     "data-parallel": tuple(
-        Shape("data-parallel", (("width", width),)) for width in (8, 30, 100, 300)
+        TopologyShape("data-parallel", (("width", width),)) for width in (8, 30, 100, 300)
     ),
     "mix": tuple(
-        Shape("mix", (("width", wide), ("depth", deep)))
+        TopologyShape("mix", (("width", wide), ("depth", deep)))
         for wide, deep in ((4, 5), (10, 10), (10, 50), (30, 10))
     ),
     "bushy": tuple(
-        Shape("bushy", (("width", wide), ("depth", deep)))
+        TopologyShape("bushy", (("width", wide), ("depth", deep)))
         for wide, deep in ((2, 4), (3, 4), (2, 6))
     ),
-    "random": tuple(Shape("random", (("operators", count),)) for count in (8, 20, 60, 150)),
+    "random": tuple(TopologyShape("random", (("operators", count),)) for count in (8, 20, 60, 150)),
 }
 WORLDS = (
-    World("local", "millrace", 2),
-    World("local", "millrace", 4),
-    World("xeon", "millrace", 8),
-    World("xeon", "millrace", 16, 2),
-    World("xeon", "millrace", 88),
+    QueueWorld("local", "millrace", 2),
+    QueueWorld("local", "millrace", 4),
+    QueueWorld("xeon", "millrace", 8),
+    QueueWorld("xeon", "millrace", 16, 2),
+    QueueWorld("xeon", "millrace", 88),
 )
 PAYLOADS = (1, 128, 1024, 16384)
-DRAWS = 6  # scenarios a shape and world
+SCENARIOS_PER_SHAPE = 6  # scenarios a shape and world
 FIRST_HELD_OUT = 5001  # seed of a graph
 BY_STREAMS = 3  # one in so many scenarios is on the runtime of IBM Streams, whose queues cost more
 
 
-def scenarios() -> Iterator[Scenario]:
+def scenarios() -> Iterator[QueueScenario]:
     """Yield the library: for each shape and world some draws of size, costs and payload with each
     noise; some with phases."""
     seed = 0
@@ -255,10 +256,10 @@ def scenarios() -> Iterator[Scenario]:
     yield from held_out()
 
 
-def held_out() -> Iterator[Scenario]:
+def held_out() -> Iterator[QueueScenario]:
     """Yield graphs of held-out kinds, in all worlds, with noise up to 5 %; the load of a third
     changes and comes back."""
-    for number in range(DRAWS * len(WORLDS) * len(HELD_OUT)):
+    for number in range(SCENARIOS_PER_SHAPE * len(WORLDS) * len(HELD_OUT)):
         seed = FIRST_HELD_OUT + number
         draw = random.Random(seed)
         kind, world = (
@@ -269,11 +270,11 @@ def held_out() -> Iterator[Scenario]:
         noise = NOISES[drawn % 3]
         event, phases = "", (Phase(0),)
         if drawn >= 4:  # each kind gets all changes in turn
-            event, phases = _phases(draw, DRAWS * (number + number // len(HELD_OUT)))
+            event, phases = _phases(draw, SCENARIOS_PER_SHAPE * (number + number // len(HELD_OUT)))
             phases = (*phases[:2], Phase(2 * PERIODS))
-        scenario = Scenario(
+        scenario = QueueScenario(
             name="",
-            shape=Shape(kind, (("number", draw.choice(HELD_OUT[kind])),)),
+            shape=TopologyShape(kind, (("number", draw.choice(HELD_OUT[kind])),)),
             costs="hot" if kind == "hot" else draw.choice(list(OF_HELD_OUT)),
             payload=draw.choice(PAYLOADS),
             world=replace(
@@ -290,7 +291,7 @@ def held_out() -> Iterator[Scenario]:
         yield replace(scenario, name=f"{_title(scenario)}, noise {noise:.0%}")
 
 
-def some_of(every: int) -> list[Scenario]:
+def some_of(every: int) -> list[QueueScenario]:
     """Return one in `every` scenarios of the library, in its order.
 
     They are drawn at random, because every N-th one would be of the same world or noise.
@@ -300,15 +301,15 @@ def some_of(every: int) -> list[Scenario]:
     return [*sorted(chosen, key=lambda each: each.seed), *list(held_out())[every - 1 :: every]]
 
 
-def _bases() -> Iterator[Scenario]:
+def _bases() -> Iterator[QueueScenario]:
     number = 0
     for shapes in SHAPES.values():
         for world in WORLDS:
-            for drawn in range(DRAWS):
+            for drawn in range(SCENARIOS_PER_SHAPE):
                 number += 1
                 draw = random.Random(number)
                 software = "streams-4.2" if number % BY_STREAMS == 0 else world.software
-                base = Scenario(
+                base = QueueScenario(
                     name="",
                     shape=draw.choice(shapes),
                     costs=draw.choice(list(COSTS)),
@@ -341,11 +342,11 @@ def _phases(draw: random.Random, number: int) -> tuple[str, tuple[Phase, ...]]:
             Phase(2 * PERIODS),
         ),
     }
-    event = list(events)[number // DRAWS % len(events)]
+    event = list(events)[number // SCENARIOS_PER_SHAPE % len(events)]
     return event, events[event]
 
 
-def _title(scenario: Scenario) -> str:
+def _title(scenario: QueueScenario) -> str:
     world = scenario.world
     where = f"{world.cpus} CPUs ({world.machine}, {world.software})"
     parts = [

@@ -6,8 +6,8 @@ best by the surface.
 
 Throughputs of periods vary without any added noise: a source fills queues for a while and waits for
 a while. So each scenario first runs with fixed queues. Its period is the shortest one in which
-throughput varies by at most `QUIET`. If none of those tried is long enough, the row says how noisy
-the scenario is.
+throughput varies by at most `MAX_QUIET_NOISE`. If none of those tried is long enough, the row says
+how noisy the scenario is.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from itertools import pairwise
 from statistics import fmean, stdev
 
 from harness.bench.bench import Row, as_row, check_name
-from harness.bench.closed_loop import Trace
+from harness.bench.closed_loop import RunCourse
 from harness.bench.queues.contestants import least_threads
 from harness.bench.queues.graphs import graph_of
-from harness.bench.queues.scenario import Scenario
-from harness.bench.queues.world import World
-from harness.bench.report import QUIET
-from harness.bench.scenario import STILL, Configuration
+from harness.bench.queues.scenario import QueueScenario
+from harness.bench.queues.world import QueueWorld
+from harness.bench.report import MAX_QUIET_NOISE
+from harness.bench.scenario import SETTLED_PERIODS, Configuration
 from harness.bench.score import Score, climbed, settled_at
 from harness.elasticity import Decides
 from harness.engine import Engine, Sample
@@ -41,19 +41,22 @@ PERIODS = 80
 PERIOD_S = 0.002  # least virtual length of a period, as in the elastic runs of the simulator
 # Least tuples of a source in a period, by the surface: the content of queues is to be a small part
 # of them.
-TUPLES = 8000
-LONGER = (1, 2, 4, 8, 16)  # lengths of a period that are tried, as multiples of the shortest
+MIN_SOURCE_TUPLES = 8000
+# lengths of a period that are tried, as multiples of the shortest
+PERIOD_MULTIPLES = (1, 2, 4, 8, 16)
 # shortest periods before the measurement; periods of each length that are measured
-FILLING, WINDOWS = 32, 16
+FILLING_PERIODS, MEASURED_PERIODS = 32, 16
 # Capacity of a queue of IBM Streams: a thread takes as many tuples in a turn, and a period is to
 # have many turns.
 QUEUE = 100
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
-FIT = f"without noise and phases, with at most {MAX_OPERATORS} operators and {MAX_CPUS} CPUs"
+SIMULABLE_WORDS = (
+    f"without noise and phases, with at most {MAX_OPERATORS} operators and {MAX_CPUS} CPUs"
+)
 
 
 @dataclass(frozen=True)
-class Period:
+class SamplingPeriod:
     """Length of a scenario's periods and their noise.
 
     `length_s`: virtual time [s]. `noise`: highest relative standard deviation of throughput from
@@ -64,8 +67,9 @@ class Period:
     noise: float
 
 
-def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
-    """Return `count` scenarios that are `FIT`, evenly spread; all of them if they are fewer."""
+def simulable(scenarios: Iterable[QueueScenario], count: int) -> list[QueueScenario]:
+    """Return `count` scenarios that are `SIMULABLE_WORDS`, evenly spread; all of them if they are
+    fewer."""
     fit = [
         each
         for each in scenarios
@@ -76,11 +80,11 @@ def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
     return [fit[len(fit) * number // count] for number in range(count)]
 
 
-def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> list[Row]:
+def rows_of(laws: Sequence[str], scenario: QueueScenario, periods: int = PERIODS) -> list[Row]:
     """Return the rows of all laws on one scenario, scored against the best of them."""
     period = period_of(scenario)
     runs = {law: run(law, scenario, periods, period) for law in laws}
-    last = {law: fmean(each.throughputs[-STILL:]) for law, each in runs.items()}
+    last = {law: fmean(each.throughputs[-SETTLED_PERIODS:]) for law, each in runs.items()}
     best = max(last, key=lambda law: last[law])
     return [
         _row(law, scenario, each, runs[best], last[best], period.noise)
@@ -88,15 +92,15 @@ def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> 
     ]
 
 
-def period_of(scenario: Scenario) -> Period:
-    """Return the shortest period of `LONGER` with steady throughput.
+def period_of(scenario: QueueScenario) -> SamplingPeriod:
+    """Return the shortest period of `PERIOD_MULTIPLES` with steady throughput.
 
     It must be steady with the best queues, and with all queues at few and at many threads.
     """
     best, every = scenario.best(0), frozenset(range(len(scenario.layout.ports)))
     cpus = scenario.world.cpus
-    shortest = max(PERIOD_S, TUPLES * scenario.surface(0).submitted / best.throughput)
-    longer, noise = LONGER[0], 0.0
+    shortest = max(PERIOD_S, MIN_SOURCE_TUPLES * scenario.surface(0).submitted / best.throughput)
+    longer, noise = PERIOD_MULTIPLES[0], 0.0
     for queued, level in (
         (best.queued, best.threads),
         (every, max(1, round(math.sqrt(cpus)))),
@@ -106,26 +110,26 @@ def period_of(scenario: Scenario) -> Period:
         engine.start()
         try:
             _place(engine, scenario, queued)
-            engine.sample(FILLING * shortest)
+            engine.sample(FILLING_PERIODS * shortest)
             longer, varies = _steady(engine, shortest, longer)
             noise = max(noise, varies)
         finally:
             engine.stop(drain=False, timeout_s=1.0)
-    return Period(longer * shortest, noise)
+    return SamplingPeriod(longer * shortest, noise)
 
 
 def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
-    """Return the first of `LONGER`, from `least` on, in which throughput varies little, or the last
-    one; and the variation."""
+    """Return the first of `PERIOD_MULTIPLES`, from `least` on, in which throughput varies little,
+    or the last one; and the variation."""
     rates: list[float] = []
     varies = math.inf
-    for times in LONGER[LONGER.index(least) :]:
-        while len(rates) < WINDOWS * times:
+    for times in PERIOD_MULTIPLES[PERIOD_MULTIPLES.index(least) :]:
+        while len(rates) < MEASURED_PERIODS * times:
             rates.append(_rate(engine.sample(shortest)))
         varies = _varies(rates, times)
-        if varies <= QUIET:
+        if varies <= MAX_QUIET_NOISE:
             return times, varies
-    return LONGER[-1], varies
+    return PERIOD_MULTIPLES[-1], varies
 
 
 def _varies(rates: Sequence[float], times: int) -> float:
@@ -138,8 +142,8 @@ def _varies(rates: Sequence[float], times: int) -> float:
 
 
 def run(
-    name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None
-) -> Trace:
+    name: str, scenario: QueueScenario, periods: int = PERIODS, period: SamplingPeriod | None = None
+) -> RunCourse:
     """Return a contestant's run on the simulator; `period`: see `period_of`.
 
     Raise UserError for an unknown name.
@@ -169,11 +173,11 @@ def run(
         engine.stop(drain=False, timeout_s=1.0)
 
 
-def _graph(scenario: Scenario) -> Graph:
+def _graph(scenario: QueueScenario) -> Graph:
     return graph_of(scenario.shape, scenario.costs, scenario.payload, scenario.graph_seed)
 
 
-def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
+def _engine(scenario: QueueScenario, model: Model) -> SimulatorEngine:
     machine, software = machine_of(scenario.world), load_software(scenario.world.software)
     if software["how.queue_capacity"] and not isinstance(model, Manual):
         model = replace(model, queue_capacity=QUEUE)
@@ -182,12 +186,12 @@ def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
     return SimulatorEngine(layout, *on, profile=True, seed=scenario.graph_seed)
 
 
-def _place(engine: Engine, scenario: Scenario, queued: frozenset[int]) -> None:
+def _place(engine: Engine, scenario: QueueScenario, queued: frozenset[int]) -> None:
     """Add the queues at these places."""
     engine.set_queued([scenario.layout.ports[place] for place in sorted(queued)], True)
 
 
-def machine_of(world: World) -> Machine:
+def machine_of(world: QueueWorld) -> Machine:
     """Return the world's machine with as many cores as the world has, in one socket."""
     machine = load_machine(world.machine)
     cores = max(world.cores, machine.cores_per_chip)
@@ -203,13 +207,13 @@ def machine_of(world: World) -> Machine:
 def _passed(
     engine: Engine,
     controller: Controller,
-    scenario: Scenario,
+    scenario: QueueScenario,
     period_s: float,
     periods: int,
     dedicated: bool,
-) -> Trace:
+) -> RunCourse:
     place_of = {port: place for place, port in enumerate(scenario.layout.ports)}
-    done = Trace()
+    done = RunCourse()
     for _ in range(periods):
         sample = engine.sample(period_s)
         queued = frozenset(
@@ -229,11 +233,16 @@ def _rate(sample: Sample) -> float:
     return sample.submitted_tuples / sample.elapsed_s
 
 
-def _row(law: str, scenario: Scenario, done: Trace, best: Trace, top: float, noise: float) -> Row:
+def _row(
+    law: str, scenario: QueueScenario, done: RunCourse, best: RunCourse, top: float, noise: float
+) -> Row:
     where = done.configurations
     settled, last = settled_at(where), best.configurations[-1]
-    after = where[settled if settled < len(where) else -STILL :]
-    accuracy, threads = fmean(done.throughputs[-STILL:]) / top, fmean(each.used for each in after)
+    after = where[settled if settled < len(where) else -SETTLED_PERIODS :]
+    accuracy, threads = (
+        fmean(done.throughputs[-SETTLED_PERIODS:]) / top,
+        fmean(each.used for each in after),
+    )
     numbers = Score(
         best_throughput=top,
         best_threads=last.used,

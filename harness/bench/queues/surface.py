@@ -29,7 +29,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from harness.bench.queues.regions import Regions
-from harness.bench.queues.world import HEADER, Array, Prices, World
+from harness.bench.queues.world import HEADER, Array, Prices, QueueWorld
 from harness.elasticity import Layout
 from harness.models import COPY_FLOP
 
@@ -39,9 +39,9 @@ from harness.models import COPY_FLOP
 QUEUE_SPREAD, NEAR_SPREAD = 0.09, 0.13
 OPERATOR_SPREAD, LEVEL_SPREAD = 0.15, 0.006
 SHARPNESS = (6.0, 14.0)  # range of p, the sharpness of the corner between two limits
-IDLE = 0.04  # share of a CPU that an idle scheduler thread uses: a guess, not tuned
+IDLE_THREAD_CPU = 0.04  # share of a CPU that an idle scheduler thread uses: a guess, not tuned
 # highest factor on the cost of the ready list if threads outnumber queues: a guess, not tuned
-CROWD = 4.0
+MAX_READY_LIST_FACTOR = 4.0
 
 
 class Surface:
@@ -53,7 +53,7 @@ class Surface:
     def __init__(
         self,
         layout: Layout,
-        world: World,
+        world: QueueWorld,
         seed: int = 0,
         flop: Sequence[float] | None = None,
         others: float = 0.0,
@@ -126,7 +126,7 @@ class Surface:
         busy = np.minimum(workers, np.minimum(heads, self.world.cpus)).astype(float)
         for _ in range(2):
             totals, memory = self._totals(queued, queues, workers, busy, dedicated)
-            idle = IDLE * (workers - busy) if not dedicated else 0.0
+            idle = IDLE_THREAD_CPU * (workers - busy) if not dedicated else 0.0
             limit = np.minimum(workers, heads)
             speed = self.prices.power(np.maximum(busy, 1.0), self.others) / np.maximum(busy, 1.0)
             together = np.maximum(0.2, self.prices.power(limit, self.others) - idle)
@@ -217,7 +217,7 @@ class Surface:
             -0.5 * np.maximum(0.0, queues / np.maximum(1.0, workers - self._own) - 0.5)
         )
         length = prices.batch + room * waiting
-        pressure = np.minimum(CROWD, np.maximum(1.0, workers / queues))
+        pressure = np.minimum(MAX_READY_LIST_FACTOR, np.maximum(1.0, workers / queues))
         meets = prices.contended[np.minimum(workers.astype(int), prices.world.cpus)]
         drain = (
             cost["drain"]

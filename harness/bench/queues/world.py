@@ -24,11 +24,11 @@ HEADER = 64  # bytes of a tuple besides its payload: a cache line
 # Share of the CPUs' work that is lost for each further thread a CPU: a guess, not tuned.
 OVERSUBSCRIBED = 0.06
 # Share by which a lock or region lasts longer for each further thread a CPU: a guess, not tuned.
-LATE = 0.3
+LONGER_PER_THREAD = 0.3
 
 
 @dataclass(frozen=True)
-class World:
+class QueueWorld:
     """Machine with `cpus` CPUs, `smt` of them a core, and a runtime on it."""
 
     machine: str = "xeon"
@@ -51,7 +51,7 @@ class World:
 class Prices:
     """Costs of a world [ns, GB/s, bytes]."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: QueueWorld) -> None:
         self.world = world
         self.machine, self.software = _profiles(world.machine, world.software, world.constants)
         machine, software = self.machine, self.software
@@ -123,7 +123,7 @@ class Prices:
         """Return the factor by which serial work lasts longer if its thread has to share its
         CPU.
         """
-        return 1.0 + LATE * np.minimum(
+        return 1.0 + LONGER_PER_THREAD * np.minimum(
             2.0, np.maximum(0.0, workers / (self.world.cpus * (1.0 - others)) - 1.0)
         )
 

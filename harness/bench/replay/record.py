@@ -29,9 +29,9 @@ from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 from harness.models import Coroutine, Dynamic, make_model
 
-LISTED = ("useful_s", "tuples", "full", "replicas")
-SHARES = ("system_cpu", "others_cpu", "utilisation")
-READ = (*LISTED, *SHARES, "target", "done", "latency_s")
+LIST_FIELDS = ("useful_s", "tuples", "full", "replicas")
+SHARE_FIELDS = ("system_cpu", "others_cpu", "utilisation")
+READING_FIELDS = (*LIST_FIELDS, *SHARE_FIELDS, "target", "done", "latency_s")
 
 Costs = tuple[float, ...]
 
@@ -143,7 +143,7 @@ def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[
     time_s = checked.number(f"{place}.time_s", sample.get("time_s"))
     length = "elapsed_s" if sample.get("law_elapsed_s") is None else "law_elapsed_s"
     elapsed_s = checked.number(f"{place}.{length}", sample.get(length))
-    shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in SHARES}
+    shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in SHARE_FIELDS}
     arrived = checked.ratio(f"{place}.law_arrived", sample.get("law_arrived"))
     seen = shares | _read(place, sample)
     try:
@@ -162,12 +162,12 @@ def _read(place: str, sample: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in read.items():
         key = f"{place}.law_read.{name}"
-        if name not in READ:
+        if name not in READING_FIELDS:
             raise UserError(
                 f"{place}.law_read has no key {checked.shown(name)}; its keys are: "
-                f"{', '.join(READ)}"
+                f"{', '.join(READING_FIELDS)}"
             )
-        if name in LISTED:
+        if name in LIST_FIELDS:
             if not isinstance(value, list):
                 raise UserError(f"{key} must be a list, not {checked.shown(value)}")
             found[name] = tuple(checked.cost(f"{key}[{i}]", each) for i, each in enumerate(value))

@@ -15,7 +15,7 @@ from harness.elasticity import Layout, Link
 
 
 @dataclass(frozen=True)
-class Shape:
+class ReplicaGraphShape:
     """Shape of a graph: `kinds` by operator, `streams` as pairs of operators in the order of their
     sources."""
 
@@ -29,21 +29,21 @@ class Shape:
         return [index for index, kind in enumerate(self.kinds) if kind in ("busy", "stateful")]
 
 
-def chain(operators: int) -> Shape:
+def chain(operators: int) -> ReplicaGraphShape:
     """Return a chain of a source, busy operators and a sink."""
-    return Shape(
+    return ReplicaGraphShape(
         "chain",
         ("source", *["busy"] * operators, "sink"),
         tuple((index, index + 1) for index in range(operators + 1)),
     )
 
 
-def replicated(width: int) -> Shape:
+def replicated(width: int) -> ReplicaGraphShape:
     """Return a split, `width` busy operators side by side, and a merge: C-Stream's data parallelism
     (Figure 3)."""
     kinds = ("source", "split", *["busy"] * width, "merge", "sink")
     lanes = range(2, 2 + width)
-    return Shape(
+    return ReplicaGraphShape(
         "replicated",
         kinds,
         (
@@ -55,7 +55,7 @@ def replicated(width: int) -> Shape:
     )
 
 
-def tree(depth: int, branching: int) -> Shape:
+def tree(depth: int, branching: int) -> ReplicaGraphShape:
     """Return a tree of busy operators.
 
     A split after each deals its tuples out to `branching` more; the last ones send to a sink.
@@ -74,10 +74,10 @@ def tree(depth: int, branching: int) -> Shape:
         tips = following
     kinds.append("sink")
     streams += [(tip, len(kinds) - 1) for tip in tips]
-    return Shape("tree", tuple(kinds), tuple(sorted(streams)))
+    return ReplicaGraphShape("tree", tuple(kinds), tuple(sorted(streams)))
 
 
-def reverse_tree(depth: int, branching: int) -> Shape:
+def reverse_tree(depth: int, branching: int) -> ReplicaGraphShape:
     """Return a tree from many sources to one sink.
 
     Each source has a busy operator; a merge and another busy operator join `branching` of them, and
@@ -105,10 +105,10 @@ def reverse_tree(depth: int, branching: int) -> Shape:
         tips = following
     kinds.append("sink")
     streams += [(tip, len(kinds) - 1) for tip in tips]
-    return Shape("reverse tree", tuple(kinds), tuple(sorted(streams)))
+    return ReplicaGraphShape("reverse tree", tuple(kinds), tuple(sorted(streams)))
 
 
-def layout(shape: Shape, selectivity: Sequence[float], cpus: int) -> Layout:
+def layout(shape: ReplicaGraphShape, selectivity: Sequence[float], cpus: int) -> Layout:
     """Return the layout that a law sees. A split deals its tuples out evenly.
 
     `selectivity`: tuples sent for each received.

@@ -2,7 +2,7 @@
 
 For a number of threads and a rate each operator needs a least number of replicas. So the candidates
 are a line for each number of threads, along which the rate grows; the best of all is the oracle's.
-A line has `STEPS` rates at equal ratios, so the oracle is below the true best by less than one
+A line has `RATE_STEPS` rates at equal ratios, so the oracle is below the true best by less than one
 step.
 """
 
@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.bench.replicas.world import Vector, World
+from harness.bench.replicas.world import ReplicaWorld, Vector
 from harness.bench.scenario import Least
 
-STEPS = 160
+RATE_STEPS = 160
 
 
-def replicas_for(world: World, threads: int, rate: float, most: int) -> Vector:
+def replicas_for(world: ReplicaWorld, threads: int, rate: float, most: int) -> Vector:
     """Return the fewest replicas of each operator that can do the rate, or the most if none can."""
     work = world.work(threads, np.ones(world.layout.operators))
     counts = np.ones(world.layout.operators)
@@ -40,7 +40,7 @@ def replicas_for(world: World, threads: int, rate: float, most: int) -> Vector:
     return counts
 
 
-def best_of(world: World, maximum: int) -> Least:
+def best_of(world: ReplicaWorld, maximum: int) -> Least:
     """Return the highest rate over all levels up to the maximum, and the least that brings 99 % of
     it.
 
@@ -51,7 +51,7 @@ def best_of(world: World, maximum: int) -> Least:
     return _least(lines, top, 0.99 * top)
 
 
-def least_for(world: World, maximum: int, rate: float) -> Least:
+def least_for(world: ReplicaWorld, maximum: int, rate: float) -> Least:
     """Return the fewest threads and replicas with which each source could send the rate, or 99 % of
     the most if none can."""
     free = replace(world, target=None)
@@ -60,7 +60,7 @@ def least_for(world: World, maximum: int, rate: float) -> Least:
     return _least(lines, top, min(rate, 0.99 * top))
 
 
-def _line(world: World, threads: int, maximum: int) -> list[tuple[float, int]]:
+def _line(world: ReplicaWorld, threads: int, maximum: int) -> list[tuple[float, int]]:
     """Return the candidates with a number of threads: the rate, and the replicas of all operators
     together."""
     one = np.ones(world.layout.operators)
@@ -68,7 +68,7 @@ def _line(world: World, threads: int, maximum: int) -> list[tuple[float, int]]:
     work = world.work(threads, one)
     low = world.capacity(threads, one)
     high = threads / float(work.sum())
-    rates = [low, *np.geomspace(low, max(low, 1.05 * high), STEPS)]
+    rates = [low, *np.geomspace(low, max(low, 1.05 * high), RATE_STEPS)]
     found: dict[tuple[float, ...], float] = {}
     for rate in rates:
         counts = replicas_for(world, threads, rate, most)

@@ -16,9 +16,16 @@ from typing import ClassVar
 import numpy as np
 
 from harness.bench import scenario as any_scenario
-from harness.bench.replicas.graphs import Shape, chain, layout, replicated, reverse_tree, tree
+from harness.bench.replicas.graphs import (
+    ReplicaGraphShape,
+    chain,
+    layout,
+    replicated,
+    reverse_tree,
+    tree,
+)
 from harness.bench.replicas.oracle import best_of, least_for
-from harness.bench.replicas.world import World
+from harness.bench.replicas.world import ReplicaWorld
 from harness.bench.scenario import Configuration, Least, Observe, cut, noise_of
 from harness.elasticity import Bounds, Decides, Layout, Reading
 
@@ -28,12 +35,12 @@ LOADS = ("full", "paced", "grows", "falls", "dearer", "cheaper")
 PERIOD_S = 10.0  # C-Stream §5.2
 PERIODS = 80
 CHANGE_AT = 40
-EACH = 60  # scenarios of a kind
-SPARE = 1.05  # rate that a law may be ready for, as a multiple of the rate of the sources
+SCENARIOS_PER_KIND = 60  # scenarios of a kind
+SPARE_RATE = 1.05  # rate that a law may be ready for, as a multiple of the rate of the sources
 
 
 @dataclass(frozen=True)
-class Scenario(any_scenario.Scenario):
+class ReplicaScenario(any_scenario.Scenario):
     """Scenario of a graph with a load.
 
     `phases`: the period in which each world begins, and the world.
@@ -45,7 +52,7 @@ class Scenario(any_scenario.Scenario):
     name: str
     kind: str
     event: str  # the load
-    phases: tuple[tuple[int, World], ...]
+    phases: tuple[tuple[int, ReplicaWorld], ...]
     bounds: Bounds
     noise: float = 0.0
     drift: float = 0.0
@@ -57,7 +64,7 @@ class Scenario(any_scenario.Scenario):
         """The graph, which is the same in all phases."""
         return self.phases[0][1].layout
 
-    def world(self, period: int) -> World:
+    def world(self, period: int) -> ReplicaWorld:
         """Return the world of a period."""
         return [world for begin, world in self.phases if begin <= period][-1]
 
@@ -82,7 +89,7 @@ class Scenario(any_scenario.Scenario):
 
     def needed(self, period: int, throughput: float) -> Least:
         """Return the least with which each source could send 5 % more than it does."""
-        return least_for(self.world(period), self.bounds.maximum, SPARE * throughput)
+        return least_for(self.world(period), self.bounds.maximum, SPARE_RATE * throughput)
 
     def observer(self) -> Observe:
         """Return a function from a period to its reading, with all that an engine would count.
@@ -120,19 +127,19 @@ class Scenario(any_scenario.Scenario):
         return observe
 
 
-def scenarios(kinds: tuple[str, ...] = CHOSEN_ON + HELD_OUT) -> Iterator[Scenario]:
+def scenarios(kinds: tuple[str, ...] = CHOSEN_ON + HELD_OUT) -> Iterator[ReplicaScenario]:
     """Yield the library, kind by kind."""
     for kind in kinds:
-        for number in range(EACH):
+        for number in range(SCENARIOS_PER_KIND):
             yield drawn(kind, number)
 
 
-def some_of(every: int) -> list[Scenario]:
+def some_of(every: int) -> list[ReplicaScenario]:
     """Return one in `every` scenarios of the library."""
     return list(scenarios())[::every]
 
 
-def drawn(kind: str, number: int) -> Scenario:
+def drawn(kind: str, number: int) -> ReplicaScenario:
     """Return the scenario of a kind with a number, which is the same each time."""
     dice = random.Random(f"{kind} {number}")
     maximum = dice.choice((4, 8, 12, 12, 24))
@@ -141,7 +148,7 @@ def drawn(kind: str, number: int) -> Scenario:
         "stateful" if each == "busy" and dice.random() < 0.2 else each for each in shape.kinds
     )
     shape = replace(shape, kinds=kinds)
-    world = World(
+    world = ReplicaWorld(
         layout=layout(shape, _selectivity(shape, dice), maximum),
         costs=_costs(shape, dice),
         serial=tuple(
@@ -154,7 +161,7 @@ def drawn(kind: str, number: int) -> Scenario:
         idling=dice.choice((0.0, 0.004, 0.01)),
     )
     load = LOADS[number % len(LOADS)]
-    return Scenario(
+    return ReplicaScenario(
         name=f"{kind} {number}, {load}",
         kind=kind,
         event=load,
@@ -165,7 +172,7 @@ def drawn(kind: str, number: int) -> Scenario:
     )
 
 
-def _shape(kind: str, dice: random.Random) -> Shape:
+def _shape(kind: str, dice: random.Random) -> ReplicaGraphShape:
     if kind == "chain":
         return chain(dice.randint(1, 20))
     if kind == "tree":
@@ -177,7 +184,7 @@ def _shape(kind: str, dice: random.Random) -> Shape:
     return _mixed(dice)
 
 
-def _mixed(dice: random.Random) -> Shape:
+def _mixed(dice: random.Random) -> ReplicaGraphShape:
     """Return a chain with diamonds: in places two or three operators side by side between a split
     and a merge."""
     kinds, streams = ["source"], []
@@ -196,17 +203,17 @@ def _mixed(dice: random.Random) -> Shape:
             lanes = [add("busy", split) for _ in range(dice.randint(2, 3))]
             tip = add("merge", *lanes)
     add("sink", tip)
-    return Shape("mixed", tuple(kinds), tuple(sorted(streams)))
+    return ReplicaGraphShape("mixed", tuple(kinds), tuple(sorted(streams)))
 
 
-def _selectivity(shape: Shape, dice: random.Random) -> list[float]:
+def _selectivity(shape: ReplicaGraphShape, dice: random.Random) -> list[float]:
     return [
         dice.choice((1.0, 1.0, 0.5, 0.9)) if kind in ("busy", "stateful") else 1.0
         for kind in shape.kinds
     ]
 
 
-def _costs(shape: Shape, dice: random.Random) -> tuple[float, ...]:
+def _costs(shape: ReplicaGraphShape, dice: random.Random) -> tuple[float, ...]:
     """Return costs [s].
 
     Busy operators: all equal, one or two heavy ones, or spread over two decades; the others are
@@ -228,8 +235,8 @@ def _costs(shape: Shape, dice: random.Random) -> tuple[float, ...]:
 
 
 def _phases(
-    world: World, load: str, maximum: int, dice: random.Random
-) -> tuple[tuple[int, World], ...]:
+    world: ReplicaWorld, load: str, maximum: int, dice: random.Random
+) -> tuple[tuple[int, ReplicaWorld], ...]:
     if load == "full":
         return ((0, world),)
     if load in ("dearer", "cheaper"):

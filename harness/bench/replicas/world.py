@@ -37,11 +37,11 @@ Vector = NDArray[np.float64]
 
 # exponent of the soft minimum: twelve limits as narrow bring 6 % less than one. A guess
 SHARPNESS = 40.0
-SLOTS = 50  # a queue's capacity in batches, for how often it is full. A guess
+QUEUE_BATCHES = 50  # a queue's capacity in batches, for how often it is full. A guess
 
 
 @dataclass(frozen=True)
-class State:
+class StationaryState:
     """Stationary state. `useful`: mean threads that execute each operator.
 
     `full`: share of time, by input port.
@@ -56,7 +56,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class World:
+class ReplicaWorld:
     """Graph with the costs of its operators [s a tuple], on a machine.
 
     Operators come after those that send to them.
@@ -106,7 +106,7 @@ class World:
         capacity = self.capacity(threads, replicas)
         return capacity if self.target is None else min(self.target, capacity)
 
-    def state(self, threads: int, replicas: Vector) -> State:
+    def state(self, threads: int, replicas: Vector) -> StationaryState:
         """Return the state that a reading shows, without noise."""
         work = self.work(threads, replicas)
         capacity = self._capacity(threads, replicas, work)
@@ -114,7 +114,7 @@ class World:
         useful = rate * work
         loads = self._loads(threads, replicas, work)
         lengths = float(np.array([_length(load) for load in loads]).sum())
-        return State(
+        return StationaryState(
             rate=rate,
             capacity=capacity,
             useful=useful,
@@ -146,20 +146,20 @@ class World:
 
 
 def _full(load: float) -> float:
-    """Return the share of time for which a queue of `SLOTS` is full."""
+    """Return the share of time for which a queue of `QUEUE_BATCHES` is full."""
     if abs(load - 1.0) < 1e-6:
-        return 1.0 / (SLOTS + 1.0)
+        return 1.0 / (QUEUE_BATCHES + 1.0)
     if load > 1.0:  # divided by the largest power, which would overflow
-        return (1.0 - 1.0 / load) / (1.0 - load ** -(SLOTS + 1.0))
-    return (1.0 - load) * load**SLOTS / (1.0 - load ** (SLOTS + 1.0))
+        return (1.0 - 1.0 / load) / (1.0 - load ** -(QUEUE_BATCHES + 1.0))
+    return (1.0 - load) * load**QUEUE_BATCHES / (1.0 - load ** (QUEUE_BATCHES + 1.0))
 
 
 def _length(load: float) -> float:
-    """Return the mean length of a queue of `SLOTS`."""
+    """Return the mean length of a queue of `QUEUE_BATCHES`."""
     if abs(load - 1.0) < 1e-6:
-        return SLOTS / 2.0
+        return QUEUE_BATCHES / 2.0
     if load > 1.0:
-        return SLOTS - _length(1.0 / load)
-    return load / (1.0 - load) - (SLOTS + 1.0) * load ** (SLOTS + 1.0) / (
-        1.0 - load ** (SLOTS + 1.0)
+        return QUEUE_BATCHES - _length(1.0 / load)
+    return load / (1.0 - load) - (QUEUE_BATCHES + 1.0) * load ** (QUEUE_BATCHES + 1.0) / (
+        1.0 - load ** (QUEUE_BATCHES + 1.0)
     )

@@ -2,9 +2,9 @@
 the fewest threads.
 
 A curve gives the tuples/s that the threads of a level can do. The source sends a *target* rate.
-Tuples beyond the curve wait; once `WAITS` seconds' worth wait, the source is held back. Each of n
-threads takes s = n / curve(n) a tuple, or as long as one alone if threads beyond the best level
-idle. With utilisation u = target s / n a tuple takes, on average,
+Tuples beyond the curve wait; once `MAX_BACKLOG_S` seconds' worth wait, the source is held back.
+Each of n threads takes s = n / curve(n) a tuple, or as long as one alone if threads beyond the best
+level idle. With utilisation u = target s / n a tuple takes, on average,
 
   s + s u^(sqrt(2 (n + 1)) - 1) / (n (1 - u))
       (Sakasegawa, Ann. Inst. Stat. Math. 29, 1977: M/M/n)
@@ -28,7 +28,7 @@ from harness.bench.threads.scenario import PERIOD_S, Curve
 from harness.elasticity import Bounds, Decides, Law, Layout, Link, Reading, law_class, make_law
 
 LEVELS, PERIODS, CHANGE_AT = 64, 120, 60
-WAITS = 5.0  # seconds' worth of the target that may wait; a guess
+MAX_BACKLOG_S = 5.0  # seconds' worth of the target that may wait; a guess
 SHARES = (0.3, 0.6, 0.85)  # targets, as shares of the highest throughput of the curve
 # bounds on latency, as multiples of the least latency of any level at the highest target
 BOUNDS = (1.2, 2.0, 5.0)
@@ -48,7 +48,7 @@ CURVES = (
     "smt-2",
 )
 CURVES += ("smt-4", "peak-24", "peak-48", "shares-24", "humps-near")
-NEW = (
+HELD_OUT_CURVES = (
     "staircase-1",
     "staircase-2",
     "staircase-3",
@@ -136,7 +136,7 @@ class Paced(any_scenario.Scenario):
         target, able = self.target(period), self.curve[configuration.threads - 1]
         latency = self.latency_s(configuration.threads, target, able)
         if latency == math.inf:  # the latency of the longest backlog
-            latency = WAITS * target / able
+            latency = MAX_BACKLOG_S * target / able
         return min(target, able) * min(1.0, self.bound_s / latency)
 
     def best(self, period: int) -> Least:
@@ -183,7 +183,7 @@ class Paced(any_scenario.Scenario):
             rate = min(able, target + waiting / PERIOD_S)
             before, waiting = (
                 waiting,
-                min(max(0.0, waiting + (target - rate) * PERIOD_S), WAITS * target),
+                min(max(0.0, waiting + (target - rate) * PERIOD_S), MAX_BACKLOG_S * target),
             )
             steady = self.latency_s(level, min(target, 0.999 * able), able) if able > 0.0 else 0.0
             busy = min(1.0, rate * self.needs_s(level) / level)
@@ -195,10 +195,10 @@ class Paced(any_scenario.Scenario):
                 system_cpu=QUIET_CPU,
                 others_cpu=0.0,
                 utilisation=busy,
-                congestion=min(1.0, waiting / (WAITS * target)),
+                congestion=min(1.0, waiting / (MAX_BACKLOG_S * target)),
                 useful_s=(0.0, busy * level * PERIOD_S),
                 tuples=(rate * PERIOD_S, rate * PERIOD_S),
-                full=(1.0 if waiting >= WAITS * target else 0.0,),
+                full=(1.0 if waiting >= MAX_BACKLOG_S * target else 0.0,),
                 target=target,
                 done=rate,
                 latency_s=steady + 0.5 * (before + waiting) / able if able > 0.0 else None,
@@ -216,7 +216,7 @@ def scenarios() -> Iterator[Paced]:
     """Yield every curve with every load and target."""
     shapes = library(LEVELS) | new_shapes(LEVELS)
     seed = 0
-    for name in CURVES + NEW:
+    for name in CURVES + HELD_OUT_CURVES:
         for load, shares in LOADS.items():
             for share in SHARES:
                 seed += 1

@@ -48,7 +48,7 @@ Curve = tuple[float, ...]
 PERIOD_S = 1.0
 PERIODS = 100
 # throughput of one thread in another phase: a law could not see a phase with unchanged throughput
-PHASE = 0.6
+OTHER_PHASE_UNIT = 0.6
 EVENT_AT = 50  # the period in which the load changes; twice in scenarios that go back
 
 
@@ -68,7 +68,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Scenario(any_scenario.Scenario):
+class ThreadScenario(any_scenario.Scenario):
     """Scenario of a curve: its point at a level is the throughput of a period at that level."""
 
     bench: ClassVar[str] = "threads"
@@ -191,19 +191,19 @@ BASES = {
 NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
 
 
-def scenarios() -> Iterator[Scenario]:
+def scenarios() -> Iterator[ThreadScenario]:
     """Yield the library: every curve with every noise; bounds and events with a selection of
     curves."""
     for number, scenario in enumerate(_all(), start=1):
         yield replace(scenario, seed=number)
 
 
-def some_of(every: int) -> list[Scenario]:
+def some_of(every: int) -> list[ThreadScenario]:
     """Return one in `every` scenarios of the library."""
     return list(scenarios())[::every]
 
 
-def _all() -> Iterator[Scenario]:
+def _all() -> Iterator[ThreadScenario]:
     curves = library(64)
     wide = wide_library(256)
     for noise, drift in NOISES:
@@ -217,8 +217,12 @@ def _all() -> Iterator[Scenario]:
     yield from _new()
 
 
-def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0) -> Scenario:
-    return Scenario(_title(name, noise, drift, bounds), curve, bounds, noise, drift, shape=name)
+def _plain(
+    name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0
+) -> ThreadScenario:
+    return ThreadScenario(
+        _title(name, noise, drift, bounds), curve, bounds, noise, drift, shape=name
+    )
 
 
 def _title(name: str, noise: float, drift: float, bounds: Bounds, event: str = "") -> str:
@@ -228,7 +232,7 @@ def _title(name: str, noise: float, drift: float, bounds: Bounds, event: str = "
     return ", ".join([*parts, f"levels {bounds.minimum}-{bounds.maximum} from {bounds.start}"])
 
 
-def _bounds(curves: dict[str, Curve]) -> Iterator[Scenario]:
+def _bounds(curves: dict[str, Curve]) -> Iterator[ThreadScenario]:
     chosen = [
         "rising",
         "flat",
@@ -262,7 +266,7 @@ def _bounds(curves: dict[str, Curve]) -> Iterator[Scenario]:
             yield _plain(name, sampled(shape, 1024), Bounds(1, 1024, 1), noise)
 
 
-def _events() -> Iterator[Scenario]:
+def _events() -> Iterator[ThreadScenario]:
     levels, bounds = 64, Bounds(1, 64, 1)
     pairs = {
         "peak-12 to peak-40": (peak(12, 0.5), peak(40, 0.5)),
@@ -274,7 +278,7 @@ def _events() -> Iterator[Scenario]:
     for noise, drift in ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.0, 0.05), (0.10, 0.0)):
         for name, (before, after) in pairs.items():
             first = sampled(before, levels)
-            second = tuple(PHASE * rate for rate in sampled(after, levels))
+            second = tuple(OTHER_PHASE_UNIT * rate for rate in sampled(after, levels))
             events = {
                 "load up": [Event("scale", EVENT_AT, factor=1.6)],
                 "load down": [Event("scale", EVENT_AT, factor=0.5)],
@@ -291,7 +295,7 @@ def _events() -> Iterator[Scenario]:
             for event, list_ in events.items():
                 periods = 3 * EVENT_AT if event == "phase and back" else 2 * EVENT_AT
                 title = _title(name, noise, drift, bounds, event)
-                yield Scenario(
+                yield ThreadScenario(
                     title,
                     first,
                     bounds,
@@ -304,7 +308,7 @@ def _events() -> Iterator[Scenario]:
                 )
 
 
-def _sharing() -> Iterator[Scenario]:
+def _sharing() -> Iterator[ThreadScenario]:
     """Yield curves of sharing. They come after those above, because a scenario's seed is its
     place.
     """
@@ -315,7 +319,7 @@ def _sharing() -> Iterator[Scenario]:
                 yield _plain(f"sharing-{share}", curve, Bounds(1, levels, 1), noise, drift)
 
 
-def _new() -> Iterator[Scenario]:
+def _new() -> Iterator[ThreadScenario]:
     """Yield shapes that our law was not made for, noise with heavy tails, and effects that are two
     periods late.
 

@@ -30,9 +30,9 @@ from typing import Any, TypeVar
 
 from harness.bench.checks import mapping, number, shown, whole
 from harness.bench.expression import Expression
-from harness.bench.scenario import OWN
+from harness.bench.scenario import OWN_KIND
 from harness.bench.threads import paced
-from harness.bench.threads.scenario import PERIODS, Curve, Event, Scenario
+from harness.bench.threads.scenario import PERIODS, Curve, Event, ThreadScenario
 from harness.elasticity import Bounds
 from harness.errors import UserError
 from harness.graph.values import MAX_THREADS
@@ -41,8 +41,8 @@ MAX_PERIODS = 100_000
 MAX_SCENARIOS = 10_000
 KEYS = ("name", "throughput", "noise", "drift", "events", "min", "max", "start", "periods", "seed")
 PACED_KEYS = (*(key for key in KEYS if key != "events"), "target", "bound")
-LEAST = 1e-9  # least tuples/s of threads beside a paced source, and of the source
-Some = TypeVar("Some", Scenario, paced.Paced)
+MIN_RATE = 1e-9  # least tuples/s of threads beside a paced source, and of the source
+Some = TypeVar("Some", ThreadScenario, paced.Paced)
 
 EVENTS: dict[str, tuple[str, ...]] = {
     "scale": ("factor",),
@@ -53,7 +53,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def parse_scenarios(document: object) -> list[Scenario]:
+def parse_scenarios(document: object) -> list[ThreadScenario]:
     """Return the scenarios of a document read from YAML or JSON.
 
     Raise UserError naming the place, the rule and the value.
@@ -93,7 +93,7 @@ def _name(at: str, entry: Mapping[str, Any], default: str) -> str:
     return name
 
 
-def _scenario(at: str, entry: object, place: int) -> Scenario:
+def _scenario(at: str, entry: object, place: int) -> ThreadScenario:
     entry = mapping(at, entry, KEYS, required=("throughput",))
     common = _common(at, entry, place, PERIODS, 0.0)
     events = [] if entry.get("events") is None else entry["events"]
@@ -103,12 +103,12 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
     found = tuple(
         _event(f"{at}.events[{i}]", event, levels, periods) for i, event in enumerate(events)
     )
-    return Scenario(**common, events=found, shape=common["name"])
+    return ThreadScenario(**common, events=found, shape=common["name"])
 
 
 def _paced(at: str, entry: object, place: int) -> paced.Paced:
     entry = mapping(at, entry, PACED_KEYS, required=("throughput", "target"))
-    common = _common(at, entry, place, paced.PERIODS, LEAST)
+    common = _common(at, entry, place, paced.PERIODS, MIN_RATE)
     given, periods = entry["target"], common["periods"]
     if isinstance(given, list) and not 1 <= len(given) <= periods:
         raise UserError(
@@ -120,12 +120,12 @@ def _paced(at: str, entry: object, place: int) -> paced.Paced:
         if isinstance(given, list)
         else [(f"{at}.target", given)]
     )
-    targets = tuple(number(where, one, LEAST, 1e18, "tuples/s") for where, one in each)
+    targets = tuple(number(where, one, MIN_RATE, 1e18, "tuples/s") for where, one in each)
     bound = entry.get("bound")
     bound_s = math.inf if bound is None else number(f"{at}.bound", bound, 1e-9, 1e6, "s")
     return paced.Paced(
         **common,
-        kind=OWN,
+        kind=OWN_KIND,
         targets=targets,
         bound_s=bound_s,
         event="phases" if len(targets) > 1 else "",

@@ -15,18 +15,18 @@ import math
 
 # Distance of the two, as a share of throughput, up to which queues neither fill nor drain; a guess,
 # not tuned.
-BALANCED = 0.1
+BALANCED_WITHIN = 0.1
 # Periods after a switch before the share that arrives counts as the usual one; a guess, not tuned.
-SETTLES = 6
+SETTLING_PERIODS = 6
 # As shares of that distance: how far the truth is from throughput over all operators, and its
 # standard deviation. Measured on graphs that the bench does not simulate.
-FILLING, DRAINING = (0.25, 0.35), (0.5, 0.6)
+FILLING_ERROR, DRAINING_ERROR = (0.25, 0.35), (0.5, 0.6)
 # Farthest that the truth may be from throughput over all operators, as a multiple of that distance;
 # a guess, not tuned.
-BEYOND = 1.25
+MAX_BALANCE_FACTOR = 1.25
 
 
-class Balance:
+class ArrivalShare:
     """Usual share of tuples that arrives at the sinks.
 
     At first it is the share of the first period, without any queue.
@@ -45,7 +45,7 @@ class Balance:
         if not arrived:
             return None
         now = math.log(arrived)
-        if self._usual is None or still >= SETTLES:
+        if self._usual is None or still >= SETTLING_PERIODS:
             self._usual = now
         return now - self._usual
 
@@ -53,7 +53,7 @@ class Balance:
 def believed(value: float, off: float) -> tuple[float, float]:
     """Return the corrected value of a period that is `off` by so much, and its standard deviation;
     all are logarithms."""
-    share, doubt = FILLING if off < 0.0 else DRAINING
+    share, doubt = FILLING_ERROR if off < 0.0 else DRAINING_ERROR
     return value + share * off, doubt * abs(off)
 
 
@@ -63,6 +63,6 @@ def undecided(value: float, off: float, best: float) -> bool:
 
     `value`, `best`: logarithms of throughput over all operators.
     """
-    return abs(off) >= BALANCED and min(value, value + off) <= best < max(
-        value, value + BEYOND * off
+    return abs(off) >= BALANCED_WITHIN and min(value, value + off) <= best < max(
+        value, value + MAX_BALANCE_FACTOR * off
     )

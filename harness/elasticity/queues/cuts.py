@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from harness.elasticity.queues.regions import Flow, Vector
+from harness.elasticity.queues.regions import DirectedLayout, Vector
 
 # number of bounds on a region's work that are tried, from the heaviest operator's work to all work
-BOUNDS = 160
-COUNTS = 1.22  # least ratio of neighbouring numbers of queues that are kept
-FEW = 8  # numbers of queues up to here are all kept
+WORK_BOUNDS_TRIED = 160
+QUEUE_COUNT_RATIO = 1.22  # least ratio of neighbouring numbers of queues that are kept
+FEW_QUEUES = 8  # numbers of queues up to here are all kept
 
 
 class Dominators:
@@ -32,7 +32,7 @@ class Dominators:
     from their parent.
     """
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: DirectedLayout) -> None:
         self.flow = flow
         self.order = flow.order
         count = len(flow.order)
@@ -91,7 +91,7 @@ def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterato
     """Yield the operators to cut off, for a selection of numbers of cuts."""
     total = sum(shares)
     heaviest = max(max(shares), 1e-4 * total)
-    bounds = np.geomspace(heaviest, total, BOUNDS)
+    bounds = np.geomspace(heaviest, total, WORK_BOUNDS_TRIED)
     cuts = _cut(tree, shares, hop, bounds)
     counts = cuts.sum(axis=0)
     last = 0
@@ -101,7 +101,11 @@ def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterato
         if (
             tightest
             and counts[column] > 0
-            and (counts[column] <= FEW or counts[column] >= COUNTS * last or column == 0)
+            and (
+                counts[column] <= FEW_QUEUES
+                or counts[column] >= QUEUE_COUNT_RATIO * last
+                or column == 0
+            )
         ):
             last = int(counts[column])
             yield list(np.flatnonzero(cuts[:, column]))

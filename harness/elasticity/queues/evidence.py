@@ -23,8 +23,9 @@ import numpy as np
 from harness.elasticity.millrace_constants import NOISE_ODDS
 from harness.elasticity.queues.regions import Vector
 
-MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
-"""Prior odds by misfit: the factor by which the formula's errors exceed `SMOOTH` and `OWN`."""
+MISFIT_PRIOR = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
+"""Prior odds by misfit: the factor by which the formula's errors exceed `SHARED_ERROR` and
+`OWN_ERROR`."""
 
 # Standard deviation of the surge in a period in which all queues fill, of the opposite sign when
 # all drain (M19 Figure 6). The bench has a surge of this form and size
@@ -32,20 +33,20 @@ MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 EXPECTED_SURGE = 0.15
 # Further standard deviation after a switch: after any, and after one of all queues; guesses, not
 # tuned.
-UNEVEN = 0.01, 0.05
+UNEVEN_SPREAD = 0.01, 0.05
 # further standard deviation if the content of a queue takes the period or longer to pass
-BACKLOG = 0.25
+BACKLOG_SPREAD = 0.25
 # Largest standard deviation of a period after a switch that still counts as measured; a guess, not
 # tuned.
-SURE = 0.05
-SMOOTH = 0.08  # standard deviation of the error that similar configurations share
-OWN = 0.02  # standard deviation of each configuration's own error
+MAX_MEASURED_SPREAD = 0.05
+SHARED_ERROR = 0.08  # standard deviation of the error that similar configurations share
+OWN_ERROR = 0.02  # standard deviation of each configuration's own error
 # Distances at which errors have little in common: doublings of busy threads, doublings of queues,
 # share of other queues.
-FAR = (1.5, 1.5, 0.7)
+CORRELATION_LENGTHS = (1.5, 1.5, 0.7)
 # Exponent of the likelihood: it counts as if only this share of each period had been seen
 # (Grünwald, ALT 2012).
-TRUST = 0.6
+LIKELIHOOD_EXPONENT = 0.6
 MAX_PERIODS = 30  # that are kept
 
 
@@ -72,10 +73,10 @@ class Unrest:
         return self.came > 0.0 or self.went > 0.0
 
 
-CALM = Unrest()
+NO_UNREST = Unrest()
 
 
-class Evidence:
+class MeasuredPeriods:
     """Measured periods: the configuration of each, and the logarithm of its throughput."""
 
     def __init__(self) -> None:
@@ -83,7 +84,7 @@ class Evidence:
         self.values: list[float] = []
         self.unrest: list[Unrest] = []
 
-    def add(self, place: Place, value: float, unrest: Unrest = CALM) -> None:
+    def add(self, place: Place, value: float, unrest: Unrest = NO_UNREST) -> None:
         """Add a period.
 
         If there are too many, remove the oldest one of the configuration that has the most.
@@ -116,7 +117,8 @@ class Evidence:
         neither filled nor drained."""
         columns = zip(self.places, self.unrest, strict=True)
         return any(
-            at == place and (not each.switched or (each.doubt is not None and each.doubt < SURE))
+            at == place
+            and (not each.switched or (each.doubt is not None and each.doubt < MAX_MEASURED_SPREAD))
             for at, each in columns
         )
 
@@ -129,7 +131,7 @@ class Evidence:
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
         extra, own = _disturbed(self.unrest), np.square(list(NOISE_ODDS))
         cases, rows = [], []
-        for misfit, misfit_odds in MISFITS.items():
+        for misfit, misfit_odds in MISFIT_PRIOR.items():
             # Along its axes the covariance is diagonal for every noise, because noise is the same
             # in all directions.
             spreads, axes = np.linalg.eigh(misfit**2 * alike + extra)
@@ -140,13 +142,16 @@ class Evidence:
             errors = weights @ along**2 - ((weights * level) @ along) ** 2 / heights[:, None]
             scale = np.log(heights) - np.log(weights).sum(axis=1)
             odds = np.log(list(NOISE_ODDS.values())) + math.log(misfit_odds)
-            rows.append((odds - 0.5 * TRUST * scale)[:, None] - 0.5 * TRUST * errors)
+            rows.append(
+                (odds - 0.5 * LIKELIHOOD_EXPONENT * scale)[:, None]
+                - 0.5 * LIKELIHOOD_EXPONENT * errors
+            )
             cases += [(misfit, axes, weight) for weight in weights]
         joint = np.concatenate(rows)
         joint = np.exp(joint - joint.max())
         joint /= joint.sum()
         by_case = joint.sum(axis=1)
-        noise = math.sqrt(float(by_case.reshape(len(MISFITS), -1).sum(axis=0) @ own))
+        noise = math.sqrt(float(by_case.reshape(len(MISFIT_PRIOR), -1).sum(axis=0) @ own))
         misfit, axes, weight = cases[int(np.argmax(by_case))]
         inverse = axes * weight @ axes.T
         level = inverse.sum(axis=0)
@@ -177,10 +182,14 @@ def _disturbed(periods: Sequence[Unrest]) -> Vector:
 
 
 def _doubt(unrest: Unrest) -> float:
-    uneven = UNEVEN[0] + UNEVEN[1] * (unrest.came + unrest.went) if unrest.switched else 0.0
+    uneven = (
+        UNEVEN_SPREAD[0] + UNEVEN_SPREAD[1] * (unrest.came + unrest.went)
+        if unrest.switched
+        else 0.0
+    )
     if unrest.doubt is not None:
         return uneven + unrest.doubt
-    return uneven + BACKLOG * unrest.held if unrest.switched else 0.0
+    return uneven + BACKLOG_SPREAD * unrest.held if unrest.switched else 0.0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from harness.elasticity.layout import BATCH
-from harness.elasticity.queues.regions import CALL, Loads
+from harness.elasticity.queues.regions import CALL_COST_IN_LOCKS, Loads
 
 cdef struct Work:
     double work, pushes, pops, entries, single
@@ -65,7 +65,7 @@ cdef class Limits:
     cdef int own_threads
 
     def __init__(self, flow, shares):
-        """Take a `regions.Flow` and the shares of the work."""
+        """Take a `regions.DirectedLayout` and the shares of the work."""
         columns = flow.columns
         self.flow = flow
         self.operators, self.places, self.heads = len(flow.order), len(flow.layout.ports), flow.heads
@@ -211,7 +211,7 @@ cdef class Limits:
         cdef vector[Work] todo
         cdef Work nothing = Work(0.0, 0.0, 0.0, 0.0, 0.0)
         cdef int k, i, e, part, callers, own
-        cdef double batch = BATCH, call = CALL, count, counted
+        cdef double batch = BATCH, call = CALL_COST_IN_LOCKS, count, counted
         self.on.assign(self.heads, 1)
         for e in range(self.places):
             self.on[e] = 0

@@ -34,10 +34,10 @@ import numpy as np
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import PROFILE_PERIODS, Decides, Decision, Law, Reading, Setting
 from harness.elasticity.millrace_constants import LEARNING_PERIODS, MAX_PRINTED_LOG_RATIO
-from harness.elasticity.queues.balance import BALANCED, Balance, believed, undecided
-from harness.elasticity.queues.evidence import Evidence, Fit, Place, Unrest
+from harness.elasticity.queues.balance import BALANCED_WITHIN, ArrivalShare, believed, undecided
+from harness.elasticity.queues.evidence import Fit, MeasuredPeriods, Place, Unrest
 from harness.elasticity.queues.limits import Limits
-from harness.elasticity.queues.options import Options, Placements
+from harness.elasticity.queues.options import ConfigurationTable, Placements
 from harness.elasticity.queues.outlook import HURTFUL_LOSS, Survey
 from harness.elasticity.queues.physics import HOP, draw
 from harness.elasticity.queues.watch import Watch
@@ -49,8 +49,10 @@ PLACEMENT_LOOKS_UNTIL_THRESHOLD_DOUBLES = 5.0
 # periods in a row below the best configuration after which the law returns to it
 MAX_HURTFUL_PERIODS = 2
 HYPOTHESES = 1024  # a power of two
-MOVED = 0.03  # share of the work that must be at other operators for the graph to be divided anew
-FILLED = 0.5  # usual fill of a queue, about
+MOVED_WORK_SHARE = (
+    0.03  # share of the work that must be at other operators for the graph to be divided anew
+)
+USUAL_FILL = 0.5  # usual fill of a queue, about
 # Periods after a switch for which the law may put off its judgement of a look while queues fill or
 # drain; a guess, not tuned.
 LOOK_WAIT_PERIODS = 2
@@ -63,7 +65,7 @@ SLOW_QUEUE_GAIN = 0.1
 SEED = 2019
 
 
-class Millrace(Law):
+class MillraceQueues(Law):
     """Millrace's law of queues and threads, as the module describes it."""
 
     name = "millrace"
@@ -106,7 +108,7 @@ class Millrace(Law):
         self._last: frozenset[int] = frozenset()  # placement of the last period that was measured
         self._still = 0  # periods since queues were switched
         self._held = 0.0  # share of a period that the content of a queue takes to pass
-        self._balance = Balance()
+        self._balance = ArrivalShare()
         self._forget()
 
     def cpu_limit(self) -> CpuLimit:
@@ -134,7 +136,7 @@ class Millrace(Law):
         if waits:
             return Decision(level, f"{waits}: says nothing → stay", "idle", queued)
         value, doubt = (value, None) if off is None else believed(value, off)
-        backlog = FILLED * self.layout.queue_capacity * self._graph.flow.submitted
+        backlog = USUAL_FILL * self.layout.queue_capacity * self._graph.flow.submitted
         self._held = min(1.0, backlog / (reading.throughput * reading.elapsed_s))
         place = queued, level
         moved = self._look_at_costs(reading, place)
@@ -178,7 +180,7 @@ class Millrace(Law):
     def _waits(self, place: Place, value: float, off: float | None) -> str:
         """Return the reason to skip a period because queues fill or drain; empty if it counts.
 
-        `off`: see `Balance`.
+        `off`: see `ArrivalShare`.
         """
         known = self._evidence.measured(place)
         if (
@@ -188,7 +190,7 @@ class Millrace(Law):
         ):
             return ""
         best = max(self._evidence.mean(each) for each in dict.fromkeys(self._evidence.places))
-        if abs(off) < BALANCED if known else not undecided(value, off, best):
+        if abs(off) < BALANCED_WITHIN if known else not undecided(value, off, best):
             return ""
         return (
             f"queues {'fill' if off < 0.0 else 'drain'} "
@@ -231,11 +233,11 @@ class Millrace(Law):
         elif (
             looks < 2.0 * self._divided_at
             or self._settled is not None
-            or elsewhere(shares, self._options.shares) <= MOVED
+            or elsewhere(shares, self._options.shares) <= MOVED_WORK_SHARE
         ):
             return
         self._divided_at = looks
-        self._options = Options(self._graph, self.bounds, shares, self._hop())
+        self._options = ConfigurationTable(self._graph, self.bounds, shares, self._hop())
 
     def _hop(self) -> float:
         """Return the expected cost of a hop over a queue as a share of all work."""
@@ -245,8 +247,8 @@ class Millrace(Law):
 
     def _forget(self) -> None:
         """Begin anew: drop all options and measurements."""
-        self._options: Options | None = None
-        self._evidence = Evidence()
+        self._options: ConfigurationTable | None = None
+        self._evidence = MeasuredPeriods()
         self._settled: Place | None = None
         self._looks = 0
         self._hurt = 0  # periods in a row that brought less than the best configuration
@@ -380,4 +382,4 @@ class Millrace(Law):
         return self._choose(place, "another load: ")
 
 
-LAW = Millrace
+LAW = MillraceQueues

@@ -14,21 +14,23 @@ import numpy as np
 from harness.elasticity.law import Bounds as Levels
 from harness.elasticity.layout import Layout
 from harness.elasticity.queues.cuts import Dominators, neighbours, placements
-from harness.elasticity.queues.evidence import FAR, OWN, SMOOTH, Place
+from harness.elasticity.queues.evidence import CORRELATION_LENGTHS, OWN_ERROR, SHARED_ERROR, Place
 from harness.elasticity.queues.limits import Limits
-from harness.elasticity.queues.regions import Flow, Vector
+from harness.elasticity.queues.regions import DirectedLayout, Vector
 
-DENSE = 8  # levels up to here all get rows
-STEP = 1.2  # ratio of neighbouring levels above `DENSE`
-NEAR = 10  # placements of a kind that `near` adds around the best one
-WORK = 4_000  # operators that those placements may have in sum, which bounds the time of a step
+DENSE_LEVELS = 8  # levels up to here all get rows
+LEVEL_RATIO = 1.2  # ratio of neighbouring levels above `DENSE_LEVELS`
+NEAR_PLACEMENTS = 10  # placements of a kind that `near` adds around the best one
+MAX_NEAR_OPERATORS = (
+    4_000  # operators that those placements may have in sum, which bounds the time of a step
+)
 
 
 class Placements:
     """Facts about the placements of a graph that do not change while tuples flow."""
 
     def __init__(self, layout: Layout) -> None:
-        self.flow = Flow(layout)
+        self.flow = DirectedLayout(layout)
         self.tree = Dominators(self.flow)
         self.places = len(layout.ports)
 
@@ -40,7 +42,7 @@ class Placements:
         )
 
 
-class Options:
+class ConfigurationTable:
     """Table of configurations, one a row. Rows are only added, so a row keeps its meaning.
 
     `placement`, `level`: by row.
@@ -124,7 +126,7 @@ class Options:
         self._turns[row], first = turn + 1, len(self.level)
         if turn == 0:
             self._add(queued, {level - 2, level - 1, level + 1, level + 2})
-        most = max(2, min(NEAR, WORK // (4 * len(self.shares))))
+        most = max(2, min(NEAR_PLACEMENTS, MAX_NEAR_OPERATORS // (4 * len(self.shares))))
         for other in neighbours(self._graph.tree, self.shares, queued, most, turn):
             self._add(
                 other, {level, level + (len(other) > len(queued)) - (len(other) < len(queued))}
@@ -183,14 +185,14 @@ class Options:
 
     def alike(self, rows: np.ndarray, others: np.ndarray) -> Vector:
         """Return the covariance of the formula's errors, rows x others."""
-        threads = (self._log_busy[rows][:, None] - self._log_busy[others]) / FAR[0]
-        queues = (self.log_queues[rows][:, None] - self.log_queues[others]) / FAR[1]
+        threads = (self._log_busy[rows][:, None] - self._log_busy[others]) / CORRELATION_LENGTHS[0]
+        queues = (self.log_queues[rows][:, None] - self.log_queues[others]) / CORRELATION_LENGTHS[1]
         mine, line = np.unique(self._numbers[rows], return_inverse=True)
         theirs, column = np.unique(self._numbers[others], return_inverse=True)
-        elsewhere = self._elsewhere(mine, theirs)[line[:, None], column] / FAR[2]
-        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * (
-            rows[:, None] == others
-        )
+        elsewhere = self._elsewhere(mine, theirs)[line[:, None], column] / CORRELATION_LENGTHS[2]
+        return SHARED_ERROR**2 * np.exp(
+            -0.5 * (threads**2 + queues**2) - elsewhere
+        ) + OWN_ERROR**2 * (rows[:, None] == others)
 
     def _elsewhere(self, some: np.ndarray, others: np.ndarray) -> Vector:
         """Return distances, placement x placement: 0 if all queues are the same, near 1 if none is.
@@ -203,7 +205,7 @@ class Options:
 
 def _grid(levels: Levels) -> list[int]:
     """Return the levels that every placement gets rows for."""
-    found = list(range(levels.minimum, min(levels.maximum, max(DENSE, levels.minimum)) + 1))
+    found = list(range(levels.minimum, min(levels.maximum, max(DENSE_LEVELS, levels.minimum)) + 1))
     while found[-1] < levels.maximum:
-        found.append(min(levels.maximum, max(found[-1] + 1, round(found[-1] * STEP))))
+        found.append(min(levels.maximum, max(found[-1] + 1, round(found[-1] * LEVEL_RATIO))))
     return sorted({*found, levels.start})

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.elasticity.millrace_constants import HORIZON
-from harness.elasticity.queues.evidence import Evidence
-from harness.elasticity.queues.options import Options
+from harness.elasticity.queues.evidence import MeasuredPeriods
+from harness.elasticity.queues.options import ConfigurationTable
 from harness.elasticity.queues.regions import Vector
 
 # Price of a doubling of the level, as a share of throughput. It was tuned together with the price
@@ -29,7 +29,7 @@ PLACEMENT_LEVEL_PRICE = 0.025
 # Price of a doubling of the queues if they take a period to fill: while they fill, they make
 # throughput look higher.
 SLOW_QUEUE_PRICE = 0.015
-REACH = 2  # highest level to look at, as a multiple of the best level
+MAX_LEVEL_FACTOR = 2  # highest level to look at, as a multiple of the best level
 # loss against the best, as a share of throughput, beyond which a look is undone
 HURTFUL_LOSS = 0.03
 KEPT_NEIGHBOURS = 80  # most promising configurations around the best ones that are kept
@@ -60,7 +60,11 @@ class Survey:
     """
 
     def __init__(
-        self, options: Options, evidence: Evidence, hypotheses: Vector, held: float
+        self,
+        options: ConfigurationTable,
+        evidence: MeasuredPeriods,
+        hypotheses: Vector,
+        held: float,
     ) -> None:
         self._options = options
         self._queue_price = SLOW_QUEUE_PRICE * held
@@ -80,7 +84,9 @@ class Survey:
         """
         options, odds = self._options, self._odds
         been = np.unique(self._rows)
-        rows = np.union1d(options.within(REACH * int(options.level_of(been).max())), been)
+        rows = np.union1d(
+            options.within(MAX_LEVEL_FACTOR * int(options.level_of(been).max())), been
+        )
         alike = options.alike(rows, self._rows)
         expected = self.fit.expected(self._formula_of(rows), alike, self._likely)
         price = (
@@ -98,7 +104,7 @@ class Survey:
         gain = _improvement(mean, spread)
         worth = gain - (gain - mean) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
         level = options.level_of(rows)
-        worth[level > max(REACH * level[at], level[stand])] = -np.inf
+        worth[level > max(MAX_LEVEL_FACTOR * level[at], level[stand])] = -np.inf
         if mean[stand] < -HURTFUL_LOSS:
             worth[mean < 0.0] = -np.inf  # the last look hurt: no second risk in a row
         worth[at] = 0.0

@@ -51,7 +51,7 @@ COLUMNS = (
 """Columns of a hypothesis; `push` is f, and `single` is 1 if the runtime moves tuples and not
 batches."""
 
-DRAWN = 10  # random numbers for a hypothesis
+RANDOM_NUMBERS = 10  # random numbers for a hypothesis
 SIDES = (0.2, 0.4, 0.6, 0.8)  # f
 ENTRIES = (0.015, 60.0)  # e, at least and at most
 HOP_NS, HOP_NS_BYTE = 22.0, 0.06  # median time of a hop: a push and a pop, and bytes copied
@@ -76,7 +76,7 @@ def draw(
     once, 0 if unknown.
     """
 
-    uniform = iter(_even(generator, count, DRAWN).T)
+    uniform = iter(_even(generator, count, RANDOM_NUMBERS).T)
 
     def about(median: float, spread: float) -> Vector:
         return median * np.exp(spread * ndtri(next(uniform)))

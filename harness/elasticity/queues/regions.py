@@ -31,7 +31,7 @@ from harness.elasticity.layout import Layout, Link
 Vector = NDArray[np.float64]
 
 
-CALL = 0.2  # cost of a call, as a share of the cost of a lock
+CALL_COST_IN_LOCKS = 0.2  # cost of a call, as a share of the cost of a lock
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Columns:
     back_through: Sequence[float]
 
 
-class Flow:
+class DirectedLayout:
     """Layout with its operators in the direction of the streams; a stream that closes a cycle is
     followed no further.
 

@@ -28,11 +28,11 @@ from harness.elasticity.queues.regions import Vector
 # windows that overlap.
 LOOKS_A_SECOND = 100.0
 LEAST_WORTH, MOST_WORTH = 5.0, 1e5  # K
-# The work has moved if the shares differ from those before by more than `MOVED` times what chance
-# explains, and if more than `MOVED_SHARE` of the work is at other operators.
-MOVED = 6.0
+# The work has moved if the shares differ from those before by more than `MOVED_NOISE_FACTOR` times
+# what chance explains, and if more than `MOVED_SHARE` of the work is at other operators.
+MOVED_NOISE_FACTOR = 6.0
 MOVED_SHARE = 0.15
-PLACES = 64  # number of recent configurations whose shares are kept
+KEPT_CONFIGURATIONS = 64  # number of recent configurations whose shares are kept
 
 
 class WorkShares:
@@ -85,7 +85,7 @@ class WorkShares:
             before, of = self._at[place]
             before = before / of
             moving = (
-                _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED
+                _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED_NOISE_FACTOR
                 and elsewhere(seen, before) > MOVED_SHARE
             )
             self._doubt = self._doubt + 1 if moving else 0
@@ -99,7 +99,7 @@ class WorkShares:
         if place is not None:
             before, of = self._at.pop(place, (np.zeros(len(seen)), 0.0))
             self._at[place] = before + looks * seen, of + looks
-            if len(self._at) > PLACES:
+            if len(self._at) > KEPT_CONFIGURATIONS:
                 del self._at[next(iter(self._at))]
         self._weigh()
         return moved

@@ -17,11 +17,11 @@ a period and removes none. The rates hold only if a change of configuration chan
 the law then takes three further steps, each only if a measurement asks for it:
 
   *Again.* It measures work in the new configuration and plans again. It keeps counts that are right
-  within `BAND`. *More.* If the rate stays below the goal, there is a limit that useful time does
-  not show. The busiest part, an operator or the threads, gets one more. If that brings nothing, the
-  law takes it back and settles. *Fewer.* If work has grown with the threads, they may wait for
-  cores or memory. The law tries as few threads as the work would need without that growth, then
-  half-way up. It keeps them if they bring as much.
+  within `RATE_BAND`. *More.* If the rate stays below the goal, there is a limit that useful time
+  does not show. The busiest part, an operator or the threads, gets one more. If that brings
+  nothing, the law takes it back and settles. *Fewer.* If work has grown with the threads, they may
+  wait for cores or memory. The law tries as few threads as the work would need without that growth,
+  then half-way up. It keeps them if they bring as much.
 
 After it has settled it watches work and rate. Two periods that differ from the expectation by
 `change` are another load.
@@ -40,27 +40,31 @@ from numpy.typing import NDArray
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
 from harness.elasticity.millrace_constants import LOAD_CHANGE_SIGMAS
-from harness.elasticity.replicas.rates import Flow, Rates, Vector, replicas_of
+from harness.elasticity.replicas.rates import ObservedFlow, Rates, Vector, replicas_of
 
 Counts = NDArray[np.int64]
 
 # Multiples of the goal: counts that can do less than the first are raised to the second, those that
 # can do more than the third are cut to it.
-BAND = (0.99, 1.0, 1.04)
+RATE_BAND = (0.99, 1.0, 1.04)
 # Share of the rate of the most replicas that the plan asks for: the rest would take too many
 # replicas that hinder each other.
-FAIR = 0.985
-SHORT = 0.03  # shortfall of the rate, as a share of the goal, beyond which the law tries more
-BRINGS = 0.01  # gain of the rate that one more must bring to be kept
-GROWN = 1.2  # growth of the work from which fewer threads are worth a look
-HALVINGS = 16  # bisection steps for the goal: to 0.002 % of the range
-SERIAL = 0.05  # growth of an operator's work with its replicas up to which it counts as noise
+PLANNED_RATE_SHARE = 0.985
+MAX_SHORTFALL = (
+    0.03  # shortfall of the rate, as a share of the goal, beyond which the law tries more
+)
+MIN_GAIN = 0.01  # gain of the rate that one more must bring to be kept
+GROWN_WORK = 1.2  # growth of the work from which fewer threads are worth a look
+BISECTION_STEPS = 16  # bisection steps for the goal: to 0.002 % of the range
+SERIAL_GROWTH = (
+    0.05  # growth of an operator's work with its replicas up to which it counts as noise
+)
 # Least share of all work from which the growth of single operators counts for the others. The cost
 # of cheaper ones may grow alone, as that of a source whose cache lines move between cores.
-TELLS = 0.01
+MIN_TELLING_SHARE = 0.01
 
 
-class Millrace(Law):
+class MillraceReplicas(Law):
     """Law of threads and replicas together, by true rates."""
 
     name = "millrace"
@@ -113,7 +117,7 @@ class Millrace(Law):
     def _forget(self) -> None:
         """Forget all measurements, because the load is another one; keep the serial shares of the
         operators."""
-        self._flow = Flow(self.layout)
+        self._flow = ObservedFlow(self.layout)
         self._place: tuple[int, tuple[int, ...]] | None = None  # configuration of the means
         # threads, replicas and work when the load was new
         self._first: tuple[int, Counts, Vector] | None = None
@@ -214,7 +218,7 @@ class Millrace(Law):
         if many.any():
             grown = self._work[many] / (alone[many] * self._growth(replicas)) - 1.0
             self._serial[many] = np.where(
-                grown > SERIAL, np.minimum(grown / (replicas[many] - 1), 1.0), 0.0
+                grown > SERIAL_GROWTH, np.minimum(grown / (replicas[many] - 1), 1.0), 0.0
             )
 
     def _growth(self, replicas: Counts) -> float:
@@ -225,7 +229,7 @@ class Millrace(Law):
         before = float(alone[single].sum())
         return (
             float(self._work[single].sum()) / before
-            if before >= TELLS * float(alone.sum())
+            if before >= MIN_TELLING_SHARE * float(alone.sum())
             else 1.0
         )
 
@@ -236,13 +240,15 @@ class Millrace(Law):
         goal = self._goal(replicas, target)
         threads, wanted = self._plan(goal, level, replicas)
         known = self._brought.get((threads, tuple(wanted.tolist())), math.inf)
-        if (threads != level or (wanted != replicas).any()) and known > self._rate * (1.0 - BRINGS):
+        if (threads != level or (wanted != replicas).any()) and known > self._rate * (
+            1.0 - MIN_GAIN
+        ):
             self._content = False
             why = f"{goal:.6g} tuples/s need {threads} threads and {int(wanted.sum())} replicas"
             return self._go(level, replicas, threads, wanted, why)
         aim = min(goal, goal if target is None else target)
         short = 1.0 - self._rate / aim if aim > 0.0 else 0.0  # sources that are to send nothing
-        if short > max(SHORT, 2.0 * self._deviation / math.sqrt(self._periods)):
+        if short > max(MAX_SHORTFALL, 2.0 * self._deviation / math.sqrt(self._periods)):
             tried = self._try_more(level, replicas, short)
             if tried is not None:
                 return tried
@@ -274,7 +280,7 @@ class Millrace(Law):
         """Return the highest rate up to the goal that the most threads can do with the replicas it
         needs, by bisection."""
         low, high = 0.0, goal
-        for _ in range(HALVINGS):
+        for _ in range(BISECTION_STEPS):
             if self._threads_for(high, replicas) <= self._ceiling:
                 return high
             middle = (low + high) / 2.0
@@ -291,16 +297,18 @@ class Millrace(Law):
 
     def _plan(self, goal: float, level: int, replicas: Counts) -> tuple[int, Counts]:
         """Return the fewest threads and replicas that reach the goal; keep present counts that are
-        right within `BAND`."""
+        right within `RATE_BAND`."""
         base = self._base(replicas)
         least, wanted, most = (
-            np.where(self._may, self._fewest(base, share * goal), 1) + self._more for share in BAND
+            np.where(self._may, self._fewest(base, share * goal), 1) + self._more
+            for share in RATE_BAND
         )
         chosen = np.where((least <= replicas) & (replicas <= most), replicas, wanted)
         chosen = np.where(self._may, np.clip(chosen, 1, self._most), replicas)
         work = float((base * (1.0 + self._serial * (chosen - 1))).sum())
         low, fair, high = (
-            self._cut(math.ceil(share * goal * work - 1e-9) + self._more_threads) for share in BAND
+            self._cut(math.ceil(share * goal * work - 1e-9) + self._more_threads)
+            for share in RATE_BAND
         )
         return (level if low <= level <= high else fair), chosen
 
@@ -312,9 +320,10 @@ class Millrace(Law):
     def _fewest(self, base: Vector, goal: float) -> Counts:
         """Return the fewest replicas with able_i(r) >= goal, that is r >= goal w (1 + s (r - 1)).
 
-        The goal of an operator is at most `FAIR` of the rate that its most replicas can do.
+        The goal of an operator is at most `PLANNED_RATE_SHARE` of the rate that its most replicas
+        can do.
         """
-        need = np.minimum(goal * base, FAIR * self._able())
+        need = np.minimum(goal * base, PLANNED_RATE_SHARE * self._able())
         count = np.ceil(need * (1.0 - self._serial) / (1.0 - need * self._serial) - 1e-9)
         return np.clip(count, 1, self._most).astype(np.int64)
 
@@ -345,7 +354,7 @@ class Millrace(Law):
         """Return a lower level that may bring as much; None if there is none."""
         first, _, _ = self._first  # type: ignore[misc]
         growth = self._growth(replicas)
-        if self._content or growth < GROWN or level <= first or len(self._looks) >= 2:
+        if self._content or growth < GROWN_WORK or level <= first or len(self._looks) >= 2:
             return None
         lowest = max([self.bounds.minimum, *(look + 1 for look in self._looks if look < level)])
         fewer = (
@@ -363,7 +372,7 @@ class Millrace(Law):
             # a paced rate is constant: compare the rates that the threads could do
             if target is not None:
                 gained = level * work / (threads * float(self._work.sum())) - 1.0
-            if gained >= -2.0 * BRINGS:
+            if gained >= -2.0 * MIN_GAIN:
                 self._ceiling, self._looks = level, []
                 return None
             self._looks.append(level)
@@ -375,7 +384,7 @@ class Millrace(Law):
                 f"{level} threads bring {-gained:.1%} less",
                 "searching",
             )
-        if gained >= BRINGS:
+        if gained >= MIN_GAIN:
             return None
         self._more_threads -= level - threads
         self._more = self._more - (replicas - counts)
@@ -404,7 +413,7 @@ def _differ(target: float | None, before: float | None) -> bool:
     """Return True if the target rate of the sources has changed."""
     if target is None or before is None:
         return target is not before
-    return abs(target - before) > BRINGS * before
+    return abs(target - before) > MIN_GAIN * before
 
 
-LAW = Millrace
+LAW = MillraceReplicas

@@ -37,7 +37,7 @@ class Rates:
     work: Vector
 
 
-class Flow:
+class ObservedFlow:
     """Tuples that each operator got, and their costs, over the periods of a load."""
 
     def __init__(self, layout: Layout) -> None:

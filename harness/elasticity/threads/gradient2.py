@@ -21,7 +21,7 @@ from harness.elasticity.law import Decision, Law, Reading, Setting
 from harness.elasticity.threads.aimd import in_use
 
 WARM_UP = 10  # periods
-LEAST = 0.5  # gradient
+MIN_GRADIENT = 0.5  # gradient
 
 
 class Gradient2(Law):
@@ -58,7 +58,7 @@ class Gradient2(Law):
             return Decision(
                 self.bounds.clamp(int(self._level)), "less than half in use → stay", "settled"
             )
-        gradient = max(LEAST, min(1.0, long / short))
+        gradient = max(MIN_GRADIENT, min(1.0, long / short))
         share = float(self.set["smoothing"])
         wanted = gradient * self._level + float(self.set["queue"])
         wanted = (1.0 - share) * self._level + share * wanted

@@ -1,8 +1,8 @@
 """The thread pool of .NET: the level swings, and climbs if throughput swings with it.
 
-The level is `setting`, or `setting + m` in every other half of a wave of `WAVE` samples. Over the
-last `HISTORY` samples, whole waves of them, c(x, p) is the Fourier component of x at a period of p
-samples, over the mean of x:
+The level is `setting`, or `setting + m` in every other half of a wave of `WAVE_SAMPLES` samples.
+Over the last `HISTORY` samples, whole waves of them, c(x, p) is the Fourier component of x at a
+period of p samples, over the mean of x:
 
   T = c(throughput, wave)         N = c(level, wave)
   E = the larger of |c(throughput, p)| at the two periods beside the wave; the noise is E, smoothed
@@ -29,10 +29,10 @@ from collections.abc import Sequence
 from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Decision, Law, Reading, Setting
 
-WAVE = 4  # samples
-HISTORY = 8 * WAVE
+WAVE_SAMPLES = 4  # samples
+HISTORY = 8 * WAVE_SAMPLES
 SMOOTHING = 0.01
-SIGNAL = 3.0  # times the noise that a swing of the level must be to be trusted
+MIN_SIGNAL_TO_NOISE = 3.0  # times the noise that a swing of the level must be to be trusted
 MOST_SWING, MOST_MOVE = 20, 20.0  # threads
 
 
@@ -77,12 +77,16 @@ class HillClimbing(Law):
             change, why = 0.0, f"{why}, but the CPUs are busy"
         self._setting += change
         swing = max(
-            1, min(MOST_SWING, math.floor(0.5 + 2.0 * SIGNAL * self._setting * self._noise))
+            1,
+            min(
+                MOST_SWING,
+                math.floor(0.5 + 2.0 * MIN_SIGNAL_TO_NOISE * self._setting * self._noise),
+            ),
         )
         self._setting = max(
             float(self.bounds.minimum), min(float(self.bounds.maximum - swing), self._setting)
         )
-        high = (self._total // (WAVE // 2)) % 2
+        high = (self._total // (WAVE_SAMPLES // 2)) % 2
         level = self.bounds.clamp(int(self._setting + swing * high))
         state = (
             "searching"
@@ -97,8 +101,8 @@ class HillClimbing(Law):
 
     def _move(self) -> tuple[float, str]:
         """Return the move, from -1 to 1, and its reason."""
-        count = min(self._total - 1, HISTORY) // WAVE * WAVE
-        if count <= WAVE:
+        count = min(self._total - 1, HISTORY) // WAVE_SAMPLES * WAVE_SAMPLES
+        if count <= WAVE_SAMPLES:
             return 0.0, "too few samples"
         rates, levels = zip(*list(self._samples)[-count:], strict=True)
         top = max(rates)
@@ -107,8 +111,11 @@ class HillClimbing(Law):
         # only shares of the mean count, and sums of shares stay finite
         rates = [rate / top for rate in rates]
         mean, mean_level = sum(rates) / count, sum(levels) / count
-        rate_wave, level_wave = component(rates, WAVE) / mean, component(levels, WAVE) / mean_level
-        waves = count / WAVE
+        rate_wave, level_wave = (
+            component(rates, WAVE_SAMPLES) / mean,
+            component(levels, WAVE_SAMPLES) / mean_level,
+        )
+        waves = count / WAVE_SAMPLES
         error = abs(component(rates, count / (waves + 1.0)) / mean)
         if count / (waves - 1.0) <= count:
             error = max(error, abs(component(rates, count / (waves - 1.0)) / mean))
@@ -119,7 +126,7 @@ class HillClimbing(Law):
             return 0.0, "the level does not swing"
         slope = ((rate_wave - float(self.set["ratio"]) * level_wave) / level_wave).real
         noise = max(self._noise, error)
-        trust = abs(level_wave) / noise / SIGNAL if noise > 0.0 else 1.0
+        trust = abs(level_wave) / noise / MIN_SIGNAL_TO_NOISE if noise > 0.0 else 1.0
         return max(-1.0, min(1.0, slope)) * max(
             0.0, min(1.0, trust)
         ), f"slope {slope:+.2f}, trust {min(1.0, trust):.2f}"

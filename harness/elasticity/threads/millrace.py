@@ -1,17 +1,18 @@
 """Millrace's own law of threads: a search by measurements alone, without a model of curves.
 
-The *value* of a level is the logarithm of its throughput, less `PRICE` for each doubling. A *look*
-at a level is a period there that counts. A search has four steps.
+The *value* of a level is the logarithm of its throughput, less `DOUBLING_PRICE` for each doubling.
+A *look* at a level is a period there that counts. A search has four steps.
 
-  ladder   From the start, double the level until two doublings in a row bring `FALL` less than the
-           best level, or one brings `CLIFF` less. Then halve it in the same way.
+  ladder   From the start, double the level until two doublings in a row bring `TWO_STEP_LOSS` less
+           than the best level, or one brings `ONE_STEP_LOSS` less. Then halve it in the same way.
   bracket  Above the best level, look half-way to the next tried one, as long as the rise towards
-           the best would bring `GAIN` there. Below it, look where the lines from both sides meet,
-           if they promise `GAIN`.
-  check    Stay at the best level for `EARLY` periods. If two in a row differ by `CHANGE` from what
-           the search saw, levels take effect late, or the program warms up: from now on a look
-           takes a period more, and the search begins anew. Then look again at levels that noise
-           may have put in the wrong order, until their standard error is `ERROR`; bracket again.
+           the best would bring `MIN_LOOK_GAIN` there. Below it, look where the lines from both
+           sides meet, if they promise `MIN_LOOK_GAIN`.
+  check    Stay at the best level for `CONFIRMING_PERIODS`. If two in a row differ by
+           `CHANGE` from what the search saw, levels take effect late, or the program warms up: from
+           now on a look takes a period more, and the search begins anew. Then look again at levels
+           that noise may have put in the wrong order, until their standard error is
+           `MAX_STANDARD_ERROR`; bracket again.
   rest     Stay until two periods in a row differ by `CHANGE`, and by more than noise: this is
            another load, and a search begins. After 16, 32, ... 128 periods, look at a neighbour,
            up and down in turn; if it is better, search from there.
@@ -30,26 +31,27 @@ from itertools import count
 
 from harness.elasticity.cpu_limit import Answers, CpuLimit, crowded
 from harness.elasticity.law import NO_LAYOUT, Decision, Law, Reading, Setting
-from harness.elasticity.statistics import Measured
+from harness.elasticity.statistics import RunningStatistics
 from harness.elasticity.threads.pace import Pace
 
-PRICE = 0.012  # price of a doubling of the level, in log throughput
-FALL, CLIFF = math.log(1.0 / 0.90), math.log(1.0 / 0.74)  # losses, in log throughput
-GAIN = 0.02  # least gain in log throughput for which a look between tried levels pays
-FAR = 1.3  # least ratio of two levels whose values show a slope rather than noise
-EARLY = 4  # periods in which the best level has to bring what the search saw
-ROUNDS, MOST_CLOSE = 6, 4  # looks again: at most so many rounds, of so many levels
-ERROR = 0.006  # standard error of a value, in log throughput, that is small enough
-SIGMAS = 3.0  # standard deviations beyond which a period is more than noise
+DOUBLING_PRICE = 0.012  # price of a doubling of the level, in log throughput
+TWO_STEP_LOSS = math.log(1.0 / 0.90)  # in log throughput
+ONE_STEP_LOSS = math.log(1.0 / 0.74)  # in log throughput
+MIN_LOOK_GAIN = 0.02  # least gain in log throughput for which a look between tried levels pays
+MIN_SLOPE_RATIO = 1.3  # least ratio of two levels whose values show a slope rather than noise
+CONFIRMING_PERIODS = 4  # periods in which the best level has to bring what the search saw
+MAX_CHECK_ROUNDS, MAX_LEVELS_PER_ROUND = 6, 4  # of looks at close levels again
+MAX_STANDARD_ERROR = 0.006  # standard error of a value, in log throughput, that is small enough
+NOISE_SIGMAS = 3.0  # standard deviations beyond which a period is more than noise
 LONGEST_LOOK = 4  # periods
 FIRST_PAUSE, LONGEST_PAUSE = 16, 128  # periods between two looks at neighbours
-NEIGHBOUR = 1.15  # ratio of levels
+NEIGHBOUR_RATIO = 1.15  # ratio of levels
 LONGEST_MEMORY = 30  # periods at rest of which the expectation is about the mean
 
 Steps = Iterator[tuple[int, str, str]]  # levels to go to, with reason and state
 
 
-class Millrace(Law):
+class MillraceThreads(Law):
     """Millrace's law of threads, as the module describes it."""
 
     name = "millrace"
@@ -132,7 +134,7 @@ class Millrace(Law):
         while True:
             if self._pace is not None:
                 yield from self._pace.steps(lambda: range(self.bounds.minimum, self._most + 1))
-            self._seen = {self._level: Measured()}
+            self._seen = {self._level: RunningStatistics()}
             self._seen[self._level].add(self._value)
             yield from self._ladder(self._level, 2.0)
             yield from self._ladder(next(iter(self._seen)), 0.5)
@@ -152,10 +154,10 @@ class Millrace(Law):
         """Go to a level until it has taken effect, and add what it brings."""
         for _ in range(1 if level == self._level else self._looks):
             yield level, reason, "searching"
-        self._seen.setdefault(self._level, Measured()).add(self._value)
+        self._seen.setdefault(self._level, RunningStatistics()).add(self._value)
 
     def _worth(self, level: int) -> float:
-        return self._seen[level].mean - PRICE * math.log2(level)
+        return self._seen[level].mean - DOUBLING_PRICE * math.log2(level)
 
     def _best(self) -> int:
         return max(self._seen, key=self._worth)
@@ -170,10 +172,10 @@ class Millrace(Law):
             if level not in self._seen:  # the engine did not take the level
                 return
             loss = self._worth(self._best()) - self._worth(level)
-            failed = 2 if loss > CLIFF else failed + 1 if loss > FALL else 0
+            failed = 2 if loss > ONE_STEP_LOSS else failed + 1 if loss > TWO_STEP_LOSS else 0
 
     def _bracket(self) -> Steps:
-        while (hope := max(self._above(), self._below())) > (GAIN, 0):
+        while (hope := max(self._above(), self._below())) > (MIN_LOOK_GAIN, 0):
             gain, level = hope
             yield from self._look(level, f"{level} may bring {gain:.0%} over {self._best()}")
             if level not in self._seen:
@@ -185,7 +187,7 @@ class Millrace(Law):
     def _rise(self, level: int) -> float:
         """Return the slope towards a tried level from below; proportional if none is known."""
         lower = [each for each in self._seen if each < level]
-        far = [each for each in lower if each * FAR <= level] or lower
+        far = [each for each in lower if each * MIN_SLOPE_RATIO <= level] or lower
         return max(self._slope(max(far), level), self._slope(max(lower), level)) if lower else 1.0
 
     def _above(self) -> tuple[float, int]:
@@ -201,7 +203,7 @@ class Millrace(Law):
         """Return the gain that a level between the best and the next lower one promises."""
         best = self._best()
         below = max((each for each in self._seen if each < best), default=best)
-        far = [each for each in self._seen if each >= best * FAR]
+        far = [each for each in self._seen if each >= best * MIN_SLOPE_RATIO]
         rise, fall = self._rise(below), min(self._slope(best, min(far)), 0.0) if far else -1.0
         if best - below < 2 or rise <= fall:
             return 0.0, 0
@@ -215,7 +217,7 @@ class Millrace(Law):
         """Stay at the best level; return True if it does not bring what the search saw."""
         best, odd = self._best(), 0.0
         seen = self._seen[best].mean
-        for _ in range(EARLY if self._looks < LONGEST_LOOK else 0):
+        for _ in range(CONFIRMING_PERIODS if self._looks < LONGEST_LOOK else 0):
             yield from self._look(best, f"{best} is the best")
             off, before = self._value - seen, odd
             odd = off if abs(off) > math.log1p(float(self.set["change"])) else 0.0
@@ -226,7 +228,7 @@ class Millrace(Law):
     def _check(self) -> Steps:
         """Look again at levels that noise may have put in the wrong order; return True if one of
         them brings something else than before."""
-        for _ in range(ROUNDS):
+        for _ in range(MAX_CHECK_ROUNDS):
             repeated = [each for each in self._seen.values() if each.count > 1]
             freedom = sum(each.count - 1 for each in repeated)
             noise = math.sqrt(sum(each.squares for each in repeated) / freedom) if freedom else 0.0
@@ -234,17 +236,19 @@ class Millrace(Law):
             best = self._best()
             close = [
                 level
-                for level in sorted(self._seen, key=self._worth, reverse=True)[:MOST_CLOSE]
+                for level in sorted(self._seen, key=self._worth, reverse=True)[
+                    :MAX_LEVELS_PER_ROUND
+                ]
                 if self._worth(best) - self._worth(level)
-                <= max(GAIN, 2.0 * math.hypot(error[level], error[best]))
+                <= max(MIN_LOOK_GAIN, 2.0 * math.hypot(error[level], error[best]))
             ]
-            again = [level for level in close if error[level] > ERROR]
+            again = [level for level in close if error[level] > MAX_STANDARD_ERROR]
             if len(close) < 2 or not again:
                 return False
             for level in again:
                 before = self._seen[level].mean
                 yield from self._look(level, f"{level} may be as good as {best}")
-                if abs(self._value - before) > CLIFF and self._looks < LONGEST_LOOK:
+                if abs(self._value - before) > ONE_STEP_LOSS and self._looks < LONGEST_LOOK:
                     return True
         return False
 
@@ -253,10 +257,10 @@ class Millrace(Law):
         level, odd, pause, direction = self._best(), 0.0, FIRST_PAUSE, 1
         for _ in range(self._looks):
             yield level, f"{level} is the best", "settled" if level == self._level else "searching"
-        expected, calm, look_at = self._seen[level].mean, Measured(), pause
+        expected, calm, look_at = self._seen[level].mean, RunningStatistics(), pause
         for period in count(1):
             off, before = self._value - expected, odd
-            spread = SIGMAS * calm.deviation() if calm.count > EARLY else 0.0
+            spread = NOISE_SIGMAS * calm.deviation() if calm.count > CONFIRMING_PERIODS else 0.0
             odd = off if abs(off) > max(math.log1p(float(self.set["change"])), spread) else 0.0
             if odd * before > 0.0:
                 yield level, f"{math.expm1(min(off, 9.0)):+.0%} twice: another load", "searching"
@@ -269,7 +273,7 @@ class Millrace(Law):
             if period < look_at:
                 yield level, "as expected", "settled"
                 continue
-            far = round(level * NEIGHBOUR**direction)
+            far = round(level * NEIGHBOUR_RATIO**direction)
             there = self._within(max(level + 1, far) if direction > 0 else min(level - 1, far))
             pause, direction = min(2 * pause, LONGEST_PAUSE), -direction
             look_at = period + pause
@@ -277,8 +281,8 @@ class Millrace(Law):
                 yield level, "as expected", "settled"
                 continue
             yield from self._look(there, f"is {there} better by now?")
-            better = self._value - PRICE * math.log2(there / level) - expected
-            if better > max(GAIN, 2.0 * calm.deviation()) and self._level == there:
+            better = self._value - DOUBLING_PRICE * math.log2(there / level) - expected
+            if better > max(MIN_LOOK_GAIN, 2.0 * calm.deviation()) and self._level == there:
                 return
             for _ in range(self._looks):
                 yield level, f"{there} is not better than {level}", "searching"
@@ -291,4 +295,4 @@ def _differ(target: float | None, before: float | None) -> bool:
     return abs(target - before) > 0.01 * before
 
 
-LAW = Millrace
+LAW = MillraceThreads

@@ -8,14 +8,15 @@ one. The waiting time of tuples follows from the *slack* of n threads,
   b(n) = (1 - r / a(n)) sqrt(n)
 
 The same slack means about the same for few threads and for many (square-root staffing: Halfin and
-Whitt, Operations Research 29, 1981). A level is enough if it keeps up with slack `SLACK` and, with
-a bound, if at most half of its last periods were late. Periods with another rate than the target do
-not count for latency: the threads catch up, or there are too few of them.
+Whitt, Operations Research 29, 1981). A level is enough if it keeps up with slack `FIRST_SLACK` and,
+with a bound, if at most half of its last periods were late. Periods with another rate than the
+target do not count for latency: the threads catch up, or there are too few of them.
 
-The next level is the lowest one with the wanted slack. That slack is `SLACK` at first. After late
-levels it is more than each of them had. Once both too little and enough are known it is half-way
-between them. If more slack makes tuples no earlier, the bound is out of reach, and the law stays
-where they were earliest. It does not try again levels that did not keep up below one that did.
+The next level is the lowest one with the wanted slack. That slack is `FIRST_SLACK` at first. After
+late levels it is more than each of them had. Once both too little and enough are known it is
+half-way between them. If more slack makes tuples no earlier, the bound is out of reach, and the law
+stays where they were earliest. It does not try again levels that did not keep up below one that
+did.
 """
 
 from __future__ import annotations
@@ -27,18 +28,20 @@ from statistics import median_low
 
 from harness.elasticity.law import Reading
 from harness.elasticity.layout import BATCH
-from harness.elasticity.statistics import Measured
+from harness.elasticity.statistics import RunningStatistics
 
-SLACK = 0.4  # b, until a period has shown that it is too little or more than enough
-MORE = 2.0  # most slack to try next, as a multiple of the slack of a late level
+FIRST_SLACK = 0.4  # b, until a period has shown that it is too little or more than enough
+MAX_SLACK_FACTOR = 2.0  # most slack to try next, as a multiple of the slack of a late level
 LEAST_MORE = 0.05  # least increase of the slack over that of a late level
 CATCH_UP = 5.0  # periods within which the backlog is to be caught up
 # Difference from the target, as a share of it, within which the sources keep up and have nothing to
 # catch up. A difference of a batch, which a source sends at once, is within it, too.
-STEADY = 0.01
-EARLIER = 0.02  # share by which more slack must reduce latency, or the bound is out of reach
-SURE = 2  # periods with or without the rate that outweigh all before
-PERIODS = 9  # last periods of a level that decide if it is late
+STEADY_WITHIN = 0.01
+MIN_LATENCY_GAIN = (
+    0.02  # share by which more slack must reduce latency, or the bound is out of reach
+)
+OUTWEIGHING_PERIODS = 2  # periods with or without the rate that outweigh all before
+LATE_LEVEL_PERIODS = 9  # last periods of a level that decide if it is late
 
 
 class Pace:
@@ -50,7 +53,7 @@ class Pace:
         self._bound_s = bound_s
         self._wanted = target  # tuples/s: more than the target while there is something to catch up
         self._steady = True
-        self._able: dict[int, Measured] = {}  # by level: logarithm of the capability
+        self._able: dict[int, RunningStatistics] = {}  # by level: logarithm of the capability
         # by level: latency over the bound, in periods that show it
         self._lateness: dict[int, deque[float]] = {}
         # by level: periods in which the rate was kept, less those in which it was not
@@ -59,23 +62,25 @@ class Pace:
     def see(self, level: int, reading: Reading) -> None:
         """Record a period with tuples: what the threads could do, and if they were enough."""
         done, latency_s = reading.done or 0.0, reading.latency_s or 0.0
-        near = max(STEADY * self._target, BATCH / reading.elapsed_s)
+        near = max(STEADY_WITHIN * self._target, BATCH / reading.elapsed_s)
         before, self._steady = self._steady, abs(done - self._target) <= near
         kept, was_kept = done >= self._target - near, self._kept[level] > 0
-        self._kept[level] = max(-SURE, min(SURE, self._kept[level] + (1 if kept else -1)))
+        self._kept[level] = max(
+            -OUTWEIGHING_PERIODS, min(OUTWEIGHING_PERIODS, self._kept[level] + (1 if kept else -1))
+        )
         if was_kept and self._kept[level] <= 0:  # tuples cost more than before
             self._able, self._lateness = {}, {}
             self._kept = Counter({level: -1})
         self._wanted = self._target
         if self._steady and before:
             lateness = latency_s / self._bound_s if self._bound_s > 0.0 else 0.0
-            self._lateness.setdefault(level, deque(maxlen=PERIODS)).append(lateness)
+            self._lateness.setdefault(level, deque(maxlen=LATE_LEVEL_PERIODS)).append(lateness)
         if not self._steady and self._bound_s > 0.0:
             self._wanted *= 1.0 + latency_s / (CATCH_UP * reading.elapsed_s)
         # at the period's end at least
         idled = self._steady or latency_s * done <= (done - self._target) * reading.elapsed_s
         able = done / min(reading.utilisation or 1.0, 1.0) if idled else done
-        self._able.setdefault(level, Measured()).add(math.log(able))
+        self._able.setdefault(level, RunningStatistics()).add(math.log(able))
         self._level = level
 
     def steps(self, levels: Callable[[], range]) -> Iterator[tuple[int, str, str]]:
@@ -122,7 +127,7 @@ class Pace:
             return next((n for n in levels if n > too_few and self._slack(n) >= wanted), None)
 
         if enough is not None:
-            least = SLACK
+            least = FIRST_SLACK
             if self._bound_s > 0.0:
                 had = self._slack(too_few) if too_few else 0.0
                 least = (max(had, 0.0) + self._slack(enough)) / 2.0
@@ -136,10 +141,10 @@ class Pace:
             return between
         tried = sorted((n for n in late if self._slack(n) > 0.0), key=self._slack)
         if not tried:
-            return lowest(SLACK)
+            return lowest(FIRST_SLACK)
         most, latest = self._slack(tried[-1]), late[tried[-1]]
         before = min((late[n] for n in tried[:-1]), default=math.inf)
         more = None
-        if latest <= (1.0 - EARLIER) * before:
-            more = lowest(max(most * min(MORE, latest), most + LEAST_MORE))
+        if latest <= (1.0 - MIN_LATENCY_GAIN) * before:
+            more = lowest(max(most * min(MAX_SLACK_FACTOR, latest), most + LEAST_MORE))
         return min(tried, key=lambda n: (late[n], n)) if more is None else more

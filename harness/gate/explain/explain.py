@@ -16,8 +16,8 @@ from harness.files.whole import write_whole
 from harness.gate.cell import Program
 from harness.gate.environment import clean_environment
 from harness.gate.explain.flame_graph import flame_graph
-from harness.gate.explain.profile import Growth, Profile, grown, mean
-from harness.gate.explain.profilers import Profiler, profilers
+from harness.gate.explain.profile import Growth, StackProfile, grown, mean
+from harness.gate.explain.profilers import ProfilingTool, profilers
 from harness.gate.instructions import PERF, counter
 from harness.gate.sample import command_of
 from harness.gate.series import HASH_SEED, HASH_SEEDS
@@ -27,7 +27,7 @@ from harness.gate.tree import Role, Tree
 from harness.gate.verdict import CellResult, Comparison, Verdict
 
 SIDES: tuple[Role, Role] = ("base", "head")
-RUNS = 5  # processes of a side, plain and profiled
+PROCESSES_PER_SIDE = 5  # processes of a side, plain and profiled
 LONGEST_S = 60.0  # of each of the two; a process that takes longer runs once a side
 FUNCTIONS = 5
 EVENTS = ("instructions", "branches", "branch-misses", "cache-misses")
@@ -119,7 +119,7 @@ def _rounds(draw: random.Random) -> Iterator[tuple[int, tuple[Role, Role], dict[
     """Yield the number of a pair, the order of the sides, and the variables that they share, until
     there are enough or the time is up."""
     end_s = time.monotonic() + LONGEST_S
-    for pair in range(RUNS):
+    for pair in range(PROCESSES_PER_SIDE):
         if pair and time.monotonic() > end_s:
             return
         order = SIDES if draw.random() < 0.5 else (SIDES[1], SIDES[0])
@@ -164,13 +164,13 @@ def _used(
 
 def _profiled(
     trees: Mapping[Role, Tree], program: Program, draw: random.Random
-) -> tuple[Profiler | None, dict[Role, list[Profile]]]:
+) -> tuple[ProfilingTool | None, dict[Role, list[StackProfile]]]:
     """Return the first profiler that sees anything of head, and its profiles of both sides."""
     plain = {HASH_SEED: str(draw.randrange(HASH_SEEDS))}
     for profiler in profilers():
         if not profiler.run(trees["head"], program, plain, 0).costs:
             continue
-        found: dict[Role, list[Profile]] = {"base": [], "head": []}
+        found: dict[Role, list[StackProfile]] = {"base": [], "head": []}
         for pair, order, variables in _rounds(draw):
             for role in order:
                 found[role].append(profiler.run(trees[role], program, variables, pair))

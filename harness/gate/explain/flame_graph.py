@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
-from harness.gate.explain.profile import Profile, Stack
+from harness.gate.explain.profile import Stack, StackProfile
 
 WIDTH, MARGIN, ROW, TITLE = 1200, 10, 17, 24  # [px]
-LETTER = 6.6  # width of a letter [px]
-NARROWEST = 0.4  # boxes that are not as wide are left out [px]
+LETTER_WIDTH = 6.6  # width of a letter [px]
+MIN_BOX_WIDTH = 0.4  # boxes that are not as wide are left out [px]
 FULL_COLOUR = 0.1  # difference in shares of the total at which the colour is full
 
 
 @dataclass
-class Node:
+class Frame:
     """A function within its callers, and its cost with all that it calls."""
 
     cost: float = 0.0
-    children: dict[str, Node] = field(default_factory=dict)
+    children: dict[str, Frame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Box:
     depth: int
 
 
-def flame_graph(base: Profile, head: Profile, title: str) -> str:
+def flame_graph(base: StackProfile, head: StackProfile, title: str) -> str:
     """Return the SVG."""
     costs = {name: _inclusive(profile) for name, profile in (("base", base), ("head", head))}
     scale = (WIDTH - 2 * MARGIN) / max(base.total, head.total, 1e-300)
@@ -67,7 +67,7 @@ def amount(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}".rstrip()
 
 
-def _inclusive(profile: Profile) -> Mapping[Stack, float]:
+def _inclusive(profile: StackProfile) -> Mapping[Stack, float]:
     """Return the cost of each beginning of a stack, with all that it calls."""
     found: dict[Stack, float] = {}
     for stack, cost in profile.costs.items():
@@ -76,23 +76,23 @@ def _inclusive(profile: Profile) -> Mapping[Stack, float]:
     return found
 
 
-def _tree(profile: Profile) -> Node:
-    root = Node()
+def _tree(profile: StackProfile) -> Frame:
+    root = Frame()
     for stack, cost in profile.costs.items():
         node = root
         for name in stack:
-            node = node.children.setdefault(name, Node())
+            node = node.children.setdefault(name, Frame())
             node.cost += cost
     return root
 
 
 def _boxes(
-    node: Node, scale: float, stack: Stack = (), left: float = MARGIN, depth: int = 0
+    node: Frame, scale: float, stack: Stack = (), left: float = MARGIN, depth: int = 0
 ) -> Iterator[Box]:
     """Yield the boxes of a node's children, and of theirs, in the order of their names."""
     for name, child in sorted(node.children.items()):
         width = child.cost * scale
-        if width >= NARROWEST:
+        if width >= MIN_BOX_WIDTH:
             yield Box((*stack, name), left, width, depth)
             yield from _boxes(child, scale, (*stack, name), left, depth + 1)
         left += width
@@ -101,7 +101,7 @@ def _boxes(
 def _drawn(box: Box, top: float, colour: str, before: float, after: float, unit: str) -> str:
     y, name = top + ROW * box.depth, box.stack[-1]
     told = f"{name}: base {amount(before, unit)}, head {amount(after, unit)}"
-    letters = int((box.width - 4) / LETTER)
+    letters = int((box.width - 4) / LETTER_WIDTH)
     label = "" if letters < 3 else name if len(name) <= letters else f"{name[: letters - 1]}…"
     return (
         f"<g><title>{_escaped(told)}</title>"

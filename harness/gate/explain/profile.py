@@ -13,7 +13,7 @@ SECONDS, INSTRUCTIONS, NS_PER_TUPLE = "s", "instructions", "ns a tuple"
 
 
 @dataclass(frozen=True)
-class Profile:
+class StackProfile:
     """Cost of each stack in one process, in `unit`. `places` has the file and line of functions."""
 
     costs: Mapping[Stack, float]
@@ -58,19 +58,19 @@ class Growth:
         return self.head - self.base
 
 
-def mean(profiles: Iterable[Profile]) -> Profile:
+def mean(profiles: Iterable[StackProfile]) -> StackProfile:
     """Return the mean of the profiles of several processes."""
     given = list(profiles)
     costs: Counter[Stack] = Counter()
     for profile in given:
         costs.update(profile.costs)
     places = {name: place for profile in given for name, place in profile.places.items()}
-    return Profile(
+    return StackProfile(
         {stack: cost / len(given) for stack, cost in costs.items()}, given[0].unit, places
     )
 
 
-def grown(base: Profile, head: Profile, most: int) -> list[Growth]:
+def grown(base: StackProfile, head: StackProfile, most: int) -> list[Growth]:
     """Return the functions whose own cost grew most, in descending order; at most `most`."""
     before, after = base.own(), head.own()
     whole_before, whole_after = base.inclusive(), head.inclusive()

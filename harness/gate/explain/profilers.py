@@ -20,7 +20,7 @@ from pathlib import Path
 
 from harness.gate.cell import Program
 from harness.gate.environment import clean_environment
-from harness.gate.explain.profile import INSTRUCTIONS, NS_PER_TUPLE, SECONDS, Profile, Stack
+from harness.gate.explain.profile import INSTRUCTIONS, NS_PER_TUPLE, SECONDS, Stack, StackProfile
 from harness.gate.instructions import CACHEGRIND
 from harness.gate.instructions import Counter as InstructionCounter
 from harness.gate.probe.sitecustomize import PROBE_FOLDER, STACKS_VARIABLE
@@ -29,7 +29,9 @@ from harness.gate.session import run_session
 from harness.gate.suite import MEASURE
 from harness.gate.tree import Tree
 
-RATE = 499  # samples of perf a second; not in step with what happens 100 or 1,000 times a second
+SAMPLES_PER_S = (
+    499  # samples of perf a second; not in step with what happens 100 or 1,000 times a second
+)
 SPY_RATE = 200
 FRAME = re.compile(r"^(.*) \((.*?)(?::(\d+))?\)$")  # of py-spy
 INSTALLED = re.compile(r".*/(?:site|dist)-packages/")
@@ -57,7 +59,7 @@ print(json.dumps(dict(zip(graph.operators, (ns * share for share in seen.operato
 
 
 @dataclass(frozen=True)
-class Profiler:
+class ProfilingTool:
     """A tool. `run` profiles one process; the profile is empty if the tool sees nothing."""
 
     name: str
@@ -72,13 +74,13 @@ class Profiler:
         """Return variables for the process."""
         return {}
 
-    def read(self, room: Path, tree: Tree) -> Profile:
+    def read(self, room: Path, tree: Tree) -> StackProfile:
         """Return what the tool wrote into `room`."""
         raise NotImplementedError
 
     def run(
         self, tree: Tree, program: Program, environment: Mapping[str, str], pair: int
-    ) -> Profile:
+    ) -> StackProfile:
         """Return the profile of one process of a program."""
         with tempfile.TemporaryDirectory(prefix="millrace-") as name:
             room = Path(name)
@@ -89,16 +91,16 @@ class Profiler:
                 run_session([*self.words(room), *argv], tree.directory, variables, timeout_s, stdin)
                 return self.read(room, tree)
             except (OSError, ValueError):
-                return Profile({}, self.unit)
+                return StackProfile({}, self.unit)
 
 
-class OfItself(Profiler):
+class OfItself(ProfilingTool):
     """A Python process that samples its own stacks (`probe/sampler.py`)."""
 
     def variables(self, room: Path) -> dict[str, str]:
         return {"PYTHONPATH": PROBE_FOLDER, STACKS_VARIABLE: str(room / "stacks")}
 
-    def read(self, room: Path, tree: Tree) -> Profile:
+    def read(self, room: Path, tree: Tree) -> StackProfile:
         frames = [
             ([(name, file, line) for name, file, line in stack], seconds)
             for path in room.glob("stacks.*[0-9]")
@@ -107,7 +109,7 @@ class OfItself(Profiler):
         return of_python(frames, tree.directory)
 
 
-class PySpy(Profiler):
+class PySpy(ProfilingTool):
     """Py-spy, which reads the stacks of Python processes from outside."""
 
     def words(self, room: Path) -> list[str]:
@@ -115,7 +117,7 @@ class PySpy(Profiler):
         rate = ["--rate", str(SPY_RATE), "--output", str(room / "stacks")]
         return ["py-spy", "record", *options, *rate, "--"]
 
-    def read(self, room: Path, tree: Tree) -> Profile:
+    def read(self, room: Path, tree: Tree) -> StackProfile:
         frames = []
         for line in (room / "stacks").read_text(encoding="utf-8", errors="replace").splitlines():
             stack, _, count = line.rpartition(" ")
@@ -125,29 +127,38 @@ class PySpy(Profiler):
         return of_python(frames, tree.directory)
 
 
-class Perf(Profiler):
+class Perf(ProfilingTool):
     """Perf, which samples the stacks of any process, in user mode."""
 
     def words(self, room: Path) -> list[str]:
-        options = ["-q", "-F", str(RATE), "-g", "-e", "cpu-clock:u", "-o", str(room / "perf.data")]
+        options = [
+            "-q",
+            "-F",
+            str(SAMPLES_PER_S),
+            "-g",
+            "-e",
+            "cpu-clock:u",
+            "-o",
+            str(room / "perf.data"),
+        ]
         return ["perf", "record", *options, "--"]
 
-    def read(self, room: Path, tree: Tree) -> Profile:
+    def read(self, room: Path, tree: Tree) -> StackProfile:
         command = ["perf", "script", "-i", str(room / "perf.data"), "-F", "comm,ip,sym,dso"]
         done = subprocess.run(command, capture_output=True, check=False, env=clean_environment())
         costs: Counter[Stack] = Counter()
         for stack in perf_stacks(done.stdout.decode(errors="replace")):
-            costs[stack] += 1 / RATE
-        return Profile(costs)
+            costs[stack] += 1 / SAMPLES_PER_S
+        return StackProfile(costs)
 
 
-class Cachegrind(Profiler):
+class Cachegrind(ProfilingTool):
     """Cachegrind, which counts the instructions of each function; without stacks."""
 
     def words(self, room: Path) -> list[str]:
         return InstructionCounter(CACHEGRIND, self.slowdown).words(room)
 
-    def read(self, room: Path, tree: Tree) -> Profile:
+    def read(self, room: Path, tree: Tree) -> StackProfile:
         costs: Counter[Stack] = Counter()
         for path in room.glob("instructions*"):
             name = ""
@@ -156,17 +167,17 @@ class Cachegrind(Profiler):
                     name = line.removeprefix("fn=")
                 elif line[:1].isdigit() and name:
                     costs[(name,)] += int(line.split()[1])
-        return Profile(costs, INSTRUCTIONS)
+        return StackProfile(costs, INSTRUCTIONS)
 
 
-class Operators(Profiler):
+class Operators(ProfilingTool):
     """The CPU time of a tuple in each operator of one of Millrace's own runs."""
 
     def run(
         self, tree: Tree, program: Program, environment: Mapping[str, str], pair: int
-    ) -> Profile:
+    ) -> StackProfile:
         if program.argv != MEASURE:
-            return Profile({}, self.unit)
+            return StackProfile({}, self.unit)
         with tempfile.TemporaryDirectory(prefix="millrace-") as room:
             _, stdin = command_of(tree, program, Path(room), pair)
         argv = [tree.python, "-c", OPERATORS]
@@ -175,11 +186,11 @@ class Operators(Profiler):
             ended = run_session(argv, tree.directory, variables, program.timeout_s, stdin)
             costs = json.loads(ended.output)
         except (OSError, ValueError):
-            return Profile({}, self.unit)
-        return Profile({(name,): cost for name, cost in costs.items()}, self.unit)
+            return StackProfile({}, self.unit)
+        return StackProfile({(name,): cost for name, cost in costs.items()}, self.unit)
 
 
-def profilers() -> Iterator[Profiler]:
+def profilers() -> Iterator[ProfilingTool]:
     """Yield the profilers that are here, in the order in which they are tried."""
     path = clean_environment().get("PATH")
     yield Operators("the profiler of operators", NS_PER_TUPLE)
@@ -194,7 +205,7 @@ def profilers() -> Iterator[Profiler]:
 
 def of_python(
     stacks: Sequence[tuple[Sequence[tuple[str, str, int]], float]], directory: Path
-) -> Profile:
+) -> StackProfile:
     """Return the profile of stacks of (name, file, line). A function is named by its file within
     its tree or environment, without the line, so that both sides share the name."""
     costs: Counter[Stack] = Counter()
@@ -208,7 +219,7 @@ def of_python(
             places[stack[-1]] = f"{short}:{line}"
         if stack:
             costs[tuple(stack)] += seconds
-    return Profile(costs, SECONDS, places)
+    return StackProfile(costs, SECONDS, places)
 
 
 def short_file(file: str, root: str) -> str:

@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
         ("lower_is_better", pa.bool_()),
         ("verdict", pa.string()),
         ("reason", pa.string()),
-        ("ratio", pa.float64()),  # as in verdict.Decision, with its bounds; null: unknown
+        ("ratio", pa.float64()),  # as in verdict.CellDecision, with its bounds; null: unknown
         ("low", pa.float64()),
         ("high", pa.float64()),  # infinite where there is no bound
         ("blocks", pa.int32()),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.gate.history.trend import PER, Change, Series
+from harness.gate.history.trend import RESULTS_PER_TREND, CellHistory, Change
 from harness.gate.host_key import UNKNOWN
 
 HEADINGS = (
@@ -19,12 +19,12 @@ HEADINGS = (
     "commit",
     "verdict",
     "level (results)",
-    f"trend per {PER}",
+    f"trend per {RESULTS_PER_TREND}",
 )
 MAX_COMMIT = 10  # digits shown
 
 
-def table(series: Sequence[Series]) -> str:
+def table(series: Sequence[CellHistory]) -> str:
     """Return a table: a line for each series, with its latest result beside its level since the
     last change, and below it a line for each change."""
     cells = [_cells(one, several_suites=len({each.suite for each in series}) > 1) for one in series]
@@ -41,7 +41,7 @@ def table(series: Sequence[Series]) -> str:
     return "\n".join([*lines, *(["", *warnings(series)] if warnings(series) else [])])
 
 
-def warnings(series: Sequence[Series]) -> list[str]:
+def warnings(series: Sequence[CellHistory]) -> list[str]:
     """Return warnings about hosts that a reader of the series needs."""
     joined = sorted({host for one in series if one.joined for host in one.hosts})
     found = (
@@ -57,7 +57,7 @@ def warnings(series: Sequence[Series]) -> list[str]:
     return found
 
 
-def document(series: Sequence[Series]) -> dict[str, Any]:
+def document(series: Sequence[CellHistory]) -> dict[str, Any]:
     """Return the series as a document for programs. A number that is not known is null."""
     return {"schema_version": 1, "series": [_described(one) for one in series]}
 
@@ -67,12 +67,12 @@ def percent(ratio: float) -> str:
     return f"{100 * (ratio - 1):+.1f} %"
 
 
-def size_text(ratio: float, one: Series) -> str:
+def size_text(ratio: float, one: CellHistory) -> str:
     """Return a ratio as good or bad news: `+5.2 %, worse`."""
     return f"{percent(ratio)}, {'worse' if one.is_worse(ratio) else 'better'}"
 
 
-def change_text(change: Change, one: Series) -> str:
+def change_text(change: Change, one: CellHistory) -> str:
     """Return a change as text: `2026-11-10: +5.2 %, worse: after abc, up to def (p = 0.0001)`. One
     of the commits after abc, up to def, has caused it."""
     where = f"after {commit(change.before)}, up to {commit(change.after)}"
@@ -97,7 +97,7 @@ def commit(row: pd.Series) -> str:
     return row["head_commit"][:MAX_COMMIT] + ("+dirty" if row["head_dirty"] else "")
 
 
-def _cells(one: Series, several_suites: bool) -> list[str]:
+def _cells(one: CellHistory, several_suites: bool) -> list[str]:
     latest = one.rows.iloc[-1]
     return [
         f"{one.suite}: {one.cell}" if several_suites else one.cell,
@@ -117,7 +117,7 @@ def _latest(row: pd.Series, unit: str) -> str:
     return f"{row['head_median']:.4g} [{row['head_low']:.4g}, {row['head_high']:.4g}] {unit}"
 
 
-def _described(one: Series) -> dict[str, Any]:
+def _described(one: CellHistory) -> dict[str, Any]:
     latest = one.rows.iloc[-1]
     return {
         "suite": one.suite,
@@ -141,7 +141,7 @@ def _described(one: Series) -> dict[str, Any]:
         },
         "level": one.level,
         "level_results": one.level_results,
-        f"trend_per_{PER}": one.trend,
+        f"trend_per_{RESULTS_PER_TREND}": one.trend,
         "changes": [
             {
                 "at": _time(change.after),

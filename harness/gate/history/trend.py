@@ -20,7 +20,7 @@ from harness.gate.verdict import Verdict
 
 IDENTITY = ["suite", "cell", "metric", "unit", "lower_is_better"]
 MIN_FOR_TREND = 8  # results; a guess. The test needs at least 5 to reach 0.05 at all
-PER = 10  # results over which a trend is stated
+RESULTS_PER_TREND = 10  # results over which a trend is stated
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Series:
+class CellHistory:
     """Results of a cell on a host, or on several joined hosts. `rows`: all of them; `counted`:
     those that can be trusted."""
 
@@ -56,7 +56,8 @@ class Series:
     changes: tuple[Change, ...] = field(default=())
     level: float | None = None  # [unit] median of the results since the last change
     level_results: int = 0  # number of results since the last change
-    # ratio over PER results since then; 1: no significant trend; None: too few results
+    # ratio over RESULTS_PER_TREND results since then; 1: no significant trend; None: too few
+    # results
     trend: float | None = None
 
     @property
@@ -76,7 +77,7 @@ class Series:
 
 def series_of(
     table: pd.DataFrame, *, join_hosts: bool = False, alpha: float = ALPHA
-) -> list[Series]:
+) -> list[CellHistory]:
     """Return the series of a history (`store.read`), by suite, cell and host. `alpha` holds for
     each of them."""
     median = table["head_median"]
@@ -86,7 +87,7 @@ def series_of(
     return [_series(rows, alpha) for _, rows in table.groupby(keys, sort=True)]
 
 
-def _series(rows: pd.DataFrame, alpha: float) -> Series:
+def _series(rows: pd.DataFrame, alpha: float) -> CellHistory:
     first = rows.iloc[0]
     untrusted = rows["control_failed"] | rows["verdict"].isin([Verdict.WRONG, Verdict.FAILED])
     counted = rows[rows["head_median"].gt(0) & ~untrusted]
@@ -94,7 +95,7 @@ def _series(rows: pd.DataFrame, alpha: float) -> Series:
     points = change_points(values, alpha)
     since = values[points[-1].index :] if points else values
     lower_is_better = bool(first["lower_is_better"])
-    return Series(
+    return CellHistory(
         suite=first["suite"],
         cell=first["cell"],
         metric=first["metric"],
@@ -119,9 +120,9 @@ def _changes(
 
 
 def trend(values: np.ndarray, alpha: float = ALPHA) -> float | None:
-    """Return the growth of values over `PER` results, as a ratio: from the slope of Theil and Sen
-    over their logarithms, or 1 if Kendall's test finds no trend at `alpha`. None for fewer than
-    `MIN_FOR_TREND` values."""
+    """Return the growth of values over `RESULTS_PER_TREND` results, as a ratio: from the slope of
+    Theil and Sen over their logarithms, or 1 if Kendall's test finds no trend at `alpha`. None for
+    fewer than `MIN_FOR_TREND` values."""
     from scipy.stats import kendalltau, theilslopes
 
     if len(values) < MIN_FOR_TREND:
@@ -129,4 +130,4 @@ def trend(values: np.ndarray, alpha: float = ALPHA) -> float | None:
     places = np.arange(len(values))
     if np.ptp(values) == 0 or kendalltau(places, values).pvalue > alpha:
         return 1.0
-    return float(np.exp(PER * theilslopes(np.log(values), places).slope))
+    return float(np.exp(RESULTS_PER_TREND * theilslopes(np.log(values), places).slope))

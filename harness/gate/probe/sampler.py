@@ -18,7 +18,7 @@ from typing import Any
 
 PERIOD_S = 0.001
 WRITING_S = 0.2  # between two writings: a process may end without `atexit`
-DEEPEST = 200  # innermost frames of a stack that are kept
+MAX_FRAMES = 200  # innermost frames of a stack that are kept
 
 Frame = "tuple[str, str, int]"
 """Name of a function, its file, and the first line of it there."""
@@ -65,7 +65,7 @@ class Sampler:
 def _stack(frame: Any) -> tuple[Any, ...]:
     """Return the frames of a stack, the outermost first."""
     found = []
-    while frame is not None and len(found) < DEEPEST:
+    while frame is not None and len(found) < MAX_FRAMES:
         code = frame.f_code
         name = getattr(code, "co_qualname", code.co_name)
         found.append((name, code.co_filename, code.co_firstlineno))

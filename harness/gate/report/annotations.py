@@ -19,7 +19,7 @@ KINDS = {
     Verdict.INCONCLUSIVE: "warning",
 }
 PLACE = re.compile(r"^(.+):(\d+)$")
-MOST = 10  # of each kind that GitHub shows for a step
+MAX_ANNOTATIONS = 10  # of each kind that GitHub shows for a step
 
 
 def annotations(comparison: Comparison, explained: Sequence[Mapping[str, Any]] = ()) -> list[str]:
@@ -31,7 +31,7 @@ def annotations(comparison: Comparison, explained: Sequence[Mapping[str, Any]] =
     lines: dict[str, list[str]] = {"error": [], "warning": []}
     for result in worst_first(comparison):
         kind = KINDS.get(result.verdict)
-        if kind and len(lines[kind]) < MOST:
+        if kind and len(lines[kind]) < MAX_ANNOTATIONS:
             lines[kind].append(_line(kind, result, explained))
     return [*lines["error"], *lines["warning"]]
 

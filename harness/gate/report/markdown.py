@@ -11,7 +11,7 @@ from harness.gate.verdict import Comparison, Exit
 
 ALIGNED = (":-:", ":--", "--:", "--:", "--:", ":-:", ":--")
 
-SIGN = re.compile(r"[\\`*_|<>\[\]#~&$]|^[-+]")
+MARKDOWN_SIGN = re.compile(r"[\\`*_|<>\[\]#~&$]|^[-+]")
 """Characters with a meaning in Markdown, including those that begin a list at the start of a
 line."""
 
@@ -56,5 +56,5 @@ def _line(words: tuple[str, ...] | list[str]) -> str:
 
 def _escaped(text: str) -> str:
     """Return a text escaped so that Markdown shows it unchanged."""
-    plain = BREAK.join(SIGN.sub(r"\\\g<0>", part) for part in REFERENCE.split(text))
+    plain = BREAK.join(MARKDOWN_SIGN.sub(r"\\\g<0>", part) for part in REFERENCE.split(text))
     return NUMBERED.sub(r"\1\\\2", plain)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.gate.results.pytest_format import SECONDS
-from harness.gate.signed_rank import EXACT, bounds, estimate
+from harness.gate.signed_rank import MAX_EXACT_COUNT, bounds, estimate
 from harness.gate.verdict import MARKS, CellResult, Comparison, Verdict
 from harness.measurement.rank_interval import median_interval
 
@@ -39,11 +39,11 @@ MEANINGS = {
 """Meanings of the marks."""
 
 HEADINGS = ("", "cell", "base", "head", "ratio", "bounds", "verdict")
-TAIL = 0.025  # on each side of the 95 % interval of a side's samples
+TAIL_CHANCE = 0.025  # on each side of the 95 % interval of a side's samples
 UNKNOWN = "-"
 
 
-class Row(NamedTuple):
+class ReportRow(NamedTuple):
     """One cell as it is shown: a text for each column of `HEADINGS`."""
 
     mark: str
@@ -70,10 +70,10 @@ def worst_first(comparison: Comparison, only_changed: bool = False) -> list[Cell
     )
 
 
-def row(result: CellResult) -> Row:
+def row(result: CellResult) -> ReportRow:
     """Return a cell's row."""
     unit, decision = result.cell.metric.unit, result.decision
-    return Row(
+    return ReportRow(
         MARKS[result.verdict],
         one_line(result.cell.name),
         side(result.base, unit),
@@ -97,12 +97,12 @@ def side(values: Sequence[float], unit: str) -> str:
 
 def middle(values: Sequence[float]) -> tuple[float, float, float]:
     """Return the Hodges-Lehmann estimate of a side's samples and the ends of its 95 % interval. For
-    more than `EXACT` samples, whose pairs could fill the memory, return the median and the ends of
-    its interval by the sign test."""
+    more than `MAX_EXACT_COUNT` samples, whose pairs could fill the memory, return the median and
+    the ends of its interval by the sign test."""
     return (
         median_interval(values)
-        if len(values) > EXACT
-        else (estimate(values), *bounds(values, TAIL))
+        if len(values) > MAX_EXACT_COUNT
+        else (estimate(values), *bounds(values, TAIL_CHANCE))
     )
 
 

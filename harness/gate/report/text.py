@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.gate.report.rows import HEADINGS, Row, row, worst_first
+from harness.gate.report.rows import HEADINGS, ReportRow, row, worst_first
 from harness.gate.report.words import conclusion, foot, heading, reasons, remarks
 from harness.gate.verdict import Comparison, Exit, Verdict
 
@@ -18,7 +18,7 @@ COLOURS = {
     Verdict.INCONCLUSIVE: YELLOW,
     Verdict.IMPROVED: GREEN,
 }
-LEFT = ("", "cell", "verdict")  # columns of words
+LEFT_ALIGNED = ("", "cell", "verdict")  # columns of words
 
 
 def text(
@@ -33,7 +33,7 @@ def text(
     """Return the whole report: the table, how to read it, other facts, the lines of explanations,
     and the verdict in its last line."""
     shown = worst_first(comparison, only_changed)
-    head, *lines = _aligned([Row(*HEADINGS), *map(row, shown)])
+    head, *lines = _aligned([ReportRow(*HEADINGS), *map(row, shown)])
     if colour:
         lines = [_coloured(line, result.verdict) for line, result in zip(lines, shown, strict=True)]
     table = (
@@ -57,15 +57,15 @@ def text(
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _aligned(rows: Sequence[Row]) -> list[str]:
+def _aligned(rows: Sequence[ReportRow]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(_cells(each, widths)).rstrip() for each in rows]
 
 
-def _cells(each: Row, widths: Sequence[int]) -> list[str]:
+def _cells(each: ReportRow, widths: Sequence[int]) -> list[str]:
     columns = zip(HEADINGS, each, widths, strict=True)
     return [
-        word.ljust(width) if heading in LEFT else word.rjust(width)
+        word.ljust(width) if heading in LEFT_ALIGNED else word.rjust(width)
         for heading, word, width in columns
     ]
 

@@ -9,7 +9,7 @@ from harness.experiments.config import clock
 from harness.gate.geometric_mean import geometric_mean
 from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
 from harness.gate.sequential import FIRST_LOOK_BLOCKS
-from harness.gate.signed_rank import EXACT
+from harness.gate.signed_rank import MAX_EXACT_COUNT
 from harness.gate.verdict import INFORMATION, Comparison, Exit, Side, Verdict, exit_code
 
 NAMED = 4  # cells named in a sentence; the others are counted
@@ -17,7 +17,7 @@ NAMED = 4  # cells named in a sentence; the others are counted
 SIDES = (
     "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval "
     "(signed rank; from 6 samples on; "
-    f"of more than {EXACT} the median, ± that of the sign test)"
+    f"of more than {MAX_EXACT_COUNT} the median, ± that of the sign test)"
 )
 RATIOS = (
     "ratio: head over base, above 1 is worse; bounds: what the verdict rests on, each "

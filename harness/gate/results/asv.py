@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.side import NO_DIRECTION, Answer, Results, add, answer_of, mapping, text
 
@@ -51,7 +51,7 @@ def of_asv(document: Mapping[str, Any], path: str) -> Results:
             cell = f"{name}({', '.join(map(str, values))})" if values else name
             if isinstance(result, float) and math.isnan(result):
                 continue  # asv writes this for a set of parameters that was skipped
-            add(answers, cell, answer_of(Cell(cell, metric, key=cell), [[result]], optional))
+            add(answers, cell, answer_of(GateCell(cell, metric, key=cell), [[result]], optional))
         if isinstance(told.get("started_at"), int | float):
             times.append(told["started_at"] / 1000)
     machine = mapping(document.get("params"))

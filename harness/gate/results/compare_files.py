@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from harness.errors import UserError
-from harness.gate.cell import Cell
+from harness.gate.cell import GateCell
 from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.host_key import UNKNOWN, differences, host_key
@@ -32,7 +32,7 @@ from harness.gate.results.side import Answer, Results
 from harness.gate.results.terms import CellTerms, differing
 from harness.gate.scale import as_ratio
 from harness.gate.sequential import MIRRORED, Looks, declare, fewest_blocks
-from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
+from harness.gate.verdict import CellDecision, CellResult, Comparison, Side, Verdict
 
 NOT_INTERLEAVED = (
     "base and head were measured at different times: whatever changed on the host "
@@ -260,13 +260,13 @@ def _broken(old: Answer | None, new: Answer | None) -> CellResult | None:
     return _without_decision(cell, Verdict.FIXED, no_base) if no_base else None
 
 
-def _without_decision(cell: Cell, verdict: Verdict, reason: str) -> CellResult:
-    return CellResult(cell, Decision(verdict, math.nan, 0.0, math.inf, 0), reason=reason)
+def _without_decision(cell: GateCell, verdict: Verdict, reason: str) -> CellResult:
+    return CellResult(cell, CellDecision(verdict, math.nan, 0.0, math.inf, 0), reason=reason)
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    cell: Cell
+    cell: GateCell
     base: tuple[float, ...]
     head: tuple[float, ...]
 
@@ -282,13 +282,13 @@ def _paired(old: Answer, new: Answer) -> _Pairs:
     return _Pairs(new.cell, old.values[:count], new.values[:count])
 
 
-def _kind(cell: Cell) -> tuple[str, str, bool]:
+def _kind(cell: GateCell) -> tuple[str, str, bool]:
     """Return the properties that two numbers must share to have a ratio: the least time of some
     rounds, for example, says nothing about a median."""
     return cell.metric.name, cell.metric.unit, cell.metric.lower_is_better
 
 
-def _shown(cell: Cell) -> str:
+def _shown(cell: GateCell) -> str:
     return f"{cell.metric.name} [{cell.metric.unit}]"
 
 
@@ -360,14 +360,14 @@ def _families(
         yield alike, Looks.fixed(blocks, MIRRORED), level, least
 
 
-def _result(pairs: _Pairs, decision: Decision, reason: str) -> CellResult:
+def _result(pairs: _Pairs, decision: CellDecision, reason: str) -> CellResult:
     return CellResult(pairs.cell, decision, pairs.base, pairs.head, reason)
 
 
-def _undecided(pairs: _Pairs) -> Decision:
+def _undecided(pairs: _Pairs) -> CellDecision:
     """Return the decision for one process a side: inconclusive, with the ratio and without
     bounds."""
-    return Decision(Verdict.INCONCLUSIVE, _ratio(pairs), 0.0, math.inf, 0)
+    return CellDecision(Verdict.INCONCLUSIVE, _ratio(pairs), 0.0, math.inf, 0)
 
 
 def _ratio(pairs: _Pairs) -> float:

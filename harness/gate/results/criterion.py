@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.side import Answer, Results, add, answer_of, fault, mapping, text
 
@@ -46,7 +46,7 @@ def of_criterion(content: str, path: str) -> Results:
         if name is None:
             raise UnusableResults(f"{path}: line {position}: id: missing, or no text")
         unit = str(message.get("unit", "ns"))
-        cell = Cell(name, Metric("time", unit), key=name)
+        cell = GateCell(name, Metric("time", unit), key=name)
         values, counts = message.get("measured_values"), message.get("iteration_count")
         add(answers, name, answer_of(cell, [_each(values, counts)] if values else []))
     return Results(path, answers, {}, tells=frozenset())
@@ -81,7 +81,7 @@ def is_estimates(document: Any) -> bool:
 def of_estimates(document: Mapping[str, Any], path: str) -> Results:
     """Return the result in a document."""
     name = _name(Path(path))
-    cell = Cell(name, Metric("time", "ns"), key=name)
+    cell = GateCell(name, Metric("time", "ns"), key=name)
     return Results(
         path,
         {name: answer_of(cell, [[document["median"]["point_estimate"]]])},
@@ -111,10 +111,10 @@ def of_bencher_lines(content: str, path: str) -> Results:
     answers: dict[str, Answer] = {}
     for line in content.splitlines():
         if found := BENCH.match(line):
-            cell = Cell(found[1], Metric("time", found[3]), key=found[1])
+            cell = GateCell(found[1], Metric("time", found[3]), key=found[1])
             add(answers, found[1], answer_of(cell, [[float(found[2].replace(",", ""))]]))
         elif failed := FAILED.match(line):
             answers[failed[1]] = fault(
-                Cell(failed[1], Metric("time", "ns"), key=failed[1]), "failed"
+                GateCell(failed[1], Metric("time", "ns"), key=failed[1]), "failed"
             )
     return Results(path, answers, {}, tells=frozenset())

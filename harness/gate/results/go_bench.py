@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.side import Results, answer_of, fault
 
@@ -26,8 +26,8 @@ LINE = re.compile(r"^(Benchmark\S*)\s+(\d+)(?=.*\s[-+]?\d)((?:\s+\S+\s+\S+)+)\s*
 SETTING = re.compile(r"^(goos|goarch|pkg|cpu):\s+(.*\S)\s*$")
 ENDED = re.compile(r"^(PASS|FAIL|ok)\b")
 NO_RESULT = re.compile(r"^\s*--- (FAIL|SKIP): (Benchmark\S*)")
-BETTER = re.compile(r"^Unit\s+(\S+)\s.*\bbetter=(higher|lower)\b")
-CUT = re.compile(r"^Benchmark\S*\s+\d")
+BETTER_LINE = re.compile(r"^Unit\s+(\S+)\s.*\bbetter=(higher|lower)\b")
+CUT_LINE = re.compile(r"^Benchmark\S*\s+\d")
 BROKEN = re.compile(
     r"^(Benchmark(?![a-z])\S*) *\t(.*)$"
 )  # the name, printed before the benchmark ran
@@ -59,7 +59,9 @@ def is_go_bench(text: str) -> bool:
 def of_go_bench(text: str, path: str) -> Results:
     """Return the results in an output. Raises UnusableResults."""
     lines = text.splitlines()
-    higher = {found[1]: found[2] == "higher" for line in lines if (found := BETTER.match(line))}
+    higher = {
+        found[1]: found[2] == "higher" for line in lines if (found := BETTER_LINE.match(line))
+    }
     told: dict[tuple[str, str], dict[int, list[object]]] = {}
     for each in _numbers(lines, path):
         told.setdefault((each.benchmark, each.unit), {}).setdefault(each.process, []).append(
@@ -70,14 +72,14 @@ def of_go_bench(text: str, path: str) -> Results:
         name = benchmark if unit == TIME else f"{benchmark}:{unit}"
         lower_is_better = not higher.get(unit, unit.endswith("/s"))
         metric = Metric(unit, UNITS.get(unit, unit), lower_is_better, may_be_zero=unit in COUNTED)
-        answers[name] = answer_of(Cell(name, metric, key=name), processes.values())
+        answers[name] = answer_of(GateCell(name, metric, key=name), processes.values())
     for name in _lost(lines):
         metric = Metric(TIME, UNITS[TIME])
         reason = "its line is broken by other output, and its numbers are in no later line"
-        answers[name] = fault(Cell(name, metric, key=name), reason)
+        answers[name] = fault(GateCell(name, metric, key=name), reason)
     failed, skipped = _without_results(lines, {benchmark for benchmark, _ in told})
     for name in failed:
-        answers[name] = fault(Cell(name, Metric(TIME, UNITS[TIME]), key=name), "it failed")
+        answers[name] = fault(GateCell(name, Metric(TIME, UNITS[TIME]), key=name), "it failed")
     cpus = {found[2] for line in lines if (found := SETTING.match(line)) and found[1] == "cpu"}
     if len(cpus) > 1:
         raise UnusableResults(f"{path}: is of several CPUs: {', '.join(sorted(cpus))}")
@@ -102,7 +104,7 @@ def _numbers(lines: list[str], path: str) -> Iterator[_Number]:
             for value, unit in zip(words[::2], words[1::2], strict=True):
                 if unit != THROUGHPUT_UNIT:
                     yield _Number(package + found[1], unit, value, process)
-        elif CUT.match(line):
+        elif CUT_LINE.match(line):
             raise UnusableResults(f"{path}: line {position} is cut short: {line.strip()[:60]!r}")
 
 
@@ -130,7 +132,7 @@ def _lost(lines: list[str]) -> list[str]:
     package, open_name, lost = "", "", []
     for line in _whole(lines):
         setting, broken, ended = SETTING.match(line), BROKEN.match(line), NO_RESULT.match(line)
-        is_result = LINE.match(line) or CUT.match(line)
+        is_result = LINE.match(line) or CUT_LINE.match(line)
         if open_name and (is_result or broken or ENDED.match(line)):
             lost.append(open_name)
         if is_result or broken or ended or ENDED.match(line):

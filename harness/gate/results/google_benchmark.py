@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.side import (
     NO_DIRECTION,
@@ -101,7 +101,7 @@ def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
 
 
 def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:
-    cell = Cell(name, REAL_TIME, key=name)
+    cell = GateCell(name, REAL_TIME, key=name)
     for each in told:
         if each.get("error_occurred") is True:
             return fault(cell, f"failed: {text(each.get('error_message')) or 'it gave no reason'}")
@@ -142,12 +142,12 @@ def _counters(name: str, told: list[Mapping[str, Any]]) -> dict[str, Answer]:
     unit = str(entries[0].get("time_unit", "ns"))
     found: dict[str, Answer] = {}
     if all("cpu_time" in each for each in entries):
-        cell = Cell(f"{name}:cpu_time", CPU_TIME, key=f"{name}:cpu_time")
+        cell = GateCell(f"{name}:cpu_time", CPU_TIME, key=f"{name}:cpu_time")
         times = [in_ns(each["cpu_time"], unit) for each in entries]
         found[cell.name] = answer_of(cell, [times], "the real time is")
     for key in entries[0].keys() - FIELDS:
         values = [each.get(key) for each in entries]
         if all(isinstance(value, int | float) for value in values):
-            cell = Cell(f"{name}:{key}", Metric(key, ""), key=f"{name}:{key}")
+            cell = GateCell(f"{name}:{key}", Metric(key, ""), key=f"{name}:{key}")
             found[cell.name] = answer_of(cell, [values], NO_DIRECTION)
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.side import Answer, Results, add, answer_of, fault, mapping, text
 
@@ -38,7 +38,7 @@ def of_hyperfine(document: Mapping[str, Any], path: str) -> Results:
 
 
 def _answer(result: Mapping[str, Any], name: str) -> Answer:
-    cell = Cell(name, TIME, key=name)
+    cell = GateCell(name, TIME, key=name)
     times, codes = result.get("times"), result.get("exit_codes")
     bad = [code for code in codes if code != 0] if isinstance(codes, list) else []
     if bad:

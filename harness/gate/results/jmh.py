@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.side import NO_DIRECTION, Answer, Results, add, answer_of, mapping, text
 from harness.measurement.rank_interval import middle_of
@@ -58,7 +58,7 @@ def _name(each: Mapping[str, Any], path: str) -> str:
 
 def _answer(name: str, metric: Mapping[str, Any], is_rate: bool, optional: str = "") -> Answer:
     unit = str(metric.get("scoreUnit", ""))
-    cell = Cell(name, Metric("score", unit, lower_is_better=not is_rate), key=name)
+    cell = GateCell(name, Metric("score", unit, lower_is_better=not is_rate), key=name)
     forks = [fork for fork in _listed(metric.get("rawData")) if isinstance(fork, list) and fork]
     if not forks:  # of mode `sample`
         histograms = _listed(metric.get("rawDataHistogram"))

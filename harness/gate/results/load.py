@@ -17,7 +17,8 @@ from harness.files.given import read_given
 from harness.gate.errors import UnusableResults
 
 GZIP = b"\x1f\x8b"
-MOST = 1 << 30  # bytes, unpacked: otherwise a packed file of a few kilobytes could fill the memory
+# otherwise a packed file of a few kilobytes could fill the memory
+MAX_UNPACKED_BYTES = 1 << 30
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -59,9 +60,9 @@ def load_json(path: str | os.PathLike[str]) -> Any:
 
 
 def _unpacked(path: Path) -> bytes:
-    data = read_given(path, MOST)
+    data = read_given(path, MAX_UNPACKED_BYTES)
     if data.startswith(GZIP):
-        data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST + 1)
-    if len(data) > MOST:
-        raise UserError(f"{path}: holds more than {MOST >> 20} MiB")
+        data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MAX_UNPACKED_BYTES + 1)
+    if len(data) > MAX_UNPACKED_BYTES:
+        raise UserError(f"{path}: holds more than {MAX_UNPACKED_BYTES >> 20} MiB")
     return data

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.results.side import NO_DIRECTION, Answer, Results, add, answer_of, mapping, text
 
 DATA_JS = re.compile(r"^\s*window\.BENCHMARK_DATA\s*=\s*")
@@ -62,7 +62,7 @@ def of_bencher(document: Mapping[str, Any], path: str) -> Results:
             name = benchmark if len(measures) == 1 else f"{benchmark}:{measure}"
             metric = MEASURES.get(measure, Metric(measure, ""))
             optional = "" if measure in MEASURES else NO_DIRECTION
-            cell = Cell(name, metric, key=name)
+            cell = GateCell(name, metric, key=name)
             add(answers, name, answer_of(cell, [[told["value"]]], optional))
     return Results(path, answers, {}, tells=frozenset())
 
@@ -113,7 +113,7 @@ def _answers(benches: list[Mapping[str, Any]], prefix: str, tool: str) -> dict[s
         name, unit = f"{prefix}{each.get('name')}", str(each.get("unit") or "")
         is_rate = tool == BIGGER or (tool != SMALLER and bool(RATE.search(unit)))
         is_known = is_rate or tool == SMALLER or bool(COST.match(unit.strip()))
-        cell = Cell(name, Metric("value", unit, lower_is_better=not is_rate), key=name)
+        cell = GateCell(name, Metric("value", unit, lower_is_better=not is_rate), key=name)
         optional = "" if is_known else NO_DIRECTION
         add(answers, name, answer_of(cell, [[each.get("value")]], optional))
     return answers

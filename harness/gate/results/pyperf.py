@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.side import Answer, Results, add, answer_of, mapping, text
 
@@ -41,7 +41,7 @@ def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
         if name is None:
             raise UnusableResults(f"{path}: benchmarks[{position}]: has no name in its metadata")
         unit = str(told.get("unit", "second"))
-        cell = Cell(name, Metric("value", UNITS.get(unit, unit)), key=name)
+        cell = GateCell(name, Metric("value", UNITS.get(unit, unit)), key=name)
         values = (mapping(run).get("values") for run in runs)
         add(
             answers,

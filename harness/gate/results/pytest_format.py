@@ -16,7 +16,7 @@ import numpy as np
 from harness import __version__
 from harness.gate.verdict import CellResult, Comparison, Side
 
-TIMES = (1e-150, 1e150)  # [s] this part holds only times between these
+TIME_RANGE_S = (1e-150, 1e150)  # [s] this part holds only times between these
 
 SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
@@ -90,7 +90,7 @@ def _is_told(result: CellResult) -> bool:
     return (
         seconds is not None
         and bool(result.head)
-        and all(TIMES[0] < value * seconds < TIMES[1] for value in result.head)
+        and all(TIME_RANGE_S[0] < value * seconds < TIME_RANGE_S[1] for value in result.head)
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.errors import UserError
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.results.asv import is_asv, of_asv
 from harness.gate.results.criterion import (
@@ -70,7 +70,7 @@ ask for one."""
 
 BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.REMOVED, Verdict.UNMEASURED)
 OBJECT = ("{", "[")
-KNOWN = (
+KNOWN_FORMATS = (
     "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine, Google Benchmark, JMH, "
     "Criterion.rs, asv, Bencher or github-action-benchmark, or output of go test -bench or "
     "cargo bench"
@@ -91,7 +91,7 @@ def read_results(path: str | os.PathLike[str], terms: Sequence[CellTerms] = ()) 
 
 def _read(content: str, path: str) -> Results:
     is_object = content.lstrip().startswith(OBJECT)
-    for is_kind, of_kind in TEXTS:
+    for is_kind, of_kind in TEXT_FORMATS:
         if is_kind(content) and not (is_object and is_kind is is_go_bench):
             return replace(of_kind(content, path), digest=digest(content))
     document = parse_json(DATA_JS.sub("", content), path)
@@ -101,14 +101,14 @@ def _read(content: str, path: str) -> Results:
     )
 
 
-TEXTS = (
+TEXT_FORMATS = (
     (is_go_bench, of_go_bench),
     (is_bencher_lines, of_bencher_lines),
     (is_criterion, of_criterion),
 )
 """Formats that are no JSON document: a test of the text, and its reader."""
 
-DOCUMENTS = (
+JSON_FORMATS = (
     (is_jmh, of_jmh),
     (is_list, of_list),
     (is_history, of_history),
@@ -118,7 +118,7 @@ DOCUMENTS = (
 
 
 def _of_document(document: Any, path: str) -> Results:
-    for is_kind, of_kind in DOCUMENTS:
+    for is_kind, of_kind in JSON_FORMATS:
         if is_kind(document):
             return of_kind(document, path)
     if isinstance(document, dict):
@@ -136,7 +136,7 @@ def _of_document(document: Any, path: str) -> Results:
             return _of_pytest(document, path)
         if is_bencher(document):
             return of_bencher(document, path)
-    raise UserError(f"{path}: no results that can be read: must be {KNOWN}")
+    raise UserError(f"{path}: no results that can be read: must be {KNOWN_FORMATS}")
 
 
 def _of_verdict(document: Mapping[str, Any], path: str) -> Results:
@@ -182,13 +182,15 @@ def _of_pytest(document: Mapping[str, Any], path: str) -> Results:
         name = text(mapping(benchmark).get("fullname"))
         if name is None:
             name = f"benchmarks[{position}]"
-            answers[name] = fault(Cell(name, ROUNDS, key=name), "fullname is missing, or no text")
+            answers[name] = fault(
+                GateCell(name, ROUNDS, key=name), "fullname is missing, or no text"
+            )
             continue
         add(
             answers,
             name,
             answer_of(
-                Cell(name, ROUNDS, key=name), [[mapping(benchmark.get("stats")).get("median")]]
+                GateCell(name, ROUNDS, key=name), [[mapping(benchmark.get("stats")).get("median")]]
             ),
         )
     machine, commit = (mapping(document.get(key)) for key in ("machine_info", "commit_info"))

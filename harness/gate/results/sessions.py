@@ -24,7 +24,7 @@ from harness.measurement.rank_interval import middle_of
 
 VALUES_PER_SESSION = 2  # values of a session in the test: one side of a block
 
-TIMES = (
+TIME_FIELDS = (
     ("gate", "started_at"),
     ("datetime",),
     ("context", "date"),
@@ -44,7 +44,7 @@ def digest(content: Any) -> str:
 def measured_at(document: Any) -> datetime | None:
     """Return the time of measurement in a file, taken as UTC if it names no zone; None if there is
     none."""
-    for place in TIMES:
+    for place in TIME_FIELDS:
         found = document
         for key in place:
             found = _within(found, key)

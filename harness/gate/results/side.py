@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from harness.gate.cell import Cell, comparable, rule
+from harness.gate.cell import GateCell, comparable, rule
 from harness.gate.errors import UnusableResults
 from harness.gate.verdict import Verdict
 from harness.measurement.rank_interval import middle_of
@@ -24,7 +24,7 @@ class Answer:
     """Values of a cell in a file (in the metric's unit, one for each process), or the reason why
     there are none."""
 
-    cell: Cell
+    cell: GateCell
     values: tuple[float, ...] = ()
     broken: Verdict | None = None
     reason: str = ""
@@ -55,7 +55,7 @@ class Results:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def answer_of(cell: Cell, processes: Iterable[Sequence[Any]], optional: str = "") -> Answer:
+def answer_of(cell: GateCell, processes: Iterable[Sequence[Any]], optional: str = "") -> Answer:
     """Return the answer of a cell: for each process the median of its rounds. A round that is no
     comparable number breaks the cell."""
     given = tuple(map(tuple, processes))
@@ -72,7 +72,7 @@ def answer_of(cell: Cell, processes: Iterable[Sequence[Any]], optional: str = ""
     return Answer(cell, tuple(values), None, "", given, optional)
 
 
-def fault(cell: Cell, reason: str) -> Answer:
+def fault(cell: GateCell, reason: str) -> Answer:
     """Return the answer of a cell that gives no number, unlike the others of its file."""
     return Answer(cell, broken=Verdict.FAILED, reason=reason)
 

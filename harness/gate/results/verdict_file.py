@@ -18,12 +18,12 @@ from harness import __version__
 from harness.errors import UserError
 from harness.files.checked_yaml import SCHEMAS, dotted
 from harness.files.whole import write_whole
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import GateCell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.geometric_mean import GeometricMean, geometric_mean
 from harness.gate.results.load import load_json
 from harness.gate.results.pytest_format import pytest_document
-from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict, exit_code
+from harness.gate.verdict import CellDecision, CellResult, Comparison, Side, Verdict, exit_code
 
 SCHEMA_VERSION = 1
 
@@ -204,12 +204,12 @@ def _verdict(gate: Mapping[str, Any]) -> VerdictFile:
 
 
 def _result(cell: Mapping[str, Any]) -> CellResult:
-    decision = Decision(
+    decision = CellDecision(
         verdict=Verdict(cell["verdict"]),
         ratio=math.nan if cell["ratio"] is None else cell["ratio"],
         low=cell["low"],
         high=math.inf if cell["high"] is None else cell["high"],
         blocks=cell["blocks"],
     )
-    described = Cell(cell["name"], Metric(**cell["metric"]), cell["key"])
+    described = GateCell(cell["name"], Metric(**cell["metric"]), cell["key"])
     return CellResult(described, decision, tuple(cell["base"]), tuple(cell["head"]), cell["reason"])

@@ -19,7 +19,7 @@ from harness.files.checked_yaml import Place, did_you_mean, dotted
 from harness.graph.annotations import Outlets, check_region, in_force, replicate
 from harness.graph.builder import Graph
 from harness.graph.files.function import load_attribute
-from harness.graph.files.text import Text
+from harness.graph.files.text import ParsedFile
 from harness.graph.kinds import KINDS
 from harness.graph.operator import Operator, PortId, Threading
 from harness.graph.values import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_PORTS
@@ -46,19 +46,19 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "parallel": ("width", "inlet", "outlet", "operators"),
 }
 
-TOP = ("name", "payload", "operators", "streams", "threaded")
+TOP_KEYS = ("name", "payload", "operators", "streams", "threaded")
 PORT = re.compile(r"(?P<name>.+)\[(?P<port>[0-9]{1,7})\]", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Region:
+class ParallelRegion:
     """A parallel region: tuples enter by its split and leave by its merge or by its outlets."""
 
     split: Operator
     outlet: Operator | Outlets
 
 
-Names = dict[str, Operator | Region]
+Names = dict[str, Operator | ParallelRegion]
 """Operators and regions by their name in one part of a file: the whole graph, or a region's body in
 one replica.
 """
@@ -67,7 +67,7 @@ one replica.
 class GraphReader:
     """Makes the graph of one file; `files` are the Python files that it refers to."""
 
-    def __init__(self, path: Path, text: Text) -> None:
+    def __init__(self, path: Path, text: ParsedFile) -> None:
         self.path = path
         self.text = text
         self.files: set[Path] = set()
@@ -80,7 +80,7 @@ class GraphReader:
                 f"{self.path}: must hold keys and values, as in KEY: VALUE; found "
                 f"{_kind_of(values)}"
             )
-        self._check_keys(values, (), TOP, ("operators",))
+        self._check_keys(values, (), TOP_KEYS, ("operators",))
         with self._place((), values):
             graph = Graph(values.get("name", self.path.stem), values.get("payload", 128))
         names: Names = {}
@@ -181,7 +181,7 @@ class GraphReader:
             self.files.add(file)
         return function
 
-    def _region(self, graph: Graph, name: str, entry: dict, place: Place) -> Region:
+    def _region(self, graph: Graph, name: str, entry: dict, place: Place) -> ParallelRegion:
         width, keys, ordered = entry["width"], entry.get("partition_by"), entry.get("ordered", True)
         with self._place(place, entry):
             check_region("parallel", width, keys, ordered)
@@ -201,7 +201,7 @@ class GraphReader:
                 raise
 
         try:
-            return Region(*replicate(graph, name, build, width, keys, ordered))
+            return ParallelRegion(*replicate(graph, name, build, width, keys, ordered))
         except UserError as error:
             if placed:
                 raise

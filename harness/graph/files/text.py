@@ -32,7 +32,7 @@ NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 @dataclass
-class Text:
+class ParsedFile:
     """The values of a file; `line(value)` is the line where a mapping or list begins, in YAML
     files.
     """
@@ -46,12 +46,12 @@ class Text:
         return self.lines.get(id(value))
 
 
-def read_text(path: Path) -> Text:
+def read_text(path: Path) -> ParsedFile:
     """Return the values of a .json, .yaml or .yml file. Raises UserError, in one line, if it cannot
     be read or parsed.
     """
     text = read_given_text(path, MAX_BYTES)
-    return Text(_read_json(path, text)) if path.suffix == ".json" else _read_yaml(path, text)
+    return ParsedFile(_read_json(path, text)) if path.suffix == ".json" else _read_yaml(path, text)
 
 
 def _read_json(path: Path, text: str) -> Any:
@@ -69,7 +69,7 @@ def _read_json(path: Path, text: str) -> Any:
         raise UserError(f"{path}: not JSON for us: nested too deeply") from error
 
 
-def _read_yaml(path: Path, text: str) -> Text:
+def _read_yaml(path: Path, text: str) -> ParsedFile:
     import yaml
 
     try:
@@ -93,7 +93,7 @@ class _YamlReader:
         self.path = path
         self.lines: dict[int, int] = {}
 
-    def read(self, events: Any) -> Text:
+    def read(self, events: Any) -> ParsedFile:
         """The values of the only document."""
         import yaml
 
@@ -132,7 +132,7 @@ class _YamlReader:
                 self._enter(open_[-1], value, event)
             if isinstance(value, dict | list):
                 open_.append((value, []))
-        return Text(document[0] if document else None, self.lines)
+        return ParsedFile(document[0] if document else None, self.lines)
 
     def _enter(self, place: tuple[Any, list[Any]], value: Any, event: Any) -> None:
         container, key = place

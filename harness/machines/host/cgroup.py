@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path("/")
-V1 = {  # by controller
+V1_FOLDERS = {  # by controller
     "cpu": ("sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/cpu"),
     "pids": ("sys/fs/cgroup/pids",),
     "memory": ("sys/fs/cgroup/memory",),
@@ -107,7 +107,7 @@ def _levels(root: Path, controller: str = "cpu") -> Iterator[Path]:
         if hierarchy == "0" and not controllers:
             mounts: tuple[str, ...] = ("sys/fs/cgroup", "sys/fs/cgroup/unified")
         elif controller in controllers.split(","):
-            mounts = V1[controller]
+            mounts = V1_FOLDERS[controller]
         else:
             continue
         names = [name for name in path.split("/") if name and name != ".."]

@@ -22,7 +22,7 @@ SHORTEST_S = 0.1
 
 
 @dataclass(frozen=True)
-class Reading:
+class CpuCounters:
     """Counters at one moment; None where the system does not tell."""
 
     clock_s: float
@@ -35,7 +35,7 @@ class Reading:
     quotas: Sequence[tuple[float, float]] = ()
 
     @classmethod
-    def now(cls, root: Path = ROOT) -> Reading:
+    def now(cls, root: Path = ROOT) -> CpuCounters:
         """Read all counters."""
         busy, stolen, idle = _stat(root)
         return cls(
@@ -49,7 +49,7 @@ class Reading:
         )
 
 
-def system_share(first: Reading, last: Reading) -> float:
+def system_share(first: CpuCounters, last: CpuCounters) -> float:
     """Return the busy share between two readings, 0 .. 1, by all processes: of the CPUs that this
     one may use, or of its quota, if that share is higher.
 
@@ -62,7 +62,7 @@ def system_share(first: Reading, last: Reading) -> float:
     return min(1.0, max(shares, default=0.0))
 
 
-def others_share(first: Reading, last: Reading) -> float:
+def others_share(first: CpuCounters, last: CpuCounters) -> float:
     """Return the busy share of other processes alone, without the time that the hypervisor took."""
     own_s = last.own_s - first.own_s
     shares = [(used_s - own_s) / could_s for used_s, could_s in _of_quotas(first, last)]
@@ -95,7 +95,7 @@ def usable_cpus(root: Path = ROOT) -> int:
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
 
 
-def _of_quotas(first: Reading, last: Reading) -> list[tuple[float, float]]:
+def _of_quotas(first: CpuCounters, last: CpuCounters) -> list[tuple[float, float]]:
     """Return, for each quota, the CPU time used between the readings and the time allowed [s];
     empty if the quotas changed.
     """
@@ -109,7 +109,7 @@ def _of_quotas(first: Reading, last: Reading) -> list[tuple[float, float]]:
     return [(used_s, could_s) for used_s, could_s in of if could_s > 0.0]
 
 
-def _ticks(first: Reading, last: Reading) -> tuple[float, float, float] | None:
+def _ticks(first: CpuCounters, last: CpuCounters) -> tuple[float, float, float] | None:
     """Return the busy, stolen and idle time between the readings [s]; None if no tick has passed,
     or ticks are not counted.
     """

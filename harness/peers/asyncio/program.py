@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FINAL = None  # the last thing on a stream
-SAMPLED = 32  # the latency of one tuple in so many is measured
+TUPLES_PER_LATENCY = 32  # the latency of one tuple in so many is measured
 SERIAL_FLOP = 32  # from this cost on, the chain of multiplies continues from tuple to tuple
 CALIBRATION_FLOP = 200_000
 BUCKETS = 592  # of the latency histogram: exact below 16 ns, then 16 to each power of two
@@ -25,12 +25,12 @@ FACTOR = float("1")
 
 
 @dataclass
-class Operator:
+class AsyncOperator:
     kind: str
     cost: int
     busy_ns: int
     # by output port: the targets of its tuples, and the step added to their path
-    ports: list[list[tuple[Operator, int]]]
+    ports: list[list[tuple[AsyncOperator, int]]]
     queue: asyncio.Queue | None = None
     open_streams: int = 0
     executed: int = 0
@@ -39,8 +39,8 @@ class Operator:
 
 
 @dataclass
-class Run:
-    operators: list[Operator] = field(default_factory=list)
+class AsyncRun:
+    operators: list[AsyncOperator] = field(default_factory=list)
     payload: int = 0
     limit: int = -1
     stopping: bool = False
@@ -53,8 +53,8 @@ class Run:
     ended: int = 0
 
 
-def read_plan(path: str) -> Run:
-    run = Run()
+def read_plan(path: str) -> AsyncRun:
+    run = AsyncRun()
     capacity = 0
     with Path(path).open(encoding="utf-8") as lines:
         for line in lines:
@@ -67,7 +67,9 @@ def read_plan(path: str) -> Run:
                 run.limit = int(rest[0])
             elif word == "operator":
                 run.operators.append(
-                    Operator(rest[0], int(rest[1]), int(rest[2]), [[] for _ in range(int(rest[3]))])
+                    AsyncOperator(
+                        rest[0], int(rest[1]), int(rest[2]), [[] for _ in range(int(rest[3]))]
+                    )
                 )
             elif word == "stream":
                 source, port, target, step = map(int, rest)
@@ -101,12 +103,12 @@ def bucket_of(ns: int) -> int:
     return min((octave + 1) * 16 + (ns >> octave) - 16, BUCKETS - 1)
 
 
-async def source(op: Operator, run: Run) -> None:
+async def source(op: AsyncOperator, run: AsyncRun) -> None:
     sequence = turn = 0
     words = run.payload // 8 + 1
     while sequence != run.limit and not run.stopping:
         payload = (sequence.to_bytes(8, "little") * words)[: run.payload]
-        born = 0 if sequence % SAMPLED else time.monotonic_ns()
+        born = 0 if sequence % TUPLES_PER_LATENCY else time.monotonic_ns()
         op.total += hash((sequence,))
         for target, step in op.ports[turn]:
             await target.queue.put((sequence, step, born, value_of(sequence), payload))
@@ -116,7 +118,7 @@ async def source(op: Operator, run: Run) -> None:
     await close(op)
 
 
-async def work(op: Operator, run: Run) -> None:
+async def work(op: AsyncOperator, run: AsyncRun) -> None:
     turn, before = 0, FACTOR
     while True:
         item = await op.queue.get()
@@ -142,7 +144,7 @@ async def work(op: Operator, run: Run) -> None:
         op.executed += 1
 
 
-async def sink(op: Operator, run: Run) -> None:
+async def sink(op: AsyncOperator, run: AsyncRun) -> None:
     last: dict[int, int] = {}
     while True:
         item = await op.queue.get()
@@ -171,13 +173,13 @@ async def sink(op: Operator, run: Run) -> None:
                 run.harmed += 1
 
 
-async def close(op: Operator) -> None:
+async def close(op: AsyncOperator) -> None:
     for port in op.ports:
         for target, _ in port:
             await target.queue.put(FINAL)
 
 
-async def execute(run: Run) -> None:
+async def execute(run: AsyncRun) -> None:
     bodies = {"source": source, "work": work, "sink": sink}
     await asyncio.gather(*(bodies[op.kind](op, run) for op in run.operators))
     run.ended = time.monotonic_ns()
@@ -196,7 +198,7 @@ def answer(word: str, told: dict) -> None:
     print(json.dumps({word: told}), flush=True)
 
 
-def counts(run: Run) -> dict:
+def counts(run: AsyncRun) -> dict:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "ns": (run.ended or time.monotonic_ns()) - run.began,
@@ -208,7 +210,7 @@ def counts(run: Run) -> dict:
     }
 
 
-def totals(run: Run) -> dict:
+def totals(run: AsyncRun) -> dict:
     return counts(run) | {
         "drained": not any(op.left for op in run.operators),
         "left": [op.left for op in run.operators],

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from harness.bench.queues.graphs import Shape
-from harness.bench.queues.scenario import Scenario
+from harness.bench.queues.graphs import TopologyShape
+from harness.bench.queues.scenario import QueueScenario
 from harness.bench.queues.surface import Surface
-from harness.bench.queues.world import World
+from harness.bench.queues.world import QueueWorld
 from harness.elasticity import Decides, Decision, Law, Layout, layout_of
 from harness.elasticity.cpu_limit import LastPeriod
 from harness.graph import Graph
 from harness.models import Dynamic
 
-LARGE = World("xeon", "millrace", 16)
-STREAMS = World("xeon", "streams-4.2", 16)
+LARGE = QueueWorld("xeon", "millrace", 16)
+STREAMS = QueueWorld("xeon", "streams-4.2", 16)
 
 
 def seen(graph: Graph, cpus: int = 16) -> Layout:
@@ -45,18 +45,18 @@ def parallel(costs: list[int], payload: int = 128) -> Graph:
     return graph
 
 
-def surface(graph: Graph, world: World = LARGE, seed: int = 1, **options) -> Surface:
+def surface(graph: Graph, world: QueueWorld = LARGE, seed: int = 1, **options) -> Surface:
     return Surface(seen(graph, world.cpus), world, seed, **options)
 
 
-def scenario(operators: int = 8, costs: str = "balanced-1000", **options) -> Scenario:
+def scenario(operators: int = 8, costs: str = "balanced-1000", **options) -> QueueScenario:
     given = {
-        "shape": Shape("pipeline", (("operators", operators),)),
+        "shape": TopologyShape("pipeline", (("operators", operators),)),
         "payload": 128,
         "world": LARGE,
         "periods": 40,
     }
-    return Scenario("small", costs=costs, **(given | options))
+    return QueueScenario("small", costs=costs, **(given | options))
 
 
 class Toy(Law):

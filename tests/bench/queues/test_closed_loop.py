@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.bench.closed_loop import run
-from harness.bench.queues.scenario import LOOKS, PERIOD_S, Phase
+from harness.bench.queues.scenario import PERIOD_S, PROFILER_LOOKS_PER_S, Phase
 from harness.elasticity import Bounds, Decision
 from tests.bench.queues.small import Toy, scenario
 
@@ -66,11 +66,13 @@ def test_the_profiler_sees_a_sample_of_the_true_costs():
     first, later = law.readings[0].costs, law.readings[10].costs
     assert sum(first) == pytest.approx(1.0) and len(first) == PLAIN.layout.operators
     assert all(
-        share * LOOKS * PERIOD_S == pytest.approx(round(share * LOOKS * PERIOD_S))
+        share * PROFILER_LOOKS_PER_S * PERIOD_S
+        == pytest.approx(round(share * PROFILER_LOOKS_PER_S * PERIOD_S))
         for share in first
     )
     assert all(
-        share * LOOKS * PERIOD_S * 5 == pytest.approx(round(share * LOOKS * PERIOD_S * 5))
+        share * PROFILER_LOOKS_PER_S * PERIOD_S * 5
+        == pytest.approx(round(share * PROFILER_LOOKS_PER_S * PERIOD_S * 5))
         for share in later
     )
     assert max(abs(seen - share) for seen, share in zip(later, true, strict=True)) < 0.05

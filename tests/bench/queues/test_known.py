@@ -6,9 +6,9 @@ import pytest
 
 from harness.bench.queues import known
 from harness.bench.queues.known import best_known
-from harness.bench.queues.oracle import Best
+from harness.bench.queues.oracle import BestPlacement
 
-ANSWER = Best(1234.5678901234567, 3, frozenset((1, 4)))
+ANSWER = BestPlacement(1234.5678901234567, 3, frozenset((1, 4)))
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def test_an_answer_is_worked_out_once():
 
 def test_another_question_has_another_answer():
     best_known("question", lambda: ANSWER)
-    other = Best(1.0, 1, frozenset())
+    other = BestPlacement(1.0, 1, frozenset())
     assert best_known("other question", lambda: other) == other
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench.queues.graphs import COSTS, Shape, graph_of
+from harness.bench.queues.graphs import COSTS, TopologyShape, graph_of
 from harness.bench.queues.scenario import PERIODS, Phase, scenarios, some_of
 from harness.graph.kinds import WORK
 from tests.bench.queues.small import scenario
@@ -89,7 +89,7 @@ def test_graphs_of_the_library_can_run(topology):
 
 def test_costs_are_what_their_names_say():
     def flop(costs):
-        graph = graph_of(Shape("pipeline", (("operators", 100),)), costs, 1, 5)
+        graph = graph_of(TopologyShape("pipeline", (("operators", 100),)), costs, 1, 5)
         return [operator.cost for operator in graph.operators.values() if operator.kind is WORK]
 
     assert set(flop("balanced-100")) == {100}
@@ -122,7 +122,7 @@ def test_graphs_that_only_score_can_run(each):
 
 
 def test_sources_of_a_fan_in_meet_in_one_operator():
-    graph = graph_of(Shape("fan-in", (("number", 4),)), "skewed", 128, 3)
+    graph = graph_of(TopologyShape("fan-in", (("number", 4),)), "skewed", 128, 3)
     meets = [
         name
         for name in graph.operators

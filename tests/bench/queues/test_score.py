@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.bench.closed_loop import Trace
+from harness.bench.closed_loop import RunCourse
 from harness.bench.queues.scenario import Phase
 from harness.bench.scenario import Configuration
 from harness.bench.score import score
@@ -20,7 +20,7 @@ NONE, ALL = frozenset(), frozenset(range(6))
 
 def passed(*stretches, dedicated=False):
     """A trace of stretches (periods, level, placement)."""
-    trace = Trace()
+    trace = RunCourse()
     for periods, level, queued in stretches:
         trace.configurations.extend([Configuration(level, queued, dedicated=dedicated)] * periods)
     return trace

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from harness import elasticity
-from harness.bench.closed_loop import Trace
+from harness.bench.closed_loop import RunCourse
 from harness.bench.queues import simulated
 from harness.bench.queues.scenario import scenarios
 from harness.bench.queues.simulated import (
-    LONGER,
     MAX_CPUS,
     MAX_OPERATORS,
+    PERIOD_MULTIPLES,
     _row,
     _varies,
     machine_of,
@@ -23,13 +23,13 @@ from harness.bench.queues.simulated import (
     run,
     simulable,
 )
-from harness.bench.queues.world import World
+from harness.bench.queues.world import QueueWorld
 from harness.bench.scenario import Configuration
 from harness.errors import UserError
 from harness.models import Dedicated, Dynamic, Multilevel
 from tests.bench.queues.small import Toy, scenario
 
-SMALL = scenario(operators=6, costs="balanced-10000", world=World("local", "millrace", 4))
+SMALL = scenario(operators=6, costs="balanced-10000", world=QueueWorld("local", "millrace", 4))
 
 pytestmark = pytest.mark.heavy
 
@@ -66,7 +66,8 @@ def test_more_than_there_are_is_each_of_them_once():
 
 
 @pytest.mark.parametrize(
-    "world", [World("local", cpus=2), World("local", cpus=4), World("xeon", cpus=16, smt=2)]
+    "world",
+    [QueueWorld("local", cpus=2), QueueWorld("local", cpus=4), QueueWorld("xeon", cpus=16, smt=2)],
 )
 def test_the_machine_has_the_cpus_of_the_world(world):
     assert machine_of(world).cpus == world.cpus
@@ -84,7 +85,7 @@ def test_the_surface_and_the_simulator_agree_on_what_placing_queues_brings():
     )
 
 
-STREAMS = replace(SMALL, world=World("local", "streams-4.2", 4))
+STREAMS = replace(SMALL, world=QueueWorld("local", "streams-4.2", 4))
 
 
 @pytest.mark.parametrize("model", [Dedicated(), Dynamic(2), Multilevel()])
@@ -94,18 +95,18 @@ def test_queues_of_ibm_streams_hold_a_small_part_of_a_period(model):
 
 
 def test_the_manual_model_has_no_queues_to_shorten(monkeypatch):
-    monkeypatch.setattr(simulated, "QUIET", math.inf)  # any period will do
+    monkeypatch.setattr(simulated, "MAX_QUIET_NOISE", math.inf)  # any period will do
     assert [each.parts for each in run("manual", STREAMS, 2).configurations] == [0, 0]
 
 
 def test_a_period_is_as_long_as_steady_throughput_needs(usual, monkeypatch):
-    monkeypatch.setattr(simulated, "LONGER", LONGER[:3])
-    monkeypatch.setattr(simulated, "QUIET", 0.5 * usual.noise)
+    monkeypatch.setattr(simulated, "PERIOD_MULTIPLES", PERIOD_MULTIPLES[:3])
+    monkeypatch.setattr(simulated, "MAX_QUIET_NOISE", 0.5 * usual.noise)
     longer = period_of(SMALL)
     assert 0.0 < longer.noise < usual.noise
-    assert longer.length_s / usual.length_s in LONGER[1:3]
-    monkeypatch.setattr(simulated, "QUIET", 0.0)
-    assert period_of(SMALL).length_s / usual.length_s == LONGER[2]
+    assert longer.length_s / usual.length_s in PERIOD_MULTIPLES[1:3]
+    monkeypatch.setattr(simulated, "MAX_QUIET_NOISE", 0.0)
+    assert period_of(SMALL).length_s / usual.length_s == PERIOD_MULTIPLES[2]
 
 
 def test_throughput_is_to_be_steady_with_the_best_queues_and_with_all_of_them(monkeypatch):
@@ -141,7 +142,7 @@ def test_a_law_is_in_the_loop(monkeypatch):
 
 def test_a_placement_that_moves_is_not_at_rest_however_many_queues_it_has():
     here, there = Configuration(1, frozenset({1})), Configuration(1, frozenset({2}))
-    moving, still = Trace([here, there] * 30, [1.0] * 60), Trace([here] * 60, [1.0] * 60)
+    moving, still = RunCourse([here, there] * 30, [1.0] * 60), RunCourse([here] * 60, [1.0] * 60)
     rows = [_row("millrace", SMALL, run, still, 1.0, 0.02) for run in (still, moving)]
     assert rows[0].settling == 0.0 == rows[0].changes
     assert rows[1].settling == 60.0 and rows[1].changes > 25.0

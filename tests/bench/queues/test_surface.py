@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.bench.queues.graphs import random_graph
 from harness.bench.queues.oracle import best_of
-from harness.bench.queues.world import Prices, World
+from harness.bench.queues.world import Prices, QueueWorld
 from harness.elasticity import Bounds
 from harness.graph import Graph
 from tests.bench.queues.small import LARGE, STREAMS, parallel, pipeline, surface
@@ -74,7 +74,7 @@ def test_few_queues_beat_all_queues_and_none_where_tuples_are_large():
 
 
 def test_a_shared_sink_collapses_where_operators_are_cheap_and_tuples_come_one_by_one():
-    plain = surface(parallel([1] * 30), World("xeon", "streams-4.2", 88))
+    plain = surface(parallel([1] * 30), QueueWorld("xeon", "streams-4.2", 88))
     before = list(range(30))  # the works, not the sink: it is called under a lock
     assert plain.throughput(before, 64) < plain.throughput(before, 4)
 
@@ -107,7 +107,7 @@ def test_behind_a_split_calls_are_paid_for_tuple_by_tuple_and_work_on_the_same_o
 def test_a_dedicated_thread_for_each_port_is_good_where_there_are_cpus_for_all():
     few, many = (
         surface(pipeline([10_000] * 8)),
-        surface(pipeline([10_000] * 200), World("local", "millrace", 2)),
+        surface(pipeline([10_000] * 200), QueueWorld("local", "millrace", 2)),
     )
     assert few.dedicated() > 0.8 * best_of(few, Bounds(1, 16, 1)).throughput
     assert many.dedicated() < 0.6 * best_of(many, Bounds(1, 2, 1)).throughput
@@ -142,7 +142,12 @@ def test_the_declared_work_is_not_the_true_work():
 
 @pytest.mark.parametrize(
     "world",
-    [World("local", cpus=2), LARGE, World("xeon", "streams-4.2", 16, 2), World("power8", cpus=88)],
+    [
+        QueueWorld("local", cpus=2),
+        LARGE,
+        QueueWorld("xeon", "streams-4.2", 16, 2),
+        QueueWorld("power8", cpus=88),
+    ],
 )
 def test_a_world_has_the_cpus_asked_for(world):
     prices = Prices(world)
@@ -156,7 +161,7 @@ def test_a_world_has_the_cpus_asked_for(world):
 def test_queues_hold_as_many_tuples_as_those_of_the_software_do():
     """Ours fewer of 4 KiB, with a header of 64 bytes; IBM Streams 1,000 of any size."""
     ours, theirs = (
-        Prices(World("xeon", cpus=16, software=software))
+        Prices(QueueWorld("xeon", cpus=16, software=software))
         for software in ("millrace", "streams-4.2")
     )
     assert (ours.capacity(10, 4160, cheap=False), ours.threaded_capacity(4160)) == (128, 252)
@@ -181,7 +186,7 @@ def test_copies_are_as_fast_as_the_cache_in_which_the_queues_of_a_thread_fit():
 
 
 def test_hardware_threads_of_a_core_bring_less_than_cores():
-    power = Prices(World("xeon", cpus=16, smt=2)).power(np.array([8.0, 16.0]), 0.0)
+    power = Prices(QueueWorld("xeon", cpus=16, smt=2)).power(np.array([8.0, 16.0]), 0.0)
     assert 1.0 < power[1] / power[0] < 1.4
 
 

@@ -17,7 +17,7 @@ from harness.bench.replicas.scenario import (
     CHOSEN_ON,
     HELD_OUT,
     LOADS,
-    Scenario,
+    ReplicaScenario,
     drawn,
     scenarios,
 )
@@ -54,9 +54,9 @@ class Toy(Law):
         return Decision(self.place[0], "goes", "settled", replicas=self.place[1])
 
 
-def scenario(*phases, **options) -> Scenario:
+def scenario(*phases, **options) -> ReplicaScenario:
     given = {"bounds": Bounds(1, 12, 1), "periods": 30} | options
-    return Scenario("small", "chain", "paced", phases or ((0, BUSY),), **given)
+    return ReplicaScenario("small", "chain", "paced", phases or ((0, BUSY),), **given)
 
 
 def test_a_law_gets_what_it_asks_for_and_reads_what_that_brings():
@@ -133,7 +133,7 @@ def test_the_library_has_all_kinds_and_loads_and_is_the_same_each_time():
 def test_rows_are_the_same_however_many_processes_there_are(monkeypatch):
     some = [drawn("chain", number) for number in range(3)]
     alone = run_bench(["cstream", "millrace"], some, lambda done, of: None, jobs=1)
-    monkeypatch.setattr(side_by_side, "CHUNK", 2)
+    monkeypatch.setattr(side_by_side, "SCENARIOS_PER_TASK", 2)
     assert run_bench(["cstream", "millrace"], some, lambda done, of: None, jobs=2) == alone
     assert [(row.law, row.scenario) for row in alone] == [
         (law, each.name) for each in some for law in ("cstream", "millrace")

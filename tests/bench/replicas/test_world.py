@@ -12,7 +12,7 @@ import pytest
 
 from harness.bench.replicas.graphs import chain, layout, replicated, reverse_tree, tree
 from harness.bench.replicas.oracle import best_of, least_for
-from harness.bench.replicas.world import SLOTS, World
+from harness.bench.replicas.world import QUEUE_BATCHES, ReplicaWorld
 from tests.elasticity.replicas.small import world
 
 
@@ -50,7 +50,7 @@ def test_queues_before_a_bottleneck_are_full_and_those_behind_it_are_not():
 
 def test_a_queue_with_arrivals_as_fast_as_services_is_full_as_any_of_its_lengths():
     state = world((1.0,)).state(12, counts(1, 1, 1))
-    assert state.full == pytest.approx([1 / (SLOTS + 1)] * 2)
+    assert state.full == pytest.approx([1 / (QUEUE_BATCHES + 1)] * 2)
 
 
 def test_replicas_behind_one_lock_bring_nothing():
@@ -111,7 +111,7 @@ def test_a_tree_thins_out_by_its_branching_and_a_reverse_tree_gathers():
     ],
     ids=["contention", "cores and a lock", "stateful", "paced"],
 )
-def test_the_oracle_is_as_good_as_trying_everything(busy: World):
+def test_the_oracle_is_as_good_as_trying_everything(busy: ReplicaWorld):
     one, two = (range(1, 7) if operator in busy.layout.replicable else (1,) for operator in (1, 2))
     tried = max(busy.rate(n, counts(1, a, b, 1)) for n, a, b in product(range(1, 7), one, two))
     assert 0.995 * tried <= best_of(busy, 6).throughput <= tried * (1 + 1e-9)

@@ -16,7 +16,7 @@ import numpy as np
 from harness.elasticity.queues.limits import loads_of
 
 from harness.elasticity import Bounds, Decision, Law, Layout, Reading, layout_of
-from harness.elasticity.queues.regions import Flow
+from harness.elasticity.queues.regions import DirectedLayout
 from harness.graph import Graph
 from harness.models import Dynamic
 
@@ -34,10 +34,10 @@ class Surface:
     call_s: float = 5e-9
     flop: Sequence[float] | None = None
     lock_s: float = 20e-9
-    flow: Flow = field(init=False)
+    flow: DirectedLayout = field(init=False)
 
     def __post_init__(self) -> None:
-        self.flow = Flow(self.layout)
+        self.flow = DirectedLayout(self.layout)
 
     def work(self) -> np.ndarray:
         """Of each operator, s for a tuple of each source."""

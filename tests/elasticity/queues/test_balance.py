@@ -8,7 +8,7 @@ import pytest
 
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.queues import millrace
-from harness.elasticity.queues.balance import SETTLES, Balance, believed, undecided
+from harness.elasticity.queues.balance import SETTLING_PERIODS, ArrivalShare, believed, undecided
 from harness.elasticity.queues.millrace import DRAIN_WAIT_PERIODS, LOOK_WAIT_PERIODS
 from tests.elasticity.queues.pipelines import make_law
 from tests.elasticity.queues.surface import surface_of
@@ -16,7 +16,7 @@ from topologies import build
 
 
 def test_fewer_arrive_at_the_sinks_while_queues_fill_and_more_while_they_drain():
-    balance = Balance()
+    balance = ArrivalShare()
     assert balance.off(0.1, still=1) == 0.0
     assert balance.off(0.05, still=0) == pytest.approx(math.log(0.5))
     assert balance.off(0.2, still=0) == pytest.approx(math.log(2.0))
@@ -24,16 +24,16 @@ def test_fewer_arrive_at_the_sinks_while_queues_fill_and_more_while_they_drain()
 
 def test_where_nothing_is_switched_for_long_what_arrives_is_what_is_usual():
     """As when a filter lets fewer tuples through than it did."""
-    balance = Balance()
+    balance = ArrivalShare()
     balance.off(0.1, still=1)
-    assert balance.off(0.02, still=SETTLES - 1) == pytest.approx(math.log(0.2))
-    assert balance.off(0.02, still=SETTLES) == 0.0
+    assert balance.off(0.02, still=SETTLING_PERIODS - 1) == pytest.approx(math.log(0.2))
+    assert balance.off(0.02, still=SETTLING_PERIODS) == 0.0
     assert balance.off(0.02, still=0) == 0.0
 
 
 @pytest.mark.parametrize("arrived", [None, 0.0])
 def test_where_nothing_is_known_of_the_sinks_nothing_is_said(arrived):
-    assert Balance().off(arrived, still=1) is None
+    assert ArrivalShare().off(arrived, still=1) is None
 
 
 @pytest.mark.parametrize(

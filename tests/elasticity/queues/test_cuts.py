@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from harness.bench.queues.graphs import random_graph
 from harness.elasticity import layout_of
 from harness.elasticity.queues.cuts import Dominators, neighbours, placements
-from harness.elasticity.queues.regions import Flow
+from harness.elasticity.queues.regions import DirectedLayout
 from harness.models import Dynamic
 from topologies import build
 
 
 def tree_of(graph):
-    return Dominators(Flow(layout_of(graph, Dynamic(threads=1), 4)))
+    return Dominators(DirectedLayout(layout_of(graph, Dynamic(threads=1), 4)))
 
 
 def most(tree, shares, queued):

@@ -8,7 +8,12 @@ from harness.elasticity.queues.limits import Limits
 
 from harness.elasticity import layout_of
 from harness.elasticity.millrace_constants import NOISE_ODDS
-from harness.elasticity.queues.evidence import MISFITS, TRUST, Evidence, Unrest
+from harness.elasticity.queues.evidence import (
+    LIKELIHOOD_EXPONENT,
+    MISFIT_PRIOR,
+    MeasuredPeriods,
+    Unrest,
+)
 from harness.elasticity.queues.options import Placements
 from harness.elasticity.queues.physics import COLUMNS, draw
 from harness.models import Dynamic
@@ -22,7 +27,7 @@ def expected_there(unrest: Unrest) -> float:
     """Of a place that was seen once, a fifth below the other one, in the first period after its
     queue came.
     """
-    evidence = Evidence()
+    evidence = MeasuredPeriods()
     for _ in range(3):
         evidence.add(HERE, 0.0)
     evidence.add(THERE, -0.2, unrest)
@@ -56,7 +61,7 @@ def test_no_surge_is_looked_for_in_periods_that_are_known_to_be_in_balance() -> 
 
 
 def test_a_period_after_a_switch_counts_as_measured_if_it_is_in_balance() -> None:
-    evidence = Evidence()
+    evidence = MeasuredPeriods()
     for unrest in (Unrest(came=0.1), Unrest(came=0.1, doubt=0.2)):
         evidence.add(THERE, 0.0, unrest)
         assert not evidence.measured(THERE)
@@ -73,7 +78,7 @@ def test_noise_is_learnt_as_large_as_it_is(noise):
     """At one place, where the formula cannot err: but for the odds that it had before."""
     learnt = []
     for seed in range(40):
-        evidence = Evidence()
+        evidence = MeasuredPeriods()
         for value in np.random.default_rng(seed).normal(0.0, noise, 24):
             evidence.add(HERE, float(value))
         fit = evidence.weigh(np.zeros((24, 1)), np.full((24, 24), NEARNESS[True]))
@@ -83,7 +88,7 @@ def test_noise_is_learnt_as_large_as_it_is(noise):
 
 def test_the_odds_are_those_of_the_whole_covariance_whatever_the_height_is():
     """The likelihood as the book has it (eq. 2.45), by an inverse for each noise and misfit."""
-    draw_, evidence = np.random.default_rng(3), Evidence()
+    draw_, evidence = np.random.default_rng(3), MeasuredPeriods()
     for value in draw_.normal(10.0, 0.1, 9):
         evidence.add(HERE, float(value))
     where = draw_.normal(size=9)
@@ -91,14 +96,16 @@ def test_the_odds_are_those_of_the_whole_covariance_whatever_the_height_is():
     formula = draw_.normal(0.0, 0.1, (9, 4)) + draw_.normal(0.0, 5.0, 4)
     apart, likelihood = np.array(evidence.values)[:, None] - formula, np.zeros(4)
     for noise, noise_odds in NOISE_ODDS.items():
-        for misfit, misfit_odds in MISFITS.items():
+        for misfit, misfit_odds in MISFIT_PRIOR.items():
             covariance = misfit**2 * alike + noise**2 * np.eye(9)
             inverse = np.linalg.inv(covariance)
             level = inverse.sum(axis=0)
             precision = inverse - np.outer(level, level) / level.sum()
             scale = np.linalg.slogdet(covariance)[1] + np.log(level.sum())
             errors = np.einsum("ph,pq,qh->h", apart, precision, apart)
-            likelihood += noise_odds * misfit_odds * np.exp(-0.5 * TRUST * (errors + scale))
+            likelihood += (
+                noise_odds * misfit_odds * np.exp(-0.5 * LIKELIHOOD_EXPONENT * (errors + scale))
+            )
     assert evidence.weigh(formula, alike).odds == pytest.approx(
         likelihood / likelihood.sum(), rel=1e-6
     )

@@ -7,14 +7,14 @@ from harness.elasticity.queues.limits import loads_of
 
 from harness.elasticity import layout_of
 from harness.elasticity.layout import BATCH
-from harness.elasticity.queues.regions import CALL, Flow
+from harness.elasticity.queues.regions import CALL_COST_IN_LOCKS, DirectedLayout
 from harness.graph import Graph
 from harness.models import Dynamic
 from topologies import build
 
 
 def flow_of(graph):
-    return Flow(layout_of(graph, Dynamic(threads=1), 4))
+    return DirectedLayout(layout_of(graph, Dynamic(threads=1), 4))
 
 
 def chain(count=4):
@@ -89,8 +89,8 @@ def test_a_split_calls_with_a_tuple_at_a_time_and_a_queue_makes_batches_of_them_
     cut = loads_of(fan_in(), SHARES, frozenset())
     whole = loads_of(fan_in(), SHARES, frozenset({0, 1, 2}))
     #    split, then a and b and join and sink with single tuples
-    assert cut.all_entries == pytest.approx(CALL * (1 / BATCH + 1 + 1 + 1))
-    assert whole.all_entries == pytest.approx(CALL * (1 + 1 + 1 + 1) / BATCH)
+    assert cut.all_entries == pytest.approx(CALL_COST_IN_LOCKS * (1 / BATCH + 1 + 1 + 1))
+    assert whole.all_entries == pytest.approx(CALL_COST_IN_LOCKS * (1 + 1 + 1 + 1) / BATCH)
 
 
 def test_a_join_gets_pieces_as_they_come_and_not_as_its_largest_ones():
@@ -98,7 +98,9 @@ def test_a_join_gets_pieces_as_they_come_and_not_as_its_largest_ones():
         fan_in(), SHARES, frozenset({0})
     )  # a has batches, b single tuples; the join is locked
     pieces = 0.5 / BATCH + 0.5
-    assert half.all_entries == pytest.approx(CALL * (1 / BATCH + pieces + pieces) + pieces)
+    assert half.all_entries == pytest.approx(
+        CALL_COST_IN_LOCKS * (1 / BATCH + pieces + pieces) + pieces
+    )
 
 
 def test_a_filter_leaves_runs_of_neighbours():
@@ -110,7 +112,7 @@ def test_a_filter_leaves_runs_of_neighbours():
     runs = (
         0.75 + 0.25 / BATCH
     )  # for a tuple that passes: a run ends where the next one does not pass, or the batch does
-    assert loads.all_entries == pytest.approx(CALL * (1 / BATCH + 0.25 * runs))
+    assert loads.all_entries == pytest.approx(CALL_COST_IN_LOCKS * (1 / BATCH + 0.25 * runs))
 
 
 def test_the_work_of_all_regions_is_all_the_work():

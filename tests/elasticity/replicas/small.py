@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.bench.replicas.graphs import Shape, chain, layout
-from harness.bench.replicas.world import World
+from harness.bench.replicas.graphs import ReplicaGraphShape, chain, layout
+from harness.bench.replicas.world import ReplicaWorld
 from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, make_law
 
 PERIOD_S = 10.0
@@ -16,7 +16,7 @@ PLAIN = {"contention": 0.0, "ordering_s": 0.0, "scheduling": 0.01, "idling": 0.0
 
 def world(
     busy_us: tuple[float, ...], cores: int = 12, stateful: tuple[int, ...] = (), **options
-) -> World:
+) -> ReplicaWorld:
     """A source and a sink of 1 µs, and between them an operator for each cost; `stateful`: those
     that may have no replicas.
     """
@@ -26,11 +26,13 @@ def world(
     )
     costs = (1e-6, *(cost * 1e-6 for cost in busy_us), 1e-6)
     serial = options.pop("serial", (0.0,) * len(costs))
-    flow = layout(Shape(shape.name, kinds, shape.streams), [1.0] * len(costs), cores)
-    return World(flow, costs, serial, cores, **(PLAIN | options))
+    flow = layout(ReplicaGraphShape(shape.name, kinds, shape.streams), [1.0] * len(costs), cores)
+    return ReplicaWorld(flow, costs, serial, cores, **(PLAIN | options))
 
 
-def seen(of: World, threads: int, replicas: tuple[int, ...], time_s: float, **changes) -> Reading:
+def seen(
+    of: ReplicaWorld, threads: int, replicas: tuple[int, ...], time_s: float, **changes
+) -> Reading:
     """A period in the world, without noise."""
     state = of.state(threads, np.array(replicas, dtype=float))
     reading = Reading(
@@ -57,7 +59,7 @@ class Drive:
     def __init__(
         self,
         name: str,
-        of: World,
+        of: ReplicaWorld,
         maximum: int = 12,
         settings: dict | None = None,
         law: Law | None = None,
@@ -69,7 +71,7 @@ class Drive:
         self.threads, self.replicas = 1, (1,) * of.layout.operators
         self.decisions: list[Decision] = []
 
-    def run(self, of: World, periods: int, **changes) -> Drive:
+    def run(self, of: ReplicaWorld, periods: int, **changes) -> Drive:
         """So many periods."""
         for _ in range(periods):
             reading = seen(

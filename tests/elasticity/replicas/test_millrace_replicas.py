@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.bench.replicas.world import World
+from harness.bench.replicas.world import ReplicaWorld
 from harness.elasticity import Bounds, Decides, Reading, make_law
 from harness.elasticity.cpu_limit import Answers
 from tests.elasticity.replicas.small import Drive, bare, seen, world
@@ -92,7 +92,7 @@ def test_paced_threads_beyond_the_cores_are_taken_back_by_what_they_could_do():
     assert (drive.threads, drive.decisions[-1].state) == (4, "settled")
 
 
-class Waiting(World):
+class Waiting(ReplicaWorld):
     """Replicas that wait for something outside for a quarter of their time, which counts as useful
     for nobody.
     """

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.elasticity import Reading
-from harness.elasticity.replicas.rates import Flow
+from harness.elasticity.replicas.rates import ObservedFlow
 from tests.elasticity.replicas.small import world
 
 LAYOUT = world((10.0, 30.0)).layout  # source -> 10 µs -> 30 µs -> sink
@@ -23,14 +23,14 @@ def period(time_s: float, tuples: tuple[float, ...]) -> Reading:
 
 
 def test_nothing_is_known_until_every_operator_has_had_a_tuple():
-    flow = Flow(LAYOUT)
+    flow = ObservedFlow(LAYOUT)
     assert flow.see(period(1.0, (1000.0, 0.0, 0.0, 0.0))) is None
     assert flow.see(period(2.0, (0.0, 1000.0, 500.0, 0.0))) is None
     assert flow.see(period(3.0, (0.0, 0.0, 500.0, 1000.0))) is not None
 
 
 def test_an_operator_that_never_gets_a_tuple_keeps_nobody_waiting():
-    flow = Flow(LAYOUT)
+    flow = ObservedFlow(LAYOUT)
     held = LAYOUT.queue_capacity * (LAYOUT.inputs + 1)
     assert flow.see(period(1.0, (held, held, held, 0.0))) is None, (
         "what it is to get may be on its way"
@@ -41,7 +41,7 @@ def test_an_operator_that_never_gets_a_tuple_keeps_nobody_waiting():
 
 
 def test_without_useful_time_nothing_is_known():
-    assert Flow(LAYOUT).see(Reading(1.0, 1.0, 1, 4000.0, tuples=(1000.0,) * 4)) is None
+    assert ObservedFlow(LAYOUT).see(Reading(1.0, 1.0, 1, 4000.0, tuples=(1000.0,) * 4)) is None
 
 
 @given(st.lists(st.permutations(range(4)), min_size=2, max_size=6))
@@ -49,7 +49,7 @@ def test_operators_that_take_turns_longer_than_a_period_tell_the_same_work(turns
     """Each operator passes on what all have, one a period: no period alone has the flow of the
     others.
     """
-    flow = Flow(LAYOUT)
+    flow = ObservedFlow(LAYOUT)
     time_s, rates = 0.0, None
     for turn in turns:
         for operator in turn:
@@ -62,7 +62,7 @@ def test_operators_that_take_turns_longer_than_a_period_tell_the_same_work(turns
 
 
 def test_the_rate_is_what_the_useful_time_of_a_period_was_enough_for():
-    flow = Flow(LAYOUT)
+    flow = ObservedFlow(LAYOUT)
     even = flow.see(period(1.0, (1000.0,) * 4))
     assert even is not None and even.rate == pytest.approx(1000.0)
     half = flow.see(period(2.0, (500.0,) * 4))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.bench.closed_loop import run as closed_loop_run
 from harness.bench.threads.curves import peak, plateau, sharing, smt, spike, usl
-from harness.bench.threads.scenario import Scenario
+from harness.bench.threads.scenario import ThreadScenario
 from harness.elasticity import DEFAULT_LAW, Bounds, Reading, make_law
 from harness.elasticity.threads.millrace import FIRST_PAUSE, LONGEST_LOOK
 from harness.errors import UserError
@@ -80,7 +80,7 @@ def test_neither_caution_nor_noise_keeps_it_low_where_threads_bring_much():
         curve = tuple(
             1.0 if n == 1 else 0.35 * (n + 1) for n in range(1, 177)
         )  # the source's thread executes operators too
-        scenario = Scenario("sharing", curve, Bounds(1, 176, 1), noise=0.02, seed=seed)
+        scenario = ThreadScenario("sharing", curve, Bounds(1, 176, 1), noise=0.02, seed=seed)
         run = closed_loop_run(make_law(DEFAULT_LAW, scenario.bounds), scenario)
         assert curve[run.levels[-1] - 1] >= 0.95 * curve[-1], run.levels
 
@@ -139,7 +139,7 @@ def test_a_second_rise_behind_a_plateau_is_found():
 
 @pytest.mark.parametrize("delay", [1, 2])
 def test_levels_that_take_effect_late_get_longer_looks(delay):
-    scenario = Scenario(
+    scenario = ThreadScenario(
         "late", tuple(peak(18, 0.5)(n) for n in range(1, 65)), Bounds(1, 64, 1), delay=delay
     )
     law = make_law("millrace", scenario.bounds)

@@ -11,17 +11,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.gate.cell import USE, Cell, Metric, Program
+from harness.gate.cell import USE, GateCell, Metric, Program
 from harness.gate.explain import explain as module
 from harness.gate.explain.explain import Explanation, Use, explain, to_explain
 from harness.gate.explain.flame_graph import flame_graph
-from harness.gate.explain.profile import Growth, Profile, grown, mean
+from harness.gate.explain.profile import Growth, StackProfile, grown, mean
 from harness.gate.explain.profilers import (
     Cachegrind,
     OfItself,
     Operators,
     Perf,
-    Profiler,
+    ProfilingTool,
     of_python,
     perf_stacks,
     short_file,
@@ -32,8 +32,8 @@ from harness.gate.tree import Role, Tree
 from harness.gate.verdict import Side, Verdict
 from tests.gate.made_comparisons import comparison, result
 
-BASE = Profile({("main", "parse"): 2.0, ("main", "sort"): 1.0, ("main",): 0.5})
-HEAD = Profile(
+BASE = StackProfile({("main", "parse"): 2.0, ("main", "sort"): 1.0, ("main",): 0.5})
+HEAD = StackProfile(
     {
         ("main", "parse", "copy"): 1.5,
         ("main", "parse"): 2.25,
@@ -45,7 +45,7 @@ HEAD = Profile(
 
 
 def program(name: str, *words: str) -> Program:
-    return Program(name, words, (Cell(name, Metric("wall_s", "s")),), USE)
+    return Program(name, words, (GateCell(name, Metric("wall_s", "s")),), USE)
 
 
 def test_functions_that_grew_most_come_first_by_their_own_cost() -> None:
@@ -57,18 +57,18 @@ def test_functions_that_grew_most_come_first_by_their_own_cost() -> None:
 
 
 def test_function_that_calls_itself_counts_once() -> None:
-    profile = Profile({("a", "b", "a"): 3.0})
+    profile = StackProfile({("a", "b", "a"): 3.0})
     assert profile.inclusive() == {"a": 3.0, "b": 3.0}
     assert profile.own() == {"a": 3.0}
 
 
 def test_mean_counts_a_stack_that_a_process_lacks_as_nothing() -> None:
-    assert mean([BASE, Profile({("main",): 1.5})]).costs[("main", "sort")] == 0.5
-    assert mean([BASE, Profile({("main",): 1.5})]).costs[("main",)] == 1.0
+    assert mean([BASE, StackProfile({("main",): 1.5})]).costs[("main", "sort")] == 0.5
+    assert mean([BASE, StackProfile({("main",): 1.5})]).costs[("main",)] == 1.0
 
 
 def test_flame_graph_has_both_sides_on_one_scale_and_nothing_from_elsewhere() -> None:
-    odd = Profile({("main", "<lambda> & \x00"): 7.0})
+    odd = StackProfile({("main", "<lambda> & \x00"): 7.0})
     text = flame_graph(odd, HEAD, "it <b>")
     root = ElementTree.fromstring(text)
     assert "script" not in text and "href" not in text
@@ -161,7 +161,7 @@ grows()
 def test_function_that_takes_longer_in_head_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "RUNS", 2)
+    monkeypatch.setattr(module, "PROCESSES_PER_SIDE", 2)
     monkeypatch.setattr(module, "profilers", lambda: iter([Profiler0("none"), OfItself("it")]))
     trees: dict[Role, Tree] = {}
     for role, loops in (("base", 500_000), ("head", 5_000_000)):
@@ -178,11 +178,11 @@ def test_function_that_takes_longer_in_head_is_named(
     assert "grows" in Path(found.file).read_text(encoding="utf-8")
 
 
-class Profiler0(Profiler):
+class Profiler0(ProfilingTool):
     """Sees nothing."""
 
-    def read(self, room: Path, tree: Tree) -> Profile:
-        return Profile({})
+    def read(self, room: Path, tree: Tree) -> StackProfile:
+        return StackProfile({})
 
 
 @pytest.mark.heavy
@@ -228,7 +228,7 @@ int main(void) { few(LOOPS); many(5 * LOOPS); return 0; }
     ],
 )
 def test_functions_of_a_compiled_program_are_seen(
-    tmp_path: Path, profiler: Profiler, loops: int
+    tmp_path: Path, profiler: ProfilingTool, loops: int
 ) -> None:
     (tmp_path / "spin.c").write_text(C.replace("LOOPS", str(loops)), encoding="utf-8")
     words = ["cc", "-O1", "-fno-omit-frame-pointer", "-o", "spin", "spin.c"]

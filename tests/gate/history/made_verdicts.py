@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from harness.gate.cell import Cell, Metric
-from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
+from harness.gate.cell import GateCell, Metric
+from harness.gate.verdict import CellDecision, CellResult, Comparison, Side, Verdict
 
 NS = Metric()
 RATE = Metric("throughput", "tuples/s", lower_is_better=False)
@@ -27,7 +27,7 @@ def result(name="chain", value=10.0, *, metric=NS, verdict=Verdict.OK, samples=2
     head = tuple(float(each) for each in value * np.exp(0.01 * draw.standard_normal(samples)))
     base = tuple(float(each) for each in 10 * np.exp(0.01 * draw.standard_normal(samples)))
     return CellResult(
-        Cell(name, metric), Decision(verdict, 1.01, 0.99, 1.03, samples // 2), base, head
+        GateCell(name, metric), CellDecision(verdict, 1.01, 0.99, 1.03, samples // 2), base, head
     )
 
 

@@ -15,7 +15,7 @@ from harness.errors import RunFailed, UserError
 from harness.gate.history import store
 from harness.gate.history.row import SCHEMA, entry_of
 from harness.gate.host_key import host_key
-from harness.gate.verdict import Decision, Side, Verdict
+from harness.gate.verdict import CellDecision, Side, Verdict
 from tests.gate.history.made_verdicts import BIG_HOST, HOST, RATE, nights, result, verdict
 
 
@@ -76,7 +76,7 @@ def test_a_cell_without_numbers_is_a_row_with_nulls(tmp_path):
         result(),
         head=(),
         base=(),
-        decision=Decision(Verdict.UNMEASURED, math.nan, 0.0, math.inf, 0),
+        decision=CellDecision(Verdict.UNMEASURED, math.nan, 0.0, math.inf, 0),
         reason="hung",
     )
     store.add(verdict(failed), tmp_path)

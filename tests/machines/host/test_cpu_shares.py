@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.machines.host import cpu
 from harness.machines.host.cgroup import quota_use
-from harness.machines.host.cpu import Reading, others_share, system_share, usable_cpus
+from harness.machines.host.cpu import CpuCounters, others_share, system_share, usable_cpus
 
 HZ = os.sysconf("SC_CLK_TCK")
 
@@ -44,8 +44,8 @@ def at(
     busy_s: float | None = 0.0,
     idle_s: float | None = 0.0,
     **more,
-) -> Reading:
-    return Reading(clock_s, own_s, busy_s, more.pop("stolen_s", 0.0), None, idle_s, **more)
+) -> CpuCounters:
+    return CpuCounters(clock_s, own_s, busy_s, more.pop("stolen_s", 0.0), None, idle_s, **more)
 
 
 def test_the_busy_share_is_that_of_all_processes_and_others_part_is_what_is_not_ours():
@@ -99,8 +99,8 @@ def test_whatever_the_counters_say_a_share_is_a_share(elapsed_s, own_s, busy_s, 
 
 
 def test_readings_are_of_the_cpus_allowed(host):
-    first = Reading.now(host(busy=HZ, idle=3 * HZ))
-    last = Reading.now(host(busy=2 * HZ, idle=3 * HZ + HZ // 4))
+    first = CpuCounters.now(host(busy=HZ, idle=3 * HZ))
+    last = CpuCounters.now(host(busy=2 * HZ, idle=3 * HZ + HZ // 4))
     assert (last.busy_s, last.idle_s, last.quotas) == (2.0, 3.25, ())
     assert system_share(first, last) == pytest.approx(0.8)
 
@@ -124,7 +124,7 @@ VERSION_1 = {
 @pytest.mark.parametrize("files", [VERSION_1, VERSION_2], ids=["version 1", "version 2"])
 def test_a_cgroup_with_a_quota_says_what_its_processes_used(host, files):
     assert quota_use(host(**files)) == [(1.5, 2.5)]
-    assert Reading.now(host(**files)).quotas == ((1.5, 2.5),)
+    assert CpuCounters.now(host(**files)).quotas == ((1.5, 2.5),)
 
 
 def test_a_quota_whose_use_is_not_told_is_left_out(host):

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.order import block_order
-from harness.gate.sample import Sample
+from harness.gate.sample import ProcessSample
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 from harness.gate.verdict import Side
 from studies.gate_error_rates.replay import Injection
 
-ONE, OTHER = (Program(name, (name,), (Cell(name, Metric()),)) for name in ("one", "other"))
+ONE, OTHER = (Program(name, (name,), (GateCell(name, Metric()),)) for name in ("one", "other"))
 SUITE = Suite("made", (ONE, OTHER), "one", factor=1.02, alpha=0.01, time_budget_s=78.0)
 PLACE = Injection("", OTHER, OTHER.cells[0])
 TREE = Tree(Path("tree"), "python", Side("base", None))
@@ -40,10 +40,10 @@ class Processes:
 
     def __call__(
         self, tree: Tree, program: Program, settings: Mapping[str, str], pair: int
-    ) -> Sample:
+    ) -> ProcessSample:
         self.asked.append((program.name, settings, pair))
         if self._fail(len(self.asked)):
-            return Sample({}, error="exit code 3\n(Traceback)", seconds=0.1)
+            return ProcessSample({}, error="exit code 3\n(Traceback)", seconds=0.1)
         slower = 1 + int(settings["MILLRACE_EXTRA_FLOP"]) / 1e9
         value = 100 * slower * self._draw.lognormvariate(0, self._noise)
         host = {
@@ -53,7 +53,7 @@ class Processes:
             "throttled_us": 0,
             "kernel": "left out",
         }
-        return Sample(
+        return ProcessSample(
             {program.cells[0].name: value},
             host=host,
             seconds=self._seconds,

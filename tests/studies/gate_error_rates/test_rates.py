@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from harness.gate.verdict import Exit, Verdict
 from studies.gate_error_rates.rates import clopper_pearson, effect_of, rate, row, said
-from studies.gate_error_rates.recording import Block
+from studies.gate_error_rates.recording import RecordedBlock
 from studies.gate_error_rates.replay import Call
 from tests.studies.gate_error_rates.made import OTHER
 
@@ -104,7 +104,7 @@ def test_a_row_of_no_calls_says_nothing() -> None:
 def test_the_effect_is_the_one_measured() -> None:
     sides = ("base", "head", "head", "base")
     blocks = [
-        Block(
+        RecordedBlock(
             sides,
             tuple({"other": value} for value in (100.0, 100 + 6 + k / 10, 100 + 6 - k / 10, 100.0)),
             (1.0,) * 4,

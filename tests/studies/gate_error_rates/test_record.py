@@ -14,10 +14,10 @@ import pytest
 from harness.errors import RunFailed
 from studies.gate_error_rates import identity
 from studies.gate_error_rates.record import block_rows, find_amounts, record
-from studies.gate_error_rates.recording import Arm, Writer, read
+from studies.gate_error_rates.recording import WorkAmount, Writer, read
 from tests.studies.gate_error_rates.made import ABOUT, OTHER, SUITE, TREE, Processes
 
-FLOP = Arm("flop", 1.05, 50_000_000)
+FLOP = WorkAmount("flop", 1.05, 50_000_000)
 
 
 def recorded(
@@ -25,7 +25,7 @@ def recorded(
     take: Processes,
     calls: int = 1,
     time_budget_s: float = 60.0,
-    arms: tuple[Arm, ...] = (FLOP,),
+    arms: tuple[WorkAmount, ...] = (FLOP,),
     progress: Callable[[str], None] = lambda text: None,
 ) -> Writer:
     writer = Writer(path, ABOUT, identity.check)
@@ -132,9 +132,9 @@ def test_processes_that_keep_failing_end_it_with_the_reason(tmp_path: Path) -> N
 
 def test_amounts_are_found_once_and_kept(tmp_path: Path) -> None:
     path, take = tmp_path / "s.jsonl", Processes()
-    wanted = [Arm("flop", 1.02), Arm("flop", 1.1)]
+    wanted = [WorkAmount("flop", 1.02), WorkAmount("flop", 1.1)]
 
-    def found() -> list[Arm]:
+    def found() -> list[WorkAmount]:
         writer = Writer(path, ABOUT, identity.check)
         return find_amounts(
             take, TREE, writer, OTHER, OTHER.cells[0], wanted, random.Random(5), lambda text: None

@@ -11,7 +11,7 @@ import pytest
 
 from harness.errors import UserError
 from studies.gate_error_rates import identity
-from studies.gate_error_rates.recording import Arm, Block, Writer, next_round, read
+from studies.gate_error_rates.recording import RecordedBlock, WorkAmount, Writer, next_round, read
 from tests.studies.gate_error_rates.made import ABOUT, ARM, FIRST, rows, text
 
 
@@ -23,11 +23,11 @@ def write(path: Path, *lines: dict) -> Path:
 def test_what_is_appended_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "samples.jsonl"
     writer = Writer(path, ABOUT, identity.check)
-    writer.add_arm(Arm("sleep", 1.1, 12))
+    writer.add_arm(WorkAmount("sleep", 1.1, 12))
     writer.append(rows(0, "one", "base", base=3.0, head=4.0))
     found = read(path)
     assert found.about == FIRST
-    assert found.arms == {"sleep 1.1": Arm("sleep", 1.1, 12)}
+    assert found.arms == {"sleep 1.1": WorkAmount("sleep", 1.1, 12)}
     (block,) = found.blocks("one", "base")
     assert (block.of("one", "base"), block.of("one", "head")) == ([3.0, 3.0], [4.0, 4.0])
     assert next_round(found) == 1
@@ -133,7 +133,7 @@ def test_an_empty_file_is_no_recording(tmp_path: Path) -> None:
 
 
 def test_values_go_by_what_a_process_was_not_by_when_it_ran() -> None:
-    block = Block(
+    block = RecordedBlock(
         ("head", "base", "base", "head"),
         ({"c": 1.0}, {"c": 2.0}, {"c": 3.0}, {"c": 4.0}),
         (1.0,) * 4,

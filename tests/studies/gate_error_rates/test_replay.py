@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.verdict import Exit, Verdict
-from studies.gate_error_rates.recording import Block, read
+from studies.gate_error_rates.recording import RecordedBlock, read
 from studies.gate_error_rates.replay import (
     BASE_TREE,
     HEAD_TREE,
@@ -142,7 +142,7 @@ def test_coins_and_not_the_recording_say_which_process_is_base(tmp_path: Path) -
 
 
 def test_a_block_gives_its_processes_by_place_or_where_injected_by_side() -> None:
-    block = Block(
+    block = RecordedBlock(
         ("head", "base", "base", "head"),
         tuple({"other": float(n)} for n in range(4)),
         (1.0, 2.0, 3.0, 4.0),
@@ -157,9 +157,9 @@ def test_a_block_gives_its_processes_by_place_or_where_injected_by_side() -> Non
 
 
 def test_the_control_has_blocks_of_its_own(tmp_path: Path) -> None:
-    one = Program("one", (), (Cell("one", Metric()),))
+    one = Program("one", (), (GateCell("one", Metric()),))
     first, second = (
-        Block(("base", "head", "head", "base"), ({"one": value},) * 4, (1.0,) * 4)
+        RecordedBlock(("base", "head", "head", "base"), ({"one": value},) * 4, (1.0,) * 4)
         for value in (1.0, 2.0)
     )
     taken = Taken([{"one": (first, second)}], None)

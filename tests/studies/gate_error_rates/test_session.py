@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.gate.cell import Cell, Metric, Program
+from harness.gate.cell import GateCell, Metric, Program
 from harness.gate.suite import Suite
 from harness.gate.verdict import Exit, Verdict
 from studies.gate_error_rates import inject, session
-from studies.gate_error_rates.recording import SAMPLES, Arm, read
+from studies.gate_error_rates.recording import SAMPLES, WorkAmount, read
 from studies.gate_error_rates.replay import Injection
-from studies.gate_error_rates.session import Options, sit
+from studies.gate_error_rates.session import SessionOptions, sit
 from studies.gate_error_rates.study import SAME
 from tests.studies.gate_error_rates.made import TREE, Processes, rows, text
 
@@ -37,7 +37,9 @@ print(json.dumps({"ns_per_hop": 100 * slower * random.lognormvariate(0, 0.001)})
 """
 
 ONE, OTHER = (
-    Program(name, (sys.executable, "-I", "-S", "measure.py"), (Cell(name, Metric()),), timeout_s=20)
+    Program(
+        name, (sys.executable, "-I", "-S", "measure.py"), (GateCell(name, Metric()),), timeout_s=20
+    )
     for name in ("one", "other")
 )
 SUITE = Suite("made", (ONE, OTHER), "one", time_budget_s=78.0)
@@ -61,7 +63,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
-def options(repository: Path, **changed: object) -> Options:
+def options(repository: Path, **changed: object) -> SessionOptions:
     asked = {
         "repository": repository,
         "directory": repository.parent / "recording",
@@ -73,10 +75,10 @@ def options(repository: Path, **changed: object) -> Options:
         "show": lambda text: None,
         "note": lambda text: None,
     }
-    return Options(**(asked | changed))  # type: ignore[arg-type]
+    return SessionOptions(**(asked | changed))  # type: ignore[arg-type]
 
 
-ARMS = [Arm("flop", wanted) for wanted in (1.01, 1.06, 1.2)]
+ARMS = [WorkAmount("flop", wanted) for wanted in (1.01, 1.06, 1.2)]
 
 
 @pytest.fixture
@@ -135,7 +137,9 @@ def test_others_are_made_to_disturb_a_sitting_only_if_asked(
 @pytest.mark.heavy
 @pytest.mark.timeout(180)  # 250 processes
 def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) -> None:
-    made = sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, true_calls=2, disturb="half"))
+    made = sit(
+        SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, true_calls=2, disturb="half")
+    )
     found = read(repository.parent / "recording" / SAMPLES)
     assert found.arms["flop 1.1"].amount == pytest.approx(100_000_000, rel=0.2)
     assert found.rounds
@@ -164,7 +168,7 @@ def test_a_second_sitting_adds_to_the_recording_what_it_and_another_one_measured
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = repository.parent / "recording" / SAMPLES
-    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    sit(SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, time_budget_s=0.5))
     before = read(path)
 
     @contextmanager
@@ -175,7 +179,7 @@ def test_a_second_sitting_adds_to_the_recording_what_it_and_another_one_measured
 
     with monkeypatch.context() as patched:
         patched.setattr(session, "measuring_lock", lock)
-        sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+        sit(SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, time_budget_s=0.5))
     after = read(path)
     assert after.arms == before.arms
     assert after.rounds[len(before.rounds)]["other", "base"].of("other", "base") == [777.0, 777.0]
@@ -187,12 +191,17 @@ def test_a_second_sitting_adds_to_the_recording_what_it_and_another_one_measured
         check=True,
     )
     with pytest.raises(UserError, match="has injected_commit"):
-        sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+        sit(SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, time_budget_s=0.5))
 
 
 @pytest.mark.heavy
 def test_changes_that_are_not_committed_are_told(repository: Path) -> None:
     (repository / "measure.py").write_text("print('never run')\n", encoding="utf-8")
     notes: list[str] = []
-    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5, note=notes.append))
+    sit(
+        SUITE,
+        PLACE,
+        [WorkAmount("flop", 1.1)],
+        options(repository, time_budget_s=0.5, note=notes.append),
+    )
     assert any("not committed" in note for note in notes)

@@ -14,7 +14,7 @@ from harness.gate.series import Take
 from harness.gate.tree import Tree
 from harness.gate.verdict import Comparison, Exit, Verdict
 from studies.gate_error_rates import recording
-from studies.gate_error_rates.recording import SAMPLES, Arm
+from studies.gate_error_rates.recording import SAMPLES, WorkAmount
 from studies.gate_error_rates.replay import Call
 from studies.gate_error_rates.study import SAME, real
 from studies.gate_error_rates.true_calls import CALLS, Terms, read, true_calls
@@ -24,7 +24,7 @@ TERMS = Terms(SUITE.factor, SUITE.alpha, SUITE.time_budget_s)
 
 
 def made(
-    directory: Path, wanted: int, arm: Arm | None = None, processes: Processes | None = None
+    directory: Path, wanted: int, arm: WorkAmount | None = None, processes: Processes | None = None
 ) -> list[Call]:
     def compared(base: Tree, head: Tree, take: Take, seed: int) -> Comparison:
         return compare(
@@ -56,7 +56,7 @@ def made(
 
 def test_base_against_itself_and_an_arm(tmp_path: Path) -> None:
     (same,) = made(tmp_path, 1)
-    (arm,) = made(tmp_path, 1, Arm("flop", 1.05, 50_000_000))
+    (arm,) = made(tmp_path, 1, WorkAmount("flop", 1.05, 50_000_000))
     assert same.exit_code is Exit.OK
     assert arm.exit_code is Exit.REGRESSED
     assert arm.verdicts == {"one": Verdict.OK, "other": Verdict.REGRESSED}
@@ -102,7 +102,10 @@ def test_a_call_that_measures_nothing_ends_it_with_the_reason(tmp_path: Path) ->
 
 def test_they_stand_in_the_tables_beside_the_effect_that_was_recorded(tmp_path: Path) -> None:
     write_recording(tmp_path / SAMPLES, 12, head=107.0)
-    found = {SAME: made(tmp_path, 1), "flop 1.05": made(tmp_path, 1, Arm("flop", 1.05, 50_000_000))}
+    found = {
+        SAME: made(tmp_path, 1),
+        "flop 1.05": made(tmp_path, 1, WorkAmount("flop", 1.05, 50_000_000)),
+    }
     same, arm = real(found, PLACE, recording.read(tmp_path / SAMPLES))
     assert (same.condition, same.effect) == ("base against itself, true calls", None)
     assert arm.effect is not None
