@@ -22,7 +22,7 @@ UV_SYSTEM_CERTS ?= $(if $(wildcard $(or $(SSL_CERT_FILE),/etc/ssl/certs/*.pem /e
 export UV_SYSTEM_CERTS
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report claims gate peers test test-fast bench ratios limits sim-bench switch-bench stress explore model-check test-tsan lint format lock build clean
+.PHONY: help figures report claims gate peers test test-fast bench ratios limits sim-bench switch-bench stress explore test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
@@ -38,7 +38,6 @@ help:
 	@echo "make sim-bench   the simulator's event core beside SimPy, on the same queueing networks"
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers, and without"
 	@echo "make explore     the runtime's protocols in many interleavings; one program further: make explore ARGS='--random 1 1000000'"
-	@echo "make model-check the protocol by which queues come and go, verified by Spin if it is installed"
 	@echo "make switch-bench  what it costs a pipeline when queues of another one come and go"
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
@@ -160,7 +159,7 @@ SANITIZERS_thread := -fsanitize=thread -fno-omit-frame-pointer -Og -g1
 SANITIZERS_address := -fsanitize=address,undefined -fno-omit-frame-pointer -Og -g1
 
 define STRESS_RULE
-build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp))
+build/stress/$(1)/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp))
 	@mkdir -p $$(dir $$@)
 	@$$(CXX) $$(CXXFLAGS_STRESS) $$(SANITIZERS_$(1)) -o $$@ $$<
 endef
@@ -169,7 +168,7 @@ $(foreach sanitizer,none thread address,$(eval $(call STRESS_RULE,$(sanitizer)))
 
 # -- explore: each program goes through the interleavings of its scenarios ------------------------------------------------------
 
-EXPLORED := $(addprefix build/explore/,explore_coroutines explore_replicas explore_ready)
+EXPLORED := $(addprefix build/explore/,explore_coroutines explore_replicas explore_ready explore_switching)
 
 explore: $(EXPLORED)
 	@for program in $(EXPLORED); do \
@@ -178,12 +177,9 @@ explore: $(EXPLORED)
 	    test -n "$(ARGS)" || $$program --surprises 4 --random 1 50000 || exit 1; \
 	done
 
-build/explore/%: tests/native/%.cpp tests/native/explore.hpp $(wildcard harness/runtime/native/*.hpp)
+build/explore/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard harness/runtime/native/*.hpp)
 	@mkdir -p $(dir $@)
 	@$(CXX) -std=c++20 -O2 -g1 -Wall -Wextra -Werror -Iharness/runtime/native -o $@ $<
-
-model-check:
-	@harness/runtime/model/check.sh build/model
 
 test-tsan: build
 	@tests/native/tsan.sh $(ARGS)

@@ -192,6 +192,16 @@ class World {
     step(NONE, true);
     take(mutex, where);
   }
+  bool try_lock(Mutex& mutex, Where where) {
+    step(NONE, true);
+    if (!mutex.held) {
+      take(mutex, where);
+      return true;
+    }
+    self().hash = mixed(self().hash, mutex.hash);
+    note("try lock", NONE, 0, where);
+    return false;
+  }
   void unlock(Mutex& mutex) {
     if (!mutex.held) fail("a lock is given back that nobody holds");
     mutex.held = false;
@@ -283,12 +293,15 @@ class World {
       const uint64_t shared_before = shared_count_;
       visited_.clear();
       choices_.clear();
-      do {
+      bool more = true;
+      while (more && shared_count_ == shared_before) {
         surprises_left_ = most;
         execute(scenario);
         if (*complete = ++executions < bounds.executions; !*complete) return executions;
-      } while (next_choices());
-      if (shared_count_ == shared_before) ++most;  // else more is shared than was known: once more
+        more = next_choices();
+      }
+      // Else more is shared than was known, and choices are made at more moments: from the start
+      if (shared_count_ == shared_before) ++most;
     }
     return executions;
   }
@@ -743,6 +756,7 @@ class Word {
 class Lock {
  public:
   void lock(Where where = Where::current()) { world.lock(mutex_, where); }
+  bool try_lock(Where where = Where::current()) { return world.try_lock(mutex_, where); }
   void unlock() { world.unlock(mutex_); }
 
  private:

@@ -89,7 +89,7 @@ struct Case {
     stop.store(true);
     list.wake_all();
   }
-  // As reschedule() of dynamic.pyx
+  // As reschedule() of dynamic.hpp
   bool help(uint64_t most) {
     if (port.ring.size_guess() == 0 || !port.consuming.try_lock()) return false;
     const uint64_t tuples = port.drain(most);
@@ -114,7 +114,7 @@ struct Case {
     }
     announce();
   }
-  // As scheduler_body() and next_port() of dynamic.pyx
+  // As scheduler_body() and next_port() of dynamic.hpp
   void schedule() {
     while (!stop.load()) {
       if (list.pop() == BasicReadyPorts<Platform>::NONE) {

@@ -9,6 +9,7 @@ switches.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from os import environ
@@ -70,8 +71,7 @@ def compile_program(program: str, folder: Path, *, planted: dict[str, Fault] | N
     else:
         copies = folder / f"{program}_copies"
         plant(list(planted.values()), program, copies)
-        words += ["-O1", "-include", str(copies / "switch.hpp"), f"-I{copies}", f"-I{HEADERS}"]
-        words += [f"-I{PROGRAMS}", str(copies / f"{program}.cpp")]
+        words += ["-O1", "-include", str(copies / "switch.hpp"), str(copies / f"{program}.cpp")]
     subprocess.run(words, check=True, timeout=400)
     return made
 
@@ -91,21 +91,28 @@ def explore(made: Path, *words: object, fault: int | None = None) -> tuple[int, 
 
 
 def plant(faults: list[Fault], program: str, copies: Path) -> None:
-    """Write copies of the files that the faults are in, and of the program."""
-    copies.mkdir()
+    """Write copies of all headers and of the program, with the faults.
+
+    A header includes those beside it, so a copy that has faults is not found from the shipped ones.
+    """
+    shutil.copytree(HEADERS, copies)
+    for header in PROGRAMS.glob("*.hpp"):
+        shutil.copy(header, copies)
+    shutil.copy(PROGRAMS / f"{program}.cpp", copies)
     (copies / "switch.hpp").write_text(SWITCH)
-    places: dict[str, dict[str, list[tuple[int, Edit]]]] = {f"{program}.cpp": {}}
+    places: dict[str, dict[str, list[tuple[int, Edit]]]] = {}
     for number, fault in enumerate(faults):
         for edit in fault.edits:
             places.setdefault(edit.file, {}).setdefault(edit.before, []).append((number, edit))
     for file, by_text in places.items():
-        source = (HEADERS if (HEADERS / file).exists() else PROGRAMS) / file
-        text = without_comments(source.read_text())
-        for before, edits in by_text.items():
+        text = without_comments((copies / file).read_text())
+        spans = {}
+        for before in by_text:
             pattern = r"\s*".join(re.escape(token) for token in re.findall(r"\w+|[^\w\s]", before))
-            found = list(re.finditer(pattern, text))
+            found = [match.span() for match in re.finditer(pattern, text)]
             assert len(found) == 1, f"{file} has this {len(found)} times: {before}"
-            start, end = found[0].span()
+            spans[found[0]] = by_text[before]
+        for (start, end), edits in sorted(spans.items(), reverse=True):
             text = text[:start] + with_choice(text[start:end], edits) + text[end:]
         (copies / file).write_text(text)
 

@@ -350,7 +350,139 @@ READY = {
     ),
 }
 
-PROGRAMS = {"explore_coroutines": COROUTINES, "explore_replicas": REPLICAS, "explore_ready": READY}
+SWITCHED = "switching.hpp"
+SUBMIT = "submit.hpp"
+PORT = "switched_port.hpp"
+EMPTIES = "drain(worker, port, std::numeric_limits<uint64_t>::max(), false);"
+IS_EMPTY = "port->ring.size_guess() == 0"
+WAITS = """while (!alone && !worker->stop.load(std::memory_order_acquire)) {
+    wait_a_little(worker, &round);
+    alone = port->consuming.try_lock();
+  }"""
+CALL_LOCK = "if (port->call_lock != nullptr) acquire(worker, port->call_lock);"
+MODE = "port->mode.load(std::memory_order_acquire)"
+SHORTENS = (
+    "set_shortcut(target); if ((port->mode.load(std::memory_order_seq_cst) & WANTED_CALLED) == 0) "
+    "remove_shortcut(target);"
+)
+LENGTHENS = (
+    "port->mode.fetch_and(~uint32_t{WANTED_CALLED}, std::memory_order_seq_cst); lengthen(port);"
+)
+SWITCHING = {
+    "suspension is heeded while the queue is emptied, which then counts as empty": fault(
+        "suspended",
+        "expected tuple",
+        Edit(SWITCHED, EMPTIES, EMPTIES.replace("false", "true")),
+        Edit(SWITCHED, IS_EMPTY, "true"),
+    ),
+    "suspension is heeded while the queue is emptied": fault(
+        "suspended", "expected called_", Edit(SWITCHED, EMPTIES, EMPTIES.replace("false", "true"))
+    ),
+    "a queue is closed without being emptied": fault(
+        "one-producer", "expected", Edit(SWITCHED, EMPTIES, ";"), Edit(SWITCHED, IS_EMPTY, "true")
+    ),
+    "a queue is emptied without the consumer flag": fault(
+        "cut-short", "a race|expected", Edit(SWITCHED, WAITS, "alone = true;")
+    ),
+    "the shortcut is removed before the wish is written": fault(
+        "shortcut-of-the-sender",
+        "expected called_",
+        Edit(SWITCHED, LENGTHENS, "lengthen(port);" + LENGTHENS.split(" lengthen")[0]),
+    ),
+    "the wish is looked at before the shortcut is set": fault(
+        "shortcut-of-the-sender",
+        "expected called_",
+        Edit(
+            SWITCHED,
+            SHORTENS,
+            "if ((port->mode.load(std::memory_order_seq_cst) & WANTED_CALLED) != 0) "
+            "set_shortcut(target);",
+        ),
+    ),
+    "the wish is looked at in an order of its own": fault(
+        "shortcut-of-the-sender",
+        "expected called_",
+        Edit(SWITCHED, SHORTENS, SHORTENS.replace("seq_cst", "acquire")),
+    ),
+    "the wish is written in an order of its own": fault(
+        "shortcut-of-the-sender",
+        "expected called_",
+        Edit(SWITCHED, LENGTHENS, LENGTHENS.replace("seq_cst", "release")),
+    ),
+    "the shortcut stays while the queue comes back": fault(
+        "with-punctuation",
+        "expected|a race",
+        Edit(
+            SWITCHED,
+            "lengthen(port); if (run->contexts != nullptr) { run->contexts->changing.lock(); "
+            "change_contexts(run, port->index, true); }",
+            ";",
+        ),
+    ),
+    "a producer that waited for its flag does not look at the mode again": fault(
+        "two-producers",
+        "expected|a race",
+        Edit(
+            SUBMIT,
+            "if (port->mode.load(std::memory_order_acquire) & NOW_CALLED) "
+            "{ port->producing.unlock(); return 0; }",
+            ";",
+        ),
+    ),
+    "producers call without the lock": fault(
+        "two-begin-called",
+        "expected|a race",
+        Edit(SWITCHED, CALL_LOCK, ";"),
+        Edit(SWITCHED, "if (port->call_lock != nullptr) port->call_lock->unlock();", ";"),
+    ),
+    "the queue is emptied without the producer flag": fault(
+        "two-producers",
+        "expected|a race",
+        Edit(SWITCHED, "while (!port->producing.try_lock()) wait_a_little(worker, &round);", ";"),
+        Edit(SWITCHED, "if (port->shared) port->producing.unlock();", ";"),
+    ),
+    "the mode is read before the call lock is held": fault(
+        "two-begin-called",
+        "expected|a race",
+        Edit(SWITCHED, CALL_LOCK, f"worker->born_ns = {MODE}; {CALL_LOCK}"),
+        Edit(SWITCHED, MODE, "static_cast<uint32_t>(worker->born_ns)"),
+    ),
+    "a cycle comes back to the port itself": fault(
+        "two-begin-called",
+        "deadlock",
+        Edit(
+            PORT,
+            "self->executed_ += count;",
+            "self->executed_ += count;"
+            "Path::send(worker, self->port_.feeders[0], first, STRIDE, 1, nullptr);",
+        ),
+    ),
+    "the producer writes over a wish that has changed meanwhile": fault(
+        "one-producer",
+        "expected",
+        Edit(
+            SWITCHED,
+            "mode = port->mode.fetch_or(NOW_CALLED, std::memory_order_acq_rel) | NOW_CALLED;",
+            "port->mode.store(mode = CALLED, std::memory_order_release);",
+        ),
+    ),
+    "a blocked producer takes the consumer flag of an empty queue": fault(
+        "two-change-their-mind",
+        "livelock",
+        Edit(
+            "dynamic.hpp",
+            "port->ring.size_guess() > 0 && port->consuming.try_lock()",
+            "port->consuming.try_lock()",
+        ),
+    ),
+}
+
+PROGRAMS = {
+    "explore_coroutines": COROUTINES,
+    "explore_replicas": REPLICAS,
+    "explore_ready": READY,
+    "explore_switching": SWITCHING,
+}
 
 SOUND = [
     "store-buffers-with-fences", "store-buffers-of-seq-cst", "message", "release-sequence",

@@ -147,14 +147,16 @@ static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in
 
 // The way leads to the operator itself, without a look at the port: while its queue is off and
 // nobody else can be in it (switching.hpp).
-inline void set_shortcut(Target* target) noexcept {
+template <class Target>
+void set_shortcut(Target* target) noexcept {
   if (target->from != nullptr) {
     target->from->next.store(target->op, std::memory_order_seq_cst);
   } else {
     target->direct.store(true, std::memory_order_seq_cst);
   }
 }
-inline void remove_shortcut(Target* target) noexcept {
+template <class Target>
+void remove_shortcut(Target* target) noexcept {
   if (target->from != nullptr) {
     target->from->next.store(nullptr, std::memory_order_seq_cst);
   } else {
@@ -426,9 +428,10 @@ inline uint32_t operator_of(const Worker& thread) noexcept {
 
 // Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds
 // Contexts::changing.
-inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
+template <class Run>
+void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
   run->contexts->change(queue, on, [run](uint32_t fed, bool sole) {
-    Port& port = run->ports[fed];
+    auto& port = run->ports[fed];
     if (!port.discipline->pooled || port.sole.load(std::memory_order_relaxed) == sole) return;
     port.sole.store(sole, std::memory_order_relaxed);
     for (uint32_t i = 0; !sole && i < port.feeder_count; ++i) remove_shortcut(port.feeders[i]);

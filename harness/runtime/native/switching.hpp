@@ -10,9 +10,9 @@
 //              OPENING  <-------------  CALLED
 //                       ------------->
 //
-// HEED: a tuple that is sent after want() has returned goes the way that was wanted. Tests:
-// model/switching.pml in all interleavings (make model-check), tests/runtime/test_switching*.py,
-// tests/native/stress_switching.cpp under ThreadSanitizer.
+// HEED: a tuple that is sent after want() has returned goes the way that was wanted.
+// Checked by: tests/native/explore_switching.cpp in many interleavings;
+// tests/native/stress_switching.cpp; tests/runtime/test_switching*.py
 #pragma once
 
 #include <mutex>
