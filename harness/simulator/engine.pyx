@@ -27,17 +27,19 @@ from harness.runtime.native cimport BUCKETS
 from harness.runtime.protocol cimport AWAKE, BLOCKED, IDLE, PATIENCE_NS, QUEUED, SUSPENDED, WANTED_CALLED
 from harness.simulator.account cimport account_of
 from harness.simulator.build cimport build
+from harness.runtime.native cimport SinkState
 from harness.simulator.costs cimport fill_machine, fill_software
 from harness.simulator.native cimport (
     ENDED,
-    NEVER,
     NEW,
+    BalanceState,
     Machine,
     Operator,
     Port,
     Simulation,
     Software,
     Worker,
+    want,
 )
 
 from harness.engine.engine import check_process
@@ -308,7 +310,7 @@ cdef class SimulatorEngine:
             raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
         with self.turn:
             if not self.core.over:
-                self.core.set_active(self.core.operators[<uint32_t> index], active)
+                self.core.activate(self.core.operators[<uint32_t> index], active)
 
     def set_replicas(self, operator, number):
         check_process("set_replicas", self.process)
@@ -355,8 +357,8 @@ cdef class SimulatorEngine:
 
     cdef _want(self, list chosen, bint queued):
         for queue in chosen:
-            self.core.want(self.core.ports[<uint32_t> queue], not queued)
-        self.core.choose_sizes()
+            want(&self.core.ports[<uint32_t> queue], not queued)
+        self.core.size_batches()
 
     def queued(self):
         """The scheduled ports whose queue is switched on, in the graph's order."""
@@ -447,7 +449,7 @@ cdef class SimulatorEngine:
         queue = self.layout.queue_of_port[[str(name) for name in self.layout.input_ports].index(port)]
         if self.started:
             raise UserError("seize was called after start")
-        self.core.ports[<uint32_t> queue].consuming.held = True
+        self.core.ports[<uint32_t> queue].consuming.seize()
 
     @property
     def phased(self):
@@ -615,6 +617,7 @@ cdef class SimulatorEngine:
 
     cdef _balance(self, uint32_t index, list now, list before):
         cdef Operator* op = &self.core.operators[index]
+        cdef BalanceState* state = <BalanceState*> op.own
         cdef uint32_t i
         cdef Port* port
         submitted, fill = 0, 0.0
@@ -622,10 +625,10 @@ cdef class SimulatorEngine:
             port = op.routes[i].targets[0].port
             buffer = port.op.index
             submitted += now[buffer] - before[buffer]
-            if i < op.active:
+            if i < state.active:
                 fill += port.ring.size() / <double> port.ring.capacity()
-        congestion = 1.0 if op.waiting else fill / op.active
-        return Balance(active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion)
+        congestion = 1.0 if state.waiting else fill / state.active
+        return Balance(active=state.active, ports=op.routes.size(), submitted=submitted, congestion=congestion)
 
     cdef _replicas(self):
         """Return the replicas of each operator; empty without co-routines."""
@@ -654,7 +657,7 @@ cdef class SimulatorEngine:
                 sent += op.processed
             if kind is SINK:
                 received += op.processed
-                op.latency.add_to(latency.data())
+                (<SinkState*> op.own).latency.add_to(latency.data())
             elif self.layout.operators[i].counts_output:
                 submitted += op.emitted
             elif kind.submits:
@@ -685,9 +688,9 @@ cdef class SimulatorEngine:
         allowed = executing = 0
         for thread in range(self.created):
             worker = &self.core.workers[self.layout.first_scheduler + thread]
-            awake = now - worker.born - worker.asleep_time - (now - worker.asleep_began if worker.asleep_began != NEVER else 0)
+            awake = now - worker.born - worker.asleep.read()
             allowed += awake
-            executing += awake - worker.idle_time - (now - worker.idle_began if worker.idle_began != NEVER else 0)
+            executing += awake - worker.idle.read()
         return allowed, executing
 
 
