@@ -225,6 +225,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t index
         MarkKernel mark
         StreamEnd stream_ended
+        StreamEnd closes
         uint32_t turn
         uint32_t order
         uint32_t open_streams
@@ -274,8 +275,8 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t wary
 
     cdef cppclass Pace:
-        int64_t length_ns
-        double gap_ns
+        int64_t length
+        double gap
 
     cdef cppclass SourceState:
         uint64_t sent
@@ -289,7 +290,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Pace* paces
         uint32_t pace_count
         uint32_t pace
-        int64_t pace_began_ns
+        int64_t pace_began
         double pace_next
 
     cdef cppclass BurstState:

@@ -60,10 +60,12 @@ cdef inline Coroutines* coroutines_of(Run* run) noexcept nogil:
     return <Coroutines*> run.coroutines
 
 
+cdef extern from "run_path.hpp" namespace "millrace" nogil:
+    void end_run(Run* run)
+
 cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     # what a run's engine and its threads call
     void acquire(Worker* worker, mutex* lock)
-    void end_run(Run* run)
     void want(Port* port, bool called)
     void set_active(BalanceState* state, uint32_t active)
     void deadlocked(Run* run)

@@ -51,6 +51,7 @@ cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     bool mark_barrier(Operator* op, Worker* worker, Tuple* mark)
     bool mark_sink(Operator* op, Worker* worker, Tuple* mark)
     void input_ended(Operator* op, Worker* worker)
+    void finish_typed(Operator* op, Worker* worker)
     void* typed_source_body(void* worker)
     void* loop_body(void* worker)
     void* replica_body(void* worker)
@@ -137,6 +138,7 @@ cdef StreamEnd stream_end_for(object operator) except? NULL:
 cdef void connect_typed(Operator* op) noexcept:
     """Give a typed operator, which is no loop, its way of sending."""
     op.typed.context.send = send_typed
+    op.closes = finish_typed
 
 
 cdef void connect_loop(LoopState* state) noexcept:

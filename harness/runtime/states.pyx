@@ -138,8 +138,8 @@ cdef class States:
             state.paces = <Pace*> self.block(len(paces) * sizeof(Pace))
             state.pace_count = <uint32_t> len(paces)
             for i, (length_ns, gap_ns) in enumerate(paces):
-                state.paces[i].length_ns = length_ns
-                state.paces[i].gap_ns = gap_ns
+                state.paces[i].length = length_ns
+                state.paces[i].gap = gap_ns
         return state
 
     cdef void* _sink(self, paths, bint changed) except NULL:

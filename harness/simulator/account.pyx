@@ -5,11 +5,12 @@ harness/runtime/account.pyx (ONCE).
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from harness.runtime.native cimport fingerprint
-from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, Worker
+from harness.runtime.native cimport DATA, MergeState, SinkState, SourceState, Tuple, fingerprint
+from harness.simulator.native cimport BarrierState, Operator, Port, Simulation, Worker
 
 from harness.engine.conservation import of_tuples, of_windows
 from harness.engine.sample import Totals
+from harness.graph.kinds import BARRIER
 
 
 cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state):
@@ -18,6 +19,9 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
     """
     cdef Operator* op
     cdef Operator* behind
+    cdef SinkState* sink
+    cdef MergeState* merge
+    cdef BarrierState* barrier
     cdef Port* port
     cdef uint64_t expected = 0, seen = 0, violations = 0, place
     cdef uint32_t i, output
@@ -56,30 +60,33 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
                         left_at[behind.index] += 1
                         seen += fingerprint(made[place].sequence) * behind.copies
         if kind == "source":
-            expected += op.fingerprints * op.copies
+            expected += (<SourceState*> op.own).fingerprints * op.copies
         elif kind in ("sink", "control"):
-            seen += op.fingerprints
-            violations += op.violations
-            order_checked = order_checked and op.next_of_path.size() > 0
+            sink = <SinkState*> op.own
+            seen += sink.fingerprints
+            violations += sink.violations
+            order_checked = order_checked and sink.paths > 0
             if kind == "sink":
-                longest = max(longest, op.latency.longest())
+                longest = max(longest, sink.latency.longest())
         elif kind == "typed":
-            violations += op.violations
+            violations += op.profile.violations
         elif kind == "barrier":
-            expected += op.sent_fingerprints * <uint64_t> (layout.copies_behind[i] or 0)
-            seen += op.fingerprints
-            violations += op.violations
-            discarded[i] = op.discarded
+            barrier = <BarrierState*> op.own
+            expected += barrier.sent_fingerprints * <uint64_t> (layout.copies_behind[i] or 0)
+            seen += barrier.fingerprints
+            violations += barrier.violations
+            discarded[i] = barrier.discarded
             left_at[i] += op.left
-            for place in range(op.inputs.size()):
-                held_by[i] += op.inputs[place].held.size()
-                order_checked = order_checked and op.inputs[place].next_of_path.size() > 0
+            for place in range(barrier.count):
+                held_by[i] += barrier.inputs[place].ring.size_guess()
+                order_checked = order_checked and barrier.inputs[place].paths > 0
         elif kind == "merge":
-            held_by[i] = op.held + op.given_up
-            for place in range(op.slots.size()):
-                if op.held > 0 and op.present[place]:
-                    seen += fingerprint(op.slots[place].sequence) * op.copies
-            if op.overrun:
+            merge = <MergeState*> op.own
+            held_by[i] = merge.held + merge.given_up
+            for place in range(merge.mask + 1 if merge.held > 0 else 0):
+                if merge.present[place]:
+                    seen += fingerprint((<Tuple*> merge.slots)[place].sequence) * op.copies
+            if merge.overrun:
                 error = (
                     f"merge {layout.operators[i].name!r}: more came early than the queues between "
                     "it and its split can hold"
@@ -131,9 +138,13 @@ cdef list _windows(object layout, Simulation& simulation):
     sent, got = {}, {}
     for i, operator in enumerate(layout.operators):
         if operator.is_source:
-            sent[i] = simulation.operators[i].windows
+            sent[i] = (<SourceState*> simulation.operators[i].own).windows
         elif operator.kind.ends_windows:
-            got[i] = simulation.operators[i].seen_windows
+            got[i] = (
+                (<BarrierState*> simulation.operators[i].own).windows
+                if operator.kind is BARRIER
+                else (<SinkState*> simulation.operators[i].own).windows.read()
+            )
     return of_windows(layout.operators, layout.streams, layout.order, sent, got)
 
 

@@ -5,9 +5,18 @@
 # Locks and queues of threads get futexes by chance, in the order in which they are made: a seed's
 # results depend on that order.
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from harness.runtime.derived cimport contexts_of, sizes_of
+from harness.runtime.native cimport (
+    BurstState,
+    Chosen,
+    MergeState,
+    Pace,
+    SinkState,
+    SourceState,
+    Tuple,
+)
 from harness.runtime.protocol cimport CALLED, MAX_BATCH, POLICY_TABLE, QUEUED, most_at_once
 from harness.simulator.native cimport (
     BALANCE,
@@ -17,6 +26,7 @@ from harness.simulator.native cimport (
     CONTROL,
     FILTER,
     MERGE,
+    PRINTED,
     RESUMED,
     SCHEDULED,
     SINK,
@@ -25,12 +35,16 @@ from harness.simulator.native cimport (
     THREADED,
     TYPED,
     WORK,
+    BalanceState,
+    BarrierState,
     Operator,
     OperatorKind,
-    Pace,
     Port,
+    Profile,
     Simulation,
+    SplitState,
     Target,
+    connect,
 )
 
 from harness.models import Queue
@@ -54,14 +68,15 @@ cdef void build(Simulation* core, object layout, object limit, object profiled) 
     harness.engine.profiled.Profiled that is as fast as the machine, where streams are typed.
     """
     cdef uint32_t i
-    core.stride = layout.stride if profiled is None else profiled.stride(layout.strides)
-    core.payload = layout.payload
+    core.slot_bytes = layout.stride if profiled is None else profiled.stride(layout.strides)
+    core.payload_bytes = layout.payload
     core.own_threads = layout.first_scheduler
     if layout.policy:
         core.quantum_ns = layout.quantum_ns
         core.policy = &POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy.name)]
     elif layout.pool_threads > 0:
-        core.pool = &SCHEDULED
+        core.pool = &PRINTED if core.software.printed else &SCHEDULED
+        core.add_ready()
     # a scheduler thread, or a source's, may drain any scheduled port downstream of where it is
     core.system.nest(
         <size_t> FRAME_BYTES * max(layout.longest if core.pool != NULL else layout.calls)
@@ -71,12 +86,14 @@ cdef void build(Simulation* core, object layout, object limit, object profiled) 
     if profiled is not None:
         _make_typed(core, layout, profiled)
     _make_ports(core, layout)
+    for i in range(len(layout.operators)):
+        connect(core.operators[i])
     _make_workers(core, layout)
     core.contexts = contexts_of(layout)
     for i in range(<uint32_t> core.ports.size()):
         core.ports[i].sole = core.contexts == NULL or core.contexts.sole(i)
     core.sizes = sizes_of(layout)
-    core.choose_sizes()
+    core.size_batches()
 
 
 cdef void _make_operators(Simulation* core, object layout) except *:
@@ -97,11 +114,12 @@ cdef void _make_operators(Simulation* core, object layout) except *:
         op.open_streams = <uint32_t> len(layout.incoming[i])
         if layout.locked[i]:
             op.lock = core.make_mutex()
+        op.outputs = operator.outputs
         op.routes.resize(operator.outputs)
         for output in range(op.routes.size()):
             ways = layout.outgoing[i][output]
             if len(ways) > 1:
-                op.routes[output].scratch.resize(MAX_BATCH)
+                op.routes[output].scratch = core.block(MAX_BATCH * sizeof(Tuple))
             for way in [layout.ways[index] for index in ways]:
                 target.op = &core.operators[<uint32_t> way.target]
                 target.port = NULL
@@ -111,60 +129,119 @@ cdef void _make_operators(Simulation* core, object layout) except *:
                 target.input = <uint32_t> layout.input_ports[way.port].port
                 target.lazy_wake = way.lazy
                 op.routes[output].targets.push_back(target)
+                op.routes[output].count += 1
 
 
 cdef void _make_states(Simulation* core, object layout, object limit) except *:
     """Make the state of each operator, by its kind."""
     cdef uint32_t i
     cdef Operator* op
-    cdef Pace pace
+    cdef SplitState* split
+    cdef BarrierState* barrier
     regions = {region.merge: region for region in layout.regions}
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
         op.keys = operator.keys
         choice = chosen_by(operator, i)
         if choice is not None:
-            op.all = False
-            op.seed = choice[0]
-            op.threshold = choice[1]
+            op.chosen = <Chosen*> core.block(sizeof(Chosen))
+            op.chosen.seed = choice[0]
+            op.chosen.threshold = choice[1]
         if op.kind == SOURCE:
-            op.limit = <uint64_t> -1 if limit is None else limit
-            op.window = operator.window
-            op.buffer.resize(most_at_once(core.stride))
-            for length_ns, gap_ns in paces_of(operator):
-                pace.length_ps = length_ns * 1000
-                pace.gap_ps = gap_ns * 1000
-                op.paces.push_back(pace)
+            op.own = _source(core, operator, limit)
         elif op.kind == BURSTS:
-            for end, cost in ends_of(operator):
-                op.ends.push_back(end)
-                op.costs.push_back(cost)
+            op.own = _bursts(core, operator)
+        elif op.kind == SPLIT:
+            core.splits.emplace_back()
+            core.splits.back().keys = operator.keys
+            op.own = &core.splits.back()
         elif op.kind == MERGE:
-            op.slots.resize(slots_of(regions[i]))
-            op.present.assign(op.slots.size(), 0)
-            core.ring_bytes += op.slots.size() * core.stride
+            op.own = _merge(core, slots_of(regions[i]), regions[i].marks)
         elif op.kind == BALANCE:
-            op.active = operator.initial_active_ports
-            core.system.make_queue(op.room)
+            core.balances.emplace_back()
+            core.balances.back().active = operator.initial_active_ports
+            core.balances.back().ways.resize(operator.outputs)
+            core.system.make_queue(core.balances.back().room.queue)
+            op.own = &core.balances.back()
         elif op.kind in (SINK, CONTROL):
-            op.next_of_path.assign(<size_t> (layout.paths[i] or 0), 0)
-            core.add_histogram(op[0])
+            op.own = _sink(core, layout.paths[i] or 0)
     for region in layout.regions:
         op = &core.operators[<uint32_t> region.split]
-        op.merge = &core.operators[<uint32_t> region.merge]
-        op.ahead = region.ahead
+        split = <SplitState*> op.own
+        split.behind = &core.operators[<uint32_t> region.merge]
+        split.merge = <MergeState*> split.behind.own
+        split.ahead = region.ahead
         for queue in region.queues:
-            op.between.push_back(&core.ports[<uint32_t> queue])
+            split.ports_.push_back(&core.ports[<uint32_t> queue])
+        split.ports, split.port_count = split.ports_.data(), <uint32_t> split.ports_.size()
     for place in layout.barriers:
-        op = &core.operators[<uint32_t> place.operator]
-        op.room_of_input = place.room
-        op.inputs.resize(len(place.paths))
+        core.barriers.emplace_back()
+        barrier = &core.barriers.back()
+        core.operators[<uint32_t> place.operator].own = barrier
+        barrier.count = <uint32_t> len(place.paths)
+        barrier.inputs_.resize(barrier.count)
+        barrier.inputs = barrier.inputs_.data()
         for i, paths in enumerate(place.paths):
-            op.inputs[i].next_of_path.assign(<size_t> (paths or 0), 0)
+            barrier.inputs[i].ring.resize(place.room)
+            barrier.inputs[i].paths = paths or 0
+            barrier.inputs[i].next_of_path.assign(barrier.inputs[i].paths, 0)
         for way in layout.incoming[place.operator]:
             i = layout.input_ports[layout.ways[way].port].port
-            op.inputs[i].open_streams += 1
-        core.ring_bytes += place.room * core.stride
+            barrier.inputs[i].open_streams += 1
+        core.ring_bytes += place.room * core.slot_bytes
+
+
+cdef void* _source(Simulation* core, object operator, object limit) except NULL:
+    """A source goes by a clock of picoseconds."""
+    cdef SourceState* state
+    core.sources.emplace_back()
+    state = &core.sources.back()
+    state.limit = <uint64_t> -1 if limit is None else limit
+    state.window = operator.window
+    state.room = most_at_once(core.slot_bytes)
+    state.buffer = <Tuple*> core.block(state.room * sizeof(Tuple))
+    paces = paces_of(operator)
+    if paces:
+        state.paces = <Pace*> core.block(len(paces) * sizeof(Pace))
+        state.pace_count = <uint32_t> len(paces)
+        for i, (length_ns, gap_ns) in enumerate(paces):
+            state.paces[i].length = length_ns * 1000
+            state.paces[i].gap = gap_ns * 1000
+    return state
+
+
+cdef void* _bursts(Simulation* core, object operator) except NULL:
+    cdef BurstState* state = <BurstState*> core.block(sizeof(BurstState))
+    ends = ends_of(operator)
+    state.count = <uint32_t> len(ends)
+    state.ends = <uint64_t*> core.block(state.count * sizeof(uint64_t))
+    state.costs = <uint32_t*> core.block(state.count * sizeof(uint32_t))
+    for i, (end, cost) in enumerate(ends):
+        state.ends[i] = end
+        state.costs[i] = cost
+    return state
+
+
+cdef void* _merge(Simulation* core, size_t slots, size_t marks) except NULL:
+    cdef MergeState* state
+    core.merges.emplace_back()
+    state = &core.merges.back()
+    state.mask = slots - 1
+    state.slots = core.block(slots * sizeof(Tuple))
+    state.waiting.init(core.block(marks * sizeof(Tuple)), marks, sizeof(Tuple))
+    state.present = <uint8_t*> core.block(slots)
+    state.mark = <Tuple*> core.block(sizeof(Tuple))
+    core.ring_bytes += slots * core.slot_bytes
+    return state
+
+
+cdef void* _sink(Simulation* core, uint32_t paths) except NULL:
+    """Simulated tuples have no value to check."""
+    core.sinks.emplace_back()
+    core.sinks.back().check_value = False
+    core.sinks.back().paths = paths
+    core.sinks.back().next_of_path = <uint64_t*> core.block(paths * sizeof(uint64_t))
+    return &core.sinks.back()
 
 
 cdef void _make_typed(Simulation* core, object layout, object profiled) except *:
@@ -173,16 +250,26 @@ cdef void _make_typed(Simulation* core, object layout, object profiled) except *
     """
     cdef uint32_t i
     cdef Operator* op
+    cdef SinkState* sink
+    cdef Profile* profile
     for i in range(len(layout.operators)):
         op = &core.operators[i]
-        op.profiled = round(profiled.cost_ns[i] * 1000)
-        op.next_of_path.assign(len(layout.incoming[i]), 0)
-        op.numbers.assign(op.routes.size(), 0)
-        op.owed.assign(op.routes.size(), 0)
+        core.profiles.emplace_back()
+        profile = &core.profiles.back()
+        op.profile = profile
+        profile.cost = round(profiled.cost_ns[i] * 1000)
+        profile.numbers.assign(op.routes.size(), 0)
+        profile.owed.assign(op.routes.size(), 0)
         for sends in profiled.sends[i]:
-            op.sends.push_back(round(sends * 2**32))
+            profile.sends.push_back(round(sends * 2**32))
+        profile.paths = <uint32_t> len(layout.incoming[i])
         if op.kind == TYPED:
-            op.buffer.resize(MAX_BATCH)
+            profile.next_of_path.assign(profile.paths, 0)
+            profile.buffer.resize(MAX_BATCH)
+        elif op.kind in (SINK, CONTROL):
+            sink = <SinkState*> op.own
+            sink.paths = profile.paths
+            sink.next_of_path = <uint64_t*> core.block(sink.paths * sizeof(uint64_t))
 
 
 cdef void _make_ports(Simulation* core, object layout) except *:
@@ -195,25 +282,30 @@ cdef void _make_ports(Simulation* core, object layout) except *:
         port.input = <uint32_t> layout.input_ports[queue.port].port
         port.op = &core.operators[<uint32_t> queue.operator]
         port.ring.resize(queue.capacity)
+        port.ring.port = port.producing.port = port.consuming.port = port
         port.shared = queue.shared
         if queue.kind is Queue.RESUMED:
             port.discipline = &RESUMED
         else:
-            port.discipline = &SCHEDULED if queue.kind is Queue.SCHEDULED else &THREADED
+            port.discipline = core.pool if queue.kind is Queue.SCHEDULED else &THREADED
         port.open_streams = queue.streams
+        port.unended = queue.streams
         port.mode = QUEUED if queue.on else CALLED
         port.room = &port.own_room
+        if queue.kind is Queue.THREADED:
+            port.arrivals = &port.own_arrivals
         if queue.shared and queue.kind is Queue.SCHEDULED:
             port.call_lock = core.make_mutex()
-        core.system.make_queue(port.arrivals)
-        core.system.make_queue(port.own_room)
-        core.ring_bytes += port.ring.capacity() * core.stride
+        core.system.make_queue(port.own_arrivals.queue)
+        core.system.make_queue(port.own_room.queue)
+        core.ring_bytes += port.ring.capacity() * core.slot_bytes
     for i in layout.balancing:
         op = &core.operators[i]
         for output in range(op.routes.size()):
             port = op.routes[output].targets[0].port
             port.balance = op
-            port.room = &op.room
+            port.room = &(<BalanceState*> op.own).room
+            port.freed = &(<BalanceState*> op.own).freed
 
 
 cdef void _make_workers(Simulation* core, object layout) except *:

@@ -35,17 +35,19 @@ from harness.runtime.protocol cimport (
 )
 from harness.simulator.account cimport account_of
 from harness.simulator.build cimport build
+from harness.runtime.native cimport SinkState
 from harness.simulator.costs cimport fill_machine, fill_software
 from harness.simulator.native cimport (
     ENDED,
-    NEVER,
     NEW,
+    BalanceState,
     Machine,
     Operator,
     Port,
     Simulation,
     Software,
     Worker,
+    want,
 )
 
 from harness.engine.engine import check_process
@@ -361,7 +363,7 @@ cdef class SimulatorEngine:
             )
         with self.turn:
             if not self.core.over:
-                self.core.set_active(self.core.operators[<uint32_t> index], active)
+                self.core.activate(self.core.operators[<uint32_t> index], active)
 
     def set_replicas(self, operator, number):
         check_process("set_replicas", self.process)
@@ -417,8 +419,8 @@ cdef class SimulatorEngine:
 
     cdef _want(self, list chosen, bint queued):
         for queue in chosen:
-            self.core.want(self.core.ports[<uint32_t> queue], not queued)
-        self.core.choose_sizes()
+            want(&self.core.ports[<uint32_t> queue], not queued)
+        self.core.size_batches()
 
     def queued(self):
         """The scheduled ports whose queue is switched on, in the graph's order."""
@@ -540,7 +542,7 @@ cdef class SimulatorEngine:
         ]
         if self.started:
             raise UserError("seize was called after start")
-        self.core.ports[<uint32_t> queue].consuming.held = True
+        self.core.ports[<uint32_t> queue].consuming.seize()
 
     @property
     def phased(self):
@@ -737,6 +739,7 @@ cdef class SimulatorEngine:
 
     cdef _balance(self, uint32_t index, list now, list before):
         cdef Operator* op = &self.core.operators[index]
+        cdef BalanceState* state = <BalanceState*> op.own
         cdef uint32_t i
         cdef Port* port
         submitted, fill = 0, 0.0
@@ -744,11 +747,14 @@ cdef class SimulatorEngine:
             port = op.routes[i].targets[0].port
             buffer = port.op.index
             submitted += now[buffer] - before[buffer]
-            if i < op.active:
+            if i < state.active:
                 fill += port.ring.size() / <double> port.ring.capacity()
-        congestion = 1.0 if op.waiting else fill / op.active
+        congestion = 1.0 if state.waiting else fill / state.active
         return Balance(
-            active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion
+            active=state.active,
+            ports=op.routes.size(),
+            submitted=submitted,
+            congestion=congestion,
         )
 
     cdef _replicas(self):
@@ -784,7 +790,7 @@ cdef class SimulatorEngine:
                 sent += op.processed
             if kind is SINK:
                 received += op.processed
-                op.latency.add_to(latency.data())
+                (<SinkState*> op.own).latency.add_to(latency.data())
             elif self.layout.operators[i].counts_output:
                 submitted += op.emitted
             elif kind.submits:
@@ -815,18 +821,9 @@ cdef class SimulatorEngine:
         allowed = executing = 0
         for thread in range(self.created):
             worker = &self.core.workers[self.layout.first_scheduler + thread]
-            awake = (
-                now
-                - worker.born
-                - worker.asleep_time
-                - (now - worker.asleep_began if worker.asleep_began != NEVER else 0)
-            )
+            awake = now - worker.born - worker.asleep.read()
             allowed += awake
-            executing += (
-                awake
-                - worker.idle_time
-                - (now - worker.idle_began if worker.idle_began != NEVER else 0)
-            )
+            executing += awake - worker.idle.read()
         return allowed, executing
 
 

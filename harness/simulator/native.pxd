@@ -6,7 +6,15 @@ from libcpp.deque cimport deque
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from harness.runtime.native cimport Contexts, Histogram, Sizes
+from harness.runtime.native cimport (
+    Chosen,
+    Contexts,
+    MergeState,
+    SinkState,
+    Sizes,
+    SourceState,
+    Tuple,
+)
 from harness.runtime.protocol cimport Policy
 
 
@@ -83,29 +91,30 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         bool pooled, resumed
 
 
-cdef extern from "state.hpp" namespace "millrace::sim" nogil:
-    enum TupleKind "millrace::sim::TupleKind":
-        DATA "millrace::sim::DATA"
-    ctypedef uint32_t OperatorKind "millrace::sim::OperatorKind"
-    enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL, TYPED
-
-    cdef cppclass Tuple:
-        uint64_t sequence
-        int64_t born_ns
-        uint32_t path, order, mark
-        TupleKind kind
-
+cdef extern from "ring.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Ring:
         void resize(uint64_t capacity) except +
         uint64_t capacity() noexcept
         uint64_t size() noexcept
         uint64_t bytes() noexcept
-        void push(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) except +
+        void append(
+            const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step
+        ) except +
         void copy(uint64_t count, Tuple* to) noexcept
         void pop(uint64_t count) noexcept
 
+
+# Words and counters of the records are read and written as the numbers that they are.
+cdef extern from "state.hpp" namespace "millrace::sim" nogil:
+    ctypedef uint32_t OperatorKind "millrace::sim::OperatorKind"
+    enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL, TYPED
+
+    cdef cppclass Queue(Ring):
+        Port* port
+
     cdef cppclass Flag:
-        bool held
+        Port* port
+        void seize() noexcept
 
     cdef cppclass Mutex:
         pass
@@ -116,69 +125,107 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         uint32_t path_step, input
         bool lazy_wake
 
+    cdef cppclass Targets "millrace::sim::Array<millrace::sim::Target>"(vector[Target]):
+        pass
+
     cdef cppclass Route:
-        vector[Target] targets
-        vector[Tuple] scratch
+        Targets targets
+        uint32_t count
+        char* scratch
         uint64_t sent
 
-    cdef cppclass Pace:
-        int64_t length_ps
-        double gap_ps
+    cdef cppclass Routes "millrace::sim::Array<millrace::sim::Route>"(vector[Route]):
+        pass
+
+    cdef cppclass Held:
+        void resize(size_t capacity) except +
+        size_t size_guess() noexcept
 
     cdef cppclass BarrierInput:
-        deque[Tuple] held
+        Held ring
         vector[uint64_t] next_of_path
-        uint32_t open_streams
+        uint32_t paths, open_streams
+
+    cdef cppclass BarrierState:
+        vector[BarrierInput] inputs_
+        BarrierInput* inputs
+        uint32_t count
+        uint64_t fingerprints, sent_fingerprints, violations, discarded, windows
+
+    cdef cppclass Parking:
+        WaitQueue queue
+
+    cdef cppclass Freed:
+        pass
+
+    cdef cppclass Ways "millrace::sim::Array<uint32_t>"(vector[uint32_t]):
+        pass
+
+    cdef cppclass BalanceState:
+        uint32_t active
+        Ways ways
+        Freed freed
+        Parking room
+        bool waiting
+
+    cdef cppclass SplitState:
+        uint64_t keys
+        MergeState* merge
+        Operator* behind
+        vector[Port*] ports_
+        Port** ports
+        uint32_t port_count, ahead
+
+    cdef cppclass Tuples "millrace::sim::Array<millrace::Tuple>"(vector[Tuple]):
+        pass
+
+    cdef cppclass Profile:
+        uint64_t cost
+        vector[uint64_t] sends, owed, numbers, next_of_path
+        uint32_t paths
+        Tuples buffer
+        uint64_t violations
 
     cdef cppclass Operator:
         OperatorKind kind
         bool resumed
-        uint32_t most_replicas, cost, open_streams, ahead
+        uint32_t most_replicas, cost, open_streams, outputs, index
+        uint64_t keys
         Mutex* lock
-        uint64_t limit, window, seed, threshold, keys
-        vector[Tuple] buffer
-        vector[Pace] paces
-        uint64_t profiled
-        vector[uint64_t] sends, owed, numbers
-        vector[uint64_t] ends
-        vector[uint32_t] costs
-        bool all
-        Operator* merge
-        vector[Port*] between
-        WaitQueue room
-        uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations
-        uint64_t seen_windows, held, given_up
-        vector[BarrierInput] inputs
-        uint64_t room_of_input, sent_fingerprints, discarded, left
-        uint32_t active, index
-        bool overrun, waiting
-        vector[Route] routes
-        vector[Tuple] slots
-        vector[uint8_t] present
-        vector[uint64_t] next_of_path
-        Histogram* latency
+        Chosen* chosen
+        void* own
+        Profile* profile
+        uint64_t processed, emitted, copies, dropped, left
+        Routes routes
 
     cdef cppclass Port:
-        Ring ring
+        Queue ring
         Operator* op
         const Discipline* discipline
-        Flag consuming
-        uint32_t index, input, mode, open_streams
+        Flag producing, consuming
+        uint32_t index, input, mode, open_streams, unended
         bool shared, sole
-        WaitQueue arrivals, own_room
-        WaitQueue* room
+        Parking own_arrivals, own_room
+        Parking* arrivals
+        Parking* room
+        Freed* freed
         Operator* balance
         Mutex* call_lock
         uint64_t pushes, blocked, given_up, switches
 
+    cdef cppclass Stopwatch:
+        uint64_t read() noexcept
+
     cdef cppclass Worker:
         uint32_t at, rest
         uint8_t state
-        bool suspended, pooled
+        uint64_t suspended
+        bool pooled
         Operator* op
         Port* port
         uint64_t drains, searches, reschedules, waits, given_up_fingerprints
-        uint64_t idle_time, idle_began, asleep_time, asleep_began, born
+        uint64_t born
+        Stopwatch idle, asleep
 
 
 cdef extern from "system.hpp" namespace "millrace::sim" nogil:
@@ -215,15 +262,23 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         deque[Worker] workers
         uint64_t patience, most_contenders, ring_bytes
         bool finishing, over
-        uint32_t open_operators, stride, payload, own_threads
+        uint32_t open_operators, slot_bytes, payload_bytes, own_threads
         const Policy* policy
         int64_t quantum_ns
         Contexts* contexts
         Sizes* sizes
         const Discipline* pool
         Mutex* make_mutex() except +
-        void add_histogram(Operator& op) except +
-        void choose_sizes() except +
+        deque[SinkState] sinks
+        deque[SourceState] sources
+        deque[MergeState] merges
+        deque[SplitState] splits
+        deque[BarrierState] barriers
+        deque[BalanceState] balances
+        deque[Profile] profiles
+        char* block(size_t bytes) except +
+        void add_ready() except +
+        void size_batches() except +
         vector[uint64_t] looks
         uint64_t looked
         void start(uint32_t worker) except +
@@ -232,8 +287,8 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         void run_out(uint64_t events) except +
         void suspend(uint32_t worker, bool suspended) except +
         State state(uint32_t worker) noexcept
-        void want(Port& port, bool called) noexcept
-        void set_active(Operator& op, uint32_t active) except +
+        const Software software
+        void activate(Operator& op, uint32_t outputs) except +
         void set_replicas(uint32_t op, uint32_t number) except +
         uint32_t replicas(uint32_t op) except +
         uint32_t living_replicas(uint32_t op) except +
@@ -246,9 +301,11 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
 
 
 cdef extern from "control.hpp" namespace "millrace::sim" nogil:
-    const Discipline THREADED "millrace::sim::Simulation::threaded"
-    const Discipline SCHEDULED "millrace::sim::Simulation::scheduled"
-    const Discipline RESUMED "millrace::sim::Simulation::resumed"
+    const Discipline THREADED, SCHEDULED, PRINTED, RESUMED
+    void connect(Operator& op) noexcept
+
+cdef extern from "control.hpp" namespace "millrace::sim::SimPath" nogil:
+    void want(Port* port, bool called)
 
 cdef extern from "filling.hpp" namespace "millrace::sim" nogil:
     pass

@@ -9,7 +9,8 @@ from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from harness.simulator.costs cimport fill_machine
-from harness.simulator.native cimport NEVER, Line, Machine, Ring, Tuple
+from harness.runtime.native cimport Tuple
+from harness.simulator.native cimport NEVER, Line, Machine, Ring
 
 
 cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
@@ -249,7 +250,7 @@ def through_a_queue(uint64_t capacity, steps):
     number), those that it takes; and the number of tuples left, with their bytes.
 
     Other steps push (tuples, spacing, path_step), where each tuple is (sequence, born_ns, path,
-    order, mark, kind).
+    order, kind).
     """
     cdef Ring ring
     cdef vector[Tuple] tuples
@@ -265,17 +266,15 @@ def through_a_queue(uint64_t capacity, steps):
             ring.pop(tuples.size())
             given.append(
                 [
-                    (each.sequence, each.born_ns, each.path, each.order, each.mark, each.kind)
+                    (each.sequence, each.born_ns, each.path, each.order, each.kind)
                     for each in tuples
                 ]
             )
             continue
-        for each in step[0]:
-            tuple_.sequence, tuple_.born_ns, tuple_.path = each[:3]
-            tuple_.order, tuple_.mark, tuple_.kind = each[3:]
+        for tuple_.sequence, tuple_.born_ns, tuple_.path, tuple_.order, tuple_.kind in step[0]:
             tuples.push_back(tuple_)
         spacing = step[1]
-        ring.push(tuples.data(), spacing, (tuples.size() + spacing - 1) // spacing, step[2])
+        ring.append(tuples.data(), spacing, (tuples.size() + spacing - 1) // spacing, step[2])
     return given, ring.size(), ring.bytes()
 
 

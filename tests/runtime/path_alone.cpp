@@ -34,6 +34,8 @@ class CoroutineRun {
   bool find_deadlock();
 };
 
+void end_run(Run*);
+
 template struct Path<RunPlatform>;
 
 }  // namespace millrace

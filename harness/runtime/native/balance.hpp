@@ -34,6 +34,7 @@ int32_t Path<Platform>::balance(Operator* op, Worker* worker, Tuple* first, uint
   bool waited = false;
   while (place < count) {
     uint32_t most;
+    Platform::pass(worker);
     const uint32_t ways = look_for_room(op, state, count - place, &most);
     if (ways == 0) {
       if (worker->stop.load(std::memory_order_acquire)) {
@@ -62,6 +63,7 @@ template <class Platform>
 void Path<Platform>::fill(Worker* worker, Route* route, Tuple* first, size_t spacing,
                           uint32_t count) {
   route->sent.add(count);
+  Platform::step(worker, Step::CHOOSE_WAY, count);
   push(worker, route->targets, first, spacing, count, nullptr);
 }
 
@@ -102,19 +104,15 @@ void Path<Platform>::wait_for_buffers(Operator* op, Worker* worker, BalanceState
   if (worker->resumed) {
     // until an active buffer has room, or there is room for a tuple still to be sent
     state->waiting.store(true, std::memory_order_relaxed);
-    hand_on(worker);
-    lack_rooms(worker);
+    lack_begun(worker);
     worker->run->coroutines->wait_for_buffers(worker, op);
     state->waiting.store(false, std::memory_order_relaxed);
     worker->at.store(op->index + 1, std::memory_order_relaxed);
     return;
   }
-  for (uint32_t looks = worker->run->patience; looks > 0; --looks) {
-    if (has_room(op, state)) return;
-    Platform::pause(worker);
-  }
-  if (has_room(op, state)) return;
+  if (Platform::watch(worker, [&] { return has_room(op, state); })) return;
   worker->waits.add(1);
+  Platform::goes_to_sleep(worker, state->room);
   worker->at.store(0, std::memory_order_relaxed);
   worker->rest.store(BLOCKED, std::memory_order_relaxed);
   state->waiting.store(true, std::memory_order_relaxed);

@@ -46,6 +46,7 @@ int32_t Path<Platform>::barrier(Operator* op, Worker* worker, Tuple* first, uint
     const auto taken = static_cast<uint32_t>(input->ring.push(first, count, stride, 0));
     if (taken > 0) {
       check_parts(worker, state, input, first, taken);
+      Platform::holds(worker, op, taken);
       first = slot(first, stride, taken);
       count -= taken;
       round = 0;

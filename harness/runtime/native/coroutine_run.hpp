@@ -445,7 +445,7 @@ class CoroutineRun {
   bool find_deadlock() {
     const std::lock_guard lock(telling_);
     if (!deadlock_.empty()) return true;
-    // a run that is being ended has stopped its sources, and then its co-routines (Path::end_run)
+    // a run that is being ended has stopped its sources, and then its co-routines (end_run)
     if (!all_.is_stuck() || ports_.run->over.load(std::memory_order_acquire)) return false;
     const auto owner = [&](uint32_t port) { return operators_[ports_.run->ports[port].op->index]; };
     const auto input = [&](uint32_t port) { return ports_.run->ports[port].input; };
@@ -603,5 +603,26 @@ class CoroutineRun {
   std::vector<OfOperator> crews_;             // by co-routine; most have none
   std::vector<Replicated::Replica*> places_;  // by co-routine
 };
+
+// Tells every thread that the run is over, each by its own flag (P17 s4.1.2), and wakes those that
+// sleep.
+inline void end_run(Run* run) {
+  run->over.store(true, std::memory_order_release);
+  for (uint32_t i = 0; i < run->worker_count; ++i) {
+    run->workers[i].stop.store(true, std::memory_order_release);
+    run->workers[i].pause.wake_all();
+  }
+  for (uint32_t i = 0; i < run->port_count; ++i) {
+    if (run->ports[i].arrivals != nullptr) run->ports[i].arrivals->wake_all();
+    if (run->ports[i].room != nullptr) run->ports[i].room->wake_all();
+  }
+  if (run->coroutines != nullptr) {
+    for (uint32_t i = 0; i < run->co_worker_count; ++i)
+      run->co_workers[i].stop.store(true, std::memory_order_release);
+    run->coroutines->end();
+  }
+  if (run->ready != nullptr) run->ready->wake_all();
+  run->ended.wake_all();
+}
 
 }  // namespace millrace

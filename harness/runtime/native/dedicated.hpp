@@ -43,8 +43,9 @@ void* Path<Platform>::port_body(void* argument) {
       hand_over(worker);
       wake_producer(port);
       const uint64_t tail = port->ring.head().load(std::memory_order_acquire);
-      if (unchanged(worker, port->ring.tail(), tail)) {
+      if (Platform::unchanged(worker, port->ring.tail(), tail)) {
         worker->waits.add(1);
+        Platform::goes_to_sleep(worker, *port->arrivals);
         port->arrivals->sleep_while(port->ring.tail(), tail, worker->stop);
       }
       continue;
@@ -58,13 +59,13 @@ void* Path<Platform>::port_body(void* argument) {
       announce(worker);
     }
     port->ring.release(count);
-    if (worker->run->coroutines != nullptr) worker->run->coroutines->taken(port->index);
     if (port->room->somebody_guess() && port->ring.size_guess() * 2 <= port->ring.capacity())
       wake_producer(port);
+    if (worker->run->coroutines != nullptr) worker->run->coroutines->taken(port->index);
   }
   hand_over(worker);
   worker->at.store(0, std::memory_order_relaxed);
-  worker->thread.finish();
+  Platform::finish(worker);
   return nullptr;
 }
 
@@ -76,33 +77,35 @@ void Path<Platform>::wake_producer(Port* port) {
   port->room->wake_one();
 }
 
-// Returns true if the other side has not moved. A thread with a CPU to itself looks for a while
-// first: sleeping and waking takes longer.
+// Wakes the thread or the co-routine that executes the port.
 template <class Platform>
-bool Path<Platform>::unchanged(Worker* worker, const Word<uint64_t>& word, uint64_t seen) {
-  for (uint32_t looks = worker->run->patience; looks > 0; --looks) {
-    if (word.load(std::memory_order_acquire) != seen) return false;
-    Platform::pause(worker);
+void Path<Platform>::wake_reader(Worker* worker, Port* port) {
+  if (port->arrivals != nullptr) {
+    port->arrivals->wake_one();
+  } else {
+    worker->run->coroutines->written(port->index);
   }
-  return word.load(std::memory_order_acquire) == seen;
 }
 
+// A thread waits for room in the queue of a thread or of a co-routine.
 template <class Platform>
 void Path<Platform>::wait_for_room(Worker* worker, Port* port, uint32_t* round) {
+  Platform::pass(worker);
   const uint64_t head = port->ring.head().load(std::memory_order_acquire);
   const uint32_t at = worker->at.load(std::memory_order_relaxed);
   if (port->ring.tail().load(std::memory_order_acquire) - head < port->ring.capacity()) {
     // not full: another producer is copying its tuples in, which is soon done
-    wait_a_little(worker, round);
+    wait_a_little(worker, round, port);
     return;
   }
   hand_over(worker);
-  port->arrivals->wake_one();
-  if (!unchanged(worker, port->ring.head(), head)) return;
+  wake_reader(worker, port);
+  if (!Platform::unchanged(worker, port->ring.head(), head)) return;
   worker->waits.add(1);
   worker->at.store(0, std::memory_order_relaxed);
   worker->rest.store(BLOCKED, std::memory_order_relaxed);
   worker->idle.start();
+  Platform::goes_to_sleep(worker, *port->room);
   port->room->sleep_while(port->ring.head(), head, worker->stop);
   worker->idle.stop();
   worker->rest.store(AWAKE, std::memory_order_relaxed);
@@ -113,9 +116,11 @@ template <class Platform>
 void Path<Platform>::tuples_published(Worker* worker, Target* target) {
   Port* port = target->port;
   const size_t waiting = port->ring.size_guess();
+  Platform::tell_watching(worker, port->ring.tail());
   if (port->shared && waiting < port->ring.capacity() && port->room->somebody_guess())
     port->room->wake_one();
-  if (port->shared && worker->run->coroutines != nullptr) another_sender(worker, port);
+  if (port->shared && worker->run->coroutines != nullptr)
+    worker->run->coroutines->written_by_one_of(port->index);
   if (waiting >= port->wake_at.load(std::memory_order_relaxed) || !target->lazy_wake) {
     port->arrivals->wake_one();
   } else if (!target->wake_owed) {
@@ -130,11 +135,8 @@ void Path<Platform>::wake_owed(Worker* worker) {
     Target* target = worker->owed[i];
     if (!target->wake_owed) continue;
     target->wake_owed = false;
-    if (target->port->arrivals != nullptr) {
-      target->port->arrivals->wake_one();
-    } else {
-      worker->run->coroutines->written(target->port->index);
-    }
+    wake_reader(worker, target->port);
+    Platform::pass(worker);  // who is woken first may run before the last one is
   }
   worker->owed_count = 0;
 }

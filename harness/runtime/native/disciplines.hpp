@@ -19,8 +19,7 @@ struct Disciplines {
   static constexpr Discipline SCHEDULED{true, Functions::scheduler_body, Functions::tuples_ready,
                                         Functions::reschedule};
   static constexpr Discipline RESUMED{false, Functions::thread_body,
-                                      Functions::tuples_for_coroutine,
-                                      Functions::wait_for_coroutine};
+                                      Functions::tuples_for_coroutine, Functions::wait_for_room};
 };
 
 }  // namespace millrace

@@ -66,11 +66,12 @@ void* Path<Platform>::scheduler_body(void* argument) {
   Run* run = worker->run;
   while (Port* port = next_port(worker)) {
     worker->drains.add(1);
-    Platform::step(worker, Step::DRAIN, 1);
+    Platform::drains(worker, port);
     const uint64_t done = drain(worker, port, port->most.load(std::memory_order_relaxed), true);
     const bool stays = lingers(port->wary, done > 0);
     const bool cheap = port->batch.load(std::memory_order_relaxed) >= CHEAP_BATCH;
     announce(worker);
+    Platform::pass(worker);
     worker->at.store(0, std::memory_order_relaxed);
     port->consuming.unlock();
     // this thread still owns the port: Port::ready is 1. If this check misses a push, clear() sees
@@ -80,16 +81,10 @@ void* Path<Platform>::scheduler_body(void* argument) {
     } else if (port->ready.clear(port->ring, port->consuming)) {  // READY
       put_back(worker, port);
     }
-    if (stays && cheap && done < CHEAP_BATCH) rest(worker);
+    if (stays && cheap && done < CHEAP_BATCH) Platform::rest(worker);
   }
-  worker->thread.finish();
+  Platform::finish(worker);
   return nullptr;
-}
-
-template <class Platform>
-void Path<Platform>::rest(Worker* worker) {
-  const int64_t until = Platform::now_ns(worker) + REST_NS;
-  while (Platform::now_ns(worker) < until) Platform::pause(worker);
 }
 
 // Executes the port on about `most` tuples of its queue, fewer if it runs empty or, `yielding`, if
@@ -99,7 +94,7 @@ void Path<Platform>::rest(Worker* worker) {
 template <class Platform>
 uint64_t Path<Platform>::drain(Worker* worker, Port* port, uint64_t most, bool yielding) {
   uint64_t done = 0;
-  const bool slow = worker->slow;  // in a drain within a drain: the outer one is as slow as before
+  const typename Platform::Outer outer(worker);  // a drain that this one is within
   while (done < most) {
     Tuple* first;
     const auto count = static_cast<uint32_t>(
@@ -115,7 +110,6 @@ uint64_t Path<Platform>::drain(Worker* worker, Port* port, uint64_t most, bool y
         (yielding && worker->suspended.load(std::memory_order_relaxed) != 0))
       break;
   }
-  worker->slow = slow;
   return done;
 }
 
@@ -146,6 +140,7 @@ auto Path<Platform>::next_port(Worker* worker) -> Port* {
       suspend(worker);
       continue;
     }
+    Platform::pass(worker);
     const uint32_t index = run->ready->pop();
     if (index != run->ready->NONE) {
       Port* port = &run->ports[index];
@@ -166,6 +161,7 @@ auto Path<Platform>::next_port(Worker* worker) -> Port* {
       continue;
     }
     worker->waits.add(1);
+    Platform::goes_to_sleep(worker, *run->ready);
     worker->rest.store(IDLE, std::memory_order_release);
     run->ready->sleep(worker->stop, worker->suspended);
     worker->rest.store(AWAKE, std::memory_order_relaxed);
@@ -175,8 +171,10 @@ auto Path<Platform>::next_port(Worker* worker) -> Port* {
 
 template <class Platform>
 void Path<Platform>::suspend(Worker* worker) {
+  Platform::pass(worker);
   worker->run->ready->wake_one();  // it may have been woken for a port that it now leaves to others
   worker->waits.add(1);
+  Platform::pass(worker);
   worker->asleep.start();
   worker->rest.store(SUSPENDED, std::memory_order_release);
   worker->pause.sleep_while(worker->suspended, 1, worker->stop);
@@ -193,6 +191,7 @@ void Path<Platform>::reschedule(Worker* worker, Port* port, uint32_t* round) {
   const uint32_t at = worker->at.load(std::memory_order_relaxed);
   worker->at.store(0, std::memory_order_relaxed);
   announce(worker);
+  Platform::looks_at_queue(worker, port);
   // The flag of an empty queue is left alone: else a thread that waits for it, to switch the queue
   // off, could miss it for ever.
   if (port->ring.size_guess() > 0 && port->consuming.try_lock()) {
@@ -201,26 +200,27 @@ void Path<Platform>::reschedule(Worker* worker, Port* port, uint32_t* round) {
           rescheduled(port->ring.capacity(), port->most.load(std::memory_order_relaxed)), false);
     announce(worker);
     *round = 0;
+    Platform::pass(worker);
     release(worker, port);
     worker->run->ready->wake_one();
   } else {
-    wait_a_little(worker, round);
+    wait_a_little(worker, round, port);
   }
   worker->at.store(at, std::memory_order_relaxed);
 }
 
 // Waits for something that another thread holds, perhaps for ever: the pool counts this thread as
-// blocked meanwhile (pool.pyx).
+// blocked meanwhile (pool.pyx). `port`: the one that it waits for, if it is one.
 template <class Platform>
-void Path<Platform>::wait_a_little(Worker* worker, uint32_t* round) {
+void Path<Platform>::wait_a_little(Worker* worker, uint32_t* round, Port* port) {
   hand_over(worker);
   worker->rest.store(BLOCKED, std::memory_order_relaxed);
   // a wait of less than a microsecond is not worth two readings of the clock
   if (*round < SPINS) {
-    Platform::spin(worker, round);
+    Platform::spin(worker, round, port);
   } else {
     worker->idle.start();
-    Platform::spin(worker, round);
+    Platform::spin(worker, round, port);
     worker->idle.stop();
   }
   worker->rest.store(AWAKE, std::memory_order_relaxed);

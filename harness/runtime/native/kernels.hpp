@@ -86,7 +86,10 @@ int32_t Path<Platform>::filter(Operator* op, Worker* worker, Tuple* first, uint3
     if (chosen == nullptr || passes(fingerprint(sequence ^ chosen->seed), chosen->threshold))
       continue;
     op->dropped += fingerprint(sequence) * op->copies;
-    if (i > start) pass_on(op, worker, slot(first, stride, start), i - start);
+    if (i > start) {
+      Platform::step(worker, Step::CUT, 1);
+      pass_on(op, worker, slot(first, stride, start), i - start);
+    }
     start = i + 1;
   }
   if (count > start) pass_on(op, worker, slot(first, stride, start), count - start);
@@ -96,12 +99,13 @@ int32_t Path<Platform>::filter(Operator* op, Worker* worker, Tuple* first, uint3
 template <class Platform>
 void Path<Platform>::pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
   op->emitted.add(count);
+  Platform::passes_on(worker, op);
   if (op->outputs == 1) {
     deliver(worker, op->routes, first, count);
   } else {
     round_robin(op, worker, first, count);
   }
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  Platform::goes_on(worker, op);
 }
 
 // -- one of several ways --------------------------------------------------------------------------
@@ -112,18 +116,26 @@ template <class Platform>
 int32_t Path<Platform>::round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
   const uint32_t turn = op->turn, outputs = op->outputs, ways = std::min(count, outputs);
   const size_t stride = worker->run->stride;
-  Target* before = worker->begun;
   op->turn = (turn + count) % outputs;
-  for (uint32_t i = 0; i < ways; ++i) {
-    Route* route = &op->routes[turn + i < outputs ? turn + i : turn + i - outputs];
-    const uint32_t share = (count - i + outputs - 1) / outputs;
+  const auto each_way = [&](auto send_some) {
+    for (uint32_t i = 0; i < ways; ++i) {
+      const uint32_t way = turn + i < outputs ? turn + i : turn + i - outputs;
+      send_some(&op->routes[way], slot(first, stride, i), (count - i + outputs - 1) / outputs);
+    }
+  };
+  if constexpr (Platform::BEGINS_SEVERAL) {
     if (worker->run->coroutines != nullptr) {
-      begin(worker, route, slot(first, stride, i), stride * outputs, share);
-    } else {
-      deliver_every(worker, route, slot(first, stride, i), share, outputs);
+      Target* before = worker->begun;
+      each_way([&](Route* route, Tuple* share, uint32_t tuples) {
+        begin(worker, route, share, stride * outputs, tuples);
+      });
+      end(worker, before);
+      return HANDLED;
     }
   }
-  end(worker, before);
+  each_way([&](Route* route, Tuple* share, uint32_t tuples) {
+    deliver_every(worker, route, share, tuples, outputs);
+  });
   return HANDLED;
 }
 
@@ -146,6 +158,7 @@ int32_t Path<Platform>::split_by_key(Operator* op, Worker* worker, Tuple* first,
     tuple->order = op->order++;
     Route* route = &op->routes[way_of(key_of(tuple->sequence, state->keys), op->outputs)];
     route->sent.add(1);
+    Platform::step(worker, Step::CHOOSE_KEY, 1);
     deliver(worker, route, tuple, 1);
   }
   return HANDLED;
@@ -171,18 +184,19 @@ void Path<Platform>::wait_for_merge(Operator* op, Worker* worker, uint32_t count
   while (is_ahead(op, state, count) && !worker->stop.load(std::memory_order_acquire)) {
     if (worker->resumed) {
       // until the merge gets on, or there is room for a tuple still to be sent
-      hand_on(worker);
-      lack_rooms(worker);
+      lack_begun(worker);
       worker->run->coroutines->wait_for_merge(worker, state->merge,
                                               op->order + count - state->ahead);
       continue;
     }
     bool helped = false;
     announce(worker);
+    Platform::looks_at_merge(worker, op);
     for (uint32_t i = 0; i < state->port_count; ++i) {
       Port* port = state->ports[i];
       if (port->discipline->pooled && port->ring.size_guess() > 0 && port->consuming.try_lock()) {
         drain(worker, port, port->most.load(std::memory_order_relaxed), false);
+        Platform::pass(worker);
         release(worker, port);
         helped = true;
       }
@@ -248,12 +262,14 @@ int32_t Path<Platform>::merge(Operator* op, Worker* worker, Tuple* first, uint32
       return HANDLED;
     }
     const uint32_t place = tuple->order & static_cast<uint32_t>(state->mask);
+    Platform::holds(worker, op, 1);
     std::memcpy(state->slots + place * stride, static_cast<const void*>(tuple), stride);
     state->present[place] = 1;
     ++state->held;
   }
-  if (count > start) pass_on(op, worker, slot(first, stride, start), count - start);
   merge_advanced(worker->run, state);
+  Platform::has_merged(worker, op);
+  if (count > start) pass_on(op, worker, slot(first, stride, start), count - start);
   return HANDLED;
 }
 
@@ -315,6 +331,15 @@ bool Path<Platform>::mark_merge(Operator* op, Worker* worker, Tuple* mark) {
     overrun(worker, state);
   }
   return false;
+}
+
+// Room for what it still has to send is among what the co-routine waits for next.
+template <class Platform>
+void Path<Platform>::lack_begun(Worker* worker) {
+  if constexpr (Platform::BEGINS_SEVERAL) {
+    hand_on(worker);
+    lack_rooms(worker);
+  }
 }
 
 // Wakes the co-routine whose split waits for the merge.

@@ -14,10 +14,30 @@
 //
 // A platform has these members:
 //
-//   records      the types named below, with words and locks of the platform
-//   step         charges a thread for `count` tuples in a step; the runtime's does nothing, since
-//                its steps take the time that they take
-//   now_ns, pause, yield, spin   a clock, and short waits
+//   records          the types named below, with words, locks and queues of the platform
+//   BEGINS_SEVERAL   workers begin several deliveries before they wait for one (submit.hpp)
+//   has_flags        threads that push to a port take its producer flag
+//   call_lock, lock_at_end   the lock of a call to a port without its queue, and of an operator
+//                    whose stream ends; null: none
+//   stamp            the time at which tuples enter a queue
+//   made, has_sent   a source has made tuples, for a route, and has sent them
+//   Outer            a drain, while there is another one within it
+//   unchanged, watch, rest, spin, yield, sleep_until   waits
+//   now_ns           a clock
+//   clock, born_ns, begins_schedule   the clock that sources go by, in a unit of its own
+//   finish           a thread has come to its end
+//
+// and these, by which a platform charges for what its threads do. They are empty on real threads,
+// whose steps take the time that they take.
+//
+//   pass             lets the time pass that the steps so far take, before the worker looks at what
+//                    others change, or lets others see what it has changed
+//   executes, takes, drains   an operator is about to execute tuples, which were taken from a
+//                    queue, which was taken from the list of ready ports
+//   passes_on, goes_on, holds, has_merged, looks_at_merge, stream_ends   of some operators
+//   looks_at_queue, tell_watching, goes_to_sleep   before and after waits
+//   ends_batch       a source is done with a batch
+//   step             any other step
 //
 // No function is noexcept: the interpreter unwinds the stack of a thread that asks for its lock
 // after it has ended.
@@ -45,12 +65,11 @@ namespace millrace {
 
 // What a thread does on the path of a tuple, for platforms that charge for it.
 enum class Step : uint32_t {
-  EXECUTE,     // hands tuples to an operator
   CHOOSE_WAY,  // shares tuples out among output ports
+  CHOOSE_KEY,  // finds the way of a tuple's key
   COPY,        // copies tuples, so that a called operator may change them
-  PUSH,        // puts tuples into a queue
-  TAKE,        // takes tuples out of a queue
-  DRAIN,       // begins with a port from the list of ready ports
+  CUT,         // passes on the tuples before one that goes no further
+  MARK,        // sends punctuation
   SEARCH,      // has found no ready port
 };
 
@@ -117,23 +136,22 @@ struct Path {
   // -- punctuation
   static void pass_mark(Worker* worker, Operator* op, Tuple* mark);
   static void pass_mark_now(Worker* worker, Operator* op, Tuple* mark);
+  static void begin_mark(Worker* worker, Operator* op, Tuple* mark);
   static void receive_mark(Worker* worker, Operator* op, Tuple* mark);
   static void end_stream(Worker* worker, Operator* op);
   static bool last_stream(Worker* worker, Operator* op);
   static void send_final(Worker* worker, Operator* op);
   static void close_operator(Worker* worker, Operator* op);
-  static void end_run(Run* run);
 
   // -- dynamic.hpp
   static void* scheduler_body(void* worker);
-  static void rest(Worker* worker);
   static uint64_t drain(Worker* worker, Port* port, uint64_t most, bool yielding);
   static void release(Worker* worker, Port* port);
   static void put_back(Worker* worker, Port* port);
   static Port* next_port(Worker* worker);
   static void suspend(Worker* worker);
   static void reschedule(Worker* worker, Port* port, uint32_t* round);
-  static void wait_a_little(Worker* worker, uint32_t* round);
+  static void wait_a_little(Worker* worker, uint32_t* round, Port* port = nullptr);
   static inline void tuples_ready(Worker* worker, Target* target);
   static inline void announce(Worker* worker);
   static void put_on_list(Worker* worker, Port* port);
@@ -141,7 +159,7 @@ struct Path {
   // -- dedicated.hpp
   static void* port_body(void* worker);
   static void wake_producer(Port* port);
-  static bool unchanged(Worker* worker, const Word<uint64_t>& word, uint64_t seen);
+  static void wake_reader(Worker* worker, Port* port);
   static void wait_for_room(Worker* worker, Port* port, uint32_t* round);
   static inline void tuples_published(Worker* worker, Target* target);
   static void wake_owed(Worker* worker);
@@ -162,11 +180,9 @@ struct Path {
   static void choose_inputs(Worker* worker, uint32_t inputs);
   static inline void release_slots(Run* run, Port* port, uint32_t count);
   static inline void tuples_for_coroutine(Worker* worker, Target* target);
-  static void wait_for_coroutine(Worker* worker, Port* port, uint32_t* round);
   static void wait_for_room_of_any(Worker* worker, uint32_t* round);
   static void lack_rooms(Worker* worker);
   static void before_leaving(Worker* worker);
-  static void another_sender(Worker* worker, Port* port);
   static void deadlocked(Run* run);
   static void on_own_stack(Worker* worker, void (*function)(void*), void* argument);
 
@@ -193,6 +209,7 @@ struct Path {
   static void pass_on_waiting(Operator* op, Worker* worker, MergeState* state);
   static bool mark_merge(Operator* op, Worker* worker, Tuple* mark);
   static inline void merge_advanced(Run* run, MergeState* state);
+  static inline void lack_begun(Worker* worker);
   static int32_t sink(Operator* op, Worker* worker, Tuple* first, uint32_t count);
   static int32_t absorb(Operator* op, Worker* worker, Tuple* first, uint32_t count);
   static bool mark_sink(Operator* op, Worker* worker, Tuple* mark);
@@ -230,11 +247,10 @@ struct Path {
   static int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count);
 
   // -- sources.hpp
-  static constexpr int64_t LONGEST_SLEEP_NS = 10'000'000;  // then a source checks if it has to end
   static void* source_body(void* worker);
   static void send_window(Worker* worker, Operator* op, SourceState* source);
   static uint32_t due(Worker* worker, SourceState* source, uint32_t most);
-  static void sleep_until(Worker* worker, int64_t time_ns, int64_t now);
+  static void sleep_until(Worker* worker, int64_t time, int64_t now);
 
   // -- typed_path.hpp
   static int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count);
@@ -244,7 +260,7 @@ struct Path {
   static void send_typed(millrace_context* context, uint32_t output);
   static bool deliver_typed(TypedState* state);
   static void begin_typed(TypedState* state, uint32_t output);
-  static void finish_typed(Worker* worker, Operator* op);
+  static void finish_typed(Operator* op, Worker* worker);
   static void* typed_source_body(void* worker);
 
   // -- loop_path.hpp

@@ -44,11 +44,8 @@
 
 namespace millrace {
 
-template <class Platform>
+template <class Platform, class Ring = BasicSpscRing<Platform>, class Flag = BasicTryFlag<Platform>>
 class BasicReadyFlag {
-  using Ring = BasicSpscRing<Platform>;
-  using Flag = BasicTryFlag<Platform>;
-
  public:
   // Whether the port seems to be on the list already. Who relies on it still has to set() later.
   bool seems_set() const noexcept { return word_.load(std::memory_order_relaxed) != 0; }
@@ -71,7 +68,7 @@ class BasicReadyFlag {
     return ring.size_guess() > 0 && !consuming.held() && set();
   }
 
-  typename Platform::template Word<uint32_t> word_{0};
+  typename Platform::template Word<uint64_t> word_{0};
 };
 using ReadyFlag = BasicReadyFlag<RealPlatform>;
 

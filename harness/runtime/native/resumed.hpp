@@ -135,29 +135,12 @@ void Path<Platform>::tuples_for_coroutine(Worker* worker, Target* target) {
     target->wake_owed = true;
     worker->owed[worker->owed_count++] = target;
   }
-  if (port->shared) another_sender(worker, port);
-}
-
-// A thread waits before the full queue of a co-routine; `round` as of all disciplines.
-template <class Platform>
-void Path<Platform>::wait_for_coroutine(Worker* worker, Port* port, uint32_t* round) {
-  const uint64_t head = port->ring.head().load(std::memory_order_acquire);
-  const uint32_t at = worker->at.load(std::memory_order_relaxed);
-  if (port->ring.tail().load(std::memory_order_acquire) - head < port->ring.capacity()) {
-    // not full: another sender is copying its tuples in, and does not stop while it does
-    wait_a_little(worker, round);
-    return;
-  }
-  hand_over(worker);
-  worker->run->coroutines->written(port->index);
-  worker->waits.add(1);
-  worker->at.store(0, std::memory_order_release);
-  worker->rest.store(BLOCKED, std::memory_order_relaxed);
-  worker->idle.start();
-  port->room->sleep_while(port->ring.head(), head, worker->stop);
-  worker->idle.stop();
-  worker->rest.store(AWAKE, std::memory_order_relaxed);
-  worker->at.store(at, std::memory_order_relaxed);
+  if (!port->shared) return;
+  worker->run->coroutines->written_by_one_of(port->index);
+  // another thread that waits for room: this one was woken for that, has sent, and has left room
+  if (port->room != nullptr && port->room->somebody_guess() &&
+      port->ring.size_guess() < port->ring.capacity())
+    port->room->wake_one();
 }
 
 // Waits for a round until one of the queues has room to which a worker still has to send.
@@ -202,16 +185,6 @@ template <class Platform>
 void Path<Platform>::before_leaving(Worker* worker) {
   if (worker->op->loop != nullptr) let_go(worker->op->loop);
   hand_over(worker);
-}
-
-// Wakes another sender that waits for room, because the one that was woken for it has sent and left
-// room.
-template <class Platform>
-void Path<Platform>::another_sender(Worker* worker, Port* port) {
-  worker->run->coroutines->written_by_one_of(port->index);
-  if (port->room != nullptr && port->room->somebody_guess() &&
-      port->ring.size_guess() < port->ring.capacity())
-    port->room->wake_one();
 }
 
 // -- the rest -------------------------------------------------------------------------------------

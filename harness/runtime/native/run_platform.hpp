@@ -1,13 +1,14 @@
-// run_platform.hpp - the platform of the runtime: real threads, whose steps take the time they
-// take.
+// run_platform.hpp - the platform of the runtime: real threads (path.hpp says what a platform is).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 
 #include "loops.hpp"
 #include "path.hpp"
+#include "stamps.hpp"
 #include "state.hpp"
 #include "thread.hpp"
 #include "typed.hpp"
@@ -42,12 +43,102 @@ struct RunPlatform {
   using SplitState = millrace::SplitState;
   using TypedState = millrace::TypedState;
 
+  static constexpr bool BEGINS_SEVERAL = true;
+  static constexpr int64_t LONGEST_SLEEP_NS = 10'000'000;  // then a source checks if it has to end
+
+  static void pass(Worker*) noexcept {}
+  static void executes(Worker*, Operator*, Tuple*, uint32_t) noexcept {}
   static void step(Worker*, Step, uint32_t) noexcept {}
+  static void drains(Worker*, Port*) noexcept {}
+  static void takes(Worker*, Port*, uint32_t) noexcept {}
+  static void passes_on(Worker*, Operator*) noexcept {}
+  static void holds(Worker*, Operator*, uint32_t) noexcept {}
+  static void has_merged(Worker*, Operator*) noexcept {}
+  static void looks_at_merge(Worker*, Operator*) noexcept {}
+  static void looks_at_queue(Worker*, Port*) noexcept {}
+  static void goes_to_sleep(Worker*, Parking&) noexcept {}
+  static void goes_to_sleep(Worker*, ReadyPorts&) noexcept {}
+  static void tell_watching(Worker*, const Word<uint64_t>&) noexcept {}
+  static void ends_batch(Worker*) noexcept {}
+
+  // The operator has sent tuples on, and executes others now.
+  static void goes_on(Worker* worker, Operator* op) noexcept {
+    worker->at.store(op->index + 1, std::memory_order_relaxed);
+  }
+  // Several threads may produce.
+  static bool has_flags(Worker*, Port* port) noexcept { return port->shared; }
+  // Tuples from a thread, not a co-routine, count as born now.
+  static void stamp(Worker* worker, Port* port, uint32_t count) noexcept {
+    port->stamps->stamp(port->ring.tail().load(std::memory_order_relaxed),
+                        port->ring.head().load(std::memory_order_acquire), count,
+                        worker->resumed ? worker->born_ns : now_ns(worker),
+                        [worker] { return now_ns(worker); });
+  }
+  static void stream_ends(Worker*, Operator*) noexcept {}
+  static Lock* lock_at_end(Operator* op) noexcept { return op->lock; }
+  static Route* made(Worker* worker, Operator* op, uint32_t count) noexcept {
+    worker->born_ns = static_cast<SourceState*>(op->own)->buffer->born_ns;
+    worker->taken += count;
+    return op->routes;
+  }
+  template <class Any>  // co-routines are defined elsewhere (coroutine_run.hpp)
+  static void has_sent(Any* worker, Operator*, uint32_t) {
+    if (worker->resumed) worker->run->coroutines->check_for_preemption(worker);
+  }
+  static void begins_schedule(Worker*, SourceState* source, int64_t now) noexcept {
+    if (source->pace_began != 0) return;
+    source->pace_began = now;
+    millrace::sharpen_timer();
+  }
+  template <class Any>
+  static void sleep_until(Any* worker, int64_t time, int64_t now) {
+    if (worker->resumed) {
+      worker->run->coroutines->sleep_until(worker, std::min(time, now + LONGEST_SLEEP_NS));
+    } else {
+      worker->run->ended.sleep_for(std::min(time - now, LONGEST_SLEEP_NS), worker->run->over);
+    }
+  }
+  static void finish(Worker* worker) noexcept {
+    if (!worker->resumed) worker->thread.finish();
+  }
+  // Looks for a while at what other threads do, where each has a CPU to itself: sleeping and waking
+  // takes longer. Returns `done()`.
+  template <class Done>
+  static bool watch(Worker* worker, Done done) {
+    for (uint32_t looks = worker->run->patience; looks > 0; --looks) {
+      if (done()) return true;
+      pause(worker);
+    }
+    return done();
+  }
+  // Whether the other side of a queue has not moved, for as long as looking is worth the while.
+  static bool unchanged(Worker* worker, const Word<uint64_t>& word, uint64_t seen) {
+    return !watch(worker, [&] { return word.load(std::memory_order_acquire) != seen; });
+  }
+  // Leaves the queues alone for a moment.
+  static void rest(Worker* worker) {
+    const int64_t until = now_ns(worker) + REST_NS;
+    while (now_ns(worker) < until) pause(worker);
+  }
+  static Lock* call_lock(Port* port) noexcept { return port->call_lock; }
+
+  // A drain within a drain: the outer one is as slow as before.
+  class Outer {
+   public:
+    explicit Outer(Worker* worker) noexcept : worker_(worker), slow_(worker->slow) {}
+    ~Outer() { worker_->slow = slow_; }
+
+   private:
+    Worker* worker_;
+    bool slow_;
+  };
+
+  static int64_t clock(Worker* worker) noexcept { return now_ns(worker); }
+  static int64_t born_ns(int64_t time) noexcept { return time; }
   static int64_t now_ns(Worker*) noexcept { return millrace::now_ns(); }
   static void pause(Worker*) noexcept { pause_core(); }
   static void yield(Worker*) noexcept { yield_thread(); }
-  static void spin(Worker*, uint32_t* round) noexcept { millrace::spin(round); }
-  static void sharpen_timer(Worker*) noexcept { millrace::sharpen_timer(); }
+  static void spin(Worker*, uint32_t* round, Port*) noexcept { millrace::spin(round); }
 };
 
 }  // namespace millrace

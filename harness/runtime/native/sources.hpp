@@ -36,21 +36,22 @@ void* Path<Platform>::source_body(void* argument) {
     if (source->window > 0) most = std::min(most, source->window - source->sent % source->window);
     if (most == 0) break;
     auto count = static_cast<uint32_t>(most);
+    Platform::pass(worker);
     if (source->paces != nullptr) {
       count = due(worker, source, count);
       if (count == 0) continue;
     } else {
       for (uint32_t i = 1; i < count; ++i) slot(source->buffer, run->stride, i)->born_ns = 0;
       // one clock reading a batch: its first tuple is the sample
-      source->buffer->born_ns = Platform::now_ns(worker);
+      source->buffer->born_ns = Platform::born_ns(Platform::clock(worker));
     }
-    worker->born_ns = source->buffer->born_ns;
     worker->at.store(op->index + 1, std::memory_order_relaxed);
     for (uint32_t i = 0; i < count; ++i)
       make_tuple(source, slot(source->buffer, run->stride, i), run->payload);
+    Route* route = Platform::made(worker, op, count);
     op->processed.add(count);
-    worker->taken += count;
-    deliver(worker, op->routes, source->buffer, count);
+    deliver(worker, route, source->buffer, count);
+    Platform::has_sent(worker, op, count);
     ++batches;
     // its tuples may all have gone to other threads than those that still wait to be woken
     if (batches % BATCHES_IN_SILENCE == 0) {
@@ -59,12 +60,12 @@ void* Path<Platform>::source_body(void* argument) {
       announce(worker);
     }
     if (source->window > 0 && source->sent % source->window == 0) send_window(worker, op, source);
-    if (worker->resumed) run->coroutines->check_for_preemption(worker);
+    Platform::ends_batch(worker);
   }
   close_operator(worker, op);
   hand_over(worker);
   worker->at.store(0, std::memory_order_relaxed);
-  if (!worker->resumed) worker->thread.finish();
+  Platform::finish(worker);
   return nullptr;
 }
 
@@ -84,50 +85,42 @@ void Path<Platform>::send_window(Worker* worker, Operator* op, SourceState* sour
 // the source's buffer. 0: look again, it may be over.
 template <class Platform>
 uint32_t Path<Platform>::due(Worker* worker, SourceState* source, uint32_t most) {
-  const int64_t now = Platform::now_ns(worker);
-  if (source->pace_began_ns == 0) {
-    source->pace_began_ns = now;
-    Platform::sharpen_timer(worker);
-  }
+  const int64_t now = Platform::clock(worker);
+  Platform::begins_schedule(worker, source, now);
   const auto* pace = &source->paces[source->pace];
-  const int64_t end = pace->length_ns > 0 ? source->pace_began_ns + pace->length_ns
-                                          : std::numeric_limits<int64_t>::max();
+  const int64_t end =
+      pace->length > 0 ? source->pace_began + pace->length : std::numeric_limits<int64_t>::max();
   int64_t until = end;
-  if (pace->gap_ns > 0) {
+  if (pace->gap > 0) {
     uint32_t count = 0;
     for (; count < most; ++count) {
-      const int64_t at =
-          source->pace_began_ns + static_cast<int64_t>(source->pace_next * pace->gap_ns);
+      const int64_t at = source->pace_began + static_cast<int64_t>(source->pace_next * pace->gap);
       until = std::min(at, end);
       if (at > now || at >= end) break;
-      slot(source->buffer, worker->run->stride, count)->born_ns = at;
+      slot(source->buffer, worker->run->stride, count)->born_ns = Platform::born_ns(at);
       source->pace_next += 1.0;
     }
     if (count > 0) return count;
-  } else if (pace->gap_ns == 0 && now < end) {
+  } else if (pace->gap == 0 && now < end) {
     for (uint32_t i = 1; i < most; ++i) slot(source->buffer, worker->run->stride, i)->born_ns = 0;
-    source->buffer->born_ns = now;
+    source->buffer->born_ns = Platform::born_ns(now);
     return most;
   }
   if (now < end) {
     sleep_until(worker, until, now);
     return 0;
   }
-  source->pace_began_ns = end;
-  if (pace->gap_ns > 0) source->pace_next -= static_cast<double>(pace->length_ns) / pace->gap_ns;
+  source->pace_began = end;
+  if (pace->gap > 0) source->pace_next -= static_cast<double>(pace->length) / pace->gap;
   source->pace = source->pace + 1 < source->pace_count ? source->pace + 1 : 0;
   return 0;
 }
 
 template <class Platform>
-void Path<Platform>::sleep_until(Worker* worker, int64_t time_ns, int64_t now) {
+void Path<Platform>::sleep_until(Worker* worker, int64_t time, int64_t now) {
   hand_over(worker);
   worker->at.store(0, std::memory_order_relaxed);
-  if (worker->resumed) {
-    worker->run->coroutines->sleep_until(worker, std::min(time_ns, now + LONGEST_SLEEP_NS));
-  } else {
-    worker->run->ended.sleep_for(std::min(time_ns - now, LONGEST_SLEEP_NS), worker->run->over);
-  }
+  Platform::sleep_until(worker, time, now);
 }
 
 }  // namespace millrace

@@ -121,6 +121,7 @@ struct Operator {
   uint32_t index;                       // in the graph's order
   alignas(CACHE_LINE) MarkKernel mark;  // null: window punctuations are passed on as they are
   StreamEnd stream_ended;               // null: nothing
+  StreamEnd closes;                     // before its final punctuation goes out; null: nothing
   uint32_t turn;                        // the output port that is next (round-robin)
   uint32_t order;                       // split: tuples stamped so far
   uint32_t open_streams;                // incoming streams that have not ended
@@ -209,10 +210,10 @@ struct Port {
       wary;  // scheduled: how often it still leaves the list of ready ports as soon as it is empty
 };
 
-// A stretch of a source's schedule (sources.hpp).
+// A stretch of a source's schedule (sources.hpp), in the unit of the platform's clock.
 struct Pace {
-  int64_t length_ns;  // how long it lasts; 0: for ever
-  double gap_ns;      // between tuples; 0: as fast as allowed; below 0: silence
+  int64_t length;  // how long it lasts; 0: for ever
+  double gap;      // between tuples; 0: as fast as allowed; below 0: silence
 };
 
 struct SourceState {
@@ -226,9 +227,9 @@ struct SourceState {
   std::atomic<uint32_t> batch;  // tuples submitted at once, at most `room`
   Pace* paces;  // the schedule, gone through again and again; null: as fast as allowed, for ever
   uint32_t pace_count;
-  uint32_t pace;          // the stretch it is in
-  int64_t pace_began_ns;  // when that began, as intended
-  double pace_next;  // where the next tuple at a rate is from there, in distances between tuples
+  uint32_t pace;       // the stretch it is in
+  int64_t pace_began;  // when that began, as intended
+  double pace_next;    // where the next tuple at a rate is from there, in distances between tuples
 };
 
 // Bursts of cost: `ends[i]` is the first sequence number (modulo the last one) behind stretch i,
@@ -428,8 +429,8 @@ inline uint32_t operator_of(const Worker& thread) noexcept {
 
 // Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds
 // Contexts::changing.
-template <class Run>
-void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
+template <class AnyRun>
+void change_contexts(AnyRun* run, uint32_t queue, bool on) noexcept {
   run->contexts->change(queue, on, [run](uint32_t fed, bool sole) {
     auto& port = run->ports[fed];
     if (!port.discipline->pooled || port.sole.load(std::memory_order_relaxed) == sole) return;

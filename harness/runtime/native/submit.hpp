@@ -33,7 +33,7 @@ void Path<Platform>::execute(Worker* worker, Operator* op, Tuple* first, uint32_
   while (op->lock == nullptr) {
     worker->at.store(op->index + 1, std::memory_order_relaxed);
     op->processed.add(count);
-    Platform::step(worker, Step::EXECUTE, count);
+    Platform::executes(worker, op, first, count);
     const int32_t route = op->kernel(op, worker, first, count);
     if (route < 0) return;
     Operator* next = op->next.load(std::memory_order_relaxed);
@@ -54,9 +54,10 @@ void Path<Platform>::execute(Worker* worker, Operator* op, Tuple* first, uint32_
   acquire(worker, op->lock);
   worker->at.store(op->index + 1, std::memory_order_relaxed);
   op->processed.add(count);
-  Platform::step(worker, Step::EXECUTE, count);
+  Platform::executes(worker, op, first, count);
   const int32_t route = op->kernel(op, worker, first, count);
   if (route >= 0) deliver(worker, &op->routes[route], first, count);
+  Platform::pass(worker);
   op->lock->unlock();
 }
 
@@ -122,13 +123,17 @@ template <class Platform>
 void Path<Platform>::deliver_now(Worker* worker, Route* route, Tuple* first, uint32_t count) {
   if (route->count == 1) {
     send(worker, route->targets, first, route->stride, count, nullptr);
-  } else if (worker->run->coroutines != nullptr) {
-    Target* before = worker->begun;
-    begin(worker, route, first, route->stride, count);
-    end(worker, before);
-  } else {
-    deliver_to_all(worker, route, first, count);
+    return;
   }
+  if constexpr (Platform::BEGINS_SEVERAL) {
+    if (worker->run->coroutines != nullptr) {
+      Target* before = worker->begun;
+      begin(worker, route, first, route->stride, count);
+      end(worker, before);
+      return;
+    }
+  }
+  deliver_to_all(worker, route, first, count);
 }
 
 // Pushes to targets with queues first, because a call may take long. The last called target works
@@ -212,6 +217,7 @@ void Path<Platform>::push(Worker* worker, Target* target, Tuple* first, size_t s
   uint32_t round = 0;
   bool waited = false;
   for (;;) {
+    Platform::pass(worker);
     if (port->mode.load(std::memory_order_acquire) != QUEUED &&
         call_instead(worker, target, first, spacing, count, scratch))
       return;
@@ -229,11 +235,13 @@ void Path<Platform>::push(Worker* worker, Target* target, Tuple* first, size_t s
       give_up(worker, port, first, spacing, count);
       return;
     }
-    if (worker->run->coroutines != nullptr) {
-      Target* before = worker->begun;
-      put_off(worker, target, first, spacing, count);
-      end(worker, before);
-      return;
+    if constexpr (Platform::BEGINS_SEVERAL) {
+      if (worker->run->coroutines != nullptr) {
+        Target* before = worker->begun;
+        put_off(worker, target, first, spacing, count);
+        end(worker, before);
+        return;
+      }
     }
     waited = true;
     port->discipline->wait_for_room(worker, port, &round);
@@ -248,7 +256,8 @@ uint32_t Path<Platform>::put(Worker* worker, Target* target, Tuple* first, size_
   Port* port = target->port;
   // Where the plan has proved one producer the flag is left alone, and a push needs no
   // read-modify-write.
-  if (port->shared) {
+  const bool flagged = Platform::has_flags(worker, port);
+  if (flagged) {
     if (!port->producing.try_lock()) return 0;
     if (port->mode.load(std::memory_order_acquire) & NOW_CALLED) {
       port->producing.unlock();
@@ -257,16 +266,9 @@ uint32_t Path<Platform>::put(Worker* worker, Target* target, Tuple* first, size_
   }
   const uint32_t kind = first->kind;
   if (kind != DATA) port->marks.add(1);  // seen with the tuple: edge PUBLISH of the ring
-  if (port->stamps != nullptr) {
-    // tuples from a thread, not a co-routine, count as born now
-    port->stamps->stamp(port->ring.tail().load(std::memory_order_relaxed),
-                        port->ring.head().load(std::memory_order_acquire), count,
-                        worker->resumed ? worker->born_ns : Platform::now_ns(worker),
-                        [worker] { return Platform::now_ns(worker); });
-  }
+  if (port->stamps != nullptr) Platform::stamp(worker, port, count);
   const auto pushed =
       static_cast<uint32_t>(port->ring.push(first, count, spacing, target->path_step));
-  Platform::step(worker, Step::PUSH, pushed);
   if (kind != DATA) {
     if (pushed == 0) {
       port->marks.add(static_cast<uint64_t>(-1));
@@ -280,8 +282,10 @@ uint32_t Path<Platform>::put(Worker* worker, Target* target, Tuple* first, size_
     worker->pushed += pushed;
     if (waited) port->blocked.add(1);
   }
-  // no wake-up is needed: a thread that finds it taken tries again by itself
-  if (port->shared) port->producing.unlock();
+  if (flagged) {
+    if (port->shared) Platform::pass(worker);
+    port->producing.unlock();  // without a wake-up: who finds it taken tries again by itself
+  }
   if (pushed > 0) port->discipline->published(worker, target);
   return pushed;
 }
@@ -408,7 +412,7 @@ void Path<Platform>::give_up(Worker* worker, Port* port, Tuple* first, size_t sp
 template <class Platform>
 void Path<Platform>::take(Worker* worker, Port* port, Tuple* first, uint32_t count) {
   worker->input = port->input;
-  Platform::step(worker, Step::TAKE, count);
+  Platform::takes(worker, port, count);
   if (port->marks.read() == port->marks_taken) {
     execute(worker, port->op, first, count);
   } else {
@@ -465,16 +469,11 @@ template <class Platform>
 void Path<Platform>::pass_mark_now(Worker* worker, Operator* op, Tuple* mark) {
   const uint32_t path = mark->path, order = mark->order;
   const double value = mark->value;
-  const bool begins = worker->run->coroutines != nullptr;
-  if (begins) {
-    Target* before = worker->begun;
-    for (uint32_t route = 0; route < op->outputs; ++route) {
-      for (uint32_t i = 0; i < op->routes[route].count; ++i) {
-        Target* target = &op->routes[route].targets[i];
-        if (target->port != nullptr) begin_way(worker, target, mark, worker->run->stride, 1);
-      }
-    }
-    end(worker, before);
+  bool begun = false;
+  Platform::step(worker, Step::MARK, 1);
+  if constexpr (Platform::BEGINS_SEVERAL) {
+    begun = worker->run->coroutines != nullptr;
+    if (begun) begin_mark(worker, op, mark);
   }
   for (uint32_t route = 0; route < op->outputs; ++route) {
     for (uint32_t i = 0; i < op->routes[route].count; ++i) {
@@ -483,7 +482,7 @@ void Path<Platform>::pass_mark_now(Worker* worker, Operator* op, Tuple* mark) {
         mark->path += target->path_step;
         worker->input = target->input;
         receive_mark(worker, target->op, mark);
-      } else if (!begins) {
+      } else if (!begun) {
         push(worker, target, mark, worker->run->stride, 1, nullptr);
       }
       mark->path = path;
@@ -493,13 +492,28 @@ void Path<Platform>::pass_mark_now(Worker* worker, Operator* op, Tuple* mark) {
   }
 }
 
+// Sends a window punctuation to all queues behind `op`.
+template <class Platform>
+void Path<Platform>::begin_mark(Worker* worker, Operator* op, Tuple* mark) {
+  Target* before = worker->begun;
+  for (uint32_t route = 0; route < op->outputs; ++route) {
+    for (uint32_t i = 0; i < op->routes[route].count; ++i) {
+      Target* target = &op->routes[route].targets[i];
+      if (target->port != nullptr) begin_way(worker, target, mark, worker->run->stride, 1);
+    }
+  }
+  end(worker, before);
+}
+
 // Receives a window punctuation. It keeps its place in the stream, because the same thread has just
 // delivered the tuples before it.
 template <class Platform>
 void Path<Platform>::receive_mark(Worker* worker, Operator* op, Tuple* mark) {
   if (op->lock != nullptr) acquire(worker, op->lock);
   if (op->mark == nullptr || op->mark(op, worker, mark)) pass_mark(worker, op, mark);
-  if (op->lock != nullptr) op->lock->unlock();
+  if (op->lock == nullptr) return;
+  Platform::pass(worker);
+  op->lock->unlock();
 }
 
 // -- final punctuation ----------------------------------------------------------------------------
@@ -507,16 +521,18 @@ void Path<Platform>::receive_mark(Worker* worker, Operator* op, Tuple* mark) {
 // One stream into `op` has ended; the last one closes it.
 template <class Platform>
 void Path<Platform>::end_stream(Worker* worker, Operator* op) {
+  Platform::stream_ends(worker, op);
   if (last_stream(worker, op)) close_operator(worker, op);
 }
 
 template <class Platform>
 bool Path<Platform>::last_stream(Worker* worker, Operator* op) {
-  if (op->lock != nullptr) acquire(worker, op->lock);
+  Lock* const lock = Platform::lock_at_end(op);
+  if (lock != nullptr) acquire(worker, lock);
   --op->open_streams;
   const bool last = op->open_streams == 0;
   if (op->stream_ended != nullptr) op->stream_ended(op, worker);
-  if (op->lock != nullptr) op->lock->unlock();
+  if (lock != nullptr) lock->unlock();
   return last;
 }
 
@@ -525,12 +541,14 @@ template <class Platform>
 void Path<Platform>::send_final(Worker* worker, Operator* op) {
   Tuple* final_punctuation = worker->run->final_punctuation;
   const size_t stride = worker->run->stride;
-  if (worker->run->coroutines != nullptr) {
-    Target* before = worker->begun;
-    for (uint32_t route = 0; route < op->outputs; ++route)
-      begin(worker, &op->routes[route], final_punctuation, stride, 1);
-    end(worker, before);
-    return;
+  if constexpr (Platform::BEGINS_SEVERAL) {
+    if (worker->run->coroutines != nullptr) {
+      Target* before = worker->begun;
+      for (uint32_t route = 0; route < op->outputs; ++route)
+        begin(worker, &op->routes[route], final_punctuation, stride, 1);
+      end(worker, before);
+      return;
+    }
   }
   for (uint32_t route = 0; route < op->outputs; ++route) {
     for (uint32_t i = 0; i < op->routes[route].count; ++i) {
@@ -551,7 +569,8 @@ template <class Platform>
 void Path<Platform>::close_operator(Worker* worker, Operator* op) {
   Run* run = worker->run;
   for (;;) {
-    if (op->typed != nullptr) finish_typed(worker, op);
+    Platform::step(worker, Step::MARK, 1);
+    if (op->closes != nullptr) op->closes(op, worker);
     Target* target = nullptr;
     if (op->outputs == 1 && op->routes[0].count == 1 && op->routes[0].targets->port == nullptr &&
         !op->ended) {
@@ -566,28 +585,6 @@ void Path<Platform>::close_operator(Worker* worker, Operator* op) {
     // a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
     op = target->op;
   }
-}
-
-// Tells every thread that the run is over, each by its own flag (P17 s4.1.2), and wakes those that
-// sleep.
-template <class Platform>
-void Path<Platform>::end_run(Run* run) {
-  run->over.store(true, std::memory_order_release);
-  for (uint32_t i = 0; i < run->worker_count; ++i) {
-    run->workers[i].stop.store(true, std::memory_order_release);
-    run->workers[i].pause.wake_all();
-  }
-  for (uint32_t i = 0; i < run->port_count; ++i) {
-    if (run->ports[i].arrivals != nullptr) run->ports[i].arrivals->wake_all();
-    if (run->ports[i].room != nullptr) run->ports[i].room->wake_all();
-  }
-  if (run->coroutines != nullptr) {
-    for (uint32_t i = 0; i < run->co_worker_count; ++i)
-      run->co_workers[i].stop.store(true, std::memory_order_release);
-    run->coroutines->end();
-  }
-  if (run->ready != nullptr) run->ready->wake_all();
-  run->ended.wake_all();
 }
 
 }  // namespace millrace

@@ -33,7 +33,8 @@ bool Path<Platform>::call_instead(Worker* worker, Target* target, Tuple* first, 
   Port* port = target->port;
   // CALL_LOCK: the mutex. The mode is read once the lock is held. In the same way a pusher that
   // waited for the producer flag reads the mode again once it has the flag (submit.hpp).
-  if (port->call_lock != nullptr) acquire(worker, port->call_lock);
+  Lock* const lock = Platform::call_lock(port);
+  if (lock != nullptr) acquire(worker, lock);
   uint32_t mode = port->mode.load(std::memory_order_acquire);
   if (mode == CLOSING) {
     mode = switch_off(worker, port);
@@ -50,7 +51,10 @@ bool Path<Platform>::call_instead(Worker* worker, Target* target, Tuple* first, 
       take_mark(worker, port, first);
     }
   }
-  if (port->call_lock != nullptr) port->call_lock->unlock();
+  if (lock != nullptr) {
+    Platform::pass(worker);
+    lock->unlock();
+  }
   return called;
 }
 
@@ -85,21 +89,26 @@ template <class Platform>
 uint32_t Path<Platform>::switch_off(Worker* worker, Port* port) {
   uint32_t mode = QUEUED, round = 0;
   Run* run = worker->run;
-  if (port->shared) {
+  const bool flagged = Platform::has_flags(worker, port);
+  Platform::pass(worker);
+  if (flagged) {
     // This thread holds the call lock, too (CALL_LOCK). Only here is the producer flag held while
     // an operator runs.
-    while (!port->producing.try_lock()) wait_a_little(worker, &round);
+    while (!port->producing.try_lock()) wait_a_little(worker, &round, port);
   }
   round = 0;
   // Edge HANDOVER of the consumer flag: the first call sees all that the last consumer did to the
   // operator.
+  Platform::pass(worker);
   bool alone = port->consuming.try_lock();
   while (!alone && !worker->stop.load(std::memory_order_acquire)) {
-    wait_a_little(worker, &round);
+    wait_a_little(worker, &round, port);
+    Platform::pass(worker);
     alone = port->consuming.try_lock();
   }
   if (alone) {
     drain(worker, port, std::numeric_limits<uint64_t>::max(), false);
+    Platform::pass(worker);
     if (port->ring.size_guess() == 0) {
       if (run->contexts != nullptr) run->contexts->changing.lock();
       mode = port->mode.fetch_or(NOW_CALLED, std::memory_order_acq_rel) | NOW_CALLED;
@@ -114,7 +123,7 @@ uint32_t Path<Platform>::switch_off(Worker* worker, Port* port) {
     }
     release(worker, port);
   }
-  if (port->shared) port->producing.unlock();
+  if (flagged) port->producing.unlock();
   return mode;
 }
 

@@ -160,7 +160,7 @@ void Path<Platform>::begin_typed(TypedState* state, uint32_t output) {
 // Calls an operator's `finish` when its last stream has ended, before its own streams end. Nothing
 // in a run that is cut short.
 template <class Platform>
-void Path<Platform>::finish_typed(Worker* worker, Operator* op) {
+void Path<Platform>::finish_typed(Operator* op, Worker* worker) {
   TypedState* state = op->typed;
   if (state->source != nullptr || worker->stop.load(std::memory_order_acquire)) return;
   state->worker = worker;
@@ -210,7 +210,7 @@ void* Path<Platform>::typed_source_body(void* argument) {
     if (answer != MILLRACE_IDLE) break;
     const int64_t now = Platform::now_ns(worker);
     sleep_until(worker, now + idle_ns, now);
-    idle_ns = std::min(2 * idle_ns, LONGEST_SLEEP_NS);
+    idle_ns = std::min(2 * idle_ns, Platform::LONGEST_SLEEP_NS);
   }
   deliver_typed(state);
   close_operator(worker, op);

@@ -3,10 +3,8 @@
 #pragma once
 
 #include "disciplines.hpp"
-#include "modes.hpp"
 #include "operators.hpp"
-#include "simulation.hpp"
-#include "submit.hpp"
+#include "primitives.hpp"
 
 namespace millrace::sim {
 
@@ -19,7 +17,7 @@ inline void Simulation::start(uint32_t worker) {
   w.born = system.now;
   if (w.pooled && software.printed && !listed_) {
     for (const Port& port : ports) {
-      if (port.discipline->pooled) list_.ports.push_back(port.index);
+      if (port.discipline->pooled) ready_.ports.push_back(port.index);
     }
     listed_ = true;
   }
@@ -30,13 +28,13 @@ inline void Simulation::start(uint32_t worker) {
                                                   ? Occupancy::NONE
                                                   : worker * cpus / own_threads;
   if (policy != nullptr) prepare_to_resume(w);
-  auto body = &Simulation::source_body;
+  void* (*body)(void*) = SimPath::source_body;
   if (w.pooled) {
-    body = (policy != nullptr ? &resumed : pool)->body;
+    body = (policy != nullptr ? &RESUMED : pool)->body;
   } else if (w.port != nullptr) {
     body = w.port->discipline->body;
   }
-  system.start(w, [this, &w, body] { (this->*body)(w); }, cpu);
+  system.start(w, [&w, body] { body(&w); }, cpu);
 }
 
 // Let time pass until a program goes on, and return its thread; null: run() is to return.
@@ -77,8 +75,6 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
   return turns_ + executed - before;
 }
 
-inline void Simulation::end_run() { over = true; }
-
 // End the run now, from outside: whoever sleeps is woken, sees that it is over, and gives up what
 // it holds.
 inline void Simulation::cut() {
@@ -113,31 +109,27 @@ inline void Simulation::suspend(uint32_t worker, bool suspended) {
     return;
   }
   if (suspended && w.rest == IDLE) {
-    const auto place = std::find(idle_.sleepers.begin(), idle_.sleepers.end(), &w);
-    if (place != idle_.sleepers.end()) idle_.sleepers.erase(place);
+    std::deque<Thread*>& sleepers = ready_.idle.sleepers;
+    const auto place = std::find(sleepers.begin(), sleepers.end(), &w);
+    if (place != sleepers.end()) sleepers.erase(place);
     system.wake(w, w.cpu);
   } else if (!suspended && w.rest == SUSPENDED) {
     system.wake(w, w.cpu);
   }
 }
 
-inline void Simulation::want(Port& port, bool called) {
-  if (called) {
-    port.mode |= WANTED_CALLED;
-  } else {
-    port.mode &= ~static_cast<uint32_t>(WANTED_CALLED);
-  }
-}
-
 // Sizes of batches and drains, from the work that follows by calls: again whenever a queue is to
 // come or go.
-inline void Simulation::choose_sizes() {
+inline void Simulation::size_batches() {
   const uint32_t most = software.batch;
   const auto batch = [most](uint32_t chosen) {
     return most > 1 ? std::min(chosen, most) : std::clamp(chosen / 4, 1u, STEP);
   };
   sizes->refresh([this](uint32_t queue) { return (ports[queue].mode & WANTED_CALLED) != 0; },
-                 [&](uint32_t op, uint32_t chosen) { operators[op].batch = batch(chosen); },
+                 [&](uint32_t op, uint32_t chosen) {
+                   static_cast<SourceState*>(operators[op].own)
+                       ->batch.store(batch(chosen), std::memory_order_relaxed);
+                 },
                  [&](uint32_t queue, const Sizes::OfQueue& chosen) {
                    Port& port = ports[queue];
                    port.batch = batch(chosen.batch);
@@ -147,14 +139,12 @@ inline void Simulation::choose_sizes() {
                  });
 }
 
-inline void Simulation::set_active(Operator& op, uint32_t active) {
+// The first so many output ports of a load balance get tuples from now on.
+inline void Simulation::activate(Operator& op, uint32_t outputs) {
   const Present present(acting_);
-  op.active = active;
-  gave(op);
-  if (op.room.sleepers.empty()) return;
-  Thread* sleeper = op.room.sleepers.front();
-  op.room.sleepers.pop_front();
-  system.wake(*sleeper, sleeper->cpu);
+  SimPath::set_active(static_cast<BalanceState*>(op.own), outputs);
+  const uint32_t co = coroutines_ == nullptr ? NO_CO : coroutines_->graph.of_operator[op.index];
+  if (co != NO_CO) coroutines_->all->gave(co);
 }
 
 }  // namespace millrace::sim

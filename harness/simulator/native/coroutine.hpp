@@ -19,9 +19,8 @@
 #include "coroutine_graph.hpp"
 #include "crew.hpp"
 #include "deadlock.hpp"
-#include "dedicated.hpp"
+#include "primitives.hpp"
 #include "simulation.hpp"
-#include "submit.hpp"
 #include "virtual_platform.hpp"
 
 namespace millrace::sim {
@@ -48,6 +47,41 @@ class Simulation::Coroutines {
     bool (*may)(const void*) = nullptr;  // what the first one waits for as a replica
   };
 
+  // for the path of a tuple (path.hpp)
+  bool first(const Worker* w) const { return places[w->coroutine]->first; }
+  uint32_t send(Worker* w, Tuple* first, uint32_t count) {
+    w->run->pass(*w);
+    Replicated::Replica& self = *places[w->coroutine];
+    return static_cast<uint32_t>(self.all->send(self, first, count));
+  }
+  Tuple* take(Worker* w, uint32_t* count) {
+    size_t taken = 0;
+    w->at = 0;
+    w->mixed += w->run->software.coroutine_wait;
+    w->run->pass(*w);
+    Replicated::Replica& self = *places[w->coroutine];
+    Tuple* first = self.all->take(self, &taken);
+    *count = static_cast<uint32_t>(taken);
+    return first;
+  }
+  bool marked(const Worker*) const noexcept { return true; }
+  // Whether the replica is the last one, and the operator has not come to its end by itself.
+  bool ends(Worker* w) {
+    Replicated::Replica& self = *places[w->coroutine];
+    return self.all->ends(self) && w->op->open_streams > 0;
+  }
+  void wait_for_merge(Worker* w, const MergeState*, uint32_t least) {
+    w->run->wait_to_be_given(*w, *w->op, least);
+  }
+  void wait_for_buffers(Worker* w, const Operator* op) { w->run->wait_to_be_given(*w, *op, 0); }
+  void gave(uint32_t co) { all->gave(co); }
+  void written(uint32_t port) { all->written(port); }
+  void written_by_one_of(uint32_t port) { all->written_by_one_of(port); }
+  void taken(uint32_t port) {
+    Simulation& simulation = current()->simulation;
+    simulation.made_room(simulation.ports[port]);
+  }
+
   CoroutineGraph graph;
   std::unique_ptr<All> all;
   std::vector<OfOperator> replicated;        // by the operators' own co-routines
@@ -60,6 +94,7 @@ class Simulation::Coroutines {
 inline void Simulation::make_coroutines() {
   coroutines_ = {new Coroutines(*this, *policy, quantum_ns),
                  [](Coroutines* coroutines) { delete coroutines; }};
+  coroutines = coroutines_.get();
   Coroutines::All& all = *coroutines_->all;
   if ((policy->looks & TIMES) != 0) {
     for (Port& port : ports) {
@@ -69,6 +104,8 @@ inline void Simulation::make_coroutines() {
   for (uint32_t co = 0; co < coroutines_->graph.regions.size(); ++co) {
     CoroutineGraph::Region& region = coroutines_->graph.regions[co];
     Worker& w = workers.emplace_back();
+    enroll(w);
+    w.resumed = true;
     w.coroutine = co;
     w.op = region.op;
     region.worker = &w;
@@ -88,9 +125,12 @@ inline void Simulation::prepare_to_resume(const Worker& w) {
 }
 
 // What a thread of the pool does: it resumes co-routines.
-inline void Simulation::resuming_body(Worker& w) {
-  coroutines_->all->work(coroutines_->threads[w.id]);
-  pass(w);
+inline void* resuming_body(void* worker) {
+  Worker& w = *static_cast<Worker*>(worker);
+  Simulation::Coroutines& coroutines = *w.run->coroutines;
+  coroutines.all->work(coroutines.threads[w.id]);
+  w.run->pass(w);
+  return nullptr;
 }
 
 template <class Coroutine>
@@ -99,9 +139,9 @@ void Simulation::coroutine_body(Coroutine& self) {
   Worker& w = *self.fibre.worker;
   simulation.system.guard(w, [&] {
     if (w.op->kind == SOURCE) {
-      simulation.source_body(w);
+      SimPath::source_body(&w);
     } else if (w.replica) {
-      simulation.replica_loop(w);
+      SimPath::replica_body(&w);
     } else {
       simulation.operator_loop(w, self);
     }
@@ -123,7 +163,8 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
     w.mixed += software.coroutine_wait;
     // a barrier waits where it has room: it alone can make some, so it must never wait for that
     for (size_t i = 0; i < self.inputs.size() && region.op->kind == BARRIER; ++i)
-      self.need[i].store(region.inputs[i]->open_streams > 0 && barrier_room(*region.inputs[i]) > 0,
+      self.need[i].store(region.inputs[i]->open_streams > 0 &&
+                             SimPath::room_of_input(region.op, region.inputs[i]->input) > 0,
                          std::memory_order_relaxed);
     if (all.wait(self, WaitMode::ANY) == Waited::OVER) {
       if (!over && coroutines_->replicated[self.index].replicas != nullptr) continue;
@@ -134,26 +175,22 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
       if (ring.size() == 0) continue;
       pass(w);
       touch(w, port->emptied, CONSUMER_BYTES);
-      if (ring.tail_seen - ring.head < port->batch) {
+      if (ring.tail_seen - ring.head() < port->batch) {
         look(w, ring.tail_line, publications(port->batch));
-        ring.tail_seen = ring.tail;
+        ring.tail_seen = ring.tail();
       }
-      const uint64_t place = ring.head % ring.capacity();
+      const uint64_t place = ring.head() % ring.capacity();
       Count count = static_cast<Count>(
-          std::min({uint64_t{port->batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+          std::min({uint64_t{port->batch}, ring.tail_seen - ring.head(), ring.capacity() - place}));
       if (region.op->kind == BARRIER)
-        count = static_cast<Count>(std::min<uint64_t>(count, barrier_room(*port)));
+        count = static_cast<Count>(std::min(count, SimPath::room_of_input(region.op, port->input)));
       if (count == 0) continue;
-      w.mixed += software.take_batch * publications(count);
       ring.copy(count, batch.data());
-      if (port->stamps != nullptr) w.born_ns = port->stamps->at(ring.head).born_ns;
-      came_from(w, ring, count);
-      region.taken += count;
-      take(w, *port, batch.data(), count);
-      ring.pop(count);
-      ring.head_line.store(w.core);
-      tell_spinning(*port);
-      made_room(w, *port);
+      if (port->stamps != nullptr) w.born_ns = port->stamps->at(ring.head()).born_ns;
+      w.taken += count;
+      SimPath::take(&w, port, batch.data(), count);
+      port->ring.release(count);
+      made_room(*port);
     }
   }
 }
@@ -163,93 +200,24 @@ template <class Coroutine>
 void Simulation::join_replicas(Worker& w, Coroutine& self) {
   self.may = coroutines_->replicated[self.index].may;
   w.replica = true;
-  replica_loop(w);
-}
-
-inline void Simulation::replica_loop(Worker& w) {
-  Coroutines::Replicated::Replica& self = *coroutines_->places[w.coroutine];
-  CoroutineGraph::Region& region = coroutines_->graph.regions[w.coroutine];
-  Port& port = *region.inputs[0];
-  size_t count = 0;
-  for (;;) {
-    w.at = 0;
-    w.mixed += software.coroutine_wait;
-    pass(w);
-    Tuple* first = self.all->take(self, &count);
-    if (first == nullptr) break;
-    region.taken += count;
-    take(w, port, first, static_cast<Count>(count));
-  }
-  if (self.all->ends(self) && w.op->open_streams > 0)
-    close_operator(w, w.op);  // else it had come to its end by itself
-}
-
-inline bool Simulation::is_first(const Worker& w) const noexcept {
-  return coroutines_->places[w.coroutine]->first;
-}
-
-// What a replica sends that is not the first: downstream after all that others send before it. Its
-// targets have queues.
-inline void Simulation::hold_back(Worker& w, Tuple* first, Count count) {
-  pass(w);
-  Coroutines::Replicated::Replica& self = *coroutines_->places[w.coroutine];
-  const auto held = static_cast<Count>(self.all->send(self, first, count));
-  for (const Target& target : w.op->routes[0].targets)
-    give_up(w, *target.port, first + held, 1, count - held);
-}
-
-inline uint64_t Simulation::barrier_room(const Port& port) noexcept {
-  return port.op->over ? MAX_BATCH
-                       : port.op->room_of_input - port.op->inputs[port.input].held.size();
+  SimPath::replica_body(&w);
 }
 
 // -- what others tell co-routines, and what those wait for ----------------------------------------
-
-// Who reads need not be told of each batch: a switch is then worth many tuples.
-inline void Simulation::tuples_resumable(Worker& w, Target& target) {
-  Port& port = *target.port;
-  if (port.ring.size() >= port.wake_at || !target.lazy_wake) {
-    coroutines_->all->written(port.index);
-  } else if (!target.wake_owed) {
-    target.wake_owed = true;
-    w.owed.push_back(&target);
-  }
-  if (port.shared) another_sender(w, port);
-}
-
-// Who has sent has been woken for that, perhaps, and has left room: another one waits.
-inline void Simulation::another_sender(Worker& w, Port& port) {
-  if (coroutines_ == nullptr) return;
-  coroutines_->all->written_by_one_of(port.index);
-  if (port.discipline->resumed && !port.room->sleepers.empty() &&
-      port.ring.size() < port.ring.capacity())
-    wake_one(w, *port.room);
-}
-
-inline void Simulation::announce_to_coroutine(const Port& port) {
-  coroutines_->all->written(port.index);
-}
 
 // Before tuples are pushed. What a thread sends is taken for new.
 inline void Simulation::stamp(Worker& w, Port& port, Count count) {
   const auto now = [this] { return static_cast<int64_t>(system.now / NANOSECOND); };
   coroutines_->graph.touch_stamps(port);
-  port.stamps->stamp(port.ring.tail, port.ring.head, count,
+  port.stamps->stamp(port.ring.tail(), port.ring.head(), count,
                      w.coroutine != Worker::NO_COROUTINE ? w.born_ns : now(), now);
 }
-inline void Simulation::count_pushed(const Worker& w, Count count) {
-  if (w.coroutine != Worker::NO_COROUTINE) coroutines_->graph.regions[w.coroutine].pushed += count;
-}
-inline void Simulation::source_has_sent(Worker& w, const Tuple* first, Count count) {
-  if (w.coroutine == Worker::NO_COROUTINE) return;
-  w.born_ns = first->born_ns;
-  coroutines_->graph.regions[w.coroutine].taken += count;
-  coroutines_->all->check_for_preemption((*coroutines_->all)[w.coroutine]);
-}
-
 // Tuples of the port were taken: co-routines may wait for that, and threads of threaded ports that
 // send to one that is resumed.
-inline void Simulation::made_room(Worker& w, Port& port) {
+inline void Simulation::check_for_preemption(Worker& w) {
+  coroutines_->all->check_for_preemption((*coroutines_->all)[w.coroutine]);
+}
+inline void Simulation::made_room(Port& port) {
   if (coroutines_ == nullptr) return;
   coroutines_->all->read(port.index);
   coroutines_->graph.not_full(port);
@@ -258,34 +226,35 @@ inline void Simulation::made_room(Worker& w, Port& port) {
   if (co != NO_CO) {
     for (const uint32_t split : coroutines_->graph.regions[co].splits) gave(operators[split]);
   }
-  if (port.discipline->resumed && !port.room->sleepers.empty()) wake_one(w, *port.room);
+  if (port.discipline->resumed && port.room->somebody_guess()) port.room->wake_one();
 }
 
 // What an operator may wait for that is no port.
 inline void Simulation::gave(Operator& op) {
-  if (op.kind == BALANCE) ++op.freed;
+  if (op.kind == BALANCE) static_cast<BalanceState*>(op.own)->freed.add();
   const uint32_t co = coroutines_ == nullptr ? NO_CO : coroutines_->graph.of_operator[op.index];
   if (co != NO_CO) coroutines_->all->gave(co);
 }
 
-// A round of waiting for room at a port; for a co-routine whatever the port is.
-inline void Simulation::wait_to_resume(Worker& w, Port& port, uint32_t& round) {
-  pass(w);
-  if (port.ring.size() <
-      port.ring.capacity()) {  // another one is copying its tuples in, which is soon done
-    wait_a_little(w, round, &port);
-  } else if (w.coroutine != Worker::NO_COROUTINE) {
-    wait_for_room_as_coroutine(w, port);
-  } else {
-    sleep_for_room(w, port);
-  }
-}
 inline void Simulation::wait_for_room_as_coroutine(Worker& w, Port& port) {
   coroutines_->graph.full(port);
   leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
 }
-inline void Simulation::wait_to_be_given(Worker& w, const Operator& op) {
+// A round of waiting for room at a port of any kind, of a thread or of a co-routine.
+inline void wait_as_either(Worker* w, Port* port, uint32_t* round) {
+  if (!w->resumed) return SimPath::wait_for_room(w, port, round);
+  w->run->pass(*w);
+  if (port->ring.size() < port->ring.capacity()) {
+    SimPath::wait_a_little(w, round, port);  // another one is copying its tuples in
+  } else {
+    if (port->arrivals != nullptr) port->arrivals->wake_one();
+    w->run->wait_for_room_as_coroutine(*w, *port);
+  }
+}
+
+inline void Simulation::wait_to_be_given(Worker& w, const Operator& op, uint32_t least) {
   coroutines_->graph.regions[w.coroutine].lacks = &op;
+  coroutines_->graph.regions[w.coroutine].least = least;
   leave(w, [](auto& all, auto& self) { all.wait_for_other(self); });
 }
 inline void Simulation::sleep_as_coroutine(Worker& w, Time until) {
@@ -313,12 +282,14 @@ inline void Simulation::make_replicas(uint32_t co) {
   Coroutines::OfOperator& of = coroutines_->replicated[co];
   Operator& op = *graph.regions[co].op;
   Port& port = *graph.regions[co].inputs[0];
-  ReplicaSizes sizes = sizes_for(op.most_replicas, port.batch, stride, op.keys);
-  sizes.stride = sizeof(Tuple);
-  ring_bytes += uint64_t{sizes.window} * (sizes.batch + sizes.outputs) * stride;
+  ReplicaSizes sizes = sizes_for(op.most_replicas, port.batch, slot_bytes, op.keys);
+  sizes.stride = stride;
+  ring_bytes += uint64_t{sizes.window} * (sizes.batch + sizes.outputs) * slot_bytes;
   const auto extra = static_cast<uint32_t>(graph.regions.size());
   for (uint32_t i = extra; i < extra + op.most_replicas - 1; ++i) {
     Worker& w = workers.emplace_back();
+    enroll(w);
+    w.resumed = true;
     w.coroutine = i;
     w.op = &op;
     w.replica = true;
@@ -381,7 +352,7 @@ inline uint64_t Simulation::full_time(const Port& port) const noexcept {
 // A co-routine lets others run, by what is called.
 template <class Wait>
 void Simulation::leave(Worker& w, Wait wait) {
-  hand_over(w);
+  SimPath::hand_over(&w);
   const uint32_t at = w.at;
   w.at = 0;
   wait(*coroutines_->all, (*coroutines_->all)[w.coroutine]);

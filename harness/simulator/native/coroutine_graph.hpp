@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "coroutines.hpp"
-#include "simulation.hpp"
+#include "primitives.hpp"
 
 namespace millrace::sim {
 
@@ -50,10 +50,10 @@ class Simulation::CoroutineGraph {
     std::vector<uint32_t> splits;     // operators whose merge is here
     uint32_t first = NO_CO;           // of a replica: its operator's own co-routine
     const Operator* lacks = nullptr;  // that waits here for what is no port
+    uint32_t least = 0;               // of a split: where its merge has to be
     mutable Touch state, own, stack, record, about,
         crew;  // where the runtime's records of it were touched last
     // how it does: at the end of its turns
-    uint64_t taken = 0, pushed = 0;
     int64_t busy_ns = 0, runs_since_ns = 0;    // 0: it does not run
     uint64_t turn_taken = 0, turn_pushed = 0;  // before this turn
     double reads_per_s = 0.0, writes_per_s = 0.0;
@@ -80,8 +80,12 @@ class Simulation::CoroutineGraph {
   }
   bool given(uint32_t co) const noexcept {
     const Operator& op = *regions[co].lacks;
-    if (op.kind == SPLIT) return op.order + op.wanted - op.merge->next <= op.ahead;
-    for (uint32_t way = 0; way < op.active; ++way) {
+    if (op.kind == SPLIT) {
+      const uint32_t next =
+          static_cast<SplitState*>(op.own)->merge->next.load(std::memory_order_relaxed);
+      return static_cast<int32_t>(next - regions[co].least) >= 0;
+    }
+    for (uint32_t way = 0; way < static_cast<BalanceState*>(op.own)->active; ++way) {
       const Ring& ring = op.routes[way].targets[0].port->ring;
       if (ring.size() < ring.capacity()) return true;
     }
@@ -101,12 +105,12 @@ class Simulation::CoroutineGraph {
     if (writers_[port].size() == 1) touch(regions[writers_[port][0]].state, CO_STATE_BYTES);
     return writers_[port];
   }
-  void leaves(uint32_t co) const { simulation_.hand_over(*regions[co].worker); }
+  void leaves(uint32_t co) const { SimPath::hand_over(regions[co].worker); }
   void turn_begins(uint32_t thread, uint32_t co, int64_t now_ns) noexcept {
     regions[co].runs_since_ns = now_ns;
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
-    ++w.searches;
-    ++w.drains;
+    w.searches.add(1);
+    w.drains.add(1);
     const Region& region = regions[co];
     touch(region.state, CO_STATE_BYTES);
     touch_moved(region.own, CO_OWN_BYTES);
@@ -125,31 +129,31 @@ class Simulation::CoroutineGraph {
     const auto ways = static_cast<double>(std::max<size_t>(region.sends.size(), 1));
     region.busy_ns += now_ns - began_ns;
     region.runs_since_ns = 0;
-    average(region.reads_per_s, static_cast<double>(region.taken - region.turn_taken) / took_s);
+    average(region.reads_per_s,
+            static_cast<double>(region.worker->taken - region.turn_taken) / took_s);
     average(region.writes_per_s,
-            static_cast<double>(region.pushed - region.turn_pushed) / (took_s * ways));
-    region.turn_taken = region.taken;
-    region.turn_pushed = region.pushed;
+            static_cast<double>(region.worker->pushed - region.turn_pushed) / (took_s * ways));
+    region.turn_taken = region.worker->taken;
+    region.turn_pushed = region.worker->pushed;
   }
   void rests(uint32_t thread, bool suspended) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
-    ++w.waits;
+    w.waits.add(1);
     if (suspended) {
       w.rest = SUSPENDED;
-      w.asleep_began = simulation_.system.now;
+      w.asleep.start();
     } else {
       w.rest = IDLE;
-      w.idle(true, simulation_.system.now);
+      w.idle.start();
     }
   }
   void wakes(uint32_t thread, bool suspended) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
     w.rest = AWAKE;
     if (suspended) {
-      w.asleep_time += simulation_.system.now - w.asleep_began;
-      w.asleep_began = NEVER;
+      w.asleep.stop();
     } else {
-      w.idle(false, simulation_.system.now);
+      w.idle.stop();
     }
   }
   void stuck() const noexcept {}  // every thread sleeps then, which the engine sees (engine.pyx)
@@ -170,11 +174,11 @@ class Simulation::CoroutineGraph {
     for (Port* port : region.inputs) {
       const uint64_t queued = size(port->index);
       touch(port->emptied, CONSUMER_BYTES);
-      seen.batch = std::max(seen.batch, port->batch);
+      seen.batch = std::max<uint32_t>(seen.batch, port->batch);
       seen.queued += queued;
       if (queued == 0 || port->stamps == nullptr) continue;
       touch_stamps(*port);
-      const Stamps::Stamp stamp = port->stamps->at(port->ring.head);
+      const Stamps::Stamp stamp = port->stamps->at(port->ring.head());
       seen.enqueued_ns = std::min(seen.enqueued_ns, stamp.enqueued_ns);
       seen.born_ns = std::min(seen.born_ns, stamp.born_ns);
     }
@@ -291,7 +295,8 @@ inline void Simulation::CoroutineGraph::enter(uint32_t co, Operator& op) {
   Region& region = regions[co];
   if (op.kind == MERGE) {
     for (const Operator& split : simulation_.operators) {
-      if (split.merge == &op) region.splits.push_back(split.index);
+      if (split.kind == SPLIT && static_cast<SplitState*>(split.own)->behind == &op)
+        region.splits.push_back(split.index);
     }
   }
   for (Route& route : op.routes) {
@@ -313,11 +318,11 @@ inline void Simulation::CoroutineGraph::find_gains() {
   look_again_ = simulation_.system.now + GAINS_EVERY;
   for (const uint32_t co : order_) {
     Region& region = regions[co];
-    if (region.taken - region.gain_taken >= LEAST_TAKEN) {
-      const auto tuples = static_cast<double>(region.taken - region.gain_taken);
+    if (region.worker->taken - region.gain_taken >= LEAST_TAKEN) {
+      const auto tuples = static_cast<double>(region.worker->taken - region.gain_taken);
       region.cost_s = static_cast<double>(region.busy_ns - region.gain_busy_ns) * 1e-9 / tuples;
-      region.selectivity = static_cast<double>(region.pushed - region.gain_pushed) / tuples;
-      region.gain_taken = region.taken, region.gain_pushed = region.pushed,
+      region.selectivity = static_cast<double>(region.worker->pushed - region.gain_pushed) / tuples;
+      region.gain_taken = region.worker->taken, region.gain_pushed = region.worker->pushed,
       region.gain_busy_ns = region.busy_ns;
     }
     region.arrives = region.sends.empty() ? 1.0 : 0.0;

@@ -14,14 +14,14 @@
 
 #include "coroutine_graph.hpp"
 #include "replicas.hpp"
-#include "submit.hpp"
+#include "sim_path.hpp"
 
 namespace millrace::sim {
 
 class Simulation::Crew {
  public:
   using All = millrace::Coroutines<VirtualPlatform, CoroutineGraph>;
-  using Tuple = sim::Tuple;
+  using Tuple = millrace::Tuple;
   struct Trace {
     Visit visit;          // counted from the beginning of the run
     int64_t born_ns = 0;  // of the first of them, about; for policies
@@ -41,17 +41,17 @@ class Simulation::Crew {
       simulation_.pass(w);
       simulation_.touch(w, port_.emptied, CONSUMER_BYTES);
       simulation_.look(w, ring.head_line);
-      if (ring.tail_seen - ring.head < most) {
+      if (ring.tail_seen - ring.head() < most) {
         simulation_.look(w, ring.tail_line, simulation_.publications(static_cast<Count>(most)));
-        ring.tail_seen = ring.tail;
+        ring.tail_seen = ring.tail();
       }
-      const uint64_t place = ring.head % ring.capacity();
+      const uint64_t place = ring.head() % ring.capacity();
       const auto count = static_cast<Count>(
-          std::min({uint64_t{most}, ring.tail_seen - ring.head, ring.capacity() - place}));
+          std::min({uint64_t{most}, ring.tail_seen - ring.head(), ring.capacity() - place}));
       if (count == 0) return 0;
       w.mixed += simulation_.software.take_batch * simulation_.publications(count);
       ring.copy(count, batch_.data());
-      if (port_.stamps != nullptr) w.born_ns = port_.stamps->at(ring.head).born_ns;
+      if (port_.stamps != nullptr) w.born_ns = port_.stamps->at(ring.head()).born_ns;
       *first = batch_.data();
       const auto is_final = [](const Tuple& tuple) { return tuple.kind == FINAL; };
       const auto data = static_cast<size_t>(
@@ -71,13 +71,13 @@ class Simulation::Crew {
     port_.ring.head_line.store(co.fibre.worker->core);
     simulation_.tell_spinning(port_);
   }
-  void taken(All::Coroutine& co) { simulation_.made_room(*co.fibre.worker, port_); }
+  void taken(All::Coroutine&) { simulation_.made_room(port_); }
 
   void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, Trace& trace) {
     Worker& w = *co.fibre.worker;
     std::copy_n(first, count, to);
     simulation_.copy(w, static_cast<Count>(count), since(trace.visit));
-    simulation_.filled += count * simulation_.stride;
+    simulation_.filled += count * simulation_.slot_bytes;
     trace = {{w.core, simulation_.system.caches[w.core].used(), simulation_.filled}, w.born_ns};
   }
   void fetch(All::Coroutine& co, size_t count, const Trace& trace) {
@@ -91,18 +91,14 @@ class Simulation::Crew {
   }
   void passing(All::Coroutine& co) {
     Worker& w = *co.fibre.worker;
-    simulation_.hand_over(w);
+    SimPath::hand_over(&w);
   }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker& w = *co.fibre.worker;
     for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
       for (end = begin + 1; first[begin].kind == DATA && end < count && first[end].kind == DATA;)
         ++end;
-      if (first[begin].kind == DATA) {
-        simulation_.deliver_now(w, w.op->routes[0], first + begin, static_cast<Count>(end - begin));
-      } else {
-        simulation_.pass_mark_now(w, *w.op, first[begin]);
-      }
+      SimPath::send_held(&w, first + begin, static_cast<Count>(end - begin));
     }
     return count;  // a run that is over is told to each queue
   }

@@ -1,36 +1,43 @@
-// disciplines.hpp - what a threading model is to the tuples that pass: the records of
-// harness/runtime/native/disciplines.hpp in virtual time.
+// disciplines.hpp - the behaviour of each kind of queue, as in
+// harness/runtime/native/disciplines.hpp: those of the runtime, and scheduled ports as P17 prints
+// them.
 #pragma once
 
 #include "coroutine.hpp"
-#include "dedicated.hpp"
-#include "dynamic.hpp"
-#include "simulation.hpp"
+#include "printed.hpp"
 
 namespace millrace::sim {
 
-inline const Discipline Simulation::threaded{
+inline constexpr Discipline THREADED{
     .pooled = false,
     .resumed = false,
-    .body = &Simulation::port_body,
-    .published = &Simulation::tuples_published,
-    .wait_for_room = &Simulation::wait_for_room,
+    .body = SimPath::port_body,
+    .published = SimPath::tuples_published,
+    .wait_for_room = wait_as_either,
 };
 
-inline const Discipline Simulation::scheduled{
+inline constexpr Discipline SCHEDULED{
     .pooled = true,
     .resumed = false,
-    .body = &Simulation::scheduler_body,
-    .published = &Simulation::tuples_ready,
-    .wait_for_room = &Simulation::reschedule,
+    .body = SimPath::scheduler_body,
+    .published = SimPath::tuples_ready,
+    .wait_for_room = SimPath::reschedule,
 };
 
-inline const Discipline Simulation::resumed{
+inline constexpr Discipline PRINTED{
+    .pooled = true,
+    .resumed = false,
+    .body = printed_body,
+    .published = tell_nobody,
+    .wait_for_room = printed_reschedule,
+};
+
+inline constexpr Discipline RESUMED{
     .pooled = false,
     .resumed = true,
-    .body = &Simulation::resuming_body,  // of the pool's threads
-    .published = &Simulation::tuples_resumable,
-    .wait_for_room = &Simulation::wait_to_resume,
+    .body = resuming_body,  // of the pool's threads
+    .published = SimPath::tuples_for_coroutine,
+    .wait_for_room = wait_as_either,
 };
 
 }  // namespace millrace::sim

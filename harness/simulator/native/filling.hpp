@@ -12,12 +12,12 @@
 #pragma once
 
 #include "operators.hpp"
-#include "simulation.hpp"
-#include "submit.hpp"
+#include "primitives.hpp"
 
 namespace millrace::sim {
 
 inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent) {
+  const Present present(acting_);
   std::vector<uint8_t> holds(ports.size(), 0);
   uint64_t least = UINT64_MAX;
   for (const Port& port : ports) least = std::min(least, port.ring.capacity());
@@ -34,30 +34,32 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
     for (uint64_t rounds = 0; rounds < 64 * ports[level.front()].ring.capacity() && wants_more();
          ++rounds) {
       for (Operator& source : operators) {
-        if (source.kind != SOURCE || source.limit - source.sent < at_once) continue;
+        if (source.kind != SOURCE) continue;
+        auto& state = *static_cast<SourceState*>(source.own);
+        if (state.limit - state.sent < at_once) continue;
         for (Tuple& tuple : batch) {
           tuple.born_ns = 0;
-          make(source, tuple);
+          SimPath::make_tuple(&state, &tuple, payload);
         }
-        source.processed += at_once;
+        source.processed.add(at_once);
         pour_out(holds, source.routes[0], batch.data(), at_once);
       }
     }
   }
   for (const Port& port : ports)
-    filled += port.ring.size() * stride;  // so long ago were they all touched
+    filled += port.ring.size() * slot_bytes;  // so long ago were they all touched
   std::vector<uint32_t> listed;
   for (Port& port : ports) {
-    port.ring.tail_seen = port.ring.tail;
-    port.ring.head_seen = port.ring.head;
+    port.ring.tail_seen = port.ring.tail();
+    port.ring.head_seen = port.ring.head();
     if (!port.discipline->pooled || (port.ring.size() == 0 && !software.printed)) continue;
-    port.ready = true;
+    port.ready.set();
     listed.push_back(port.index);
   }
   // After a while ports are on the list in any order. In the graph's order, threads that take
   // neighbours would all wait for the last one.
   for (size_t i = listed.size(); i > 1; --i) std::swap(listed[i - 1], listed[system.random() % i]);
-  list_.ports.assign(listed.begin(), listed.end());
+  ready_.ports.assign(listed.begin(), listed.end());
   listed_ = true;
 }
 
@@ -68,7 +70,7 @@ inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route
     const bool last = i + 1 == route.targets.size();
     if (target.port != nullptr && holds[target.port->index]) {
       make_room(holds, *target.port, count);
-      target.port->ring.push(first, 1, count, target.path_step);
+      target.port->ring.append(first, 1, count, target.path_step);
       continue;
     }
     std::vector<Tuple> copies;
@@ -93,28 +95,31 @@ inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port,
 inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first,
                              Count count) {
   for (;;) {
-    op->processed += count;
+    op->processed.add(count);
     if (op->kind == SINK || op->kind == CONTROL) {
-      check(*op, first, count, system.now);
+      SimPath::sink(op, &workers[0], first, count);
       return;
     }
-    if (op->kind == SPLIT || op->kind == FILTER || !op->all || op->routes.size() > 1) {
+    const bool chooses = op->kind == FILTER || op->chosen != nullptr;
+    if (op->kind == SPLIT || chooses || op->routes.size() > 1) {
       for (Count i = 0; i < count; ++i) {
         Tuple& tuple = first[i];
         Route* route = &op->routes[0];
-        if (op->kind == FILTER || !op->all) {
-          if (!op->passes_on(tuple.sequence)) {
+        if (chooses) {
+          if (op->chosen != nullptr &&
+              !passes(fingerprint(tuple.sequence ^ op->chosen->seed), op->chosen->threshold)) {
             op->dropped += fingerprint(tuple.sequence) * op->copies;
             continue;
           }
-          ++op->emitted;
+          op->emitted.add(1);
         }
         if (op->kind == SPLIT || op->routes.size() > 1) {
+          const uint64_t keys = op->kind == SPLIT ? static_cast<SplitState*>(op->own)->keys : 0;
           if (op->kind == SPLIT) tuple.order = op->order++;
-          if (op->kind == SPLIT && op->keys > 0) {
-            route = &op->routes[way_of(key_of(tuple.sequence, op->keys),
+          if (keys > 0) {
+            route = &op->routes[way_of(key_of(tuple.sequence, keys),
                                        static_cast<uint32_t>(op->routes.size()))];
-            ++route->sent;
+            route->sent.add(1);
           } else {
             route = &op->routes[op->turn];
             op->turn = op->turn + 1 < op->routes.size() ? op->turn + 1 : 0;

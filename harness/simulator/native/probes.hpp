@@ -8,8 +8,7 @@
 #include <deque>
 #include <vector>
 
-#include "simulation.hpp"
-#include "submit.hpp"
+#include "control.hpp"
 
 namespace millrace::sim {
 
@@ -128,7 +127,7 @@ struct CopyProbe {
                    uint64_t queued, uint64_t room, uint32_t worked) {
     Simulation simulation(machine, Software{}, 0, 1, 1, 1, 1);
     Worker& worker = simulation.workers[0];
-    simulation.stride = bytes;
+    simulation.slot_bytes = bytes;
     simulation.ring_bytes = UINT64_MAX;
     worker.core = reader;
     simulation.came_from(worker, 1, {writer, queued, queued / 2});

@@ -1,32 +1,25 @@
 // ring.hpp - a queue before a port: which tuples are in it, and who has touched its slots, and
 // when.
 //
-// A tuple is its header alone; what its payload costs follows from the slot's size. Tuples that
-// follow each other as the ones before them do are kept as one run, so that a queue of 1,000 takes
+// A tuple is its header alone, of which data has no value; what its payload costs follows from the
+// slot's size. Tuples that follow each other as the ones before them do are kept as one run, so that a queue of 1,000 takes
 // 2 KB where a run is a batch, and the queues of 1,000 operators fit the caches of the machine that
 // simulates. Who takes tuples has a copy of them; they are in the queue until they are worked on.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "footprint.hpp"
 #include "line.hpp"
+#include "tuple.hpp"
 
 namespace millrace::sim {
 
-enum TupleKind : uint8_t { DATA, FINAL, WINDOW };
-
-struct Tuple {
-  uint64_t sequence;
-  int64_t born_ns;  // 0: its latency is not sampled
-  uint32_t path;
-  uint32_t order;
-  uint32_t mark;  // WINDOW: its number, behind a split
-  TupleKind kind;
-};
+struct Worker;
 
 // Where slots were touched last: by which core, how much that core had used by then, and how much
 // had been put into all queues [bytes].
@@ -69,9 +62,25 @@ class Visits {
   std::vector<Span> spans_;
 };
 
+// Where a ring begins or ends, and who looks at that all the time.
+class Index {
+ public:
+  operator uint64_t() const noexcept { return value_; }  // NOLINT: as a number
+  Index& operator+=(uint64_t count) noexcept {
+    value_ += count;
+    return *this;
+  }
+  uint64_t load(std::memory_order) const noexcept { return value_; }
+  mutable std::vector<Worker*> watching;
+
+ private:
+  uint64_t value_ = 0;
+};
+
 class Ring {
  public:
-  uint64_t head = 0, tail = 0;            // published
+  const Index& head() const noexcept { return head_; }  // published
+  const Index& tail() const noexcept { return tail_; }
   uint64_t head_seen = 0, tail_seen = 0;  // the last look of the producer, of the consumer
   Visits filled, worked;                  // by the producer, by the consumer
   Line head_line, tail_line;
@@ -82,12 +91,12 @@ class Ring {
     worked.resize(capacity);
   }
   uint64_t capacity() const noexcept { return capacity_; }
-  uint64_t size() const noexcept { return tail - head; }
+  uint64_t size() const noexcept { return tail_ - head_; }
   uint64_t bytes() const noexcept { return runs_.size() * sizeof(Run); }  // that its tuples take
 
   // So many tuples, of which neighbours are `spacing` apart, and whose paths are so much further
   // on.
-  void push(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) {
+  void append(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) {
     while (count > 0) {
       uint64_t pushed =
           size() == 0 ? 0 : runs_[last_ & mask()].extend(first, spacing, count, path_step);
@@ -95,7 +104,7 @@ class Ring {
         begin(*first, path_step);
         pushed = 1;
       }
-      tail += pushed;
+      tail_ += pushed;
       count -= pushed;
       first += pushed * spacing;
     }
@@ -112,10 +121,13 @@ class Ring {
     }
   }
   void pop(uint64_t count) noexcept {
-    head += count;
+    head_ += count;
     for (taken_ += count; first_ != last_ && taken_ >= runs_[first_ & mask()].count; ++first_)
       taken_ -= runs_[first_ & mask()].count;
   }
+
+ protected:
+  Index head_, tail_;
 
  private:
   // Tuples each of which differs from the one before it by `step` and `order_step`; none but the
@@ -150,7 +162,7 @@ class Ring {
       for (; more < most; ++more, next += spacing) {
         const bool other = (next->sequence != sequence) | (next->order != order) |
                            (next->path + path_step != first.path);
-        if (other | (next->born_ns != 0) | (next->mark != first.mark) | (next->kind != DATA)) break;
+        if (other | (next->born_ns != 0) | (next->kind != DATA)) break;
         sequence += step;
         order += order_step;
       }
@@ -169,6 +181,7 @@ class Ring {
     if (runs_.empty()) runs_.resize(LEAST);
     Run& run = runs_[last_ & mask()];
     run = {.first = tuple, .count = 1};
+    if (tuple.kind == DATA) run.first.value = 0.0;
     if (tuple.kind != FINAL) run.first.path += path_step;
   }
   void grow() {

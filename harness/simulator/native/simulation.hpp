@@ -1,16 +1,15 @@
 // simulation.hpp - a graph on a described machine: the algorithms of harness/runtime/ executed by
 // virtual threads.
 //
-//   submit.hpp     the one path of a tuple to a port: execute, deliver, send, push, punctuation
-//   dynamic.hpp    scheduler threads: the list of ports, drains, reschedule, suspension; P17's own
-//                  way of finding work
-//   dedicated.hpp  threaded ports: who sleeps when, and who wakes them
+//   sim_path.hpp   the path of a tuple (harness/runtime/native/path.hpp) on virtual threads
+//   slots.hpp      costs of slots
+//   primitives.hpp locks, flags, queues and places to sleep
+//   printed.hpp    P17's own way of finding work
 //   coroutine.hpp  operators as co-routines: the scheduler of
 //                  harness/runtime/native/coroutines.hpp, on virtual threads; what that sees of a
 //                  graph is in coroutine_graph.hpp, and replicas of operators in crew.hpp
 //   disciplines.hpp  what each kind of queue means to a tuple
 //   operators.hpp  kinds of operators; sources
-//   modes.hpp      queues that come and go
 //   filling.hpp    a run that begins with tuples in its queues
 //   control.hpp    what the engine does: levels, periods, the end
 //
@@ -26,6 +25,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -43,8 +43,6 @@
 
 namespace millrace::sim {
 
-class Simulation;
-
 // Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an
 // operator, a producer and a consumer of a port.
 inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
@@ -52,18 +50,16 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 // What a kind of queue means to those who send to a port and to the threads that execute it
 // (disciplines.hpp).
 struct Discipline {
-  bool pooled;   // the pool executes its ports, whose queues may be switched off
-  bool resumed;  // a co-routine executes it, which the pool resumes
-  void (Simulation::*body)(Worker&);                // of the threads that execute its ports
-  void (Simulation::*published)(Worker&, Target&);  // what follows a publication
-  void (Simulation::*wait_for_room)(Worker&, Port&,
-                                    uint32_t& round);  // a round of waiting before a full queue
+  bool pooled;           // the pool executes its ports, whose queues may be switched off
+  bool resumed;          // a co-routine executes it, which the pool resumes
+  void* (*body)(void*);  // of the threads that execute its ports
+  void (*published)(Worker*, Target*);  // what follows a publication
+  void (*wait_for_room)(Worker*, Port*,
+                        uint32_t* round);  // a round of waiting before a full queue
 };
 
 class Simulation {
  public:
-  static const Discipline threaded, scheduled, resumed;
-
   Simulation(const Machine& machine_, const Software& software_, uint64_t seed,
              uint32_t operator_count, uint32_t port_count, uint32_t worker_count, uint32_t buckets)
       : machine(machine_),
@@ -75,9 +71,11 @@ class Simulation {
         touches_(machine_.cores, 0) {
     for (uint32_t i = 0; i < worker_count; ++i) {
       workers[i].id = i;
+      enroll(workers[i]);
       bearers_.push_back(&workers[i]);
     }
-    system.make_queue(idle_);
+    final_.kind = FINAL;
+    system.make_queue(ready_.idle);
     open_operators = operator_count;
   }
   Simulation(const Simulation&) = delete;
@@ -96,14 +94,28 @@ class Simulation {
   Sizes* sizes = nullptr;  // its own
   std::deque<Worker> workers;
   std::deque<Mutex> mutexes;
-  std::deque<Histogram> histograms;  // of sinks
+  std::deque<SinkState> sinks;
+  std::deque<SourceState> sources;
+  std::deque<MergeState> merges;
+  std::deque<SplitState> splits;
+  std::deque<BarrierState> barriers;
+  std::deque<BalanceState> balances;
+  std::deque<Profile> profiles;
+  std::deque<std::vector<uint64_t>> blocks;
+  // Zeroed memory that lives as long as this.
+  char* block(size_t bytes) {
+    return reinterpret_cast<char*>(blocks.emplace_back(bytes / 8 + 1, 0).data());
+  }
   Mutex* make_mutex() {
     Mutex& mutex = mutexes.emplace_back();
     system.make_queue(mutex.queue);
     return &mutex;
   }
-  void add_histogram(Operator& sink) { sink.latency = &histograms.emplace_back(); }
-  uint32_t stride = 64, payload = 0;
+  // Tuples are headers here, whatever the slots' size is there.
+  static constexpr size_t stride = sizeof(Tuple);
+  static constexpr uint32_t payload = 0;
+  uint32_t slot_bytes = 64, payload_bytes = 0;
+  Tuple* final_punctuation = &final_;
   const Discipline* pool = nullptr;  // of the pool's threads; null: no port is scheduled
   uint32_t own_threads = 0;          // of sources and threaded ports: all but the pool's
   const Policy* policy = nullptr;    // of co-routines, which the pool resumes; null: there are none
@@ -114,10 +126,16 @@ class Simulation {
       0;
   uint64_t ring_bytes = 0;  // memory of all queues and merges
   uint64_t filled = 0;      // bytes that were ever put into one
-  uint32_t open_operators = 0;
+  Word<uint32_t> open_operators;
   uint64_t executed = 0;         // batches, by operators
   uint64_t most_contenders = 1;  // for one cache line at once
-  bool finishing = false, over = false;
+  Word<bool> finishing, over;
+  Word<bool> failed;   // a merge had too few slots
+  Word<bool> gave_up;  // a blocked producer dropped what it had, when the run was cut short
+  class Coroutines;
+  Coroutines* coroutines = nullptr;  // null: the model has none
+  ReadyPorts* ready = nullptr;       // null: no port is scheduled
+  void add_ready() { ready = &ready_; }
 
   // -- for the engine -----------------------------------------------------------------------------
 
@@ -128,14 +146,12 @@ class Simulation {
   // what a thread's program throws, std::bad_alloc. Then that thread can go on no more, and nothing
   // but reading is left.
   uint64_t run(Time until, uint64_t events);
-  void end_run();
   void cut();
   void run_out(uint64_t events);
   void suspend(uint32_t worker, bool suspended);
   Thread::State state(uint32_t worker) const noexcept { return bearers_[worker]->state; }
-  void want(Port& port, bool called);
-  void choose_sizes();
-  void set_active(Operator& op, uint32_t active);
+  void size_batches();
+  void activate(Operator& op, uint32_t outputs);
   void set_replicas(uint32_t op, uint32_t number);
   uint32_t replicas(uint32_t op) const;
   uint32_t living_replicas(uint32_t op);
@@ -153,142 +169,68 @@ class Simulation {
   // Fill the queues, in no time (filling.hpp).
   void fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
 
- private:
-  friend struct CopyProbe;
+  // -- for the path of a tuple ----------------------------------------------------------------------
 
   using Count = uint32_t;
 
   Worker* advance();
-
-  // -- submit.hpp
-  void execute(Worker& w, Operator* op, Tuple* first, Count count);
-  void deliver(Worker& w, Route& route, Tuple* first, Count count);
-  void deliver_now(Worker& w, Route& route, Tuple* first, Count count);
-  void deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every);
-  void send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  void call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  void push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
-  Count put(Worker& w, Target& target, Tuple* first, Count spacing, Count count, bool waited);
-  Count push_ring(Worker& w, Port& port, const Tuple* first, Count spacing, Count count,
-                  uint32_t path_step);
-  void give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count);
-  void take(Worker& w, Port& port, Tuple* first, Count count);
-  void take_mark(Worker& w, Port& port, Tuple* mark);
-  void pass_mark(Worker& w, Operator& op, Tuple mark);
-  void pass_mark_now(Worker& w, Operator& op, Tuple mark);
-  void receive_mark(Worker& w, Operator& op, Tuple mark);
-  void end_stream(Worker& w, Operator& op);
-  void send_final(Worker& w, Operator& op);
-  void close_operator(Worker& w, Operator* op);
-  void acquire(Worker& w, Mutex& mutex);
-  void unlock(Worker& w, Mutex& mutex);
-  void hand_over(Worker& w);
-
-  // -- dynamic.hpp
-  void scheduler_body(Worker& w);
-  Port* next_port(Worker& w);
-  Port* walk(Worker& w);
-  uint64_t drain(Worker& w, Port& port, uint64_t most, bool yielding);
-  void reschedule(Worker& w, Port& port, uint32_t& round);
-  void wait_a_little(Worker& w, uint32_t& round, Port* port = nullptr);
-  void suspend(Worker& w);
-  void release(Worker& w, Port& port);
-  void look_again(Worker& w, Port& port);
-  void tuples_ready(Worker& w, Target& target);
-  void announce(Worker& w);
-  void put_on_list(Worker& w, Port& port);
-  void push_list(Worker& w, uint32_t port);
-  uint32_t pop_list(Worker& w);
-  void wake_idle(Worker& w);
-  bool try_flag(Worker& w, Flag& flag);
-  void drop_flag(Worker& w, Port& port, Flag& flag);
-  void tell_spinning(Port& port);
-
-  // -- dedicated.hpp
-  void port_body(Worker& w);
-  void wait_for_tuples(Worker& w, Port& port);
-  void wait_for_room(Worker& w, Port& port, uint32_t& round);
-  void sleep_for_room(Worker& w, Port& port);
-  void tuples_published(Worker& w, Target& target);
-  void announce_sleep(Worker& w, WaitQueue& queue);
-  void wake_one(Worker& w, WaitQueue& queue);
-  void wake_producer(Worker& w, Port& port);
-  void wake_owed(Worker& w);
+  void enroll(Worker& w) {
+    w.run = this;
+    w.stop.over = &over;
+    w.idle.now = w.asleep.now = &system.now;
+  }
 
   // -- coroutine.hpp
   class CoroutineGraph;
   class Crew;
-  class Coroutines;
   void make_coroutines();
   void prepare_to_resume(const Worker& w);
-  void resuming_body(Worker& w);
   template <class Coroutine>
   static void coroutine_body(Coroutine& self);
   template <class Coroutine>
   void operator_loop(Worker& w, Coroutine& self);
   template <class Coroutine>
   void join_replicas(Worker& w, Coroutine& self);
-  void replica_loop(Worker& w);
   void make_replicas(uint32_t co);
-  bool is_first(const Worker& w) const noexcept;
-  void hold_back(Worker& w, Tuple* first, Count count);
-  static uint64_t barrier_room(const Port& port) noexcept;
-  void tuples_resumable(Worker& w, Target& target);
-  void another_sender(Worker& w, Port& port);
-  void announce_to_coroutine(const Port& port);
   void stamp(Worker& w, Port& port, Count count);
-  void count_pushed(const Worker& w, Count count);
-  void source_has_sent(Worker& w, const Tuple* first, Count count);
-  void made_room(Worker& w, Port& port);
-  void wait_to_resume(Worker& w, Port& port, uint32_t& round);
+  void made_room(Port& port);
+  void check_for_preemption(Worker& w);
   void wait_for_room_as_coroutine(Worker& w, Port& port);
-  void wait_to_be_given(Worker& w, const Operator& op);
+  void wait_to_be_given(Worker& w, const Operator& op, uint32_t least);
   void sleep_as_coroutine(Worker& w, Time until);
   template <class Wait>
   void leave(Worker& w, Wait wait);
   void gave(Operator& op);
 
   // -- operators.hpp
-  void source_body(Worker& w);
-  Count due(Worker& w, Operator& source, Count most);
-  void kernel(Worker& w, Operator& op, Tuple* first,
-              Count count);  // of those that deliver, keep or drop tuples themselves
-  void round_robin(Worker& w, Operator& op, Tuple* first, Count count);
-  void split(Worker& w, Operator& op, Tuple* first, Count count);
-  void filter(Worker& w, Operator& op, Tuple* first, Count count);
-  void pass_on(Worker& w, Operator& op, Tuple* first, Count count);
-  void merge(Worker& w, Operator& op, Tuple* first, Count count);
-  void pass_on_waiting(Worker& w, Operator& op);
-  void barrier(Worker& w, Operator& op, Tuple* first, Count count);
-  void typed(Worker& w, Operator& op, Tuple* first, Count count);
-  Count typed_output(Operator& source, Count count);
-  void send_complete(Worker& w, Operator& op);
-  void end(Worker& w, Operator& barrier);
-  void input_ended(Worker& w, Operator& barrier);
-  static void check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first,
-                    Count count);
-  void balance(Worker& w, Operator& op, Tuple* first, Count count);
+  void charge(Worker& w, Operator& op, const Tuple* first, Count count);
+  Route* charge_source(Worker& w, Operator& op, Count count);
+  Count profiled_output(Operator& source, Count count);
   void compute(Worker& w, const Operator& op, const Tuple* first, Count count);
-  void sink(Worker& w, Operator& op, const Tuple* first, Count count);
-  static void check(Operator& op, const Tuple* first, Count count, Time now);
-  void make(Operator& source, Tuple& tuple);
-  static bool chooses(const Operator& op) noexcept {
-    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER ||
-           op.kind == BALANCE || op.kind == TYPED || !op.all ||
-           (op.routes.size() > 1 && op.kind != SOURCE);
-  }
 
   // -- filling.hpp
   void pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first, Count count);
   void make_room(const std::vector<uint8_t>& holds, Port& port, Count count);
   void pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count);
 
-  // -- modes.hpp
-  bool call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count,
-                    Tuple* scratch);
-  void switch_on(Port& port);
-  void switch_off(Worker& w, Port& port);
-  void change_contexts(uint32_t queue, bool on);
+  // -- waiting.hpp
+  void spin(Worker& w, uint32_t& round, Port* port);
+  void tell_spinning(const Port& port) {
+    for (Worker* waiting : port.spinning) system.hasten(*waiting, machine.load[SAME_CHIP]);
+  }
+  void tell_watching(const Index& index) {
+    for (Worker* waiting : index.watching) system.hasten(*waiting, machine.load[SAME_CHIP]);
+  }
+  // Room for the tuples at the front of a queue, for who works on them.
+  Tuple* take_batch() {
+    if (free_batches_.empty()) return batches_.emplace_back().data();
+    Tuple* batch = free_batches_.back();
+    free_batches_.pop_back();
+    return batch;
+  }
+  void give_batch(Tuple* batch) {
+    if (batch != nullptr) free_batches_.push_back(batch);
+  }
 
   // -- costs
   void pass(Worker& w) { system.pass(w); }
@@ -310,8 +252,8 @@ class Simulation {
   Count publications(Count count) const noexcept { return software.batch == 1 ? count : 1; }
   void came_from(Worker& w, Count count, const Visit& since);
   void came_from(Worker& w, Ring& ring, Count count) {
-    came_from(w, count, ring.filled.since(ring.head, system.caches, filled));
-    ring.worked.note(ring.head, count, {w.core, system.caches[w.core].used(), filled});
+    came_from(w, count, ring.filled.since(ring.head(), system.caches, filled));
+    ring.worked.note(ring.head(), count, {w.core, system.caches[w.core].used(), filled});
   }
   void copy(Worker& w, Count count, const Visit& since);
   void touch_slots(const Worker& w, Count count, const Visit& since) noexcept;
@@ -321,21 +263,20 @@ class Simulation {
   Visit untouched() const noexcept { return {Line::NOBODY, 0, ring_bytes}; }
   void touch(Worker& w, Touch& record, uint64_t bytes);
   void touch_moved(Worker& w, Touch& record, uint64_t bytes);
-  void idle(Worker& w, bool begins) noexcept { w.idle(begins, system.now); }
 
   Acting acting_{*this, system, machine, software, most_contenders, bearers_};
   std::vector<Worker*> bearers_;  // by process: the record that the thread is in now
   std::unique_ptr<Coroutines, void (*)(Coroutines*)> coroutines_{nullptr, nullptr};
-  List list_;
+  ReadyPorts ready_{*this};
+  std::deque<std::array<Tuple, MAX_BATCH>> batches_;
+  std::vector<Tuple*> free_batches_;
   std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
-  WaitQueue idle_;                 // scheduler threads without a port
-  bool waking_ =
-      false;  // one of them has been woken and has not looked yet: until then no other is
   Time profile_period_ = 0, next_look_ = NEVER;
   // Until when time passes now, and how many events may have happened by then.
   Time until_ = 0;
   uint64_t turns_ = 0, most_events_ = 0;
   bool ending_ = false;
+  Tuple final_{};
   bool listed_ = false;
 };
 

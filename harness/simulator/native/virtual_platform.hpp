@@ -14,99 +14,45 @@
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
+#include <type_traits>
 
 #include "fibre.hpp"
+#include "line_word.hpp"
 #include "software.hpp"
 #include "state.hpp"
 #include "system.hpp"
 
 namespace millrace::sim {
 
-class Simulation;
-
-// The run that this thread of ours simulates, and the thread there that acts.
-struct Acting {
-  Simulation& simulation;
-  System& system;
-  const Machine& machine;
-  const Software& software;
-  uint64_t& most_contenders;
-  std::vector<Worker*>& bearers;  // by process: the record that a thread is in now
-  Worker* worker = nullptr;       // null: the engine acts, from outside
-};
-
-// Not to be inlined, nor its result to be kept: who asks may go on on another thread of ours.
-#if defined(__clang__)
-[[gnu::noinline]]
-#else
-[[gnu::noinline, gnu::noipa]]
-#endif
-inline Acting*& current() noexcept {
-  thread_local Acting* acting = nullptr;
-  return acting;
-}
-
-class Present {
- public:
-  explicit Present(Acting& acting) noexcept : before_(current()) { current() = &acting; }
-  Present(const Present&) = delete;
-  ~Present() { current() = before_; }
-
- private:
-  Acting* before_;
-};
-
 struct VirtualPlatform {
   // Used too seldom to cost anything
   template <class T>
   using RareWord = std::atomic<T>;
 
-  // A word with a line of its own;
-  template <class T>
-  class Word {
+  // What stands in the line of a co-routine's state: whoever reads it has looked at that just
+  // before.
+  class StateWord {
    public:
-    Word() = default;
-    Word(T value) noexcept : value_(value) {}  // NOLINT: as std::atomic
-    T load(std::memory_order) const noexcept {
-      const Acting& acting = *current();
-      if (acting.worker != nullptr)
-        acting.worker->waiting += line_.load(acting.machine, acting.worker->core);
-      return value_;
-    }
-    void store(T value, std::memory_order) noexcept {
+    StateWord() = default;
+    StateWord(uint32_t value) noexcept : value_(value) {}  // NOLINT: as std::atomic
+    uint32_t load(std::memory_order) const noexcept { return value_; }
+    void store(uint32_t value, std::memory_order) noexcept { value_ = value; }
+    void fetch_add(uint32_t value, std::memory_order) noexcept {
       if (const Acting& acting = *current(); acting.worker != nullptr)
-        line_.store(acting.worker->core);
-      value_ = value;
+        acting.worker->waiting += acting.machine.rmw_local;
+      value_ += value;
     }
-    T fetch_or(T value, std::memory_order) noexcept {
-      modify(false);
-      const T before = value_;
-      value_ |= value;
-      return before;
-    }
-    bool compare_exchange_strong(T& expected, T desired, std::memory_order,
-                                 std::memory_order) noexcept {
-      modify(true);
-      if (value_ != expected) {
-        expected = value_;
-        return false;
-      }
-      value_ = desired;
-      return true;
+    void fetch_sub(uint32_t value, std::memory_order order) noexcept {
+      fetch_add(0 - value, order);
     }
 
    private:
-    void modify(bool cas) noexcept {
-      Acting& acting = *current();
-      if (Worker* w = acting.worker; w != nullptr)
-        w->waiting += line_.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w),
-                                cas, acting.most_contenders);
-    }
-
-    T value_{};
-    mutable Line line_;
+    uint32_t value_ = 0;
   };
+
+  // A word with a line of its own, but for those.
+  template <class T>
+  using Word = std::conditional_t<std::is_same_v<T, uint32_t>, StateWord, LineWord<T>>;
 
   class Lock {
    public:
@@ -121,9 +67,9 @@ struct VirtualPlatform {
         held_ = true;
         return;
       }
-      const Rest rest = w.rest;
+      const uint32_t rest = w.rest;
       w.rest = BLOCKED;
-      w.idle(true, acting.system.now);
+      w.idle.start();
       do {
         acting.system.pass(w);
         if (!held_) break;
@@ -132,7 +78,7 @@ struct VirtualPlatform {
         acting.system.pass(w);
       } while (held_);  // somebody who was awake came before: the lock is not fair
       held_ = true;
-      w.idle(false, acting.system.now);
+      w.idle.stop();
       w.rest = rest;
     }
     void unlock() {
@@ -235,25 +181,6 @@ struct VirtualPlatform {
     return static_cast<int64_t>((acting.system.now + acting.system.owed(*acting.worker)) /
                                 NANOSECOND);
   }
-};
-
-// What stands in the line of a co-routine's state: whoever reads it has looked at that just before.
-template <>
-class VirtualPlatform::Word<uint32_t> {
- public:
-  Word() = default;
-  Word(uint32_t value) noexcept : value_(value) {}  // NOLINT: as std::atomic
-  uint32_t load(std::memory_order) const noexcept { return value_; }
-  void store(uint32_t value, std::memory_order) noexcept { value_ = value; }
-  void fetch_add(uint32_t value, std::memory_order) noexcept {
-    if (const Acting& acting = *current(); acting.worker != nullptr)
-      acting.worker->waiting += acting.machine.rmw_local;
-    value_ += value;
-  }
-  void fetch_sub(uint32_t value, std::memory_order order) noexcept { fetch_add(0 - value, order); }
-
- private:
-  uint32_t value_ = 0;
 };
 
 }  // namespace millrace::sim
