@@ -331,7 +331,7 @@ def failed(cell: WantedCell, arm: str) -> FoundNumber:
 
 
 def over_time(
-    measure: Callable[[list[timeline.Run]], RangedNumber], cell: WantedCell, arm: str
+    measure: Callable[[list[timeline.RunTimeline]], RangedNumber], cell: WantedCell, arm: str
 ) -> FoundNumber:
     """Return a number of the runs of an arm over time, with its range over the runs.
 

@@ -8,6 +8,7 @@ import random
 from contextlib import nullcontext
 from pathlib import Path
 
+from harness.cli.gate import AUTO
 from harness.errors import RunFailed, UserError
 from harness.gate.bisect import BisectionResult, code_of, commits_between, search
 from harness.gate.compare import compare
@@ -29,6 +30,7 @@ REFUSED_OPTIONS = {
     "markdown": "--markdown",
     "csv": "--csv",
     "junitxml": "--junitxml",
+    "sarif": "--sarif",
     "inconclusive": "--inconclusive",
 }
 
@@ -44,7 +46,7 @@ def run_bisect(args: argparse.Namespace, suite: Suite) -> int:
     commits = commits_between(Path.cwd(), args.bisect)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed
     draw = random.Random(seed)
-    count = None if args.pairs == "auto" else args.pairs
+    count = None if args.pairs == AUTO else args.pairs
     budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
     # The measuring lock is held for the whole search, so that no other call waits for one of our
     # trees while we wait for the lock of the cache: see `tree_cache`.
