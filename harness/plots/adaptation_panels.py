@@ -16,7 +16,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
@@ -224,11 +223,9 @@ def _legend(table: pd.DataFrame, kind: AdaptationStyle) -> list[Artist]:
     """
     names = {queue_arms.look(row).color: _law(row) for row in queue_arms.in_order(table)}
     handles: list[Artist] = [
-        Line2D([], [], color=color, marker=".", label=name) for color, name in names.items()
+        style.key(color=color, marker=".", label=name) for color, name in names.items()
     ]
-    handles.append(
-        Line2D([], [], color=style.INK, lw=1.0, ls=LEVEL_LINE, label="scheduler threads")
-    )
+    handles.append(style.key(lw=1.0, ls=LEVEL_LINE, label="scheduler threads"))
     if kind.bursts:
         handles.append(Patch(facecolor=BURST, label=kind.bursts_label))
     return handles

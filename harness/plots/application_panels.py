@@ -14,7 +14,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from harness.plots import places, provenance, queue_arms, settled, style
@@ -191,4 +190,4 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
     found = {
         called(row): Patch(color=look_of(row).color, label=called(row)) for row in in_order(table)
     }
-    return [*found.values(), Line2D([], [], ls="", label="number: threads beside the sources'")]
+    return [*found.values(), style.key(ls="", label="number: threads beside the sources'")]

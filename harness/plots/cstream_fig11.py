@@ -111,9 +111,9 @@ def draw_over_time(ax: Axes, rows: pd.DataFrame) -> None:
 def legend(table: pd.DataFrame) -> list[Line2D]:
     """Return the legend of the arms in the table."""
     there = set(table["arm"])
-    handles = [Line2D([], [], color=FIXED.color, marker=FIXED.marker, ms=4, label="fixed threads")]
+    handles = [style.key(color=FIXED.color, marker=FIXED.marker, ms=4, label="fixed threads")]
     return handles + [
-        Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=name)
+        style.key(color=look.color, ls=look.line, marker=look.marker, label=name)
         for arm, (name, look) in LOOKS.items()
         if arm in there
     ]

@@ -14,7 +14,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -282,4 +281,4 @@ def _numbers(table: pd.DataFrame) -> list[Artist]:
         if table[["level", "threads"]].notna().any(axis=None)
         else []
     )
-    return [Line2D([], [], ls="", label=each) for each in told]
+    return [style.key(ls="", label=each) for each in told]

@@ -22,7 +22,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from harness.gate.history.text import size_text, warnings
 from harness.gate.history.trend import RESULTS_PER_TREND, CellHistory
@@ -185,27 +184,17 @@ def _title(one: CellHistory, several_suites: bool) -> str:
 
 def _legend(series: Sequence[CellHistory], looks: dict[str, tuple[str, str]]) -> list[Artist]:
     handles: list[Artist] = [
-        Line2D([], [], color=color, marker=marker, markersize=4, lw=1.2, label=host)
+        style.key(color=color, marker=marker, markersize=4, lw=1.2, label=host)
         for host, (color, marker) in looks.items()
     ]
     if any(one.joined for one in series):
-        handles.append(Line2D([], [], color=style.INK, lw=1.2, label="HOSTS JOINED"))
+        handles.append(style.key(lw=1.2, label="HOSTS JOINED"))
     if any(len(one.counted) < one.rows["head_median"].notna().sum() for one in series):
         handles.append(
-            Line2D(
-                [],
-                [],
-                color=style.INK,
-                ls="",
-                marker="o",
-                markerfacecolor="white",
-                label="does not count",
-            )
+            style.key(ls="", marker="o", markerfacecolor="white", label="does not count")
         )
     if any(one.changes for one in series):
-        handles.append(
-            Line2D([], [], color=style.INK, lw=1.0, ls=CHANGE_LINE, label="change of level")
-        )
+        handles.append(style.key(lw=1.0, ls=CHANGE_LINE, label="change of level"))
     return handles
 
 

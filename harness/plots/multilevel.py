@@ -157,7 +157,7 @@ def _legend(table: pd.DataFrame) -> list[Line2D]:
         for _, row in table.iterrows()
     }
     return [
-        Line2D([], [], color=look.color, marker=look.marker, linestyle="none", label=name)
+        style.key(color=look.color, marker=look.marker, linestyle="none", label=name)
         for name, look in sorted(
             looks.items(), key=lambda each: [*style.MODELS, "placed by hand"].index(each[0])
         )

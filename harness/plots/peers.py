@@ -193,9 +193,7 @@ def _cost_axis(ax: Axes, costs: list[str]) -> None:
 def _legend(table: pd.DataFrame) -> list[Line2D]:
     labels = {row["arm"]: row["peer"] for _, row in table[table["peer"].notna()].iterrows()}
     return [
-        Line2D(
-            [],
-            [],
+        style.key(
             color=look.color,
             marker=look.marker,
             linestyle=look.line,

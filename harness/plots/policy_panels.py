@@ -181,7 +181,7 @@ def lines(rows: pd.DataFrame, across: Across):
 def legend(table: pd.DataFrame) -> list[Line2D]:
     """Return the legend of the policies in the table."""
     return [
-        Line2D([], [], color=look.color, ls=look.line, marker=look.marker, ms=4.5, label=policy)
+        style.key(color=look.color, ls=look.line, marker=look.marker, ms=4.5, label=policy)
         for policy in style.in_order(table["policy"].dropna(), list(style.POLICIES))
         for look in (style.POLICIES.get(policy, style.UNKNOWN_MODEL),)
     ]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.artist import Artist
-from matplotlib.lines import Line2D
 
 from harness.plots import style
 from harness.plots.style import ModelStyle
@@ -94,6 +93,6 @@ def legend(table: pd.DataFrame) -> list[Artist]:
     for row in in_order(table):
         found.setdefault(called(row), look(row))
     return [
-        Line2D([], [], color=each.color, ls=each.line, marker=each.marker, label=name)
+        style.key(color=each.color, ls=each.line, marker=each.marker, label=name)
         for name, each in found.items()
     ]

@@ -185,9 +185,7 @@ def legend(table: pd.DataFrame) -> list[Line2D]:
     """Return the legend of lines over cost; threads are full lines, replicas dashed."""
     names = [name for name in LOOKS if name in of_lines(table)]
     handles = [
-        Line2D(
-            [],
-            [],
+        style.key(
             color=LOOKS[name].color,
             marker=LOOKS[name].marker,
             ms=MARKER,
@@ -197,16 +195,8 @@ def legend(table: pd.DataFrame) -> list[Line2D]:
     ]
     return [
         *handles,
-        Line2D([], [], color=style.INK, label="threads"),
-        Line2D(
-            [],
-            [],
-            color=style.INK,
-            ls=DASHES,
-            marker=REPLICAS,
-            ms=MARKER,
-            label="replicas an operator",
-        ),
+        style.key(label="threads"),
+        style.key(ls=DASHES, marker=REPLICAS, ms=MARKER, label="replicas an operator"),
     ]
 
 

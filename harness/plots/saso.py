@@ -200,17 +200,9 @@ def _color(law: str) -> str:
 
 def _legend() -> list[Line2D]:
     return [
-        Line2D(
-            [],
-            [],
-            color=style.INK,
-            ls="",
-            marker="o",
-            markersize=5,
-            label="median of the scenarios",
-        ),
-        Line2D([], [], color=style.INK, lw=6, alpha=0.45, label="quartiles"),
-        Line2D([], [], color=style.INK, lw=1.2, label="5 to 95 %"),
+        style.key(ls="", marker="o", markersize=5, label="median of the scenarios"),
+        style.key(lw=6, alpha=0.45, label="quartiles"),
+        style.key(lw=1.2, label="5 to 95 %"),
     ]
 
 

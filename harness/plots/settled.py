@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.colors import to_rgb
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
@@ -79,21 +78,13 @@ def legend(table: pd.DataFrame) -> list[Artist]:
         "half of the runs settled": (0.5, (shares > 0) & (shares < 1)),
     }
     handles = [
-        Line2D(
-            [],
-            [],
-            color=style.INK,
-            ls="",
-            marker="o",
-            markerfacecolor=shade(style.INK, share),
-            label=label,
-        )
+        style.key(ls="", marker="o", markerfacecolor=shade(style.INK, share), label=label)
         for label, (share, there) in shown.items()
         if there.any()
     ]
     if _of_hops(table).any():
         half = {"fillstyle": "bottom", "markerfacecolor": style.INK, "markerfacecoloralt": "white"}
-        handles.append(Line2D([], [], color=style.INK, ls="", marker="o", label=HOPS_NOTE, **half))
+        handles.append(style.key(ls="", marker="o", label=HOPS_NOTE, **half))
     return handles
 
 

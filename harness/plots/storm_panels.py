@@ -168,14 +168,8 @@ def verdict(rows: pd.DataFrame) -> str:
 def _legend(table: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> list[Line2D]:
     versions = {row["arm"]: row["peer"] for _, row in table[table["peer"].notna()].iterrows()}
     return [
-        Line2D(
-            [],
-            [],
-            ls="none",
-            color=look.color,
-            marker=look.marker,
-            ms=6,
-            label=versions.get(arm, arm),
+        style.key(
+            ls="none", color=look.color, marker=look.marker, ms=6, label=versions.get(arm, arm)
         )
         for arm, look in looks.items()
     ]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -19,6 +20,7 @@ matplotlib.use("Agg")  # files only: no display is needed, and none is opened
 import matplotlib.pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, Formatter
 
 from harness.errors import RunFailed
@@ -142,6 +144,11 @@ def applied() -> Iterator[None]:
 def rates() -> Formatter:
     """Return the formatter of tick labels for rates: 500 k, 2 M."""
     return EngFormatter(sep=" ")
+
+
+def key(label: str, color: str = INK, **look: Any) -> Line2D:
+    """Return an entry of a legend: a line or a marker, and its label."""
+    return Line2D([], [], color=color, label=label, **look)
 
 
 def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> None:

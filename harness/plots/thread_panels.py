@@ -16,7 +16,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
@@ -246,12 +245,10 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
     names = table["model"].mask(table["elastic"].astype(bool), ELASTIC)
     for name in style.in_order(names, list(style.MODELS)):
         look = style.of_model(name)
-        handles.append(
-            Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=name)
-        )
+        handles.append(style.key(color=look.color, ls=look.line, marker=look.marker, label=name))
     handles += settled.legend(table)
     if table["mean"].isna().any():
-        handles.append(Line2D([], [], color=style.INK, ls="", marker="x", label="no mean"))
+        handles.append(style.key(ls="", marker="x", label="no mean"))
     if table["band_lo"].notna().any():
         look = style.ModelStyle(style.INK, "", "")
         handles.append(Patch(**_band(look), label="constants varied"))

@@ -18,7 +18,6 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
@@ -247,8 +246,8 @@ def _leave_out(ax: Axes) -> None:
 
 def _legend(kind: TimeStyle) -> list[Artist]:
     handles: list[Artist] = [
-        Line2D([], [], color=style.of_model(kind.model).color, marker=".", label="throughput"),
-        Line2D([], [], color=style.INK, lw=1.1, ls=LEVEL_LINE, label=kind.level_label),
+        style.key(color=style.of_model(kind.model).color, marker=".", label="throughput"),
+        style.key(lw=1.1, ls=LEVEL_LINE, label=kind.level_label),
     ]
     if kind.bursts:
         handles.append(Patch(facecolor=BURST, label=kind.bursts_label))

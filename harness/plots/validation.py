@@ -207,35 +207,16 @@ def _legend(table: pd.DataFrame) -> list[Line2D | Patch]:
     handles: list[Line2D | Patch] = []
     for name in style.in_order(table["model"], list(style.MODELS)):
         look = style.of_model(name)
-        handles.append(Line2D([], [], color=look.color, ls="", marker=look.marker, label=name))
+        handles.append(style.key(color=look.color, ls="", marker=look.marker, label=name))
     handles += [
         Patch(color=color, label=f"± {share:.0%}".replace("%", " %"))
         for share, color in reversed(BANDS)
     ]
     handles.append(
-        Line2D(
-            [],
-            [],
-            color=style.INK,
-            ls="",
-            marker="|",
-            markersize=9,
-            markeredgewidth=1.8,
-            label="median of a group",
-        )
+        style.key(ls="", marker="|", markersize=9, markeredgewidth=1.8, label="median of a group")
     )
     if table["unsettled_used"].any():
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=style.INK,
-                ls="",
-                marker="o",
-                markerfacecolor="white",
-                label="never settled",
-            )
-        )
+        handles.append(style.key(ls="", marker="o", markerfacecolor="white", label="never settled"))
     return handles
 
 
