@@ -428,9 +428,9 @@ def test_messages_are_read_whatever_they_are_in(way):
     link, each = WAYS[way]
     # each in a connection of its own
     frames = [each] if way == "TCP" else [each] * 10
-    for begin, more in ((1_700_000_000, 0), (2**31 + 5, 0), (1_700_000_000, 8)):
-        capture = capture_of([frame + bytes(more) for frame in frames], link, begin, more)
-        assert counted(capture)["readable"] == len(frames)
+    # after 2038, and with eight bytes more than the packet had
+    capture = capture_of([frame + bytes(8) for frame in frames], link, 2**31 + 5, more=8)
+    assert counted(capture)["readable"] == len(frames)
 
 
 def test_only_the_first_fragment_of_a_message_is_read():
@@ -467,7 +467,7 @@ def test_link_types_that_are_not_read_are_told_by_name():
     assert counts["link type IEEE 802.11 with radiotap"] == 7 and counts["others"] == 0
 
 
-@pytest.mark.parametrize("place", [0, 500, 1000])
+@pytest.mark.parametrize("place", [0, 500])
 @pytest.mark.parametrize("off", [365 * 86400, -365 * 86400])
 def test_one_packet_with_a_wrong_clock_moves_no_other(place, off):
     records = records_of(generate(1000, 6))

@@ -185,7 +185,7 @@ def test_a_word_is_counted_for_sixty_seconds():
     )
 
 
-@pytest.mark.parametrize("place", [0, 50, 99])
+@pytest.mark.parametrize("place", [0, 50])
 @pytest.mark.parametrize("wrong", [4_102_444_800, 1_000_000_000])
 def test_one_change_with_a_wrong_clock_moves_no_other(place, wrong):
     lines = generate(100, 8).split(b"\n")[:-1]
