@@ -23,16 +23,25 @@ MOST_RECORDS = 10**8
 
 
 def build(
-    form: str, records: int, input: str, cycles: int | str, placement: str, seed: int
+    form: str,
+    records: int,
+    input: str,
+    cycles: int | str,
+    lateness: int,
+    jump: int,
+    placement: str,
+    seed: int,
 ) -> Graph:
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
     """
     # late: it is compiled, and other topologies do not need it
-    from harness.applications.login_failures import FORMS, input_of
+    from harness.applications.login_failures import FORMS, SECOND, input_of
 
     text, truncated = input_of(records, seed, "" if input == GENERATED else input)
-    return FORMS[form](text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph
+    times = 0 if cycles == ENDLESS else cycles
+    rule = lateness * SECOND, jump * SECOND
+    return FORMS[form](text, truncated, times, placement == HAND, rule=rule).graph
 
 
 TOPOLOGY = Topology(
@@ -63,6 +72,8 @@ TOPOLOGY = Topology(
         Parameter(
             "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
         ),
+        Parameter("lateness", 3600, "s", 0, 10**9, "of lines, for break-ins"),
+        Parameter("jump", 3600, "s", 0, 10**9, "ahead that one line may make, for break-ins"),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda form, **_: OPERATORS[form],

@@ -19,7 +19,14 @@ MOST_SOURCES = 64
 
 
 def build(
-    sources: int, records: int, input: str, cycles: int | str, placement: str, seed: int
+    sources: int,
+    records: int,
+    input: str,
+    cycles: int | str,
+    lateness: int,
+    jump: int,
+    placement: str,
+    seed: int,
 ) -> Graph:
     """Return the graph; `graph.counts()` returns the numbers of records and results when a run is
     over.
@@ -29,7 +36,10 @@ def build(
 
     data, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
     times = 0 if cycles == ENDLESS else cycles
-    return application.PacketAnalysis(data, truncated, times, sources, placement == HAND).graph
+    rule = lateness * application.SECOND, jump * application.SECOND
+    return application.PacketAnalysis(
+        data, truncated, times, sources, placement == HAND, rule=rule
+    ).graph
 
 
 TOPOLOGY = Topology(
@@ -52,6 +62,8 @@ TOPOLOGY = Topology(
         Parameter(
             "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
         ),
+        Parameter("lateness", 3600, "s", 0, 10**9, "of packets"),
+        Parameter("jump", 3600, "s", 0, 10**9, "ahead that one packet may make"),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda sources, **_: 274 * sources + 113,

@@ -23,6 +23,8 @@ def build(
     url: str,
     port: int | str,
     cycles: int | str,
+    lateness: int,
+    jump: int,
     placement: str,
     seed: int,
 ) -> Graph:
@@ -33,13 +35,14 @@ def build(
     from harness.applications import wiki_word_count as application
 
     by_hand, published = placement == HAND, None if port == NONE else port
+    rule = lateness * application.SECOND, jump * application.SECOND
     if url != NONE or input == STANDARD:
         return application.WikiWordCount.live(
-            None if url == NONE else url, by_hand, published
+            None if url == NONE else url, by_hand, published, rule=rule
         ).graph
     text, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
     return application.WikiWordCount(
-        text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published
+        text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published, rule=rule
     ).graph
 
 
@@ -85,6 +88,8 @@ TOPOLOGY = Topology(
         Parameter(
             "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
         ),
+        Parameter("lateness", 10, "s", 0, 10**9, "of changes"),
+        Parameter("jump", 3600, "s", 0, 10**9, "ahead that one change may make"),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda **_: 17,

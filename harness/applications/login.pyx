@@ -6,6 +6,10 @@ from libcpp cimport bool
 from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
 
 
+cdef extern from "event_time.hpp" namespace "millrace::operators" nogil:
+    cdef struct Rule "millrace::operators::EventTime::Rule":
+        int64_t lateness, jump
+
 cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:
     cdef cppclass Line:
         pass
@@ -30,7 +34,7 @@ cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:
     cdef cppclass FailureSequencer(Operator):
         FailureSequencer() except +
     cdef cppclass FailuresOnly(Operator):
-        FailuresOnly(uint32_t outputs, bool marks) except +
+        FailuresOnly(uint32_t outputs, bool marks, const Rule& rule) except +
     cdef cppclass Mark(Operator):
         Mark(uint32_t outputs) except +
     cdef cppclass ParseFailure(Operator):
@@ -42,11 +46,19 @@ cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:
     cdef cppclass Suspects(Operator):
         Suspects() except +
     cdef cppclass SuccessesOnly(Operator):
-        SuccessesOnly() except +
+        SuccessesOnly(const Rule& rule) except +
     cdef cppclass ParseSuccess(Operator):
         ParseSuccess() except +
     cdef cppclass BreakIns(Operator):
         BreakIns() except +
+    cdef cppclass FoundFailure:
+        pass
+    cdef cppclass FoundSuspect:
+        pass
+    cdef cppclass FoundBreakIn:
+        pass
+    cdef cppclass CollectNames[T, Found](Operator):
+        CollectNames(uint64_t most) except +
 
 
 def lines(bytes text, uint32_t outputs, uint64_t cycles):
@@ -72,8 +84,11 @@ def failure_sequencer():
     return Compiled().own(new FailureSequencer(), None)
 
 
-def failures_only(uint32_t outputs, bool marks):
-    return Compiled().own(new FailuresOnly(outputs, marks), None)
+def failures_only(uint32_t outputs, bool marks, rule):
+    """Return the filter of failures. `rule`: lateness and jump of time [ns], for its marks."""
+    cdef Rule time
+    time.lateness, time.jump = rule
+    return Compiled().own(new FailuresOnly(outputs, marks, time), None)
 
 
 def mark(uint32_t outputs):
@@ -96,8 +111,11 @@ def suspects():
     return Compiled().own(new Suspects(), None)
 
 
-def successes_only():
-    return Compiled().own(new SuccessesOnly(), None)
+def successes_only(rule):
+    """Return the filter of sessions. `rule`: lateness and jump of time [ns]."""
+    cdef Rule time
+    time.lateness, time.jump = rule
+    return Compiled().own(new SuccessesOnly(time), None)
 
 
 def parse_success():
@@ -106,6 +124,19 @@ def parse_success():
 
 def break_ins():
     return Compiled().own(new BreakIns(), None)
+
+
+def collect_failures(uint64_t most):
+    """Return a sink of failures that keeps the first `most` of them, with whole names."""
+    return Compiled().own(new CollectNames[Failure, FoundFailure](most), None)
+
+
+def collect_suspects(uint64_t most):
+    return Compiled().own(new CollectNames[Attempts, FoundSuspect](most), None)
+
+
+def collect_break_ins(uint64_t most):
+    return Compiled().own(new CollectNames[BreakIn, FoundBreakIn](most), None)
 
 
 def sizes():
@@ -117,4 +148,7 @@ def sizes():
         "attempts": sizeof(Attempts),
         "success": sizeof(Success),
         "break_in": sizeof(BreakIn),
+        "found_failure": sizeof(FoundFailure),
+        "found_suspect": sizeof(FoundSuspect),
+        "found_break_in": sizeof(FoundBreakIn),
     }

@@ -27,7 +27,15 @@ ANALYSES = ("made-up names", "tunnels", "volumes")
 
 PACKET = Schema(
     "packet",
-    {"time": "time", "hash": "uint64", "wire": "uint32", "size": "uint32", "data": "bytes[320]"},
+    {
+        "time": "time",
+        "hash": "uint64",
+        "client": "bytes[16]",
+        "wire": "uint32",
+        "size": "uint32",
+        "dns": "uint32",
+        "data": "bytes[276]",
+    },
 )
 QUERY = Schema(
     "query",
@@ -93,6 +101,48 @@ DGA, TUNNEL, CLIENT, DOMAIN, FAILED, ON_LIST = range(6)
 
 WINDOW = 20 * 10**9
 """Length of the windows of all counts [ns]: tumbling, by the time of packets."""
+
+SECOND = 10**9  # ns
+RULE = (3600 * SECOND, 3600 * SECOND)
+"""Lateness of packets, and the jump that a packet may make ahead [ns]; guesses."""
+
+LINK_TYPES = {
+    6: "Token Ring",
+    10: "FDDI",
+    105: "IEEE 802.11",
+    107: "Frame Relay",
+    117: "pf log",
+    119: "IEEE 802.11 with Prism headers",
+    127: "IEEE 802.11 with radiotap",
+    143: "DOCSIS",
+    147: "user 0",
+    163: "IEEE 802.11 with AVS headers",
+    187: "Bluetooth HCI",
+    189: "USB on Linux",
+    192: "PPI",
+    195: "IEEE 802.15.4",
+    201: "Bluetooth HCI with direction",
+    220: "USB on Linux, padded",
+    227: "CAN",
+    230: "IEEE 802.15.4 without FCS",
+    239: "NFLOG",
+    249: "USBPcap",
+    251: "Bluetooth LE",
+    253: "Netlink",
+    272: "nRF sniffer",
+}
+"""Names of link types that are not read (tcpdump.org, link-layer header types)."""
+
+SERVICES = (
+    *("abuseat.org", "barracudacentral.org", "dnswl.org", "mailspike.net", "senderscore.com"),
+    *("sorbs.net", "spamcop.net", "spamhaus.net", "spamhaus.org", "surbl.org", "uribl.com"),
+    *("cymru.com", "mcafee.com", "sophosxl.net", "trendmicro.com"),
+    *("akadns.net", "akamai.net", "akamaiedge.net", "akamaized.net", "edgekey.net"),
+    *("edgesuite.net", "fastly.net", "cloudflare.net", "cloudfront.net", "amazonaws.com"),
+    *("azure.com", "azure.net", "azureedge.net", "azurewebsites.net", "trafficmanager.net"),
+    *("windows.net", "googleusercontent.com", "googlevideo.com", "1e100.net", "gvt1.com"),
+)
+"""Block lists, and clouds and caches, whose names carry data as they are meant to."""
 
 LISTED = ("malware.example", "phishing.example", "botnet.example", "clicks.invalid")
 """Block list: reserved names, for which the generated input asks."""
@@ -342,11 +392,18 @@ class PacketAnalysis:
     """The graph, and the counters of its operators; the sink keeps the first `keep` reports."""
 
     def __init__(
-        self, data: bytes, truncated: bool, cycles: int, sources: int, by_hand: bool, keep: int = 0
+        self,
+        data: bytes,
+        truncated: bool,
+        cycles: int,
+        sources: int,
+        by_hand: bool,
+        keep: int = 0,
+        rule: tuple[int, int] = RULE,
     ) -> None:
         self.graph = graph = Graph("packet-analysis", payload=0)
         graph.counts = self.counts
-        self.capture = packets.Capture(data)
+        self.capture = packets.Capture(data, rule)
         self.truncated = truncated or self.capture.truncated
         self.sources: list[Compiled] = []
         self.meters: list[Compiled] = []
@@ -433,12 +490,12 @@ class PacketAnalysis:
         long = add("long only", packets.long_only(), QUERY, QUERY, "query")
         below = add("sub-domain", packets.sub_domain(), QUERY, TUNNELLED, "query")
         different = add("names", packets.names_of_domain(way), TUNNELLED, ALERT, "label")
-        several = add("several only", packets.several_only(), ALERT, ALERT, "alert")
-        graph.chain(listed, long, below, different, several, merge)
+        strange = add("no service", packets.no_service(SERVICES), ALERT, ALERT, "alert")
+        graph.chain(listed, long, below, different, strange, merge)
         rates = add("rates", packets.emit_rates(), [ALERT] * 3, ALERT, "alert")
         made = (
             ("clients", packets.busy_clients),
-            ("domains", packets.top_domains),
+            ("domains", packets.asked_domains),
             ("codes", packets.answer_codes),
         )
         for port, (what, counter) in enumerate(made):
@@ -447,15 +504,22 @@ class PacketAnalysis:
         return head
 
     def counts(self) -> dict[str, int]:
-        """Return the number of packets read, of those of another kind, of unreadable ones, and of
-        results.
+        """Return the number of packets read, of those of another kind, of unreadable, late and
+        early ones, of those of each link type that is not read, and of results.
         """
+        links = {
+            f"link type {LINK_TYPES.get(link, link)}": number
+            for link, number in self.capture.unknown_links.items()
+        }
         return {
             "records": sum(source.counted(0) + source.counted(2) for source in self.sources),
             "others": sum(source.counted(1) for source in self.sources)
             + sum(parser.counted(0) for parser in self.parsers),
             "broken": sum(source.counted(2) for source in self.sources)
             + sum(parser.counted(1) for parser in self.parsers),
+            **links,
+            "late": sum(source.counted(3) for source in self.sources),
+            "ahead of time": sum(source.counted(4) for source in self.sources),
             "truncated": int(self.truncated),
             "invalid": sum(check.counted(0) for check in self.checks),
             "blocked": sum(listed.counted(0) for listed in self.lists),

@@ -2,21 +2,27 @@
 describe each.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
+from libcpp.map cimport map as ordered
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
 
 
+cdef extern from "event_time.hpp" namespace "millrace::operators" nogil:
+    cdef struct Rule "millrace::operators::EventTime::Rule":
+        int64_t lateness, jump
+
 cdef extern from "capture.hpp" namespace "millrace::applications" nogil:
     cdef cppclass CapturedPackets "millrace::applications::Capture":
-        CapturedPackets(const char* data, size_t size) except +
+        CapturedPackets(const char* data, size_t size, const Rule& rule) except +
         bool known()
         bool truncated()
         uint64_t broken()
         size_t size()
+        ordered[uint32_t, uint64_t] unknown_links()
 
 cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
     cdef cppclass Packet:
@@ -65,12 +71,12 @@ cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
         pass
     cdef cppclass NamesOfDomain(Operator):
         NamesOfDomain(uint32_t way) except +
-    cdef cppclass SeveralOnly(Operator):
-        pass
+    cdef cppclass NoService(Operator):
+        NoService(const vector[string]&) except +
     cdef cppclass BusyClients(Operator):
         BusyClients(uint32_t way) except +
-    cdef cppclass TopDomains(Operator):
-        TopDomains(uint32_t way) except +
+    cdef cppclass AskedDomains(Operator):
+        AskedDomains(uint32_t way) except +
     cdef cppclass AnswerCodes(Operator):
         AnswerCodes(uint32_t way) except +
     cdef cppclass EmitRates(Operator):
@@ -88,14 +94,18 @@ cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
 
 
 cdef class Capture:
-    """The packets in the bytes of a file; see native/capture.hpp."""
+    """The packets in the bytes of a file; see native/capture.hpp. `rule`: lateness and jump of time
+    [ns].
+    """
 
     cdef CapturedPackets* packets
     cdef bytes data
 
-    def __cinit__(self, bytes data):
+    def __cinit__(self, bytes data, rule=(3600 * 10**9, 3600 * 10**9)):
+        cdef Rule time
+        time.lateness, time.jump = rule
         self.data = data
-        self.packets = new CapturedPackets(data, len(data))
+        self.packets = new CapturedPackets(data, len(data), time)
 
     def __dealloc__(self):
         del self.packets
@@ -113,6 +123,11 @@ cdef class Capture:
     def broken(self):
         """Number of unreadable records."""
         return self.packets.broken()
+
+    @property
+    def unknown_links(self):
+        """Number of packets of each link type that is not read."""
+        return dict(self.packets.unknown_links())
 
     def __len__(self):
         return self.packets.size()
@@ -198,16 +213,16 @@ def names_of_domain(uint32_t way):
     return Compiled().own(new NamesOfDomain(way), None)
 
 
-def several_only():
-    return Compiled().own(new SeveralOnly(), None)
+def no_service(services):
+    return Compiled().own(new NoService([domain.encode() for domain in services]), None)
 
 
 def busy_clients(uint32_t way):
     return Compiled().own(new BusyClients(way), None)
 
 
-def top_domains(uint32_t way):
-    return Compiled().own(new TopDomains(way), None)
+def asked_domains(uint32_t way):
+    return Compiled().own(new AskedDomains(way), None)
 
 
 def answer_codes(uint32_t way):

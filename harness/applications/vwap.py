@@ -8,8 +8,10 @@ operator.
 
 from __future__ import annotations
 
+import csv
 import math
 import random
+from io import StringIO
 
 from harness.applications import vwap_operators
 from harness.applications.given_input import read_input
@@ -77,7 +79,7 @@ NAMES = {
 }
 """Possible names of the necessary columns in a file's header."""
 
-TRADE, QUOTE, TITLE, OTHER, BROKEN = range(5)
+TRADE, QUOTE, TITLE, OTHER, BROKEN, ONE_SIDED = range(6)
 """Counters of a parser."""
 
 MOST_COLUMNS = 64
@@ -111,13 +113,11 @@ def columns_of(text: bytes) -> dict[str, int]:
     """Return the numbers of the necessary columns, by the header. Raises ValueError if one is
     missing.
     """
-    header = (
-        text[: 2**14]
-        .partition(b"\n")[0]
-        .decode("utf-8-sig", errors="replace")
-        .rstrip("\r")
-        .split(",")
-    )
+    first = text[: 2**14].decode("utf-8-sig", errors="replace")
+    try:
+        header = [name.strip() for name in next(csv.reader(StringIO(first, newline="")), [])]
+    except csv.Error as problem:
+        raise ValueError(f"its first line cannot be read: {problem}") from None
     found = {}
     for column, names in NAMES.items():
         places = [header.index(name) for name in names if name in header[:MOST_COLUMNS]]
@@ -241,6 +241,7 @@ class Vwap:
             "trades": self.parser.counted(TRADE),
             "quotes": self.parser.counted(QUOTE),
             "others": self.parser.counted(OTHER) + self.parser.counted(TITLE),
+            "one-sided": self.parser.counted(ONE_SIDED),
             "broken": self.parser.counted(BROKEN) + self.lines.counted(1),
             "truncated": int(self.truncated),
             "bargains": self.sink.counted(0),

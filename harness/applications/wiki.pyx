@@ -1,9 +1,13 @@
 """Operators of WikiWordCount, for Python; native/wiki_word_count.hpp describes each."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
 
+
+cdef extern from "event_time.hpp" namespace "millrace::operators" nogil:
+    cdef struct Rule "millrace::operators::EventTime::Rule":
+        int64_t lateness, jump
 
 cdef extern from "wiki_word_count.hpp" namespace "millrace::applications" nogil:
     cdef cppclass Change:
@@ -15,7 +19,7 @@ cdef extern from "wiki_word_count.hpp" namespace "millrace::applications" nogil:
     cdef cppclass Changes(Operator):
         Changes(const char* text, size_t size, uint32_t outputs, uint64_t cycles) except +
     cdef cppclass Tokenise(Operator):
-        Tokenise(uint32_t number, uint32_t outputs) except +
+        Tokenise(uint32_t number, uint32_t outputs, const Rule& rule) except +
     cdef cppclass CountWords(Operator):
         CountWords(uint32_t tokenisers) except +
 
@@ -27,8 +31,11 @@ def changes(bytes text, uint32_t outputs, uint64_t cycles):
     return Compiled().own(new Changes(text, len(text), outputs, cycles), text)
 
 
-def tokenise(uint32_t number, uint32_t outputs):
-    return Compiled().own(new Tokenise(number, outputs), None)
+def tokenise(uint32_t number, uint32_t outputs, rule):
+    """Return a tokeniser. `rule`: lateness and jump of time [ns]."""
+    cdef Rule time
+    time.lateness, time.jump = rule
+    return Compiled().own(new Tokenise(number, outputs, time), None)
 
 
 def count_words(uint32_t tokenisers):

@@ -27,7 +27,11 @@ TOKENISERS, COUNTERS = 5, 10  # M19 Figure 2
 WINDOW = 60  # s
 PAGE = Path(__file__).with_name("histogram.html")
 
-MOST_BYTES = 2028  # of a change
+MOST_BYTES = 2028  # of a change that lies in a tuple
+MOST_LINE = 65_536  # bytes of a change; a longer one is broken
+
+RULE = (10 * SECOND, 3600 * SECOND)
+"""Lateness of changes, and the jump that a change may make ahead [ns]; guesses."""
 
 CHANGE = Schema("change", {"number": "uint64", "shift": "int64", "text": f"string[{MOST_BYTES}]"})
 WORD = Schema("word", {"time": "time", "tokeniser": "uint32", "word": "string[56]"})
@@ -143,9 +147,17 @@ def generate(records: int, seed: int) -> bytes:
 
 
 def change_of(record: bytes) -> dict[str, object]:
-    """Return the tuple of a record from outside. Raises ValueError if it is too long."""
+    """Return the tuple of a record from outside; of a long one only what is needed. Raises
+    ValueError if that is too long, or cannot be read.
+    """
     if len(record) > MOST_BYTES:
-        raise ValueError(f"a change must have at most {MOST_BYTES} bytes, not {len(record)}")
+        event = json.loads(record)
+        if not isinstance(event, dict):
+            raise ValueError("a change must be an object")
+        needed = {name: event.get(name) for name in ("timestamp", "title", "comment")}
+        record = json.dumps(needed, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(record) > MOST_BYTES:
+        raise ValueError(f"a change must need at most {MOST_BYTES} bytes, not {len(record)}")
     return {"number": 0, "shift": 0, "text": record}
 
 
@@ -165,27 +177,37 @@ class WikiWordCount:
         by_hand: bool,
         keep: int = 0,
         port: int | None = None,
+        rule: tuple[int, int] = RULE,
     ) -> None:
         self.received: Received | None = None
         self.truncated = truncated
         self.lines = wiki.changes(text, TOKENISERS, cycles)
-        self._build(self.lines.step, by_hand, keep, port)
+        self._build(self.lines.step, by_hand, keep, port, rule)
 
     @classmethod
-    def live(cls, url: str | None, by_hand: bool, port: int | None, keep: int = 0) -> WikiWordCount:
+    def live(
+        cls,
+        url: str | None,
+        by_hand: bool,
+        port: int | None,
+        keep: int = 0,
+        rule: tuple[int, int] = RULE,
+    ) -> WikiWordCount:
         """Return the application on a stream of server-sent events, or on standard input (None)."""
         made = cls.__new__(cls)
         if url is None:
             made.received = StandardInput(CHANGE, change_of, TOKENISERS)
         else:
             made.received = EventSource(url, CHANGE, change_of, TOKENISERS)
-        made._build(made.received, by_hand, keep, port)
+        made._build(made.received, by_hand, keep, port, rule)
         return made
 
-    def _build(self, changes: object, by_hand: bool, keep: int, port: int | None) -> None:
+    def _build(
+        self, changes: object, by_hand: bool, keep: int, port: int | None, rule: tuple[int, int]
+    ) -> None:
         self.graph = graph = Graph("wiki-word-count", payload=0)
         graph.counts = self.counts
-        self.tokenisers = [wiki.tokenise(number, COUNTERS) for number in range(TOKENISERS)]
+        self.tokenisers = [wiki.tokenise(number, COUNTERS, rule) for number in range(TOKENISERS)]
         self.sink = collect(WORD_COUNT, keep)
         self.web = (
             None if port is None else WebSocketSink(port, WORD_COUNT, page=PAGE.read_text("utf-8"))
@@ -226,9 +248,13 @@ class WikiWordCount:
                 graph.threaded_port(operator)
 
     def counts(self) -> dict[str, int]:
-        """Return the number of records read and broken, of words, and of results."""
+        """Return the number of records read, broken, late and ahead of time, of words, and of
+        results.
+        """
         broken = sum(each.counted(0) for each in self.tokenisers)
         words = {
+            "late": sum(each.counted(3) for each in self.tokenisers),
+            "ahead of time": sum(each.counted(4) for each in self.tokenisers),
             "words": sum(each.counted(1) for each in self.tokenisers),
             "long words": sum(each.counted(2) for each in self.tokenisers),
         }

@@ -2,7 +2,8 @@
 client, the sink a server.
 
 When a connection ends, the source connects again after the time that the server gave (`retry`), and
-longer after each failure. It sends the number of its last event (`Last-Event-ID`). It ends if the
+longer after each failure. It waits as well where the server asks it to (429, 503). It sends the
+number of its last event (`Last-Event-ID`). It ends if the
 server answers that there are no more events (204). A first connection that fails ends the run.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -25,8 +27,16 @@ RETRY_S, MOST_RETRY_S = 1.0, 30.0
 MOST_RETRIES = 10  # in a row without an event
 MOST_REDIRECTS = 5
 READ_BYTES = 2**16  # bytes read at a time
+ASKED_TO_WAIT = (408, 425, 429, 503)  # answers of a server that is to be asked again
 KEPT_EVENTS = 1024  # events that the sink keeps for clients that reconnect
 EVENT_STREAM = "text/event-stream"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "of no known meaning"
 
 
 class EventReader:
@@ -105,6 +115,7 @@ class EventSource(Received):
             raise UserError(f"url must begin with http:// or https://, not {url!r:.60}")
         self.url = url
         self.connections = 0
+        self._asked_to_wait = False
         self._response: Any = None
 
     def __str__(self) -> str:
@@ -148,7 +159,8 @@ class EventSource(Received):
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 problem = in_words(error)
             failed += 1
-            if self.connections == 0 or failed > MOST_RETRIES:
+            refused = self.connections == 0 and not self._asked_to_wait
+            if refused or failed > MOST_RETRIES:
                 raise RunFailed(f"{self.url}: {problem}")
             self.stopping.wait(min(reader.retry_s * 2 ** (failed - 1), MOST_RETRY_S))
 
@@ -166,12 +178,15 @@ class EventSource(Received):
         """
         if response.status == 204:
             return True
-        if response.status >= 500 and self.connections > 0:
-            raise OSError(f"the server answered {response.status}")
+        answer = f"the server answered {response.status} ({_phrase(response.status)})"
+        if response.status in ASKED_TO_WAIT or (response.status >= 500 and self.connections > 0):
+            after = response.headers.get("Retry-After", "")
+            if after.isdigit() and len(after) < 10:
+                self.stopping.wait(min(int(after), MOST_RETRY_S))
+            self._asked_to_wait = response.status in ASKED_TO_WAIT
+            raise OSError(answer)
         if response.status != 200:
-            raise RunFailed(
-                f"{self.url}: must be a stream of events; the server answered {response.status}"
-            )
+            raise RunFailed(f"{self.url}: must be a stream of events; {answer}")
         kind = response.headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() != EVENT_STREAM:
             raise RunFailed(

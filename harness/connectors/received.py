@@ -61,6 +61,12 @@ class Received(ABC):
         """
         return {"records": self.received, "broken": self.broken}
 
+    def left_out(self) -> dict[str, int]:
+        """Return the number of records that could not be read, if there were any; a run adds it to
+        its totals.
+        """
+        return {"broken": self.broken} if self.broken else {}
+
     def open(self) -> None:
         """Begin to receive: a run calls this when it starts."""
         self._thread = threading.Thread(

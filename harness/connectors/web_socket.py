@@ -7,7 +7,7 @@ The sink gathers the tuples of PACE_S in one message: browsers are slow with man
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -72,9 +72,21 @@ class WebSocketSource(Received):
 class WebSocketSink(Published[str]):
     """Sink that serves tuples on `port` (0: any free port; `address` has it), and `page`, HTML, to
     browsers that ask for one.
+
+    A browser gets tuples only for a page of an allowed origin: one of `origins`, such as
+    "https://example.org", or this sink's own page on this machine. Programs that name no origin get
+    them, too.
     """
 
-    def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1", page: str = "") -> None:
+    def __init__(
+        self,
+        port: int,
+        schema: Schema,
+        host: str = "127.0.0.1",
+        page: str = "",
+        origins: Sequence[str] = (),
+    ) -> None:
+        self.origins = tuple(origins)
         super().__init__(lambda values: to_json(schema, values))
         self.address = (host, port)
         self.page = page
@@ -113,9 +125,16 @@ class WebSocketSink(Published[str]):
             self._server.shutdown()
 
     def _answer(self, connection: Any, request: Any) -> Any:
-        """Return the page, for requests that do not ask for a web socket."""
+        """Return the page, for requests that do not ask for a web socket, and a refusal to pages of
+        an origin that is not allowed.
+        """
         if "websocket" in request.headers.get("Upgrade", "").lower():
-            return None
+            origin = request.headers.get("Origin")
+            if origin is None or origin in self._allowed():
+                return None
+            return connection.respond(
+                HTTPStatus.FORBIDDEN, "Pages of this origin may not read this stream.\n"
+            )
         if not self.page:
             return connection.respond(
                 HTTPStatus.NOT_FOUND, "There is no page here, but a web socket.\n"
@@ -124,6 +143,11 @@ class WebSocketSink(Published[str]):
         del response.headers["Content-Type"]
         response.headers["Content-Type"] = "text/html; charset=utf-8"
         return response
+
+    def _allowed(self) -> set[str]:
+        host, port = self.address
+        names = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host}
+        return {*self.origins, *(f"http://{name}:{port}" for name in names)}
 
     def _serve(self, connection: Any) -> None:
         from websockets.exceptions import WebSocketException

@@ -91,6 +91,8 @@ class Totals:
     error: str | None = None  # the exception of an operator that raised
     # drains, waits, pushes, queue switches and so on: sums
     scheduling: dict[str, int] = field(default_factory=dict)
+    # tuples and records that operators left out, by operator and kind: "load: late"
+    left_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def correct(self) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from harness.engine import Engine, Sample
+from harness.engine import Engine, Sample, Totals
 from harness.engine.oracle import explain
 from harness.graph import Graph
 from harness.graph.flow import Flow
@@ -136,7 +136,7 @@ def fill_record(
             "adaptation": [sample_entry(sample, _step(sample, seen), names) for sample in before],
             "samples": [sample_entry(sample, _step(sample, seen), names) for sample in samples],
             "scheduling": dict(totals.scheduling),
-            "application": graph.counts() if counts else None,
+            "application": _counted(graph.counts() if counts else None, totals),
         },
     )
     simulation = {}
@@ -289,6 +289,11 @@ def _balancer_entry(name: str, sample: Sample, step: Step) -> dict[str, Any]:
         "reason": step.balancers.get(name),
     }
     return build(BALANCER, entry)
+
+
+def _counted(counts: dict[str, int] | None, totals: Totals) -> dict[str, int] | None:
+    """Return the counts of an application, or of what operators left out; None: nothing."""
+    return counts if counts is not None else totals.left_out or None
 
 
 def _rate(tuples: int, elapsed_s: float) -> float | None:

@@ -4,8 +4,11 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 
 cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
+    cdef cppclass Left:
+        pass
     cdef cppclass Operator:
         uint64_t counted(uint32_t) noexcept
+        uint64_t left_out(Left) noexcept
     cdef cppclass Collect(Operator):
         Collect(size_t bytes, uint64_t most) except +
         const char* data() noexcept

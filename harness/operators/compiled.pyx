@@ -16,16 +16,20 @@ cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
     enum:
         NO_MEMORY "millrace::operators::NO_MEMORY"
         WRONG_PORT "millrace::operators::WRONG_PORT"
+        TOO_MANY_KEYS "millrace::operators::TOO_MANY_KEYS"
         TOO_MANY "millrace::operators::TOO_MANY"
-        OUT_OF_RANGE "millrace::operators::OUT_OF_RANGE"
 
 MEANINGS = {
     NO_MEMORY: "the system refuses it memory",
     WRONG_PORT: "a tuple came by a port that it does not have",
-    TOO_MANY: "it would have to keep more keys or tuples than it can",
-    OUT_OF_RANGE: "a tuple's time is not within 73 years of 1970",
+    TOO_MANY_KEYS: "it would have to keep more than 1,048,576 keys",
+    TOO_MANY: "it would have to keep more tuples, or windows, than it can",
 }
 """Meanings of the numbers with which an operator ends a run, as the end of a sentence."""
+
+LEFT_OUT = ("late", "without a time", "ahead of time")
+"""Names of what an operator counts of tuples whose times are no good (native/operator.hpp, Left).
+Those ahead of time are not left out."""
 
 
 cdef class Compiled:
@@ -44,6 +48,16 @@ cdef class Compiled:
         """Return a counter of the operator, by number (native/*.hpp). Exact when the run is over.
         """
         return self.operator.counted(which)
+
+    def left_out(self):
+        """Return the number of tuples that were late, without a time, or ahead of time, by name,
+        where there were any. Exact when the run is over.
+        """
+        found = {
+            name: self.operator.left_out(<Left> <uint32_t> which)
+            for which, name in enumerate(LEFT_OUT)
+        }
+        return {name: number for name, number in found.items() if number > 0}
 
     @property
     def step(self):

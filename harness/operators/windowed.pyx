@@ -10,17 +10,32 @@ from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a 
 
 
 cdef extern from "windows.hpp" namespace "millrace::operators" nogil:
+    cdef struct Rule "millrace::operators::EventTime::Rule":
+        int64_t lateness, jump
     cdef struct Part "millrace::operators::Key::Part":
         uint32_t offset, bytes
-        bool string
+        bool string, real
     cdef cppclass GivenFold:
         GivenFold(size_t state_bytes, size_t add, size_t combine, size_t result)
     cdef cppclass AggregateByCount[F](Operator):
         AggregateByCount(const F& fold, vector[Part] key, uint64_t window, uint64_t step) except +
-    cdef cppclass AggregateByTime[F](Operator):
-        AggregateByTime(
-            const F&, vector[Part] key, uint32_t time_offset, int64_t window, int64_t step,
-            int64_t lateness,
+
+cdef extern from * nogil:
+    """
+    template <class F>
+    using ByTime = millrace::operators::AggregateByTime<F, millrace::operators::TimeWindows>;
+    template <class F>
+    using BySession = millrace::operators::AggregateByTime<F, millrace::operators::SessionWindows>;
+    """
+    cdef cppclass ByTime[F](Operator):
+        ByTime(
+            const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
+            int64_t window, int64_t step,
+        ) except +
+    cdef cppclass BySession[F](Operator):
+        BySession(
+            const F&, vector[Part] key, uint32_t time_offset, uint32_t bytes, const Rule&,
+            int64_t gap, int64_t,
         ) except +
 
 cdef extern from "aggregates.hpp" namespace "millrace::operators" nogil:
@@ -39,15 +54,18 @@ cdef extern from "aggregates.hpp" namespace "millrace::operators" nogil:
         uint32_t begin, end, rank, count, error, bytes
     cdef cppclass TopKeys(Operator):
         TopKeys(
-            vector[Part], vector[uint32_t], uint32_t, uint32_t, uint32_t, int64_t, const Places&
+            vector[Part], vector[uint32_t], uint32_t k, uint32_t capacity, uint32_t time_offset,
+            uint32_t bytes, const Rule&, int64_t window, int64_t step, const Places&,
         ) except +
     cdef cppclass Frequencies(Operator):
         Frequencies(
             vector[Part], uint32_t bytes, uint32_t width, uint32_t depth, uint32_t time_offset,
-            int64_t window,
+            const Rule&, int64_t window,
         ) except +
 
 cdef extern from "join.hpp" namespace "millrace::operators" nogil:
+    cdef enum:
+        NOWHERE "millrace::operators::Join::NOWHERE"
     cdef struct Copy "millrace::operators::Join::Copy":
         uint32_t port
         uint32_t start "from"
@@ -55,10 +73,11 @@ cdef extern from "join.hpp" namespace "millrace::operators" nogil:
     cdef struct Side "millrace::operators::Join::Side":
         vector[Part] key
         uint32_t time_offset, bytes
+        bool outer
+        uint32_t present
     cdef cppclass Join(Operator):
         Join(
-            const Side&, const Side&, vector[Copy], uint32_t out_bytes, int64_t within,
-            int64_t lateness,
+            const Side&, const Side&, vector[Copy], uint32_t out_bytes, int64_t within, const Rule&
         ) except +
 
 
@@ -75,7 +94,7 @@ TYPE_NAMES = (
 cdef vector[Part] parts_of(key):
     cdef vector[Part] parts
     cdef Part part
-    for part.offset, part.bytes, part.string in key:
+    for part.offset, part.bytes, part.string, part.real in key:
         parts.push_back(part)
     return parts
 
@@ -101,15 +120,28 @@ def columns_by_count(key, columns, uint32_t out_bytes, uint64_t window, uint64_t
         del fold
 
 
+cdef Rule rule_of(given):
+    cdef Rule rule
+    rule.lateness, rule.jump = given
+    return rule
+
+
 def columns_by_time(
-    key, columns, uint32_t out_bytes, uint32_t time_offset, int64_t window, int64_t step,
-    int64_t lateness,
+    key, columns, uint32_t out_bytes, uint32_t time_offset, uint32_t size, rule, window, step,
+    bool session,
 ):
     cdef Columns* fold = new Columns(columns_of(columns), out_bytes)
     try:
+        if session:
+            return Compiled().own(
+                new BySession[Columns](
+                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
+                ),
+                None,
+            )
         return Compiled().own(
-            new AggregateByTime[Columns](
-                fold[0], parts_of(key), time_offset, window, step, lateness
+            new ByTime[Columns](
+                fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
             ),
             None,
         )
@@ -133,14 +165,21 @@ def fold_by_count(key, functions, size_t state_bytes, uint64_t window, uint64_t 
 
 
 def fold_by_time(
-    key, functions, size_t state_bytes, uint32_t time_offset, int64_t window, int64_t step,
-    int64_t lateness,
+    key, functions, size_t state_bytes, uint32_t time_offset, uint32_t size, rule, window, step,
+    bool session,
 ):
     cdef GivenFold* fold = fold_of(functions, state_bytes)
     try:
+        if session:
+            return Compiled().own(
+                new BySession[GivenFold](
+                    fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
+                ),
+                functions,
+            )
         return Compiled().own(
-            new AggregateByTime[GivenFold](
-                fold[0], parts_of(key), time_offset, window, step, lateness
+            new ByTime[GivenFold](
+                fold[0], parts_of(key), time_offset, size, rule_of(rule), window, step
             ),
             functions,
         )
@@ -148,35 +187,43 @@ def fold_by_time(
         del fold
 
 
-def top_keys(key, to, uint32_t k, uint32_t capacity, uint32_t time_offset, int64_t window, places):
+def top_keys(
+    key, to, uint32_t k, uint32_t capacity, uint32_t time_offset, uint32_t size, rule, window, step,
+    places,
+):
     cdef vector[uint32_t] offsets = to
     cdef Places at
     at.begin, at.end, at.rank, at.count, at.error, at.bytes = places
     return Compiled().own(
-        new TopKeys(parts_of(key), offsets, k, capacity, time_offset, window, at), None
+        new TopKeys(
+            parts_of(key), offsets, k, capacity, time_offset, size, rule_of(rule), window, step, at
+        ),
+        None,
     )
 
 
 def frequencies(
-    key, uint32_t size, uint32_t width, uint32_t depth, uint32_t time_offset, int64_t window
+    key, uint32_t width, uint32_t depth, uint32_t time_offset, uint32_t size, rule, int64_t window
 ):
     return Compiled().own(
-        new Frequencies(parts_of(key), size, width, depth, time_offset, window), None
+        new Frequencies(parts_of(key), size, width, depth, time_offset, rule_of(rule), window),
+        None,
     )
 
 
 cdef Side side_of(given):
     cdef Side side
-    key, side.time_offset, side.bytes = given
+    key, side.time_offset, side.bytes, side.outer, present = given
     side.key = parts_of(key)
+    side.present = NOWHERE if present is None else present
     return side
 
 
-def join(left, right, copies, uint32_t out_bytes, int64_t within, int64_t lateness):
+def join(left, right, copies, uint32_t out_bytes, int64_t within, rule):
     cdef vector[Copy] several
     cdef Copy copy
     for copy.port, copy.start, copy.to, copy.bytes in copies:
         several.push_back(copy)
     return Compiled().own(
-        new Join(side_of(left), side_of(right), several, out_bytes, within, lateness), None
+        new Join(side_of(left), side_of(right), several, out_bytes, within, rule_of(rule)), None
     )

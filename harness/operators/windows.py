@@ -1,6 +1,8 @@
 """Operators on typed streams with windows and state: aggregates, joins, top-k, frequencies. All are
 compiled.
 
+Time is that of tuples (native/event_time.hpp).
+
     values = {"volume": total("volume")}
     sums = aggregate(graph, "sums", TICK, by_count(4, step=1), values, by="ticker")
 
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from harness.graph import Graph, GraphError, Operator
@@ -31,6 +33,11 @@ MOST_PANES = 2**16
 
 MOST_STATE = 2**20
 """Most bytes of the state of an aggregate."""
+
+MOST_OVERLAPPING = 2**10
+"""Most windows of a top-k that a tuple is in."""
+
+HOUR = 3600 * 10**9  # ns
 
 INTEGER_TYPES = (
     "int8",
@@ -52,12 +59,19 @@ NUMBER_TYPES = (*INTEGER_TYPES, "float32", "float64")
 
 @dataclass(frozen=True)
 class Window:
-    """Windows that an aggregate is over; made by `by_count` and `by_time`."""
+    """Windows that an aggregate is over; made by `by_count`, `by_time` and `by_session`."""
 
-    length: int
+    length: int  # of sessions: the gap that ends one
     step: int
     on: str | None = None  # the attribute with the time; None: tuples are counted
     lateness: int = 0  # ns
+    jump: int = 0  # ns
+    session: bool = False
+
+    @property
+    def rule(self) -> tuple[int, int]:
+        """Return the lateness and the jump [ns]."""
+        return self.lateness, self.jump
 
 
 def by_count(length: int, step: int | None = None) -> Window:
@@ -67,26 +81,60 @@ def by_count(length: int, step: int | None = None) -> Window:
     The first sliding windows of a partition have fewer tuples. Tuples left at the end of a run make
     no window. Raises GraphError unless 1 <= step <= length.
     """
-    return _window(length, step, None, 0, "tuples")
+    return _window(length, step, None, "tuples")
 
 
-def by_time(length: int, step: int | None = None, on: str = "time", lateness: int = 0) -> Window:
+def by_time(
+    length: int,
+    step: int | None = None,
+    on: str = "time",
+    lateness: int = 0,
+    jump: int | None = None,
+) -> Window:
     """Return windows of `length` nanoseconds, one each `step`; they begin at multiples of the step
     since 1970. Without it they tumble.
 
     `on`: the attribute that has the time. A window ends when a tuple's time is `lateness`
     nanoseconds past its end, and at the end of a run; empty windows are not sent. A tuple whose
-    windows have all ended is late: it is left out. Raises GraphError unless 1 <= step <= length.
+    windows have all ended is late: it is left out and counted. A tuple that is more than `jump`
+    nanoseconds ahead of all before it does not end windows, until five in a row are so; without
+    `jump`, that is 100 lengths, an hour at most and a length at least. Raises GraphError unless
+    1 <= step <= length.
     """
-    _whole("lateness of a window", lateness, 0, MOST_WINDOW, "ns")
-    return _window(length, step, on, lateness, "ns")
+    return _window(length, step, on, "ns", lateness, jump)
 
 
-def _window(length: int, step: int | None, on: str | None, lateness: int, unit: str) -> Window:
+def by_session(gap: int, on: str = "time", lateness: int = 0, jump: int | None = None) -> Window:
+    """Return sessions of each partition: tuples of which each comes less than `gap` nanoseconds
+    after the one before. A session's window ends `gap` after its last tuple.
+
+    A late tuple may join two sessions into one. `lateness` and `jump` are those of `by_time`.
+    """
+    window = _window(gap, None, on, "ns", lateness, jump)
+    return replace(window, session=True)
+
+
+def _window(
+    length: int,
+    step: int | None,
+    on: str | None,
+    unit: str,
+    lateness: int = 0,
+    jump: int | None = None,
+) -> Window:
     _whole("length of a window", length, 1, MOST_WINDOW, unit)
     step = length if step is None else step
     _whole("step of a window", step, 1, length, unit)
-    return Window(length, step, on, lateness)
+    return Window(length, step, on, *_rule("a window", length, lateness, jump))
+
+
+def _rule(what: str, length: int, lateness: int, jump: int | None) -> tuple[int, int]:
+    """Return lateness and jump [ns] of streams whose windows have this length."""
+    _whole(f"lateness of {what}", lateness, 0, MOST_WINDOW, "ns")
+    if jump is None:
+        return lateness, max(length, min(100 * length, HOUR))
+    _whole(f"jump of {what}", jump, 0, MOST_WINDOW, "ns")
+    return lateness, jump
 
 
 def _whole(what: str, value: object, least: int, most: int, unit: str) -> None:
@@ -123,12 +171,16 @@ def mean(attribute: str) -> Value:
 
 
 def least(attribute: str) -> Value:
-    """Return the minimum: int64, uint64 or float64."""
+    """Return the minimum: int64, uint64 or float64. -0.0 is less than 0.0, and NaN if one is NaN
+    (minimum of IEEE 754-2019).
+    """
     return Value("least", attribute)
 
 
 def greatest(attribute: str) -> Value:
-    """Return the maximum: int64, uint64 or float64."""
+    """Return the maximum: int64, uint64 or float64. 0.0 is greater than -0.0, and NaN if one is NaN
+    (maximum of IEEE 754-2019).
+    """
     return Value("greatest", attribute)
 
 
@@ -147,7 +199,7 @@ def distinct(attribute: str, precision: int = 10) -> Value:
     1.04 / sqrt(2^precision).
 
     `precision` is from 4 to 16; the state takes 2^precision bytes. Flajolet et al., HyperLogLog,
-    AofA 2007.
+    AofA 2007. -0.0 and 0.0 are one value, and all NaN are one.
     """
     _whole("precision of distinct", precision, 4, 16, "bits")
     return Value("distinct", attribute, precision)
@@ -205,15 +257,15 @@ def aggregate(
     cost: int | None = None,
 ) -> Operator:
     """Add an operator that sends a tuple for each window of each partition: the tuples with equal
-    attributes `by`.
+    attributes `by`. There, -0.0 and 0.0 are equal, and all NaN are.
 
     `values`: aggregates by the name that each gets. An output tuple has `begin` and `end` of the
     window (by time: as times; by count: numbers of tuples in the partition), then `by`, then the
     values. Or a `Fold`, which makes tuples of the schema `gives`. `cost`: as of `Graph.typed`. At
-    most 2^20 keys in a window (by count: in all), else the run fails with error -28. Raises
-    GraphError for impossible arguments.
+    most 2^20 keys in a window (by count: in all), else the run fails and says so. Raises GraphError
+    for impossible arguments.
     """
-    _check(name, "window", window, Window, "made by by_count or by_time")
+    _check(name, "window", window, Window, "made by by_count, by_time or by_session")
     key = _key(name, takes, by)
     panes = window.length // math.gcd(window.length, window.step)
     if panes > MOST_PANES:
@@ -223,13 +275,17 @@ def aggregate(
     if isinstance(values, Fold):
         if gives is None:
             raise GraphError(f"operator {name!r}: gives must be the schema of what the fold makes")
-        if values.functions[1] is None and panes > 1:
-            raise GraphError(f"operator {name!r}: combine must be given where windows slide")
+        if values.functions[1] is None and (panes > 1 or window.session):
+            raise GraphError(
+                f"operator {name!r}: combine must be given where windows slide, and for sessions"
+            )
         folded = (values.functions, values.state_bytes)
         if window.on is None:
             made = windowed.fold_by_count(key, *folded, window.length, window.step)
         else:
-            made = windowed.fold_by_time(key, *folded, *_time_of(name, takes, window))
+            made = windowed.fold_by_time(
+                key, *folded, *_time_of(name, takes, window), window.session
+            )
         return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
     if gives is not None:
         raise GraphError(
@@ -243,7 +299,9 @@ def aggregate(
     if window.on is None:
         made = windowed.columns_by_count(key, columns, gives.size, window.length, window.step)
     else:
-        made = windowed.columns_by_time(key, columns, gives.size, *_time_of(name, takes, window))
+        made = windowed.columns_by_time(
+            key, columns, gives.size, *_time_of(name, takes, window), window.session
+        )
     return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
 
 
@@ -300,6 +358,9 @@ def _source(takes: Schema, value: Value) -> tuple[str, int, int]:
 
 # -- joins -----------------------------------------------------------------------------------------
 
+OUTER = ("left", "right", "both")
+PRESENT = ("has_left", "has_right")
+
 
 class From(NamedTuple):
     """Attribute of one side of a join."""
@@ -327,6 +388,8 @@ def join(
     by: Sequence[tuple[str, str]],
     times: tuple[str, str] = ("time", "time"),
     lateness: int = 0,
+    jump: int | None = None,
+    outer: str | None = None,
     cost: int | None = None,
 ) -> Operator:
     """Add an operator with two input ports. It sends a tuple for each pair with an equal key and
@@ -334,14 +397,21 @@ def join(
 
     `within`: the times of a pair are less than so many nanoseconds apart. `by`: attributes that
     must be equal, as pairs: one of each side, of the same type. `times`: the attribute with the
-    time, of each side; times of a port go back by `lateness` at most. `values`: attributes of the
-    output, by name: `left(attribute)`, `right(attribute)`. Pairs come in any order; the set of
-    pairs does not depend on threads. A tuple is kept until the other port's times have passed it,
-    2^22 of them a side, else the run fails with error -28. Raises GraphError for impossible
-    arguments.
+    time, of each side. A tuple that is more than `lateness` nanoseconds behind the time of its port
+    is late: it is left out and counted. `jump`: as of `by_time`, by `within` in place of a length.
+    `values`: attributes of the output, by name: `left(attribute)`, `right(attribute)`. `outer`:
+    "left", "right" or "both" sends the tuples of these sides that are in no pair as well, when no
+    partner can come any more. Then the output has the attributes `has_left` and `has_right`, and
+    attributes of a side that is not there are zero. Pairs come in any order; the set of pairs does
+    not depend on threads. A tuple is kept until the other port's times have passed it, 2^22 of them
+    a side, else the run fails and says so. Raises GraphError for impossible arguments.
     """
     _whole(f"operator {name!r}: within", within, 1, MOST_WINDOW, "ns")
-    _whole(f"operator {name!r}: lateness", lateness, 0, MOST_WINDOW, "ns")
+    rule = _rule(f"operator {name!r}", within, lateness, jump)
+    if outer not in (None, *OUTER):
+        raise GraphError(
+            f"operator {name!r}: outer must be left, right, both or None, not {outer!r:.60}"
+        )
     if len(takes) != 2:
         raise GraphError(f"operator {name!r}: takes must be two schemas, not {len(takes)}")
     for pair in by:
@@ -358,23 +428,27 @@ def join(
                 f"operator {name!r}: {one} and {other} must have one type, not "
                 f"{takes[0][one].type} and {takes[1][other].type}"
             )
+    for out, value in values.items():
+        _check(name, str(out), value, From, "an attribute of a side, such as left('host')")
+        if outer is not None and out in PRESENT:
+            raise GraphError(f"operator {name!r}: two attributes are named {out!r}")
+    types = {
+        out: _attribute(name, takes[value.port], value.attribute).type
+        for out, value in values.items()
+    }
+    gives = Schema(
+        _word(name), types if outer is None else types | dict.fromkeys(PRESENT, "boolean")
+    )
     sides = [
         (
             _key(name, schema, [pair[side] for pair in by]),
             _time(name, schema, times[side]),
             schema.size,
+            outer in ("both", ("left", "right")[side]),
+            None if outer is None else gives[PRESENT[side]].offset,
         )
         for side, schema in enumerate(takes)
     ]
-    for out, value in values.items():
-        _check(name, str(out), value, From, "an attribute of a side, such as left('host')")
-    gives = Schema(
-        _word(name),
-        {
-            out: _attribute(name, takes[value.port], value.attribute).type
-            for out, value in values.items()
-        },
-    )
     copies = []
     for out, value in values.items():
         attribute = takes[value.port][value.attribute]
@@ -386,8 +460,8 @@ def join(
                 attribute.bound + (4 if attribute.kind == "string" else 0),
             )
         )
-    made = windowed.join(*sides, copies, gives.size, within, lateness)
-    return graph.typed(name, made.process, list(takes), gives, cost=cost)
+    made = windowed.join(*sides, copies, gives.size, within, rule)
+    return graph.typed(name, made.process, list(takes), gives, finish=made.finish, cost=cost)
 
 
 # -- sketches --------------------------------------------------------------------------------------
@@ -403,8 +477,8 @@ def top_k(
     counters: int = 1000,
     cost: int | None = None,
 ) -> Operator:
-    """Add an operator that sends the `k` most frequent keys of each tumbling window by time, the
-    most frequent first.
+    """Add an operator that sends the `k` most frequent keys of each window by time, the most
+    frequent first. A window may slide: at most 1,024 overlap.
 
     A tuple has `begin` and `end` of the window, the attributes `by`, `rank` from 1, `count`, and
     `error`: the greatest possible excess of the count. That is 0 while there are at most as many
@@ -413,7 +487,12 @@ def top_k(
     """
     _whole(f"operator {name!r}: counters", counters, 1, 2**20, "keys")
     _whole(f"operator {name!r}: k", k, 1, counters, "keys")
-    offset, length = _tumbling(name, takes, window)
+    at = _time_of(name, takes, _by_time(name, window))
+    if window.length > MOST_OVERLAPPING * window.step:
+        raise GraphError(
+            f"operator {name!r}: at most {MOST_OVERLAPPING:,} windows may overlap, not "
+            f"{-(-window.length // window.step):,}"
+        )
     key = _key(name, takes, by)
     if not key:
         raise GraphError(f"operator {name!r}: by must name an attribute at least")
@@ -421,7 +500,7 @@ def top_k(
     gives = Schema(_word(name), types | dict.fromkeys(("rank", "count", "error"), "uint64"))
     to = [gives[each].offset for each in _names(by)]
     places = [gives[each].offset for each in ("begin", "end", "rank", "count", "error")]
-    made = windowed.top_keys(key, to, k, counters, offset, length, (*places, gives.size))
+    made = windowed.top_keys(key, to, k, counters, *at, (*places, gives.size))
     return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
 
 
@@ -444,14 +523,16 @@ def frequencies(
     """
     _whole(f"operator {name!r}: width", width, 1, 2**24, "counters")
     _whole(f"operator {name!r}: depth", depth, 1, 64, "rows")
-    offset, length = _tumbling(name, takes, window)
+    at = _time_of(name, takes, _by_time(name, window))
+    if window.step != window.length:
+        raise GraphError(f"operator {name!r}: window must tumble")
     if "frequency" in dict(takes.types):
         raise GraphError(
             f"operator {name!r}: {takes.name} must not have an attribute frequency, which is added"
         )
     gives = Schema(_word(name), dict(takes.types) | {"frequency": "uint64"})
-    made = windowed.frequencies(_key(name, takes, by), takes.size, width, depth, offset, length)
-    return graph.typed(name, made.process, takes, gives, cost=cost)
+    made = windowed.frequencies(_key(name, takes, by), width, depth, *at[:-1])
+    return graph.typed(name, made.process, takes, gives, finish=made.finish, cost=cost)
 
 
 # -- attributes ------------------------------------------------------------------------------------
@@ -475,10 +556,15 @@ def _attribute(name: str, schema: Schema, attribute: str) -> Attribute:
     return schema[attribute]
 
 
-def _key(name: str, schema: Schema, by: str | Sequence[str]) -> list[tuple[int, int, bool]]:
-    """Return offset and bytes of each attribute of a key, and True if it is a string."""
+def _key(name: str, schema: Schema, by: str | Sequence[str]) -> list[tuple[int, int, bool, bool]]:
+    """Return offset and bytes of each attribute of a key, and True if it is a string, and if it is
+    a float.
+    """
     found = [_attribute(name, schema, each) for each in _names(by)]
-    return [(each.offset, each.bound, each.kind == "string") for each in found]
+    return [
+        (each.offset, each.bound, each.kind == "string", each.kind.startswith("float"))
+        for each in found
+    ]
 
 
 def _time(name: str, schema: Schema, attribute: str) -> int:
@@ -488,15 +574,18 @@ def _time(name: str, schema: Schema, attribute: str) -> int:
     return found.offset
 
 
-def _time_of(name: str, schema: Schema, window: Window) -> tuple[int, int, int, int]:
-    return _time(name, schema, window.on), window.length, window.step, window.lateness
+def _time_of(
+    name: str, schema: Schema, window: Window
+) -> tuple[int, int, tuple[int, int], int, int]:
+    """Return the place of the time in a tuple, the size of a tuple, and the window."""
+    return _time(name, schema, window.on), schema.size, window.rule, window.length, window.step
 
 
-def _tumbling(name: str, schema: Schema, window: Window) -> tuple[int, int]:
-    _check(name, "window", window, Window, "made by by_count or by_time")
-    if window.on is None or window.step != window.length or window.lateness:
-        raise GraphError(f"operator {name!r}: window must be by time, tumble, and have no lateness")
-    return _time(name, schema, window.on), window.length
+def _by_time(name: str, window: Window) -> Window:
+    _check(name, "window", window, Window, "made by by_time")
+    if window.on is None or window.session:
+        raise GraphError(f"operator {name!r}: window must be made by by_time")
+    return window
 
 
 def _word(name: str) -> str:

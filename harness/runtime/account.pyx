@@ -167,7 +167,24 @@ def account_of(Plan plan, bint started, stuck, state):
         stuck=stuck,
         error=error,
         scheduling=_scheduling(run),
+        left_out={} if stuck else _left_out(plan),
     )
+
+
+def _left_out(plan):
+    """Return the numbers of tuples and records that operators say they have left out, by operator
+    and kind.
+    """
+    found = {}
+    for operator in plan.operators:
+        if operator.typed is None:
+            continue
+        function = operator.typed.function
+        for owner in (function, *getattr(function, "owners", ())):
+            if hasattr(owner, "left_out"):
+                left_out = owner.left_out()
+                found |= {f"{operator.name}: {kind}": left_out[kind] for kind in left_out}
+    return found
 
 
 def _failure(operator, answer, when):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +19,7 @@ from harness.applications.packet_analysis import (
     FAILED,
     LISTED,
     ON_LIST,
+    SERVICES,
     TUNNEL,
     WEIGHTS,
     WINDOW,
@@ -90,7 +91,8 @@ class _Sum:
                 f"{key} asked for {count} made-up names, {amount} are not there",
             )
         elif kind == TUNNEL:
-            names, letters = plain.hyperloglog_estimate(self.registers), sum(self.letters)
+            names = min(plain.hyperloglog_estimate(self.registers), count)
+            letters = sum(self.letters)
             shares = (
                 [1000 * letter // letters for letter in self.letters]
                 if letters
@@ -104,13 +106,13 @@ class _Sum:
                 // 2
             )
             worth, text = (
-                names >= 20 and departure >= 250,
+                names >= 20 and departure >= 250 and amount >= 24 * count,
                 f"{key}: {names} names in {count} questions carry {amount} bytes",
             )
         elif kind == CLIENT:
             worth, text = True, f"{key}: about {count} packets"
         elif kind == DOMAIN:
-            worth, text = count >= 100, f"{key}: {count} questions, at most {amount} too many"
+            worth, text = count >= 100, f"{key}: {count} questions"
         elif kind == FAILED:
             worth, text = (
                 count >= 10 and 10 * count >= amount,
@@ -127,8 +129,8 @@ class _Window:
     def __init__(self) -> None:
         self.made_up: list[tuple[str, int]] = []
         self.tunnels: dict[str, tuple[_Sum, list[int]]] = {}
-        self.clients, self.busy = plain.CountMin(1024, 4), []
-        self.domains = plain.SpaceSaving(100)
+        self.clients: Counter[bytes] = Counter()
+        self.domains: Counter[str] = Counter()
         self.codes, self.answers, self.blocked = [0] * 5, 0, 0
 
     def take(self, query: dict[str, Any]) -> None:
@@ -147,21 +149,22 @@ class _Window:
         ):
             self.made_up.append((client, int(code == 3)))
         below = name[: len(name) - len(domain)]  # with its last dot
-        if not answer and not blocked and len(below) >= (6 if query["type"] in (16, 10) else 17):
+        enough = len(below) >= (6 if query["type"] in (16, 10) else 17)
+        look_up = name.endswith(".arpa") or _begins_with_address(name.split("."))
+        if not answer and not blocked and enough and not look_up:
             total, registers = self.tunnels.setdefault(domain[-92:], (_Sum(), [0] * 64))
             letters = [0] * 28
             for letter in below[:-1].replace(".", ""):
                 letters[class_of(letter)] += 1
             total.add(1, len(below) - 1, letters)
             plain.hyperloglog_add(registers, plain.hash_of(below[:-1].encode()))
-        if self.clients.add(query["client"]) % 100 == 0:
-            self.busy.append(client)
+        self.clients[client] += 1
         if answer:
             self.answers += 1
             if code:
                 self.codes[{1: 0, 2: 1, 3: 2, 5: 3}.get(code, 4)] += 1
         else:
-            self.domains.add(domain)
+            self.domains[domain] += 1
             self.blocked += blocked
 
     def alerts(self) -> Iterator[tuple[int, str, int, int, list[int] | None, list[int] | None]]:
@@ -169,12 +172,13 @@ class _Window:
         for client, missing in self.made_up:
             yield DGA, client, 1, missing, None, None
         for domain, (total, registers) in self.tunnels.items():
-            if plain.hyperloglog_estimate(registers) >= 3:
+            if domain not in SERVICES:
                 yield TUNNEL, domain, total.count, total.amount, total.letters, registers
-        for client in self.busy:
-            yield CLIENT, client, 100, 0, None, None
-        for domain, count, error in self.domains.top(10):
-            yield DOMAIN, domain[-92:], count, error, None, None
+        for client, count in self.clients.items():
+            for _ in range(count // 100):
+                yield CLIENT, client, 100, 0, None, None
+        for domain, count in self.domains.items():
+            yield DOMAIN, domain[-92:], count, 0, None, None
         if self.answers:
             for name, count in zip(
                 ("FORMERR", "SERVFAIL", "NXDOMAIN", "REFUSED", "other codes"),
@@ -184,6 +188,20 @@ class _Window:
                 yield FAILED, name, count, self.answers, None, None
         if self.blocked:
             yield ON_LIST, "block list", self.blocked, 0, None, None
+
+
+def _begins_with_address(labels: list[str]) -> bool:
+    """Four numbers of a byte, or 32 hexadecimal digits, behind nothing but numbers and digits."""
+    numbers = digits = 0
+    for label in labels:
+        number = label.isdigit() and len(label) < 9 and int(label) < 256
+        digit = len(label) == 1 and label in "0123456789abcdef"
+        numbers, digits = numbers + 1 if number else 0, digits + 1 if digit else 0
+        if numbers == 4 or digits == 32:
+            return True
+        if not number and not digit:
+            return False
+    return False
 
 
 def _chance(label: str) -> float:
@@ -201,25 +219,33 @@ def _address_text(client: bytes) -> str:
 
 
 def _query(ip: bytes) -> dict[str, Any] | None:
-    """A plain question or answer in a packet; None: there is none."""
+    """A plain question or answer in a packet of UDP; None: there is none."""
     if ip[0] >> 4 == 4:
-        client, server = (bytes(10) + b"\xff\xff" + ip[place : place + 4] for place in (12, 16))
-        protocol, ip, at = ip[9], ip, 4 * (ip[0] & 15)
+        source, target = (bytes(10) + b"\xff\xff" + ip[place : place + 4] for place in (12, 16))
+        protocol, at, length = ip[9], 4 * (ip[0] & 15), int.from_bytes(ip[2:4], "big")
         if (ip[6] << 8 | ip[7]) & 0x1FFF:
             return None
+        end = length if at <= length < len(ip) else len(ip)
     else:
-        client, server, protocol, at = ip[8:24], ip[24:40], ip[6], 40
-        for _ in range(8):
-            if protocol not in (0, 43, 60) or at + 8 > len(ip):
+        source, target, protocol, at = ip[8:24], ip[24:40], ip[6], 40
+        length = int.from_bytes(ip[4:6], "big") + 40
+        end = length if 40 < length < len(ip) else len(ip)
+        for _ in range(16):
+            if at + 8 > len(ip):
                 break
-            protocol, at = ip[at], at + 8 * (ip[at + 1] + 1)
-    ip = ip[:320]
-    if protocol != 17 or at + 8 > len(ip):
+            if protocol in (0, 43, 60, 135, 139, 140):
+                protocol, at = ip[at], at + 8 * (ip[at + 1] + 1)
+            elif protocol == 51:
+                protocol, at = ip[at], at + 4 * (ip[at + 1] + 2)
+            elif protocol == 44:
+                if (ip[at + 2] << 8 | ip[at + 3]) >> 3:
+                    return None
+                protocol, at = ip[at], at + 8
+            else:
+                break
+    if protocol != 17 or at + 8 > end or 53 not in struct.unpack(">HH", ip[at : at + 4]):
         return None
-    source, target = struct.unpack(">HH", ip[at : at + 4])
-    if 53 not in (source, target):
-        return None
-    asks, message = target == 53, ip[at + 8 :]
+    message = ip[at + 8 : min(end, at + 8 + 276)]
     if len(message) < 12:
         return None
     flags, questions = struct.unpack(">HH", message[2:6])
@@ -236,14 +262,7 @@ def _query(ip: bytes) -> dict[str, Any] | None:
     except (IndexError, struct.error):
         return None
     name, answer = ".".join(labels), flags >= 0x8000
-    if (
-        len(name) > 253
-        or not labels
-        or flags & 0x7800
-        or questions != 1
-        or network != 1
-        or answer == asks
-    ):
+    if len(name) > 253 or not labels or flags & 0x7800 or questions != 1 or network != 1:
         return None
     second = (
         len(labels) > 2
@@ -252,7 +271,7 @@ def _query(ip: bytes) -> dict[str, Any] | None:
     )
     domain = ".".join(labels[-3:] if second else labels[-2:])
     found = {
-        "client": client if asks else server,
+        "client": target if answer else source,
         "answer": answer,
         "code": flags & 15,
         "type": kind,
@@ -266,29 +285,44 @@ def _letter(byte: int) -> str:
     return letter if letter.isalnum() or letter in "-_" else "?"
 
 
+LATENESS = JUMP = 3600 * 10**9
+
+
 def packets_of(data: bytes) -> list[tuple[int, bytes]]:
-    """The IP packets of a capture from their header on, with times that never go back [ns]; what
-    cannot be read is left out.
+    """The IP packets of a capture from their header on, ordered by time [ns]; what is late or cannot
+    be read is left out.
     """
-    found, last = [], 0
+    found, times, latest = [], [], 0
     for time, link, frame in _pcapng(data) if data.startswith(b"\x0a\x0d\x0d\x0a") else _pcap(data):
-        last = max(last, time)
-        skipped = {0: 4, 108: 4, 101: 0, 12: 0, 14: 0, 228: 0, 229: 0, 113: 16, 276: 20}.get(link)
-        if link == 1 and len(frame) >= 14:
-            skipped = 12
-            while frame[skipped : skipped + 2] in (b"\x81\0", b"\x88\xa8") and skipped + 6 <= len(
-                frame
-            ):
-                skipped += 4
-            skipped += 2
-        if skipped is None or skipped >= len(frame):
+        late = len(times) >= 5 and time < latest - LATENESS
+        late = late and time < plain.reached(times, JUMP) - LATENESS
+        times.append(time)
+        latest = max(latest, time)
+        skipped = {0: 4, 108: 4, 101: 0, 12: 0, 14: 0, 228: 0, 229: 0}.get(link)
+        if link in (1, 113):
+            skipped = _behind_type(frame, 12 if link == 1 else 14)
+        if link == 276:
+            skipped = 20 if frame[:2] in (b"\x08\0", b"\x86\xdd") else None
+        if skipped is None or skipped >= len(frame) or late:
             continue
         ip = frame[skipped:]
         if (ip[0] >> 4 == 4 and ip[0] & 15 >= 5 and len(ip) >= 20) or (
             ip[0] >> 4 == 6 and len(ip) >= 40
         ):
-            found.append((last, ip))
-    return found
+            found.append((time, ip))
+    return sorted(found, key=lambda each: each[0])
+
+
+def _behind_type(frame: bytes, place: int) -> int | None:
+    """Where an IP packet begins behind an Ethernet type and tags of VLANs."""
+    while place + 6 <= len(frame):
+        if frame[place : place + 2] in (b"\x81\0", b"\x88\xa8", b"\x91\0", b"\x92\0"):
+            place += 4
+        elif frame[place : place + 2] in (b"\x08\0", b"\x86\xdd"):
+            return place + 2
+        else:
+            return None
+    return None
 
 
 def _pcap(data: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -301,11 +335,11 @@ def _pcap(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     (link,) = struct.unpack(f"{order}I", data[20:24])
     place = 24
     while place + 16 <= len(data):
-        seconds, part, size, wire = struct.unpack(f"{order}IIII", data[place : place + 16])
+        seconds, part, size, _ = struct.unpack(f"{order}IIII", data[place : place + 16])
         frame = data[place + 16 : place + 16 + size]
         if size > 2**18 or len(frame) < size:
             return
-        if seconds < 2**31 and part * unit < 10**9 and wire >= size:
+        if part * unit < 10**9:
             yield seconds * 10**9 + part * unit, link & 0xFFFF, frame
         place += 16 + size
 
@@ -331,13 +365,13 @@ def _pcapng(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         if kind == 1 and len(body) >= 8:
             interfaces.append(_interface(body, order))
         elif kind in (2, 6) and len(body) >= 20:
-            number, high, low, size, wire = struct.unpack(f"{order}IIIII", body[:20])
+            number, high, low, size, _ = struct.unpack(f"{order}IIIII", body[:20])
             number = number if kind == 6 else struct.unpack(f"{order}H", body[:2])[0]
-            if number < len(interfaces) and size <= len(body) - 20 and wire >= size:
+            if number < len(interfaces) and size <= len(body) - 20:
                 link, _, per_second, offset = interfaces[number]
                 seconds, ticks = divmod(high << 32 | low, per_second)
-                if seconds < 2**31:
-                    last = max(last, (seconds + offset) * 10**9 + ticks * 10**9 // per_second)
+                if seconds < 2**32:
+                    last = (seconds + offset) * 10**9 + ticks * 10**9 // per_second
                     yield (
                         (seconds + offset) * 10**9 + ticks * 10**9 // per_second,
                         link,

@@ -4,8 +4,13 @@ of columns with it.
 
 from __future__ import annotations
 
+import csv
 import math
+import re
+import sys
 from collections import deque
+from collections.abc import Iterator
+from io import StringIO
 
 from harness.applications.vwap import CHANNELS, columns_of
 
@@ -20,10 +25,7 @@ def reference(text: bytes) -> list[dict[str, object]]:
     trades: dict[str, deque[tuple[float, float]]] = {}
     numbers = [0] * CHANNELS
     found = []
-    for line in text.decode().split("\n")[1:]:
-        if len(line.removesuffix("\r").encode()) > 212:
-            continue
-        row = line.removesuffix("\r").split(",")
+    for row in _rows(text.decode()):
         tick = _tick(row, columns)
         if tick is None:
             continue
@@ -37,29 +39,53 @@ def reference(text: bytes) -> list[dict[str, object]]:
         volume = sum(volume for _, volume in last) if last else 0.0
         vwap = sum(value for value, _ in last) / volume if volume > 0.0 else 0.0
         if vwap > price and size > 0.0:
-            index = size * math.exp(vwap - price)
+            index = _finite(size, vwap - price)
             entry = {"number": number, "vwap": vwap, "ask": price, "size": size, "index": index}
             found.append(entry | {"ticker": ticker, "channel": channel})
     return found
 
 
+def _finite(size: float, above: float) -> float:
+    try:
+        return min(size * math.exp(above), sys.float_info.max)
+    except OverflowError:
+        return sys.float_info.max
+
+
+_FIELD = r'(?:[ \t]*"(?:[^"]|"")*"[^,\n]*|[^,\n]*)'
+_RECORD = re.compile(rf"{_FIELD}(?:,{_FIELD})*")
+
+
+def _rows(text: str) -> Iterator[list[str]]:
+    """The records behind the header, by the standard library. A quote that is never closed is one
+    of its line alone.
+    """
+    place = _RECORD.match(text).end() + 1
+    while place < len(text):
+        record = _RECORD.match(text, place)[0]
+        place += len(record) + 1
+        record = record.removesuffix("\r")
+        if len(record.encode()) <= 65_536:
+            row = next(csv.reader(StringIO(record, newline=""), skipinitialspace=True), [])
+            yield [field.strip(" \t") for field in row]
+
+
 def _tick(row: list[str], columns: dict[str, int]) -> tuple[str, bool, float, float] | None:
-    """Ticker, whether it is a trade, price and size; None: neither a trade nor a quote, or not to
-    be read.
+    """Ticker, whether it is a trade, price and size; None: neither a trade nor a quote of two
+    sides, or not to be read.
     """
     if len(row) <= max(columns.values()) or row[columns["type"]] not in ("Trade", "Quote"):
         return None
     trade, ticker = row[columns["type"]] == "Trade", row[columns["ticker"]]
     words = [row[columns[name]] for name in (("price", "volume") if trade else ("ask", "ask_size"))]
-    if not 1 <= len(ticker.encode()) <= 16 or not all(_plain(word) for word in words):
+    if not 1 <= len(ticker.encode()) <= 16 or not all(map(_NUMBER.fullmatch, words)):
         return None
-    return ticker, trade, float(words[0]), float(words[1])
+    price, size = map(float, words)
+    fine = math.isfinite(price) and math.isfinite(size) and size >= 0
+    return (ticker, trade, price, size) if fine else None
 
 
-def _plain(word: str) -> bool:
-    """A decimal number without a sign, an exponent or blanks."""
-    whole, _, part = word.partition(".")
-    return word.isascii() and (whole + part).isdigit()
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _channel(ticker: str) -> int:

@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from itertools import accumulate
 
-from harness.applications.wiki_word_count import MOST_BYTES, TOKENISERS, WINDOW
+from harness.applications.wiki_word_count import RULE, SECOND, TOKENISERS, WINDOW
+from tests.operators import plain
 
 DEEPEST = 64  # arrays and objects within each other
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -20,22 +21,27 @@ def reference(text: bytes) -> Counter[tuple[int, str, int]]:
 
     A plain program, by which the graph is checked: it shares nothing with it.
     """
-    seconds: dict[int, Counter[str]] = {}
-    last = [0] * TOKENISERS
+    streams: list[list[tuple[int, list[str]]]] = [[] for _ in range(TOKENISERS)]
     number = 0
     for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
         line = line.removesuffix(b"\r")
-        if len(line) > MOST_BYTES:
+        if len(line) > 65_536:
             continue
-        turn, number = number % TOKENISERS, number + 1
         event = _event(line)
-        if event is None:
-            continue
-        time, words = event
-        last[turn] = max(last[turn], time)
-        seconds.setdefault(last[turn], Counter()).update(
-            word for word in words if 1 <= len(word.encode()) <= 56
-        )
+        if event is not None:
+            streams[number % TOKENISERS].append(event)
+        number += 1
+    lateness, jump = (each // SECOND for each in RULE)
+    seconds: dict[int, Counter[str]] = {}
+    for stream in streams:
+        times = [time for time, _ in stream]
+        begin = [min(times[: plain.WITNESSES], default=0)] * plain.WITNESSES
+        for place, (time, words) in enumerate(stream):
+            if place > 0 and time < plain.reached(begin + times[:place], jump) - lateness:
+                continue
+            seconds.setdefault(time, Counter()).update(
+                word for word in words if 1 <= len(word.encode()) <= 56
+            )
     ends = {second + after for second in seconds for after in range(1, WINDOW + 1)}
     found: Counter[tuple[int, str, int]] = Counter()
     for end in ends:
@@ -55,7 +61,8 @@ def _event(line: bytes) -> tuple[int, list[str]] | None:
         return None
     if not isinstance(event, dict) or _depth(text) > DEEPEST:
         return None
-    time, texts = event.get("timestamp"), [event.get("title"), event.get("comment")]
+    time, texts = event.get("timestamp"), [event.get("title"), event.get("comment", 0)]
+    texts[1] = "" if texts[1] is None else texts[1]
     if (
         type(time) is not int
         or not 0 <= time < 2**33

@@ -106,7 +106,6 @@ ODD = [  # a frame, and what it counts as
     (frame(message([])), "invalid"),
     (frame(message([b"a", b"org"], questions=2)), "invalid"),
     (frame(message([b"a", b"org"], network=3)), "invalid"),
-    (frame(message([b"a", b"org"], flags=0x8000)), "invalid"),
     (frame(message([b"a", b"org"], flags=0x1000)), "invalid"),
     (
         frame(message([b"Odd.\xff", b"Example", b"Co", b"UK"], kind=16), before=b"\x81\0\0\x05"),
@@ -255,9 +254,9 @@ def test_broken_records_are_counted_and_the_rest_is_read(tmp_path):
     capture = generate(400, 4)
     records = records_of(capture)
     wrong = (
-        struct.pack("<IIII", 2**31, 0, 4, 4) + b"abcd",
+        struct.pack("<IIII", 1, 10**6, 4, 4) + b"abcd",
         struct.pack("<IIII", 1, 10**6, 0, 0),
-        struct.pack("<IIII", 1, 0, 4, 3) + b"abcd",
+        struct.pack("<IIII", 1, 2**31, 4, 3) + b"abcd",
     )
     lost = struct.pack("<IIII", 1, 0, 2**18 + 1, 2**18 + 1)
     for data, broken, truncated, known in (
@@ -342,6 +341,205 @@ def test_a_damaged_capture_is_read_as_the_plain_program_reads_it(kind, damage, c
 @given(st.sampled_from([BASE["pcap"][:24], BASE["pcapng"][:60]]), st.binary(max_size=200))
 def test_any_bytes_are_a_capture_or_none(head, rest):
     assert len(Capture(head + rest)) <= len(rest)
+
+
+# -- what packets are in ---------------------------------------------------------------------------
+
+
+def ip_of(content, protocol=17, version=4, before=b""):
+    """A packet of IP; `before`: extension headers of IPv6."""
+    if version == 4:
+        return (
+            struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(content), 0, 0, 64, protocol, 0)
+            + b"\x0a\0\0\1\x0a\0\0\x35"
+            + content
+        )
+    kind, behind = (before[0], before[1:]) if before else (protocol, b"")
+    return (
+        struct.pack(">IHBB", 6 << 28, len(behind) + len(content), kind, 64)
+        + bytes(15)
+        + b"\1"
+        + bytes(15)
+        + b"\2"
+        + behind
+        + content
+    )
+
+
+def udp(message, source=40000, target=53):
+    return struct.pack(">HHHH", source, target, 8 + len(message), 0) + message
+
+
+def tcp(content, sequence, flags=0x18, source=40000, target=53):
+    return struct.pack(">HHIIBBHHH", source, target, sequence, 1, 0x50, flags, 99, 0, 0) + content
+
+
+def prefixed(message):
+    return struct.pack(">H", len(message)) + message
+
+
+def capture_of(frames, link=1, begin=1_700_000_000, more=0):
+    """A pcap of a frame a second; `more`: bytes that each has captured beyond its length."""
+    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link)]
+    for second, each in enumerate(frames):
+        out.append(struct.pack("<IIII", begin + second, 0, len(each), len(each) - more) + each)
+    return b"".join(out)
+
+
+QUESTION = ip_of(udp(PLAIN))
+ETHERNET = bytes(12)
+FRAGMENT = struct.pack(">BBHI", 17, 0, 1, 7)
+WAYS = {
+    "802.1ad": (1, ETHERNET + b"\x88\xa8\0\1\x81\0\0\2\x08\0" + QUESTION),
+    "PPPoE": (
+        1,
+        ETHERNET
+        + b"\x88\x64\x11\0\0\1"
+        + struct.pack(">H", 2 + len(QUESTION))
+        + b"\0\x21"
+        + QUESTION,
+    ),
+    "MPLS": (1, ETHERNET + b"\x88\x47\0\1\0\x40\0\2\1\x40" + QUESTION),
+    "PPP": (9, b"\xff\x03\0\x21" + QUESTION),
+    "PPP with a short protocol": (9, b"\x21" + QUESTION),
+    "HDLC": (104, b"\x0f\0\x08\0" + QUESTION),
+    "Linux cooked": (113, bytes(14) + b"\x08\0" + QUESTION),
+    "Linux cooked 2": (276, b"\x08\0" + bytes(18) + QUESTION),
+    "IPv6 options": (101, ip_of(udp(PLAIN), version=6, before=b"\0\x11\0" + bytes(6))),
+    "IPv6 authentication": (101, ip_of(udp(PLAIN), version=6, before=b"\x33\x11\4" + bytes(22))),
+    "an IPv6 fragment": (101, ip_of(udp(PLAIN), version=6, before=b"\x2c" + FRAGMENT)),
+    "from port 53 to port 53": (101, ip_of(udp(PLAIN, source=53))),
+    "an answer to port 53": (101, ip_of(udp(message([b"a", b"org"], flags=0x8180)))),
+    "TCP": (101, ip_of(tcp(prefixed(PLAIN), 5), protocol=6)),
+}
+
+
+def counted(capture):
+    built = PacketAnalysis(capture, False, 1, 1, False, keep=10**6)
+    assert run(built, Manual()).correct
+    counts = built.counts()
+    left = sum(counts[each] for each in ("others", "broken", "invalid", "late"))
+    links = sum(number for name, number in counts.items() if name.startswith("link type"))
+    return counts | {"readable": counts["records"] - left - links}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_messages_are_read_whatever_they_are_in(way):
+    link, each = WAYS[way]
+    # each in a connection of its own
+    frames = [each] if way == "TCP" else [each] * 10
+    # after 2038, and with eight bytes more than the packet had
+    capture = capture_of([frame + bytes(8) for frame in frames], link, 2**31 + 5, more=8)
+    assert counted(capture)["readable"] == len(frames)
+
+
+def test_only_the_first_fragment_of_a_message_is_read():
+    later = struct.pack(">BBHI", 17, 0, 8 << 3, 7)
+    frames = [ip_of(udp(PLAIN), version=6, before=b"\x2c" + each) for each in (FRAGMENT, later)]
+    counts = counted(capture_of(frames, 101))
+    assert (counts["readable"], counts["others"]) == (1, 1)
+
+
+def test_messages_in_tcp_are_read_however_they_are_cut():
+    messages = [message([b"n%d" % n, b"example", b"org"]) for n in range(30)]
+    stream = b"".join(map(prefixed, messages))
+    for size in (len(stream), 200, 47, 3):
+        packets, place = [ip_of(tcp(b"", 99, flags=2), protocol=6)], 0
+        while place < len(stream):
+            packets.append(ip_of(tcp(stream[place : place + size], 100 + place), protocol=6))
+            place += size
+        counts = counted(capture_of([*packets, packets[-1]], 101))
+        # what is cut before its question ends cannot be read
+        assert size < 47 or counts["broken"] + counts["readable"] == 30
+        assert size < 200 or counts["readable"] >= 15
+    # the length in a segment of its own
+    packets, place = [], 7
+    for each in messages:
+        for content in (struct.pack(">H", len(each)), each):
+            packets.append(ip_of(tcp(content, place), protocol=6))
+            place += len(content)
+    counts = counted(capture_of(packets, 101))
+    assert (counts["readable"], counts["broken"], counts["others"]) == (30, 0, 30)
+
+
+def test_link_types_that_are_not_read_are_told_by_name():
+    counts = counted(capture_of([bytes(60)] * 7, 127))
+    assert counts["link type IEEE 802.11 with radiotap"] == 7 and counts["others"] == 0
+
+
+@pytest.mark.parametrize("place", [0, 500])
+@pytest.mark.parametrize("off", [365 * 86400, -365 * 86400])
+def test_one_packet_with_a_wrong_clock_moves_no_other(place, off):
+    records = records_of(generate(1000, 6))
+    begin = struct.unpack("<I", records[0][:4])[0]
+    wrong = struct.pack("<I", begin + off) + records[0][4:]
+    head = generate(1, 1)[:HEADER]
+    wanted = reference(head + b"".join(records), 1)
+    built = PacketAnalysis(
+        head + b"".join([*records[:place], wrong, *records[place:]]), False, 1, 1, False, keep=10**6
+    )
+    assert run(built, Manual()).correct
+    check(built, wanted)
+    counts = built.counts()
+    # a first packet of long ago is only behind a gap
+    assert counts["ahead of time"] == (off > 0)
+    assert counts["late"] == (off < 0 and place > 0)
+
+
+def asked(names, kind=1, clients=1):
+    return capture_of(
+        [
+            ip_of(udp(message([label.encode() for label in name.split(".")], kind=kind)))
+            for name in names
+        ][: 10**6],
+        101,
+    )
+
+
+ORDINARY = {
+    "names of addresses": [
+        ".".join(f"{n:032x}"[::-1]) + ".ip6.arpa" for n in range(2**127, 2**127 + 60)
+    ],
+    "block lists": [f"{n}.{n % 7}.0.192.zen.dq.blocklist.example" for n in range(60)],
+    "hashes asked of block lists": [f"{n * 7919:040x}._email.hbl.spamhaus.org" for n in range(60)],
+    "a cloud": [f"i-{n * 7919:017x}.eu-central-1.compute.amazonaws.com" for n in range(60)],
+    "machines of a company": [f"pc-{n:05}.berlin.corp.company.example" for n in range(60)],
+}
+
+
+def fast(capture):
+    """The same packets within three seconds."""
+    records = records_of(capture)
+    return capture[:HEADER] + b"".join(
+        struct.pack("<II", 1_700_000_000 + n // 25, n) + each[8:] for n, each in enumerate(records)
+    )
+
+
+@pytest.mark.parametrize("what", ORDINARY)
+def test_ordinary_names_are_no_tunnel(what):
+    built = PacketAnalysis(fast(asked(ORDINARY[what])), False, 1, 1, False, keep=100)
+    assert run(built, Manual()).correct and built.counts()["invalid"] == 0
+    assert not [each for each in built.results() if each["kind"] == TUNNEL]
+
+
+def test_a_tunnel_has_no_more_names_than_questions():
+    draw = random.Random(3)
+    for count in (25, 40, 100):
+        names = [f"{draw.getrandbits(200):050x}.t.example" for _ in range(count)]
+        built = PacketAnalysis(fast(asked(names)), False, 1, 1, False, keep=100)
+        assert run(built, Manual()).correct
+        (report,) = [each for each in built.results() if each["kind"] == TUNNEL]
+        assert int(report["text"].split()[1]) <= report["count"] == count
+
+
+def test_the_reports_do_not_depend_on_the_number_of_sources():
+    capture = generate(6000, 12)
+    found = []
+    for sources in (1, 8):
+        built = PacketAnalysis(capture, False, 1, sources, False, keep=10**6)
+        assert run(built, Manual()).correct
+        found.append(in_any_order(built.results()))
+    assert found[0] == found[1]
 
 
 # -- the rest --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ bad.
 
 import gzip
 import random
+import sys
 from collections import Counter
 
 import pytest
@@ -23,14 +24,14 @@ ODD = (
     b"no record",
     b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,12.5",
     b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,12x5,300,,,,,,,,0,,,,,,,,,,,,,,",
-    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,-1,300,,,,,,,,0,,,,,,,,,,,,,,",
-    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,1e3,300,,,,,,,,0,,,,,,,,,,,,,,",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,1,-300,,,,,,,,0,,,,,,,,,,,,,,",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,1e999,300,,,,,,,,0,,,,,,,,,,,,,,",
     b",27-DEC-2005,09:30:00.1,-5,Trade,NYS,1,300,,,,,,,,0,,,,,,,,,,,,,,",
-    b"A.N,27-DEC-2005,09:30:00.1,-5,Quote,NYS,,,,,,,,,R,0,,,,,,,,,,,,,,",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Quote,NYS,,,,1.5,10,,,,R,0,,,,,,,,,,,,,,",
     b"A.N,27-DEC-2005,09:30:00.1,-5,Correction,NYS,1,300,,,,,,,,0,,,,,,,,,,,,,,",
     b"x" * 400,
 )
-BROKEN_ODD = len(ODD) - 1  # all but the record of another type
+BROKEN_ODD = len(ODD) - 2  # all but the record of another type and the quote of one side
 
 
 def with_odd_lines(text, seed):
@@ -76,7 +77,7 @@ def test_the_result_is_that_of_a_plain_program(model):
     check(built, expected)
     counts = built.counts()
     assert counts["records"] == 6000 + len(ODD) and counts["trades"] + counts["quotes"] == 6000
-    assert counts["broken"] == BROKEN_ODD and counts["others"] == 1
+    assert counts["broken"] == BROKEN_ODD and counts["others"] == counts["one-sided"] == 1
 
 
 FIELD = st.sampled_from(
@@ -97,6 +98,12 @@ FIELD = st.sampled_from(
         "x",
         "é",
         "1" * 17,
+        " 3 ",
+        "+2",
+        '"4"',
+        ' "B.N" ',
+        '"a ""b"", c"',
+        '"two\nlines"',
     ]
 )
 
@@ -128,6 +135,46 @@ def test_an_average_is_that_of_the_last_four_trades():
     (bargain,) = built.results()
     assert bargain["vwap"] == 30.0 == (10 * 1 + 20 * 2 + 30 * 3 + 40 * 4) / 10
     assert bargain["index"] == pytest.approx(5 * 2.718281828459045)
+
+
+def bargains_of(text):
+    built = Vwap(text.encode(), False, 1, False, keep=100)
+    assert run(built, Manual()).correct
+    return built.results(), built.counts()
+
+
+NAMED = '#RIC,"Name, in full",Type,Price,Volume,Ask Price,Ask Size\n'
+
+
+def test_quotes_blanks_signs_and_exponents_are_read():
+    found, counts = bargains_of(
+        NAMED
+        + 'A,"Agilent, ""the"" Inc.",Trade, 1.2e1 ,+100,,\n'
+        + 'A,"two\nlines",Trade,"12",100,,\r\n'
+        + f'A,"{"long " * 2000}",Quote,,,11,7\n'
+        + "CL,oil,Trade,-37.63,5,,\nCL,oil,Quote,,,-40,2\n"
+    )
+    assert sorted((each["vwap"], each["ask"], each["size"]) for each in found) == [
+        (-37.63, -40.0, 2.0),
+        (12.0, 11.0, 7.0),
+    ]
+    assert counts["records"] == 5 and counts["broken"] == 0
+
+
+def test_a_quote_of_one_side_is_not_broken_and_an_index_is_finite():
+    found, counts = bargains_of(NAMED + "A,,Trade,9999,1,,\nA,,Quote,,,,\nA,,Quote,,,1,5\n")
+    assert counts["one-sided"] == 1 and counts["broken"] == 0
+    assert [each["index"] for each in found] == [sys.float_info.max]
+
+
+def test_a_quote_that_is_never_closed_hides_only_its_line():
+    _, counts = bargains_of(NAMED + 'A,"open,Trade,1,1,,\nA,b,Trade,1,1,,\n')
+    assert counts["records"] == 2 and counts["trades"] == 1
+
+
+def test_a_quote_within_a_field_is_a_character_of_it():
+    _, counts = bargains_of(NAMED + 'A,a 5" pipe,Trade,1,1,,\n' * 3)
+    assert counts["records"] == 3 and counts["trades"] == 3
 
 
 def test_a_packed_file_and_a_cut_one_are_read(tmp_path):

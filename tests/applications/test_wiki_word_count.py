@@ -60,11 +60,12 @@ BROKEN = (
     change(title="x").replace(b"x", b"\xff"),
     change(meta=float("nan")),
     b'{"timestamp":1,"title":"a","comment":"b","deep":' + b"[" * 64 + b"]" * 64 + b"}",
-    change(comment="x" * 3000),
 )
 ODD = (
     change(timestamp=1_600_000_000, comment="of the past"),
     change(comment="long " + "y" * 60 + " " + "z" * 56 + "  two blanks "),
+    change(comment=None),
+    change(meta="x" * 9000, comment="京" * 500),  # a long one
     change(comment='quotes " and \\ and é and 🙂'),
     json.dumps(
         {"timestamp": 1_700_000_003, "title": "🙂 é", "comment": "\ud800 half\ttab\n"}
@@ -124,7 +125,7 @@ def test_the_result_is_that_of_a_plain_program(model):
     assert published(built) == expected
     counts = built.counts()
     assert counts["records"] == 300 + len(BROKEN) + len(ODD) and counts["broken"] == len(BROKEN)
-    assert counts["long words"] == 1 and counts["published"] == expected.total()
+    assert counts["long words"] == 2 and counts["published"] == expected.total()
 
 
 PIECE = st.sampled_from(
@@ -182,6 +183,25 @@ def test_a_word_is_counted_for_sixty_seconds():
     assert [each["time"] // SECOND for each in built.results() if each["word"] == "far"] == list(
         range(10_001, 10_061)
     )
+
+
+@pytest.mark.parametrize("place", [0, 50])
+@pytest.mark.parametrize("wrong", [4_102_444_800, 1_000_000_000])
+def test_one_change_with_a_wrong_clock_moves_no_other(place, wrong):
+    lines = generate(100, 8).split(b"\n")[:-1]
+    wanted = reference(b"\n".join(lines))
+    line = change(wrong, "from", "elsewhere")
+    # one for each tokeniser, so that all others go where they went
+    text = b"\n".join([*lines[:place], *[line] * 5, *lines[place:]])
+    built = WikiWordCount(text, False, 1, False, keep=10**7)
+    assert run(built, Manual()).correct
+    check(built, reference(text))
+    near = Counter(
+        {each: n for each, n in published(built).items() if each[1] not in line.decode()}
+    )
+    assert near == Counter({each: n for each, n in wanted.items() if each[1] not in line.decode()})
+    kind = "ahead of time" if wrong > 1_700_000_000 else "late"
+    assert built.counts()[kind] == (0 if kind == "late" and place == 0 else 5)
 
 
 def test_the_input_is_gone_through_again_with_times_that_go_on():
@@ -299,7 +319,8 @@ def test_standard_input_is_read_by_the_measuring_process():
         [*command, "--model", "manual"], input=text, capture_output=True, timeout=100
     )
     assert (
-        b"run 1 counted: records 2, broken 1, words 3, long words 0, published 120" in done.stdout
+        b"run 1 counted: records 2, broken 1, late 0, ahead of time 0, words 3, long words 0, published 120"
+        in done.stdout
     ), done
 
 

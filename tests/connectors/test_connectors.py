@@ -2,6 +2,7 @@
 errors are one line.
 """
 
+import gzip
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -70,10 +72,11 @@ def to_the_end(engine):
         engine.sample(0.005)
     totals = engine.stop(drain=True, timeout_s=10)
     assert totals.correct and totals.drained, (totals.error, totals.conservation)
+    return totals
 
 
 def run(source, sink, model=None):
-    to_the_end(engine_of(source, sink, model))
+    return to_the_end(engine_of(source, sink, model))
 
 
 class Kept(list):
@@ -249,7 +252,7 @@ def test_a_refused_connection_is_one_line(kind):
 @pytest.mark.heavy
 def test_what_is_no_stream_of_events_is_one_line():
     for status, headers, told in (
-        (404, STREAM, "the server answered 404"),
+        (404, STREAM, "the server answered 404 (Not Found)"),
         (200, {"Content-Type": "text/html"}, "(text/event-stream), not text/html"),
         (301, {"Location": "/stream"}, "too many redirects"),
     ):
@@ -284,6 +287,128 @@ def test_files_that_cannot_be_had_are_one_line(tmp_path):
     if Path("/dev/full").exists():
         told = stops_with(lambda: iter([(0, pairs(1)[0])]), FileSink("/dev/full", PAIR))
         assert told == "/dev/full: cannot be written: No space left on device"
+
+
+READ = Schema("read", {"at": "time", "number": "int32", "text": "string[9]", "load": "float64"})
+
+
+@pytest.mark.parametrize(
+    ("given_text", "read"),
+    [
+        ('{"at":5,"number":5.0,"text":null,"load":1,"more":[1]}', (5, 5, "", 1)),
+        ('{"at":"2024-06-14T15:16:01.5+02:00","number":1,"text":"","load":2.5}', None),
+        ('{"at":"2024-06-14T13:16:01.500Z","number":1,"text":"","load":2.5}', None),
+        ('{"at":"2024-06-14T13:16:01.5","number":1,"text":"","load":2.5}', None),
+    ],
+)
+def test_records_of_others_are_read(given_text, read):
+    read = read or (1_718_370_961_500_000_000, 1, "", 2.5)
+    assert from_json(READ, given_text.encode()) == dict(
+        zip(("at", "number", "text", "load"), read, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    "given_text",
+    [
+        '{"at":"yesterday","number":1,"text":"","load":1}',
+        '{"at":1,"number":1.5,"text":"","load":1}',
+        '{"at":1,"number":null,"text":"","load":1}',
+        '{"at":1,"number":1,"load":1}',
+        '{"at":1,"number":1e300,"text":"","load":1}',
+    ],
+)
+def test_records_that_do_not_fit_are_broken(given_text):
+    with pytest.raises(ValueError, match=r"number|at|text|fit"):
+        from_json(READ, given_text.encode())
+
+
+def test_a_packed_file_is_read_and_what_is_broken_is_in_the_totals(tmp_path):
+    lines = [to_json(PAIR, each) + "\n" for each in pairs(4000)]
+    whole = b"".join(
+        gzip.compress("".join(lines[n : n + 999]).encode()) for n in range(0, 4000, 999)
+    )
+    (tmp_path / "in.gz").write_bytes(whole + gzip.compress(b"broken\n"))
+    source, kept = FileSource(str(tmp_path / "in.gz"), PAIR), Kept()
+    totals = run(source, kept)
+    assert list(kept) == pairs(4000) and totals.left_out == {"in: broken": 1}
+
+
+def test_a_line_is_in_the_file_before_the_next_one_comes(tmp_path):
+    sink = FileSink(str(tmp_path / "out"), PAIR)
+    sink.open()
+    sink(0, pairs(1)[0])
+    end = time.monotonic() + 10
+    while not (tmp_path / "out").read_bytes() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert (tmp_path / "out").read_text() == to_json(PAIR, pairs(1)[0]) + "\n"
+    sink.close()
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 101),
+        ("http://localhost:PORT", 101),
+        ("http://127.0.0.1:PORT", 101),
+        ("https://mine.example", 101),
+        ("https://other.example", 403),
+        ("http://localhost:1", 403),
+    ],
+)
+def test_only_pages_of_an_allowed_origin_get_the_tuples(origin, status):
+    sink = WebSocketSink(0, PAIR, page="<p>", origins=["https://mine.example"])
+    sink.open()
+    headers = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+    }
+    if origin is not None:
+        headers["Origin"] = origin.replace("PORT", str(sink.address[1]))
+    try:
+        browser = HTTPConnection(*sink.address, timeout=10)
+        browser.request("GET", "/", headers=headers)
+        assert browser.getresponse().status == status
+        browser.close()
+    finally:
+        sink.close()
+
+
+class Busy(BaseHTTPRequestHandler):
+    """Server that asks to wait once, and then has an event and no more."""
+
+    seen: ClassVar[list[str]] = []
+
+    def do_GET(self):
+        self.seen.append(self.path)
+        if len(self.seen) == 1:
+            self.send_response(429)
+            self.send_header("Retry-After", "0")
+            self.end_headers()
+        elif len(self.seen) == 2:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            self.wfile.write(b"retry: 1\ndata: " + to_json(PAIR, pairs(1)[0]).encode() + b"\n\n")
+        else:
+            self.send_response(204)
+            self.end_headers()
+
+    def log_message(self, *_):
+        return
+
+
+def test_a_server_that_asks_to_wait_is_asked_again(monkeypatch):
+    monkeypatch.setattr("harness.connectors.events.RETRY_S", 0.01)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    kept = Kept()
+    run(EventSource(f"http://127.0.0.1:{server.server_address[1]}/", PAIR), kept)
+    assert list(kept) == pairs(1)
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.parametrize("make", [EventSource, WebSocketSource])

@@ -128,29 +128,111 @@ def hyperloglog_estimate(registers: Sequence[int]) -> int:
     return int(found + 0.5)
 
 
+# -- time ------------------------------------------------------------------------------------------
+
+WITNESSES = 5
+LONGEST = 44 * 10**17
+"""Times are within this [ns] of 1970; others are none."""
+
+
+def reached(times: Sequence[int], jump: int) -> int:
+    """How far time has come with these times of a stream: to the greatest that was no further than
+    `jump` ahead when it came, and to where five in a row are at least. It begins at the least of
+    the first five.
+    """
+    found = min(times[:WITNESSES])
+    for place, time in enumerate(times):
+        if time <= found + jump:
+            found = max(found, time)
+        elif place + 1 >= WITNESSES:
+            found = max(found, min(times[place + 1 - WITNESSES : place + 1]))
+    return found
+
+
+class Timed:
+    """Base of operators on streams whose tuples have times: `times` are the attributes, a port
+    each. They are passed on to `take` when five of their port have come.
+    """
+
+    def __init__(self, lateness: int, jump: int, *times: str) -> None:
+        self.lateness, self.jump, self.attributes = lateness, jump, times
+        self.streams: list[list[Tuple]] = [[] for _ in times]
+        self.taken = [0] * len(times)  # of each stream
+        self.late = self.without_time = 0
+
+    def __call__(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
+        """One tuple."""
+        if abs(given[self.attributes[port]]) > LONGEST:
+            self.without_time += 1
+            return
+        self.streams[port].append(given)
+        if len(self.streams[port]) >= WITNESSES:
+            yield from self._take_all(port)
+
+    def finish(self) -> Iterator[tuple[int, Tuple]]:
+        """The end of all streams."""
+        for port in range(len(self.streams)):
+            yield from self._take_all(port)
+        yield from self.end()
+
+    def _take_all(self, port: int) -> Iterator[tuple[int, Tuple]]:
+        while self.taken[port] < len(self.streams[port]):
+            self.taken[port] += 1
+            yield from self.take(port, self.streams[port][self.taken[port] - 1])
+
+    def passed(self, port: int, before: int = 0) -> float:
+        """Time that nothing earlier is waited for, after the tuples that were taken of a port less
+        the last `before`.
+        """
+        taken = self.taken[port] - before
+        if taken <= 0:
+            return -math.inf
+        times = [each[self.attributes[port]] for each in self.streams[port]]
+        if taken < WITNESSES:  # the first five say together where it begins
+            first = min(times[:WITNESSES])
+            return reached([first] * WITNESSES + times[:taken], self.jump) - self.lateness
+        return reached(times[:taken], self.jump) - self.lateness
+
+    def take(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
+        raise NotImplementedError
+
+    def end(self) -> Iterator[tuple[int, Tuple]]:
+        yield from ()
+
+
+def normal(value: Any) -> Any:
+    """A value of a key: equal ones are one, -0.0 and 0.0 too, and all NaN."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else value + 0.0
+    return value
+
+
 # -- windows ---------------------------------------------------------------------------------------
 
 
-class Aggregate:
+class Aggregate(Timed):
     """As `windows.aggregate`."""
 
     def __init__(
         self, takes: Schema, window: Window, values: Mapping[str, Value], by: Sequence[str] = ()
     ) -> None:
+        super().__init__(window.lateness, window.jump, window.on)
         self.takes, self.window, self.values, self.by = takes, window, values, by
         self.pane = math.gcd(window.length, window.step)
         self.came: dict[Any, list[Tuple]] = defaultdict(list)  # by count
         # By time: time, key, tuple, and how far time had come before it.
         self.open: list[tuple[int, Any, Tuple, float]] = []
-        self.passed = -math.inf
-        self.late = 0
+        self.before = -math.inf
+        # Sessions by number: key, begin, last, tuples.
+        self.sessions: dict[int, tuple[Any, int, int, list[Tuple]]] = {}
+        self.begun = 0
 
     def __call__(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
         """One tuple."""
-        key = tuple(given[each] for each in self.by)
         if self.window.on is not None:
-            yield from self._by_time(given[self.window.on], key, given)
+            yield from super().__call__(port, given)
             return
+        key = self._key(given)
         self.came[key].append(given)
         count = len(self.came[key])
         if count % self.window.step == 0:
@@ -159,28 +241,65 @@ class Aggregate:
                 self.came[key][place : place + self.pane]
                 for place in range(begin, count, self.pane)
             ]
-            yield 0, self._result(key, begin, count, panes)
+            yield 0, self._result(begin, count, panes)
 
-    def finish(self) -> Iterator[tuple[int, Tuple]]:
-        """The end of all streams."""
-        yield from self._advance(math.inf)
+    def _key(self, given: Tuple) -> Any:
+        return tuple(normal(given[each]) for each in self.by)
 
-    def _by_time(self, time: int, key: Any, given: Tuple) -> Iterator[tuple[int, Tuple]]:
-        length, step = self.window.length, self.window.step
-        if time // step * step + length <= self.passed:
+    def take(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
+        """One tuple of a stream with times."""
+        time, key = given[self.window.on], self._key(given)
+        before = self.passed(0, before=1)
+        if self.window.session:
+            self._join_session(key, time, given, before)
+        elif time // self.window.step * self.window.step + self.window.length <= before:
             self.late += 1
         else:
-            self.open.append((time, key, given, self.passed))
-        yield from self._advance(time - self.window.lateness)
+            self.open.append((time, key, given, before))
+        yield from self._advance(self.passed(0))
+
+    def end(self) -> Iterator[tuple[int, Tuple]]:
+        """The end of all streams."""
+        if self.window.on is not None:
+            yield from self._advance(math.inf)
+
+    def _join_session(self, key: Any, time: int, given: Tuple, before: float) -> None:
+        gap = self.window.length
+        near = sorted(
+            (
+                number
+                for number, (other, begin, last, _) in self.sessions.items()
+                if other == key and begin - gap < time < last + gap
+            ),
+            key=lambda number: self.sessions[number][1],
+        )
+        if not near and time + gap <= before:
+            self.late += 1
+            return
+        if not near:
+            near, self.begun = [self.begun], self.begun + 1
+            self.sessions[near[0]] = (key, time, time, [])
+        own = [self.sessions.pop(number) for number in near]
+        tuples = own[0][3] + [given] + (own[1][3] if len(own) > 1 else [])
+        times = [time, *(each for _, begin, last, _ in own for each in (begin, last))]
+        self.sessions[near[0]] = (key, min(times), max(times), tuples)
 
     def _advance(self, time: float) -> Iterator[tuple[int, Tuple]]:
         length, step = self.window.length, self.window.step
-        before, self.passed = self.passed, max(self.passed, time)
+        before, self.before = self.before, max(self.before, time)
+        ended = sorted(
+            (last + length, number)
+            for number, (_, _, last, _) in self.sessions.items()
+            if last + length <= self.before
+        )
+        for end, number in ended:
+            _, begin, _, tuples = self.sessions.pop(number)
+            yield 0, self._result(begin, end, [tuples])
         begins = {
             begin
             for each, *_ in self.open
             for begin in range(each // step * step, each - length, -step)
-            if before < begin + length <= self.passed
+            if before < begin + length <= self.before
         }
         for begin in sorted(begins):
             panes: dict[Any, dict[int, list[Tuple]]] = {}
@@ -192,11 +311,11 @@ class Aggregate:
             ]
             for at, key, given, _ in sorted(inside, key=lambda each: each[0] // self.pane):
                 panes.setdefault(key, {}).setdefault(at // self.pane, []).append(given)
-            for key, lists in panes.items():
-                yield 0, self._result(key, begin, begin + length, list(lists.values()))
+            for lists in panes.values():
+                yield 0, self._result(begin, begin + length, list(lists.values()))
 
-    def _result(self, key: Any, begin: int, end: int, panes: list[list[Tuple]]) -> Tuple:
-        out = {"begin": begin, "end": end, **dict(zip(self.by, key, strict=True))}
+    def _result(self, begin: int, end: int, panes: list[list[Tuple]]) -> Tuple:
+        out = {"begin": begin, "end": end} | {each: panes[0][0][each] for each in self.by}
         for name, value in self.values.items():
             out[name] = self._value(value, panes)
         return out
@@ -215,12 +334,13 @@ class Aggregate:
             case "distinct":
                 registers = [0] * 2**value.precision
                 for each in every:
-                    hyperloglog_add(registers, hash_of(bytes_of(kind, each)))
+                    value = math.nan if normal(each) == "NaN" else normal(each)
+                    hyperloglog_add(registers, hash_of(bytes_of(kind, value)))
                 return hyperloglog_estimate(registers)
             case "least":
-                return _best(every, lambda each, found: each < found)
+                return _extreme(every, min, -0.0)
             case "greatest":
-                return _best(every, lambda each, found: each > found)
+                return _extreme(every, max, 0.0)
             case "mean":
                 return _sum([_sum(map(float, pane)) for pane in given]) / len(every)
             case _ if kind.startswith("float"):
@@ -240,18 +360,20 @@ def _sum(numbers: Any) -> float:
     return total
 
 
-def _best(numbers: list[Any], better: Any) -> Any:
-    found = numbers[0]
-    for number in numbers[1:]:
-        found = number if better(number, found) else found
-    return found
+def _extreme(numbers: list[Any], best: Any, zero: float) -> Any:
+    """The least or greatest; NaN if one is NaN; of zeros `zero`, if it is there."""
+    if any(number != number for number in numbers):
+        return math.nan
+    found = best(numbers)
+    zeros = [str(number) for number in numbers if number == 0]
+    return zero if isinstance(found, float) and str(zero) in zeros and found == 0 else found
 
 
 # -- joins and the rest ----------------------------------------------------------------------------
 
 
-class Join:
-    """As `windows.join`; it forgets nothing."""
+class Join(Timed):
+    """As `windows.join`; it forgets nothing, and tells who was alone at the end."""
 
     def __init__(
         self,
@@ -259,68 +381,98 @@ class Join:
         values: Mapping[str, From],
         by: Sequence[tuple[str, str]],
         times: tuple[str, str] = ("time", "time"),
+        lateness: int = 0,
+        jump: int = 2**60,
+        outer: str | None = None,
     ) -> None:
-        self.within, self.values, self.by, self.times = within, values, by, times
+        super().__init__(lateness, jump, *times)
+        self.within, self.values, self.by, self.outer = within, values, by, outer
         self.sides: tuple[list[Tuple], list[Tuple]] = ([], [])
 
-    def __call__(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
+    def take(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
         """One tuple of a port."""
-        self.sides[port].append(given)
-        for other in self.sides[1 - port]:
-            pair = (given, other) if port == 0 else (other, given)
-            near = abs(pair[0][self.times[0]] - pair[1][self.times[1]]) < self.within
-            if near and all(pair[0][one] == pair[1][two] for one, two in self.by):
-                yield (
-                    0,
-                    {out: pair[value.port][value.attribute] for out, value in self.values.items()},
-                )
+        if given[self.attributes[port]] < self.passed(port, before=1):
+            self.late += 1
+        else:
+            self.sides[port].append(given)
+        yield from ()
+
+    def end(self) -> Iterator[tuple[int, Tuple]]:
+        """The end of all streams."""
+        paired: tuple[set[int], set[int]] = (set(), set())
+        for i, one in enumerate(self.sides[0]):
+            for j, other in enumerate(self.sides[1]):
+                near = abs(one[self.attributes[0]] - other[self.attributes[1]]) < self.within
+                if near and all(normal(one[a]) == normal(other[b]) for a, b in self.by):
+                    paired[0].add(i)
+                    paired[1].add(j)
+                    yield 0, self._out((one, other))
+        for port, name in enumerate(("left", "right")):
+            for i, each in enumerate(self.sides[port]):
+                if self.outer in (name, "both") and i not in paired[port]:
+                    yield 0, self._out((each, None) if port == 0 else (None, each))
+
+    def _out(self, pair: tuple[Tuple | None, Tuple | None]) -> Tuple:
+        out = {}
+        for name, value in self.values.items():
+            side = pair[value.port]
+            out[name] = None if side is None else side[value.attribute]
+        if self.outer is not None:
+            out |= {"has_left": pair[0] is not None, "has_right": pair[1] is not None}
+        return out
 
 
-class TopK:
+class TopK(Timed):
     """As `windows.top_k`."""
 
     def __init__(self, window: Window, k: int, by: Sequence[str], counters: int) -> None:
+        super().__init__(window.lateness, window.jump, window.on)
         self.window, self.k, self.by, self.capacity = window, k, by, counters
-        self.begin: int | None = None
-        self.counters = SpaceSaving(counters)
+        self.windows: dict[int, SpaceSaving] = {}  # by their begin
 
-    def __call__(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
+    def take(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
         """One tuple."""
-        begin = given[self.window.on] // self.window.length * self.window.length
-        if self.begin is not None and begin < self.begin:
-            return
-        if begin != self.begin:
-            yield from self.finish()
-        self.begin = begin
-        self.counters.add(tuple(given[each] for each in self.by))
+        length, step, time = self.window.length, self.window.step, given[self.window.on]
+        begins = [
+            begin
+            for begin in range(time // step * step, time - length, -step)
+            if begin + length > self.passed(0, before=1)
+        ]
+        self.late += not begins
+        for begin in begins:
+            self.windows.setdefault(begin, SpaceSaving(self.capacity)).add(
+                tuple(given[each] for each in self.by)
+            )
+        yield from self._until(self.passed(0))
 
-    def finish(self) -> Iterator[tuple[int, Tuple]]:
+    def end(self) -> Iterator[tuple[int, Tuple]]:
         """The end of all streams."""
-        for rank, (key, count, error) in enumerate(self.counters.top(self.k), 1):
-            out = {
-                "begin": self.begin,
-                "end": self.begin + self.window.length,
-                **dict(zip(self.by, key, strict=True)),
-            }
-            yield 0, out | {"rank": rank, "count": count, "error": error}
-        self.counters = SpaceSaving(self.capacity)
+        yield from self._until(math.inf)
+
+    def _until(self, time: float) -> Iterator[tuple[int, Tuple]]:
+        for begin in sorted(self.windows):
+            end = begin + self.window.length
+            if end > time:
+                continue
+            found = self.windows.pop(begin)
+            for rank, (key, count, error) in enumerate(found.top(self.k), 1):
+                out = {"begin": begin, "end": end, **dict(zip(self.by, key, strict=True))}
+                yield 0, out | {"rank": rank, "count": count, "error": error}
 
 
-class Frequencies:
+class Frequencies(Timed):
     """As `windows.frequencies`; of keys of one attribute."""
 
     def __init__(self, takes: Schema, window: Window, by: str, width: int, depth: int) -> None:
-        self.kind, self.window, self.by, self.shape = (
-            dict(takes.types)[by],
-            window,
-            by,
-            (width, depth),
-        )
-        self.index, self.counts = -math.inf, CountMin(width, depth)
+        super().__init__(window.lateness, window.jump, window.on)
+        self.kind, self.window, self.by = dict(takes.types)[by], window, by
+        self.counts: dict[int, CountMin] = defaultdict(lambda: CountMin(width, depth))
 
-    def __call__(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
+    def take(self, port: int, given: Tuple) -> Iterator[tuple[int, Tuple]]:
         """One tuple."""
         index = given[self.window.on] // self.window.length
-        if index > self.index:
-            self.index, self.counts = index, CountMin(*self.shape)
-        yield 0, {**given, "frequency": self.counts.add(bytes_of(self.kind, given[self.by]))}
+        if (index + 1) * self.window.length <= self.passed(0, before=1):
+            self.late += 1
+            return
+        key = bytes_of(self.kind, given[self.by])
+        yield 0, {**given, "frequency": self.counts[index].add(key)}

@@ -1,6 +1,7 @@
 """Windows, joins and sketches send, tuple by tuple, what their slow twins in plain Python send."""
 
 import ctypes
+import math
 from collections import Counter
 
 import numpy as np
@@ -19,6 +20,7 @@ from harness.operators.windows import (
     Fold,
     aggregate,
     by_count,
+    by_session,
     by_time,
     count,
     distinct,
@@ -87,12 +89,14 @@ quick = settings(max_examples=60, derandomize=True, suppress_health_check=[Healt
 
 
 def run(graph, model=None):
+    """Run a graph to its end; returns the totals."""
     engine = open_engine(graph, model or Manual())
     engine.start()
     while not engine.finished():
         engine.sample(0.002)
     totals = engine.stop(drain=True, timeout_s=20)
     assert totals.correct and totals.drained, totals.error
+    return totals
 
 
 def sent_by(add, sources, model=None):
@@ -110,8 +114,14 @@ def sent_by(add, sources, model=None):
         tried,
         graph.typed_sink("found", lambda port, each: found.append(each), tried.typed.gives[0]),
     )
-    run(graph, model)
+    totals = run(graph, model)
+    left_out.clear()
+    left_out.update(totals.left_out)
     return found
+
+
+left_out = {}
+"""What the last graph left out, by operator and kind."""
 
 
 def sent_by_twin(twin, tuples):
@@ -119,12 +129,29 @@ def sent_by_twin(twin, tuples):
     return found + [out for _, out in twin.finish()]
 
 
-WINDOWS = st.tuples(st.integers(1, 12), st.integers(1, 12), st.sampled_from([None, 0, 7])).map(
-    lambda drawn: (
-        by_count(max(drawn[:2]), min(drawn[:2]))
-        if drawn[2] is None
-        else by_time(max(drawn[:2]), min(drawn[:2]), lateness=drawn[2])
-    )
+LATENESS, JUMP = st.sampled_from([0, 7]), st.sampled_from([None, 0, 5, 30])
+TIME_WINDOWS = st.builds(
+    lambda one, other, lateness, jump: by_time(
+        max(one, other), min(one, other), lateness=lateness, jump=jump
+    ),
+    st.integers(1, 12),
+    st.integers(1, 12),
+    LATENESS,
+    JUMP,
+)
+WINDOWS = st.one_of(
+    st.builds(
+        lambda one, other: by_count(max(one, other), min(one, other)),
+        st.integers(1, 12),
+        st.integers(1, 12),
+    ),
+    TIME_WINDOWS,
+)
+SESSIONS = st.builds(
+    lambda gap, lateness, jump: by_session(gap, lateness=lateness, jump=jump),
+    st.integers(1, 12),
+    LATENESS,
+    JUMP,
 )
 
 
@@ -137,6 +164,124 @@ def test_an_aggregate_sends_what_its_twin_sends(events, window, by):
     )
     twin = plain.Aggregate(EVENT, window, VALUES, by)
     assert found == sent_by_twin(twin, events)
+    assert left_out.get("tried: late", 0) == twin.late
+
+
+@quick
+@given(EVENTS, SESSIONS, st.sampled_from([(), ("host",), ("host", "up")]))
+def test_sessions_are_those_of_the_twin(events, window, by):
+    values = {
+        name: value for name, value in VALUES.items() if name not in ("loads", "middle", "ups")
+    }  # sums of floats depend on the order
+    found = sent_by(
+        lambda graph: aggregate(graph, "tried", EVENT, window, values, by), [(EVENT, events)]
+    )
+    twin = plain.Aggregate(EVENT, window, values, by)
+    assert found == sent_by_twin(twin, events)
+    assert left_out.get("tried: late", 0) == twin.late
+
+
+def test_a_session_ends_when_nothing_came_for_the_gap_and_a_late_tuple_joins_two():
+    times = [0, 4, 8, 25, 19, 28, 12, 60, 61, 62, 63, 64, 90]
+    for lateness, wanted in (
+        (0, [(0, 18, 3), (12, 38, 4), (60, 74, 5), (90, 100, 1)]),
+        (20, [(0, 38, 7), (60, 74, 5), (90, 100, 1)]),
+    ):
+        found = sent_by(
+            lambda graph, lateness=lateness: aggregate(
+                graph, "tried", EVENT, by_session(10, lateness=lateness), {"n": count()}
+            ),
+            [(EVENT, [event(time, "a") for time in times])],
+        )
+        assert [(each["begin"], each["end"], each["n"]) for each in found] == wanted
+
+
+SECOND = 10**9
+YEAR = 365 * 86400 * SECOND
+
+
+@pytest.mark.parametrize("wrong", [0, 10, 999])
+@pytest.mark.parametrize("off", [YEAR, -YEAR, 2**63 - 1])
+def test_one_wrong_clock_moves_no_time(wrong, off):
+    begin = 1_700_000_000 * SECOND
+    events = [event(begin + n * SECOND // 10, "a") for n in range(1000)]
+    wrong_time = off if off == 2**63 - 1 else begin + wrong * SECOND // 10 + off
+    events.insert(wrong, event(wrong_time, "a"))
+    for add, attribute in (
+        (lambda graph: aggregate(graph, "tried", EVENT, by_time(SECOND), {"n": count()}), "n"),
+        (lambda graph: top_k(graph, "tried", EVENT, by_time(SECOND), 1, "host"), "count"),
+    ):
+        found = sent_by(add, [(EVENT, events)])
+        assert [each[attribute] for each in found if abs(each["begin"] - begin) < YEAR / 2] == (
+            [10] * 100
+        )
+        kind = {YEAR: "ahead of time", -YEAR: "late", 2**63 - 1: "without a time"}[off]
+        assert (wrong == 0 and off < 0) or left_out == {f"tried: {kind}": 1}
+    found = sent_by(
+        lambda graph: frequencies(graph, "tried", EVENT, by_time(SECOND), "host"), [(EVENT, events)]
+    )
+    near = [each["frequency"] for each in found if abs(each["time"] - begin) < YEAR / 2]
+    assert near == [*range(1, 11)] * 100
+    logins = [
+        {"user": "a", "number": n, "at": begin + n * SECOND // 10, "size": 0} for n in range(1000)
+    ]
+    found = sent_by(
+        lambda graph: join(
+            graph,
+            "tried",
+            (EVENT, LOGIN),
+            SECOND // 20,
+            {"number": right("number")},
+            [("host", "user")],
+            ("time", "at"),
+        ),
+        [(EVENT, events), (LOGIN, logins)],
+    )
+    assert sorted(each["number"] for each in found) == list(range(1000))
+
+
+def test_time_goes_on_behind_a_gap_and_in_a_stream_that_is_all_gaps():
+    for gap in (YEAR, 3 * SECOND):
+        times = [n * SECOND // 10 for n in range(50)] + [
+            gap + 5 * SECOND + n * (SECOND // 10 if gap == YEAR else gap) for n in range(50)
+        ]
+        seen = []
+        found = sent_by(
+            lambda graph, seen=seen: (
+                seen.append(
+                    aggregate(graph, "tried", EVENT, by_time(SECOND, jump=SECOND), {"n": count()})
+                )
+                or seen[0]
+            ),
+            [(EVENT, [event(time, "a") for time in times])],
+        )
+        assert sum(each["n"] for each in found) == 100 and not left_out
+        assert [each["n"] for each in found[:5]] == [10] * 5
+
+
+def test_equal_keys_are_one_and_nan_is_the_least_and_the_greatest():
+    loads = [0.0, -0.0, math.nan, -math.nan, 1.0]
+    found = sent_by(
+        lambda graph: aggregate(graph, "tried", EVENT, by_count(2), {"n": count()}, "load"),
+        [(EVENT, [event(n, "a", load=load) for n, load in enumerate(loads)])],
+    )
+    assert [each["n"] for each in found] == [2, 2]
+    values = {"low": least("load"), "high": greatest("load"), "seen": distinct("load")}
+    for loads, low, high in (
+        ([1.0, math.nan, 2.0], "nan", "nan"),
+        ([math.nan, 1.0, 2.0], "nan", "nan"),
+        ([1.0, 2.0, math.nan], "nan", "nan"),
+        ([0.0, -0.0, 0.0], "-0.0", "0.0"),
+        ([-0.0, 0.0, -0.0], "-0.0", "0.0"),
+    ):
+        events = [event(n, "a", load=load) for n, load in enumerate(loads)]
+        for window in (by_count(3), by_count(3, 1), by_time(3)):
+            *_, found = sent_by(
+                lambda graph, window=window: aggregate(graph, "tried", EVENT, window, values),
+                [(EVENT, events)],
+            )
+            assert (str(found["low"]), str(found["high"])) == (low, high)
+            assert found["seen"] == len(set(map(plain.normal, loads)))
 
 
 def test_a_sliding_window_by_time_is_told_when_time_has_passed_it():
@@ -202,14 +347,15 @@ LOGINS = st.lists(
     EVENTS,
     LOGINS,
     st.sampled_from([1, 10, 200]),
+    st.sampled_from([0, 7, 100]),
+    st.sampled_from([0, 5, 500]),
+    st.sampled_from([None, "left", "right", "both"]),
     st.sampled_from([Manual(), Dynamic(threads=2), Coroutine(threads=2)]),
 )
-def test_a_join_finds_the_pairs_that_its_twin_finds_whichever_port_is_ahead(
-    events, logins, within, model
+def test_a_join_finds_what_its_twin_finds_whichever_port_is_ahead(
+    events, logins, within, lateness, jump, outer, model
 ):
-    events.sort(key=lambda each: each["time"])
     logins = [each | {"at": each["at"] % 90 - 30} for each in logins]
-    logins.sort(key=lambda each: each["at"])
     values = {
         "user": right("user"),
         "seen": left("time"),
@@ -217,16 +363,49 @@ def test_a_join_finds_the_pairs_that_its_twin_finds_whichever_port_is_ahead(
         "number": right("number"),
     }
     shape = {"within": within, "values": values, "by": [("host", "user")], "times": ("time", "at")}
+    shape |= {"lateness": lateness, "jump": jump, "outer": outer}
     found = sent_by(
         lambda graph: join(graph, "tried", (EVENT, LOGIN), **shape),
         [(EVENT, events), (LOGIN, logins)],
         model,
     )
     twin = plain.Join(**shape)
-    wanted = [out for each in events for _, out in twin(0, each)] + [
-        out for each in logins for _, out in twin(1, each)
+    for port, tuples in enumerate((events, logins)):
+        for each in tuples:
+            assert not list(twin(port, each))
+    none = {"user": "", "seen": 0, "load": 0.0, "number": 0}
+    wanted = [
+        {name: none[name] if value is None else value for name, value in out.items()}
+        for _, out in twin.finish()
     ]
     assert Counter(map(str, found)) == Counter(map(str, wanted))
+    assert left_out.get("tried: late", 0) == twin.late
+
+
+def test_an_outer_join_sends_who_was_alone_when_no_partner_can_come_any_more():
+    made = []
+
+    def add(graph):
+        made.append(
+            join(
+                graph,
+                "tried",
+                (EVENT, LOGIN),
+                10,
+                {"host": left("host"), "user": right("user"), "number": right("number")},
+                [("host", "user")],
+                ("time", "at"),
+                outer="both",
+            )
+        )
+        return made[0]
+
+    events = [event(n, f"u{n}") for n in range(2000)]
+    logins = [{"user": f"u{n}", "number": n, "at": n, "size": 0} for n in range(0, 4000, 2)]
+    found = sent_by(add, [(EVENT, events), (LOGIN, logins)], Dynamic(threads=2))
+    kinds = Counter((each["has_left"], each["has_right"]) for each in found)
+    assert kinds == {(True, True): 1000, (True, False): 1000, (False, True): 1000}
+    assert all(each["user"] == "" for each in found if not each["has_right"])
 
 
 def test_a_join_forgets_what_can_have_no_partner_any_more():
@@ -257,27 +436,34 @@ def test_a_join_forgets_what_can_have_no_partner_any_more():
 
 
 @quick
-@given(EVENTS, st.integers(1, 4), st.integers(1, 5), st.sampled_from([("host",), ("tag", "host")]))
-def test_top_k_sends_what_its_twin_sends(events, k, more, by):
-    window = by_time(25)
+@given(
+    EVENTS,
+    st.integers(1, 4),
+    st.integers(1, 5),
+    st.sampled_from([("host",), ("tag", "host")]),
+    TIME_WINDOWS,
+)
+def test_top_k_sends_what_its_twin_sends(events, k, more, by, window):
     found = sent_by(
         lambda graph: top_k(graph, "tried", EVENT, window, k, by, counters=k + more),
         [(EVENT, events)],
     )
-    assert found == sent_by_twin(plain.TopK(window, k, by, k + more), events)
+    twin = plain.TopK(window, k, by, k + more)
+    assert found == sent_by_twin(twin, events)
+    assert left_out.get("tried: late", 0) == twin.late
 
 
 @quick
-@given(EVENTS, st.integers(1, 4), st.integers(1, 3))
-def test_frequencies_are_what_the_twin_finds(events, width, depth):
-    window = by_time(40)
+@given(EVENTS, st.integers(1, 4), st.integers(1, 3), LATENESS, JUMP)
+def test_frequencies_are_what_the_twin_finds(events, width, depth, lateness, jump):
+    window = by_time(40, lateness=lateness, jump=jump)
     shape = {"window": window, "by": "host", "width": width, "depth": depth}
     found = sent_by(lambda graph: frequencies(graph, "tried", EVENT, **shape), [(EVENT, events)])
     twin = plain.Frequencies(EVENT, window, "host", width, depth)
     assert found == [
-        out | {"share": found[i]["share"]}
-        for i, out in enumerate(o for each in events for _, o in twin(0, each))
+        out | {"share": found[i]["share"]} for i, out in enumerate(sent_by_twin(twin, events))
     ]
+    assert left_out.get("tried: late", 0) == twin.late
 
 
 def test_sketches_keep_what_they_promise():
@@ -441,15 +627,41 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
         ),
         (
             lambda graph: top_k(graph, "x", EVENT, by_count(5), 3, "host"),
-            "operator 'x': window must be by time, tumble, and have no lateness",
+            "operator 'x': window must be made by by_time",
+        ),
+        (
+            lambda graph: top_k(graph, "x", EVENT, by_time(5000, 1), 3, "host"),
+            "operator 'x': at most 1,024 windows may overlap, not 5,000",
+        ),
+        (
+            lambda graph: frequencies(graph, "x", EVENT, by_time(5, 1), "host"),
+            "operator 'x': window must tumble",
+        ),
+        (
+            lambda graph: by_time(5, jump=-1),
+            "jump of a window must be a whole number from 0 to 1,152,921,504,606,846,976 ns, "
+            "not -1",
+        ),
+        (
+            lambda graph: join(
+                graph,
+                "x",
+                (EVENT, LOGIN),
+                5,
+                {"a": left("host")},
+                [("host", "user")],
+                ("time", "at"),
+                outer="full",
+            ),
+            "operator 'x': outer must be left, right, both or None, not 'full'",
         ),
         (
             lambda graph: aggregate(graph, "x", EVENT, 10, {"n": count()}),
-            "operator 'x': window must be made by by_count or by_time, not 10",
+            "operator 'x': window must be made by by_count, by_time or by_session, not 10",
         ),
         (
             lambda graph: top_k(graph, "x", EVENT, 10, 3, "host"),
-            "operator 'x': window must be made by by_count or by_time, not 10",
+            "operator 'x': window must be made by by_time, not 10",
         ),
         (
             lambda graph: aggregate(graph, "x", EVENT, by_count(2), {"n": "count"}),
@@ -479,10 +691,25 @@ def test_what_cannot_be_is_refused_in_one_line(wrong, told):
     assert str(refused.value) == told
 
 
-def test_a_time_that_is_none_ends_the_run():
-    graph = Graph("g")
-    source = graph.typed_source("source", lambda: [(0, event(2**62, "a"))], EVENT)
-    tried = aggregate(graph, "tried", EVENT, by_time(10), {"n": count()})
+MANY_KEYS = """
+#include "millrace.h"
+int32_t step(millrace_context* context, void* state) {
+  uint64_t* next = state;
+  *(uint64_t*)millrace_room(context, 0) = (*next)++;
+  millrace_send(context, 0);
+  return MILLRACE_MORE;
+}
+"""
+
+
+@pytest.mark.heavy
+def test_too_many_keys_end_the_run_with_the_bound_in_words(tmp_path):
+    (tmp_path / "many_keys.c").write_text(MANY_KEYS)
+    library = ctypes.CDLL(str(shared_library(tmp_path / "many_keys.c")))
+    library.step.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
+    graph, key = Graph("g"), Schema("key", {"number": "uint64"})
+    source = graph.typed_source("source", library.step, key, state=np.zeros(1, np.uint64))
+    tried = aggregate(graph, "tried", key, by_count(10), {"n": count()}, "number")
     graph.chain(
         source, tried, graph.typed_sink("sink", lambda port, each: None, tried.typed.gives[0])
     )
@@ -491,7 +718,7 @@ def test_a_time_that_is_none_ends_the_run():
     while not engine.finished():
         engine.sample(0.002)
     totals = engine.stop(drain=True, timeout_s=5)
-    assert (
-        totals.error
-        == "operator 'tried' failed, since a tuple's time is not within 73 years of 1970 (tuple 0)"
+    assert totals.error == (
+        "operator 'tried' failed, since it would have to keep more than 1,048,576 keys "
+        "(tuple 1048576)"
     )

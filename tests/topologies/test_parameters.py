@@ -48,6 +48,8 @@ DEFAULTS = {
         "records": 100_000,
         "input": "generated",
         "cycles": "endless",
+        "lateness": 3600,
+        "jump": 3600,
         "placement": "none",
     },
     "packet-analysis": {
@@ -55,6 +57,8 @@ DEFAULTS = {
         "records": 100_000,
         "input": "generated",
         "cycles": "endless",
+        "lateness": 3600,
+        "jump": 3600,
         "placement": "none",
     },
     "vwap": {"records": 100_000, "input": "generated", "cycles": "endless", "placement": "none"},
@@ -64,6 +68,8 @@ DEFAULTS = {
         "url": "none",
         "port": "none",
         "cycles": "endless",
+        "lateness": 10,
+        "jump": 3600,
         "placement": "none",
     },
 }

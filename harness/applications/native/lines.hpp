@@ -14,34 +14,41 @@ namespace millrace::applications {
 using namespace operators;
 
 inline constexpr int64_t SECOND = 1'000'000'000;  // ns
+inline constexpr int64_t DAY = 86400 * SECOND;
 inline constexpr int64_t YEAR =
-    366 * 86400 * SECOND;  // of leap years, as all are in which times without a year are counted
+    366 * DAY;  // of leap years, as all are in which times without a year are counted
+inline constexpr int64_t NO_YEAR_BEGINS = 730 * DAY;  // 1972, of which times without a year are
+
+inline constexpr size_t MOST_LINE = 65'536;  // bytes; a longer line is broken
 
 // Lines to its output ports in turn, as tuples T of `number`, `shift` and `text`. Begins again at
 // the end of the text, `cycles` times in all (0: for ever), with times shifted by the span of the
 // text. `TIME(line, &ns, &dated)` reads the time of a line, and tells whether it can be read, and
-// whether it has a year. Where times without a year go back by more than half of one, the next year
-// begins.
+// whether it has a year. One without a year is of the year that brings it closest to the line
+// before; a line that is more than a day from there while the next one is not does not count.
 template <class T, bool (*TIME)(std::string_view, int64_t*, bool*) noexcept>
 class TimedLines : public Operator {
  public:
   TimedLines(const char* text, size_t size, uint32_t outputs, uint64_t cycles)
-      : text_(text), end_(text + size), at_(text), outputs_(outputs), cycles_(cycles) {
+      : text_(text), end_(text + size), outputs_(outputs), cycles_(cycles) {
+    static constexpr std::string_view BYTE_ORDER_MARK = "\xEF\xBB\xBF";
+    if (std::string_view(text, size).substr(0, 3) == BYTE_ORDER_MARK) text_ += 3;
+    at_ = text_;
     int64_t first = 0, last = 0, time = 0, before = INT64_MIN / 4, years = 0;
     bool any = false, dated = true;
-    for (const char* at = text; at < end_;) {
+    for (const char* at = text_; at < end_;) {
       const char* begin = at;
       const std::string_view each = next(&at);
-      if (each.size() <= sizeof(T::text.text) && TIME(each, &time, &dated)) {
+      if (each.size() <= MOST_LINE && TIME(each, &time, &dated)) {
         if (!dated) {
-          const bool back = before - time > YEAR / 2;
-          const bool forth = years > 0 && time - before > YEAR / 2;  // late lines of the last year
-          if (back || forth) turns_.push_back({begin, years += back ? YEAR : -YEAR});
-          before = time;
+          const int64_t year = year_of(time, before);
+          if (year != years) turns_.push_back({begin, years = year});
+          time += years;
+          if (before < 0 || near(time, before) || !returns(at, before)) before = time;
         }
-        time += years;
         if (!any) first = last = time;
         any = true;
+        first = time < first ? time : first;
         last = time > last ? time : last;
         ++whole_;
       }
@@ -59,13 +66,14 @@ class TimedLines : public Operator {
     if (turn_ < turns_.size() && turns_[turn_].at == at_) shift_ = begun_ + turns_[turn_++].years;
     const std::string_view text = next(&at_);
     T& line = room<T>(context, output_);
-    if (!line.text.fits(text)) {
+    if (text.size() > MOST_LINE) {
       ++too_long_;
       return MILLRACE_MORE;
     }
     line.number = number_++;
     line.shift = shift_;
-    line.text.set(text);
+    line.text.set(text, text.data());
+    if constexpr (requires { line.at; }) line.at = text.data();
     millrace_send(context, output_);
     output_ = output_ + 1 < outputs_ ? output_ + 1 : 0;
     return MILLRACE_MORE;
@@ -76,6 +84,28 @@ class TimedLines : public Operator {
   }
 
  private:
+  // The years [ns] to add to a time of the first year, so that it is closest to `before`.
+  static int64_t year_of(int64_t time, int64_t before) noexcept {
+    if (before < 0) return 0;
+    int64_t years = (before - NO_YEAR_BEGINS) / YEAR * YEAR;
+    while (years > 0 && time + years - before > YEAR / 2) years -= YEAR;
+    while (before - time - years > YEAR / 2) years += YEAR;
+    return years;
+  }
+  static bool near(int64_t one, int64_t other) noexcept {
+    return one - other < DAY && other - one < DAY;
+  }
+  // The next line from `at` on that can be read is near `before`.
+  bool returns(const char* at, int64_t before) const noexcept {
+    int64_t time = 0;
+    bool dated = true;
+    while (at < end_) {
+      const std::string_view each = next(&at);
+      if (each.size() > MOST_LINE || !TIME(each, &time, &dated)) continue;
+      return !dated && near(time + year_of(time, before), before);
+    }
+    return false;
+  }
   std::string_view next(const char** at) const noexcept {
     const char* begin = *at;
     const char* newline =

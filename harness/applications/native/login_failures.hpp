@@ -1,14 +1,18 @@
 // login_failures.hpp - the operators of LoginFailures (P17 Figure 1; the larger form after its
 // public parent, streamsx.demo.logwatch).
 //
-// Times never go back behind the sequencer, so that windows of time mean the same whatever the file
-// says.
+// Tuples have the times of their lines, which may go back. Attempts are windows by count, of which
+// the time matters from the first to the last. Behind the sequencer, tuples that carry only a time
+// say how far time has come (event_time.hpp), so that the join can forget.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "join.hpp"
 #include "lines.hpp"
@@ -22,15 +26,16 @@ using namespace operators;
 
 struct Line {
   uint64_t number;
-  int64_t shift;  // of its time [ns]: the input is gone through again and again
-  Text<204> text;
+  int64_t shift;   // of its time [ns]: the input is gone through again and again
+  const char* at;  // where it lies in the input
+  LongText<124> text;
 };
 struct Log {
   int64_t time;
   uint64_t number;
-  Text<32> host;  // empty: a line that could not be read
-  Text<32> service;
-  Text<196> message;  // empty: only the time counts
+  LongText<28> host;  // empty: a line that could not be read
+  LongText<28> service;
+  LongText<124> message;  // empty: only the time counts
 };
 struct Failure {
   int64_t time;
@@ -38,8 +43,8 @@ struct Failure {
   Text<12> uid;
   Text<12> euid;
   Text<20> tty;
-  Text<64> rhost;
-  Text<32> user;
+  LongText<60> rhost;  // long names are with the operator that read them
+  LongText<28> user;
   bool only_time() const noexcept {
     return rhost.length + user.length + uid.length + tty.length == 0;
   }
@@ -49,24 +54,104 @@ struct Attempts {
   int64_t span;    // from the first to the last [ns]
   uint32_t count;  // 0: only the time counts
   uint32_t window;
-  Text<64> rhost;
-  Text<32> user;  // of the last one
+  LongText<60> rhost;
+  LongText<28> user;  // of the last one
 };
 struct Success {
   int64_t time;
-  Text<32> user;  // empty: only the time counts
+  LongText<28> user;  // empty: only the time counts
 };
 struct BreakIn {
   int64_t suspected;
   int64_t opened;
   uint32_t window;
-  Text<64> rhost;
-  Text<32> user;
+  LongText<60> rhost;
+  LongText<28> user;
 };
-static_assert(sizeof(Line) == 224 && sizeof(Log) == 288 && sizeof(Failure) == 176,
+static_assert(sizeof(Line) == 152 && sizeof(Log) == 208 && sizeof(Failure) == 168,
               "no holes: equal values are equal bytes");
-static_assert(sizeof(Attempts) == 128 && sizeof(Success) == 48 && sizeof(BreakIn) == 128,
+static_assert(sizeof(Attempts) == 120 && sizeof(Success) == 40 && sizeof(BreakIn) == 120,
               "nor here");
+
+// The same with all of their names, as results: the sinks keep these.
+using Name = Text<256>;
+inline constexpr size_t MOST_NAME = 255;  // bytes of a user or a host
+struct FoundFailure {
+  int64_t time;
+  uint64_t number;
+  Text<12> uid;
+  Text<12> euid;
+  Text<20> tty;
+  Name rhost, user;
+};
+struct FoundSuspect {
+  int64_t time, span;
+  uint32_t count, window;
+  Name rhost, user;
+};
+struct FoundBreakIn {
+  int64_t suspected, opened;
+  uint32_t window;
+  Name rhost, user;
+};
+inline void copy_all_but_names(const Failure& in, FoundFailure* out) noexcept {
+  out->time = in.time;
+  out->number = in.number;
+  out->uid = in.uid;
+  out->euid = in.euid;
+  out->tty = in.tty;
+}
+inline void copy_all_but_names(const Attempts& in, FoundSuspect* out) noexcept {
+  out->time = in.time;
+  out->span = in.span;
+  out->count = in.count;
+  out->window = in.window;
+}
+inline void copy_all_but_names(const BreakIn& in, FoundBreakIn* out) noexcept {
+  out->suspected = in.suspected;
+  out->opened = in.opened;
+  out->window = in.window;
+}
+
+// A sink that keeps tuples with their whole names.
+template <class T, class Found>
+class CollectNames : public Collect {
+ public:
+  explicit CollectNames(uint64_t most) : Collect(sizeof(Found), most) {}
+  int32_t process(millrace_context*, uint32_t, const void* tuple) override {
+    const T& in = *static_cast<const T*>(tuple);
+    const bool lies_elsewhere =
+        in.rhost.length > sizeof in.rhost.text || in.user.length > sizeof in.user.text;
+    if (!lies_elsewhere && !keeps()) {
+      count(static_cast<const char*>(tuple), sizeof in);
+      return 0;
+    }
+    Found found{};
+    copy_all_but_names(in, &found);
+    found.rhost.set(in.rhost.view());
+    found.user.set(in.user.view());
+    keep(reinterpret_cast<const char*>(&found));
+    if (lies_elsewhere) {
+      count(reinterpret_cast<const char*>(&found), sizeof found);
+    } else {
+      count(static_cast<const char*>(tuple), sizeof in);
+    }
+    return 0;
+  }
+};
+
+// Names that are too long for a tuple, each once, as long as the operator.
+class LongNames {
+ public:
+  template <uint32_t N>
+  void set(LongText<N>* field, std::string_view name) {
+    const bool here = name.size() <= N;
+    field->set(name, here ? nullptr : names_.emplace(name).first->data());
+  }
+
+ private:
+  std::unordered_set<std::string> names_;
+};
 
 // -- source ---------------------------------------------------------------------------------------
 
@@ -98,53 +183,68 @@ class InTurn : public Operator {
 
 // -- parsing --------------------------------------------------------------------------------------
 
-// Lines to log lines. What cannot be read is counted; with `keep` it goes on as an empty one, so
-// that its number is not missed.
+inline bool holds(std::string_view text, std::string_view part) noexcept {
+  return text.find(part) != std::string_view::npos;
+}
+
+inline constexpr std::string_view FAILED_TO_LOG_IN = "authentication failure";
+
+// Lines to log lines. What cannot be read is counted, as broken if it is about a failure; with
+// `keep` it goes on as an empty one, so that its number is not missed.
 class Parse : public Operator {
  public:
   explicit Parse(bool keep) : keep_(keep) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Line& in = *static_cast<const Line*>(tuple);
     Log& out = room<Log>(context, 0);
+    const std::string_view text = in.text.view();
     LogLine line;
-    if (parse_log(in.text.view(), &line) && out.host.fits(line.host) &&
-        out.service.fits(line.service) && out.message.fits(line.message)) {
+    if (parse_log(text, &line)) {
+      const auto set = [&](auto* field, std::string_view given) {
+        const bool here = given.size() <= sizeof field->text;
+        field->set(given, here ? nullptr : in.at + (given.data() - text.data()));
+      };
       out.time = line.time + in.shift;
-      out.host.set(line.host);
-      out.service.set(line.service);
-      out.message.set(line.message);
+      set(&out.host, line.host);
+      set(&out.service, line.service);
+      // A message of JSON loses its escapes, if it is short enough to lie in the tuple
+      if (line.escaped) unescape(line.message, &plain_);
+      if (line.escaped && plain_.size() <= sizeof out.message.text) {
+        out.message.set(plain_, nullptr);
+      } else {
+        set(&out.message, line.message);
+      }
     } else {
-      ++broken_;
+      ++(holds(text, FAILED_TO_LOG_IN) ? broken_ : others_);
       if (!keep_) return 0;
       out.time = 0;
-      out.host.set({});
-      out.service.set({});
-      out.message.set({});
+      out.host.set({}, nullptr);
+      out.service.set({}, nullptr);
+      out.message.set({}, nullptr);
     }
     out.number = in.number;
     millrace_send(context, 0);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+  // lines that could not be read: about failures, and others
+  uint64_t counted(uint32_t which) const noexcept override {
+    return which == 0 ? broken_ : others_;
+  }
 
  private:
   bool keep_;
-  uint64_t broken_ = 0;
+  uint64_t broken_ = 0, others_ = 0;
+  std::string plain_;
 };
 
 class LogSequencer : public Sequencer<Log> {
  protected:
   int32_t pass(millrace_context* context, const Log& tuple) override {
     if (tuple.host.length == 0) return 0;
-    Log& out = room<Log>(context, 0);
-    out = tuple;
-    last_ = out.time = out.time > last_ ? out.time : last_;
+    room<Log>(context, 0) = tuple;
     millrace_send(context, 0);
     return 0;
   }
-
- private:
-  int64_t last_ = INT64_MIN;
 };
 
 // Numbers failures anew, since what carries only a time has had numbers, too. Port 0 gets failures
@@ -167,30 +267,59 @@ class FailureSequencer : public Sequencer<Failure> {
   uint64_t failures_ = 0;
 };
 
-inline bool holds(std::string_view text, std::string_view part) noexcept {
-  return text.find(part) != std::string_view::npos;
-}
-
 inline constexpr uint32_t MARK_EVERY =
     256;  // tuples after which an operator tells how far its time has come
+
+// `message repeated 3 times: [ MESSAGE]`, as rsyslog writes: how often, and the message.
+inline uint64_t repeated(std::string_view* message) noexcept {
+  static constexpr std::string_view BEFORE = "message repeated ", BEHIND = " times: [";
+  static constexpr uint64_t MOST = 65'536;
+  if (message->substr(0, BEFORE.size()) != BEFORE) return 1;
+  const std::string_view rest = message->substr(BEFORE.size());
+  uint64_t times = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), times);
+  std::string_view inner = rest.substr(static_cast<size_t>(end - rest.data()));
+  if (error != std::errc() || inner.substr(0, BEHIND.size()) != BEHIND || inner.back() != ']' ||
+      times > MOST)
+    return 1;
+  inner = inner.substr(BEHIND.size(), inner.size() - BEHIND.size() - 1);
+  inner.remove_prefix(std::min(inner.find_first_not_of(' '), inner.size()));
+  *message = inner;
+  return times;
+}
 
 // Failed logins, to its output ports in turn; with `marks` from time to time a log line without a
 // message, for its time.
 class FailuresOnly : public InTurn<Log> {
  public:
-  FailuresOnly(uint32_t outputs, bool marks) : InTurn<Log>(outputs), marks_(marks) {}
+  FailuresOnly(uint32_t outputs, bool marks, const EventTime::Rule& rule)
+      : InTurn<Log>(outputs), marks_(marks), clock_(rule) {}
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     const Log& in = *static_cast<const Log*>(tuple);
-    if (holds(in.service.view(), "sshd") && holds(in.message.view(), "authentication failure"))
-      InTurn<Log>::process(context, port, tuple);
-    if (!marks_ || ++seen_ % MARK_EVERY != 0) return 0;
+    std::string_view message = in.message.view();
+    if (holds(in.service.view(), "sshd") && holds(message, FAILED_TO_LOG_IN)) {
+      uint64_t times = repeated(&message);
+      Log one;
+      if (times != 1) {
+        one = in;
+        one.message.set(message, message.data());  // in the input, if it is long
+        tuple = &one;
+      }
+      for (; times > 0; --times) InTurn<Log>::process(context, port, tuple);
+    }
+    if (!marks_) return 0;
+    clock_.watch(in.time);
+    if (++seen_ % MARK_EVERY != 0) return 0;
     Log mark = in;
-    mark.message.set({});
+    mark.time = clock_.passed();
+    mark.message.set({}, nullptr);
     return InTurn<Log>::process(context, port, &mark);
   }
+  uint64_t counted(uint32_t) const noexcept override { return clock_.ahead(); }
 
  private:
   bool marks_;
+  EventTime clock_;
   uint64_t seen_ = 0;
 };
 
@@ -237,21 +366,23 @@ class ParseFailure : public Operator {
         if (name == "user") user = value;
       }
       read = uid.size() + tty.size() + rhost.size() + user.size() > 0 && out.uid.fits(uid) &&
-             out.euid.fits(euid) && out.tty.fits(tty) && out.rhost.fits(rhost) &&
-             out.user.fits(user);
+             out.euid.fits(euid) && out.tty.fits(tty) && rhost.size() <= MOST_NAME &&
+             user.size() <= MOST_NAME;
     }
     if (!read) {
-      broken_ += message.size() > 0;
+      // Other words about a failure are no failure of PAM
+      broken_ += semicolon != std::string_view::npos;
       if (!keep_) return 0;
       uid = euid = tty = rhost = user = {};
     }
-    out.time = in.time;
+    // What is no failure stands for its number alone: only marks tell how far time has come
+    out.time = read || message.empty() ? in.time : EventTime::NEVER;
     out.number = in.number;
     out.uid.set(uid);
     out.euid.set(euid);
     out.tty.set(tty);
-    out.rhost.set(rhost);
-    out.user.set(user);
+    names_.set(&out.rhost, rhost);
+    names_.set(&out.user, user);
     millrace_send(context, 0);
     return 0;
   }
@@ -260,51 +391,60 @@ class ParseFailure : public Operator {
  private:
   bool keep_;
   uint64_t broken_ = 0;
+  LongNames names_;
 };
 
 // -- suspects and break-ins -----------------------------------------------------------------------
 
-// Of each remote host, every `count` failures: when the first and the last of them were. A tumbling
-// window by count.
+// Of each remote host, every `count` failures: how long they took. A tumbling window by count.
 class CountAttempts : public Operator {
  public:
   CountAttempts(uint32_t count, uint32_t window) : window_(window), windows_({}, count, count) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Failure& in = *static_cast<const Failure*>(tuple);
     if (in.only_time()) {
-      send(context, in.time, 0, 0, {}, {});
+      if (in.time != EventTime::NEVER) send(context, in.time, 0, 0, {}, {});
       return 0;
     }
-    return windows_.add(
-        in.rhost.view(), tuple, [&](const char* state, const millrace_window& window) {
-          const int64_t first = reinterpret_cast<const First*>(state)->time;
-          send(context, in.time, in.time - first, static_cast<uint32_t>(window.count),
-               in.rhost.view(), in.user.view());
-          return 0;
-        });
+    return windows_.add(in.rhost.view(), tuple,
+                        [&](const char* state, const millrace_window& window) {
+                          send(context, in.time, reinterpret_cast<const Taken*>(state)->span(),
+                               static_cast<uint32_t>(window.count), in.rhost, in.user);
+                          return 0;
+                        });
   }
 
  private:
-  struct First {
-    int64_t time;
+  // Time that failures took, from the first to the last. Where their times go back by more than
+  // SET_BACK, clocks were set back: what the failures before and behind that took is added up.
+  struct Taken {
+    static constexpr int64_t SET_BACK = 20 * 60 * SECOND;  // zones differ by half an hour at least
+    int64_t first, last, before;
     void add(const Failure& failure, uint64_t count) noexcept {
-      if (count == 0) time = failure.time;
+      const int64_t time = failure.time;
+      if (count == 0 || last - time > SET_BACK) {
+        before = span();
+        first = last = time;
+      }
+      first = std::min(first, time);
+      last = std::max(last, time);
     }
-    void combine(const First&) noexcept {}
+    void combine(const Taken&) noexcept {}
+    int64_t span() const noexcept { return before + (last - first); }
   };
   void send(millrace_context* context, int64_t time, int64_t span, uint32_t count,
-            std::string_view rhost, std::string_view user) {
+            const LongText<60>& rhost, const LongText<28>& user) {
     Attempts& out = room<Attempts>(context, 0);
     out.time = time;
     out.span = span;
     out.count = count;
     out.window = window_;
-    out.rhost.set(rhost);
-    out.user.set(user);
+    out.rhost = rhost;
+    out.user = user;
     millrace_send(context, 0);
   }
   uint32_t window_;
-  CountWindows<TypedFold<First, Failure>> windows_;
+  CountWindows<TypedFold<Taken, Failure>> windows_;
 };
 
 // Those that came within `span` nanoseconds.
@@ -324,14 +464,16 @@ class CutOff : public Operator {
 };
 
 // The suspects of all windows: port 0 to the writer, port 1 to the join. There it tells how far the
-// time of all of them has come.
+// time of all of them has come; one that is late does not get there.
 class Suspects : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     const Attempts& in = *static_cast<const Attempts*>(tuple);
     if (port > 2) return WRONG_PORT;
     if (in.count > 0) {
-      for (const uint32_t output : {0U, 1U}) {
+      const bool late = in.time < reached_[port];
+      late_ += late;
+      for (uint32_t output = 0; output < (late ? 1U : 2U); ++output) {
         room<Attempts>(context, output) = in;
         millrace_send(context, output);
       }
@@ -346,29 +488,45 @@ class Suspects : public Operator {
     millrace_send(context, 1);
     return 0;
   }
+  uint64_t counted(uint32_t) const noexcept override { return late_; }
 
  private:
+  uint64_t late_ = 0;
   std::array<int64_t, 3> reached_{INT64_MIN, INT64_MIN, INT64_MIN};
   int64_t told_ = INT64_MIN;
 };
 
-// Sessions that were opened; from time to time a log line without a message, for its time.
+// Sessions that were opened and are not late; from time to time a log line without a message, for
+// its time.
 class SuccessesOnly : public Operator {
  public:
+  explicit SuccessesOnly(const EventTime::Rule& rule) : clock_(rule) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Log& in = *static_cast<const Log*>(tuple);
-    const bool success =
-        holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ");
-    if (!success && ++others_ % MARK_EVERY != 0) return 0;
+    clock_.watch(in.time);
+    if (holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ")) {
+      if (in.time < told_) {
+        ++late_;
+        return 0;
+      }
+      room<Log>(context, 0) = in;
+      millrace_send(context, 0);
+      return 0;
+    }
+    if (++others_ % MARK_EVERY != 0) return 0;
     Log& out = room<Log>(context, 0);
     out = in;
-    if (!success) out.message.set({});
+    out.time = told_ = clock_.passed();
+    out.message.set({}, nullptr);
     millrace_send(context, 0);
     return 0;
   }
+  uint64_t counted(uint32_t) const noexcept override { return late_; }
 
  private:
-  uint64_t others_ = 0;
+  EventTime clock_;
+  int64_t told_ = INT64_MIN;
+  uint64_t others_ = 0, late_ = 0;
 };
 
 // `session opened for user NAME by (uid=0)`
@@ -383,13 +541,13 @@ class ParseSuccess : public Operator {
       const std::string_view message = in.message.view();
       user = message.substr(message.find(BEFORE) + BEFORE.size());
       user = user.substr(0, user.find_first_of(" ("));
-      if (user.empty() || !out.user.fits(user)) {
+      if (user.empty() || user.size() > MOST_NAME) {
         ++broken_;
         return 0;
       }
     }
     out.time = in.time;
-    out.user.set(user);
+    names_.set(&out.user, user);
     millrace_send(context, 0);
     return 0;
   }
@@ -397,6 +555,7 @@ class ParseSuccess : public Operator {
 
  private:
   uint64_t broken_ = 0;
+  LongNames names_;
 };
 
 // Suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart: a join by key.
@@ -408,29 +567,54 @@ class BreakIns : public Operator {
     if (port == 0) {
       const Attempts& in = *static_cast<const Attempts*>(tuple);
       if (in.count == 0) {
-        sessions_.forget(in.time - WITHIN);
+        go_on(0, in.time);
         return 0;
       }
       sessions_.each(in.user.view(),
-                     [&](int64_t opened, const void*) { match(context, in, opened); });
-      return suspects_.keep(in.user.view(), in.time, tuple);
+                     [&](int64_t opened, const void*) { return match(context, in, opened); });
+      return suspects_.keep(in.user.view(), in.time, tuple, ahead(0, in.time));
     }
     const Success& in = *static_cast<const Success*>(tuple);
-    suspects_.forget(in.time - WITHIN);
-    if (in.user.length == 0) return 0;
+    if (in.user.length == 0) {
+      go_on(1, in.time);
+      return 0;
+    }
     suspects_.each(in.user.view(), [&](int64_t, const void* suspect) {
-      match(context, *static_cast<const Attempts*>(suspect), in.time);
+      return match(context, *static_cast<const Attempts*>(suspect), in.time);
     });
-    return sessions_.keep(in.user.view(), in.time, tuple);
+    return sessions_.keep(in.user.view(), in.time, tuple, ahead(1, in.time));
   }
   uint64_t counted(uint32_t side) const noexcept override {
     return (side == 0 ? suspects_ : sessions_).size();
   }  // that are kept
 
  private:
-  static void match(millrace_context* context, const Attempts& suspect, int64_t opened) {
+  // A side of the join. Those far ahead of time are kept apart: they must not hold up others.
+  struct Side {
+    JoinSide near, far;
+    explicit Side(size_t bytes) : near(bytes), far(bytes) {}
+    template <class F>
+    void each(std::string_view user, F&& f) {
+      near.each(user, f);
+      far.each(user, f);
+    }
+    int32_t keep(std::string_view user, int64_t time, const void* tuple, bool ahead) {
+      return (ahead ? far : near).keep(user, time, tuple);
+    }
+    void forget(int64_t time) {
+      near.forget(time);
+      far.forget(time);
+    }
+    size_t size() const noexcept { return near.size() + far.size(); }
+  };
+  bool ahead(uint32_t port, int64_t time) const noexcept { return time - DAY > reached_[port]; }
+  void go_on(uint32_t port, int64_t time) {
+    reached_[port] = time;
+    (port == 0 ? sessions_ : suspects_).forget(time - WITHIN);
+  }
+  static bool match(millrace_context* context, const Attempts& suspect, int64_t opened) {
     const int64_t apart = opened > suspect.time ? opened - suspect.time : suspect.time - opened;
-    if (apart >= WITHIN) return;
+    if (apart >= WITHIN) return false;
     BreakIn& out = room<BreakIn>(context, 0);
     out.suspected = suspect.time;
     out.opened = opened;
@@ -438,9 +622,10 @@ class BreakIns : public Operator {
     out.rhost = suspect.rhost;
     out.user = suspect.user;
     millrace_send(context, 0);
+    return true;
   }
-  JoinSide suspects_{sizeof(Attempts)};
-  JoinSide sessions_{sizeof(Success)};
+  Side suspects_{sizeof(Attempts)}, sessions_{sizeof(Success)};
+  std::array<int64_t, 2> reached_{EventTime::NEVER, EventTime::NEVER};
 };
 
 }  // namespace millrace::applications

@@ -1,14 +1,19 @@
-// syslog.hpp - lines of system logs: where a line ends, what it says.
+// syslog.hpp - lines of system logs: what a line says.
 //
-// Two forms of time are read: that of RFC 3164, `Jun 14 15:16:01`, and that of RFC 5424 and of
-// today's log files, `2024-06-14T15:16:01.5+02:00`. The first has no year; it is read as of 1972, a
-// leap year. A line is time, host, service and message, divided by blanks.
+// Forms: RFC 3164, `Jun 14 15:16:01 HOST SERVICE: MESSAGE`, with or without a fraction of the second
+// and a priority, `<34>`; the same with a time of ISO 8601, `2024-06-14T15:16:01.5+02:00`; RFC 5424;
+// and what journalctl writes as short-iso, short-precise, short-full and json. A time without a year
+// is read as of 1972, a leap year.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
+#include "json.hpp"
 #include "lines.hpp"
 
 namespace millrace::applications {
@@ -45,48 +50,82 @@ inline bool digits(const char* at, int count, int64_t* value) noexcept {
   return true;
 }
 
-// `15:16:01` as seconds of the day; below 0: it is none.
-inline int64_t clock_of(std::string_view word) noexcept {
+// `15:16:01.5` as nanoseconds of the day; below 0: it is none. `rest` is what follows.
+inline int64_t clock_of(std::string_view word, std::string_view* rest) noexcept {
   int64_t hour, minute, second;
   if (word.size() < 8 || word[2] != ':' || word[5] != ':') return -1;
   if (!digits(word.data(), 2, &hour) || !digits(word.data() + 3, 2, &minute) ||
       !digits(word.data() + 6, 2, &second))
     return -1;
-  return hour < 24 && minute < 60 && second < 61 ? 3600 * hour + 60 * minute + second : -1;
-}
-
-// `2024-06-14T15:16:01.5+02:00` [ns since 1970]; false: it is none.
-inline bool iso_time(std::string_view word, int64_t* time) noexcept {
-  int64_t year, month, day;
-  if (word.size() < 19 || word[4] != '-' || word[7] != '-' || word[10] != 'T') return false;
-  if (!digits(word.data(), 4, &year) || !digits(word.data() + 5, 2, &month) ||
-      !digits(word.data() + 8, 2, &day))
-    return false;
-  const int64_t clock = clock_of(word.substr(11, 8));
-  if (clock < 0 || year < 1970 || year > LAST_YEAR || month < 1 || month > 12 || day < 1 ||
-      day > 31)
-    return false;
-  int64_t at =
-      (days_of(year, static_cast<unsigned>(month), static_cast<unsigned>(day)) * 86400 + clock) *
-      SECOND;
-  size_t place = 19;
-  if (place < word.size() && word[place] == '.') {
+  if (hour > 23 || minute > 59 || second > 60) return -1;
+  int64_t at = (3600 * hour + 60 * minute + second) * SECOND;
+  size_t place = 8;
+  if (place < word.size() && (word[place] == '.' || word[place] == ',')) {
     int64_t unit = SECOND;
     for (++place; place < word.size() && word[place] >= '0' && word[place] <= '9'; ++place) {
       unit /= 10;
       at += unit * (word[place] - '0');
     }
   }
-  if (place < word.size() && (word[place] == '+' || word[place] == '-')) {
-    int64_t hours, minutes;
-    if (word.size() != place + 6 || !digits(word.data() + place + 1, 2, &hours) ||
-        !digits(word.data() + place + 4, 2, &minutes))
-      return false;
-    at -= (word[place] == '+' ? 1 : -1) * (3600 * hours + 60 * minutes) * SECOND;
-  } else if (place != word.size() && !(word[place] == 'Z' && place + 1 == word.size())) {
-    return false;
+  *rest = word.substr(place);
+  return at;
+}
+
+// `2024-06-14` as nanoseconds since 1970; below 0: it is none.
+inline int64_t date_of(std::string_view word) noexcept {
+  int64_t year, month, day;
+  if (word.size() < 10 || word[4] != '-' || word[7] != '-') return -1;
+  if (!digits(word.data(), 4, &year) || !digits(word.data() + 5, 2, &month) ||
+      !digits(word.data() + 8, 2, &day))
+    return -1;
+  if (year < 1970 || year > LAST_YEAR || month < 1 || month > 12 || day < 1 || day > 31) return -1;
+  return days_of(year, static_cast<unsigned>(month), static_cast<unsigned>(day)) * DAY;
+}
+
+// `Z`, `+02:00`, `+0200` or `+02` as nanoseconds ahead of UTC; false: it is none.
+inline bool zone_of(std::string_view word, int64_t* ahead) noexcept {
+  *ahead = 0;
+  if (word.empty() || word == "Z") return true;
+  if (word[0] != '+' && word[0] != '-') return false;
+  int64_t hours, minutes = 0;
+  if (word.size() < 3 || !digits(word.data() + 1, 2, &hours)) return false;
+  if (word.size() > 3) {
+    const size_t at = word[3] == ':' ? 4 : 3;
+    if (word.size() != at + 2 || !digits(word.data() + at, 2, &minutes)) return false;
   }
-  *time = at;
+  *ahead = (word[0] == '+' ? 1 : -1) * (3600 * hours + 60 * minutes) * SECOND;
+  return true;
+}
+
+// The same of a zone by its name, as `date` writes it; of a name that is not known 0.
+inline int64_t zone_named(std::string_view name) noexcept {
+  struct Zone {
+    std::string_view name;
+    int minutes;
+  };
+  static constexpr std::array<Zone, 21> ZONES{{
+      {"WET", 0},    {"WEST", 60},  {"BST", 60},   {"CET", 60},   {"CEST", 120}, {"EET", 120},
+      {"EEST", 180}, {"MSK", 180},  {"IST", 330},  {"JST", 540},  {"KST", 540},  {"AEST", 600},
+      {"AEDT", 660}, {"EST", -300}, {"EDT", -240}, {"CST", -360}, {"CDT", -300}, {"MST", -420},
+      {"MDT", -360}, {"PST", -480}, {"PDT", -420},
+  }};
+  int64_t ahead = 0;
+  if (zone_of(name, &ahead)) return ahead;
+  for (const Zone& zone : ZONES) {
+    if (zone.name == name) return zone.minutes * 60 * SECOND;
+  }
+  return 0;
+}
+
+// `2024-06-14T15:16:01.5+02:00` [ns since 1970]; false: it is none.
+inline bool iso_time(std::string_view word, int64_t* time) noexcept {
+  if (word.size() < 19 || word[10] != 'T') return false;
+  const int64_t date = date_of(word);
+  std::string_view zone;
+  const int64_t clock = clock_of(word.substr(11), &zone);
+  int64_t ahead;
+  if (date < 0 || clock < 0 || !zone_of(zone, &ahead)) return false;
+  *time = date + clock - ahead;
   return true;
 }
 
@@ -94,6 +133,7 @@ struct LogLine {
   int64_t time;  // ns since 1970
   bool dated;    // with a year
   std::string_view host, service, message;
+  bool escaped = false;  // the message is a string of JSON
 };
 
 class Words {
@@ -116,29 +156,103 @@ class Words {
   const char* end_;
 };
 
+// `HOST SERVICE[7] MSGID STRUCTURED-DATA MESSAGE`, what follows the time in RFC 5424 s6.
+inline bool parse_5424(std::string_view rest, LogLine* line) noexcept {
+  Words words(rest);
+  line->host = words.next();
+  line->service = words.next();
+  words.next();  // the process
+  words.next();  // the kind of message
+  std::string_view data = words.rest();
+  if (data.empty()) return false;
+  if (data[0] == '-') {
+    data.remove_prefix(1);
+  } else {
+    bool quoted = false, inside = false;
+    size_t i = 0;
+    for (; i < data.size() && (inside || data[i] == '['); ++i) {
+      if (data[i] == '[' && !quoted) inside = true;
+      if (data[i] == '\\' && quoted)
+        ++i;
+      else if (data[i] == '"')
+        quoted = !quoted;
+      else if (data[i] == ']' && !quoted)
+        inside = false;
+    }
+    if (i == 0 || inside) return false;
+    data.remove_prefix(std::min(i, data.size()));
+  }
+  while (!data.empty() && data[0] == ' ') data.remove_prefix(1);
+  if (data.substr(0, 3) == "\xEF\xBB\xBF") data.remove_prefix(3);
+  line->message = data;
+  return !line->host.empty() && !line->service.empty();
+}
+
+// An entry of the journal as an object of JSON.
+inline bool parse_entry(std::string_view text, LogLine* line) noexcept {
+  std::array<Member, 5> members{Member{"__REALTIME_TIMESTAMP"}, Member{"_HOSTNAME"},
+                                Member{"SYSLOG_IDENTIFIER"}, Member{"_COMM"}, Member{"MESSAGE"}};
+  if (!JsonLine::read(text, members.data(), members.size())) return false;
+  const std::string_view time = members[0].raw;
+  int64_t micros = 0;
+  const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), micros);
+  if (time.empty() || error != std::errc() || end != time.data() + time.size() || micros < 0 ||
+      micros > MOST_TIME / 1000)
+    return false;
+  line->time = micros * 1000;
+  line->dated = true;
+  line->host = members[1].kind == Member::TEXT ? members[1].raw : "-";
+  line->service = members[2].kind == Member::TEXT   ? members[2].raw
+                  : members[3].kind == Member::TEXT ? members[3].raw
+                                                    : "-";
+  if (members[4].kind != Member::TEXT) return false;
+  line->message = members[4].raw;
+  line->escaped = true;
+  return true;
+}
+
 // Whether `text` is a line of a log, without its end.
 inline bool parse_log(std::string_view text, LogLine* line) noexcept {
+  line->escaped = false;
+  if (!text.empty() && text[0] == '{') return parse_entry(text, line);
+  if (!text.empty() && text[0] == '<') {  // a priority
+    const size_t end = text.find('>');
+    int64_t number;
+    if (end > 4 || end < 2 || !digits(text.data() + 1, static_cast<int>(end) - 1, &number))
+      return false;
+    text.remove_prefix(end + 1);
+    if (text.size() > 2 && text[0] == '1' && text[1] == ' ') {
+      Words words(text.substr(2));
+      line->dated = true;
+      return iso_time(words.next(), &line->time) && parse_5424(words.rest(), line);
+    }
+  }
   Words words(text);
-  const std::string_view first = words.next();
-  line->dated = first.size() != 3;
-  if (!line->dated) {
-    const unsigned month = month_of(first.data());
+  std::string_view first = words.next();
+  line->dated = true;
+  const unsigned month = first.size() == 3 ? month_of(first.data()) : 0;
+  if (month > 0) {
+    line->dated = false;
     const std::string_view day = words.next();
     int64_t number;
-    if (month == 0 || day.empty() || day.size() > 2 ||
-        !digits(day.data(), static_cast<int>(day.size()), &number))
+    if (day.empty() || day.size() > 2 || !digits(day.data(), static_cast<int>(day.size()), &number))
       return false;
-    const std::string_view clock_word = words.next();
-    const int64_t clock = clock_of(clock_word);
-    if (clock < 0 || clock_word.size() != 8 || number < 1 || number > 31) return false;
-    line->time = (days_of(NO_YEAR, month, static_cast<unsigned>(number)) * 86400 + clock) * SECOND;
-  } else if (!iso_time(first, &line->time)) {
-    return false;
+    std::string_view rest;
+    const int64_t clock = clock_of(words.next(), &rest);
+    if (clock < 0 || !rest.empty() || number < 1 || number > 31) return false;
+    line->time = days_of(NO_YEAR, month, static_cast<unsigned>(number)) * DAY + clock;
+  } else if (!iso_time(first, &line->time)) {  // `Fri 2023-09-08 17:00:30 CEST`
+    if (first.size() == 3) first = words.next();
+    const int64_t date = first.size() == 10 ? date_of(first) : -1;
+    std::string_view rest;
+    const int64_t clock = clock_of(words.next(), &rest);
+    if (date < 0 || clock < 0 || !rest.empty()) return false;
+    line->time = date + clock - zone_named(words.next());
   }
   line->host = words.next();
   line->service = words.next();
   line->message = words.rest();
-  return !line->message.empty();
+  return !line->service.empty();
 }
 
 }  // namespace millrace::applications

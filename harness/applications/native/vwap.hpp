@@ -13,6 +13,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <string>
 #include <string_view>
 
 #include "by_text.hpp"
@@ -25,7 +27,7 @@ using namespace operators;
 
 struct CsvLine {
   uint64_t number;
-  Text<212> text;
+  LongText<212> text;
 };
 struct Tick {
   uint64_t number;  // of the line; behind a route, of the record in its channel
@@ -62,34 +64,54 @@ static_assert(sizeof(Average) == 40 && sizeof(Bargain) == 64, "nor here");
 
 // -- source ---------------------------------------------------------------------------------------
 
-// Lines of a text in memory behind its header, `cycles` times over (0: for ever).
+// The closing quote of a field of CSV whose quote is at `at`; `end`: it is never closed.
+inline const char* closing_quote(const char* at, const char* end) noexcept {
+  for (++at; at < end && (*at != '"' || (at + 1 < end && at[1] == '"')); ++at) at += *at == '"';
+  return std::min(at, end);
+}
+
+// The end of a record of CSV that begins at `at`: a line break that is not within quotes (RFC 4180).
+// Null: there is none, for a quote is never closed.
+inline const char* end_of_record(const char* at, const char* end) noexcept {
+  bool begins = true;  // a field, which may be in quotes
+  for (; at < end && *at != '\n'; ++at) {
+    if (*at == '"' && begins) {
+      at = closing_quote(at, end);
+      if (at == end) return nullptr;
+    }
+    begins = *at == ',' || (begins && (*at == ' ' || *at == '\t'));
+  }
+  return at;
+}
+
+// Records of a text in memory behind its header, `cycles` times over (0: for ever). A quote that is
+// never closed would hide all that follows: then its line is a record.
 class CsvLines : public Operator {
  public:
+  static constexpr size_t MOST_RECORD = 65'536;  // bytes; a longer one is broken
   CsvLines(const char* text, size_t size, uint64_t cycles)
       : text_(text), end_(text + size), cycles_(cycles) {
-    const void* newline = std::memchr(text, '\n', size);
-    text_ = newline != nullptr ? static_cast<const char*>(newline) + 1 : end_;
+    text_ = behind(record_end(text_));
     at_ = text_;
   }
   int32_t step(millrace_context* context) override {
     if (at_ == end_) {
       if (++cycle_ == cycles_ || text_ == end_) return MILLRACE_END;
       at_ = text_;
+      quote_ = nullptr;
     }
-    const char* newline =
-        static_cast<const char*>(std::memchr(at_, '\n', static_cast<size_t>(end_ - at_)));
-    const char* stop = newline != nullptr ? newline : end_;
+    const char* stop = record_end(at_);
     std::string_view text(at_, static_cast<size_t>(stop - at_));
-    at_ = newline != nullptr ? newline + 1 : end_;
+    at_ = behind(stop);
     if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
     CsvLine& line = room<CsvLine>(context, 0);
     ++lines_;
-    if (!line.text.fits(text)) {
+    if (text.size() > MOST_RECORD) {
       ++too_long_;
       return MILLRACE_MORE;
     }
     line.number = lines_ - 1;
-    line.text.set(text);
+    line.text.set(text, text.data());
     millrace_send(context, 0);
     return MILLRACE_MORE;
   }
@@ -98,6 +120,20 @@ class CsvLines : public Operator {
   }
 
  private:
+  const char* behind(const char* stop) const noexcept { return stop < end_ ? stop + 1 : end_; }
+  const char* record_end(const char* at) noexcept {
+    const size_t left = static_cast<size_t>(end_ - at);
+    const void* newline = std::memchr(at, '\n', left);
+    const char* line_end = newline != nullptr ? static_cast<const char*>(newline) : end_;
+    if (quote_ == nullptr || quote_ < at) {
+      const void* quote = std::memchr(at, '"', left);
+      quote_ = quote != nullptr ? static_cast<const char*>(quote) : end_;
+    }
+    if (quote_ >= line_end) return line_end;
+    const char* stop = end_of_record(at, left > MOST_RECORD ? at + MOST_RECORD : end_);
+    return stop != nullptr ? std::max(stop, line_end) : line_end;
+  }
+  const char* quote_ = nullptr;  // the next one, from where it was looked for last; end_: none
   const char* text_;
   const char* end_;
   const char* at_;
@@ -112,40 +148,85 @@ struct Columns {
   uint32_t last() const noexcept { return std::max({ticker, type, price, volume, ask, ask_size}); }
 };
 
-enum class Read { TRADE, QUOTE, HEADER, OTHER, BROKEN };
+enum class Read { TRADE, QUOTE, HEADER, OTHER, BROKEN, ONE_SIDED };
 
+inline std::string_view without_blanks(std::string_view text) noexcept {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// A finite number, with a sign and an exponent if it has them.
 inline bool number_of(std::string_view field, double* value) noexcept {
+  if (!field.empty() && field.front() == '+') field.remove_prefix(1);
   const char* end = field.data() + field.size();
-  const auto [stop, error] = std::from_chars(field.data(), end, *value, std::chars_format::fixed);
+  const auto [stop, error] = std::from_chars(field.data(), end, *value, std::chars_format::general);
   return error == std::errc() && stop == end && std::isfinite(*value);
 }
 
-// A record of `columns`; those of another type than Trade and Quote are OTHER.
-inline Read parse_tick(std::string_view text, const Columns& columns, Tick* tick) noexcept {
-  std::array<std::string_view, 64> fields;
-  const uint32_t last = columns.last();
-  uint32_t count = 0;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (count <= last) {
-    const char* comma =
-        static_cast<const char*>(std::memchr(at, ',', static_cast<size_t>(end - at)));
-    const char* stop = comma != nullptr ? comma : end;
-    fields[count++] = {at, static_cast<size_t>(stop - at)};
-    if (comma == nullptr) break;
-    at = comma + 1;
+// Fields of a record of CSV (RFC 4180), without blanks around them. In quotes a field may have
+// commas and line breaks, and two quotes for one; then it is copied.
+class Fields {
+ public:
+  static constexpr uint32_t MOST = 64;
+  // The first `most` fields of a record; how many there are of them.
+  uint32_t read(std::string_view text, uint32_t most) {
+    const char* at = text.data();
+    const char* end = at + text.size();
+    unquoted_.clear();
+    for (uint32_t count = 0; count < most;) {
+      const char* begin = at;
+      while (begin < end && (*begin == ' ' || *begin == '\t')) ++begin;
+      const bool quoted = begin < end && *begin == '"';
+      if (quoted) {
+        at = closing_quote(begin, end);
+        fields_[count++] = unquoted({begin + 1, static_cast<size_t>(at - begin) - 1}, text.size());
+      }
+      const char* comma =
+          static_cast<const char*>(std::memchr(at, ',', static_cast<size_t>(end - at)));
+      if (!quoted) {
+        const char* stop = comma != nullptr ? comma : end;
+        fields_[count++] = {at, static_cast<size_t>(stop - at)};
+      }
+      if (comma == nullptr || count == most) return count;
+      at = comma + 1;
+    }
+    return most;
   }
-  if (count <= last) return Read::BROKEN;
-  const std::string_view type = fields[columns.type];
+  std::string_view operator[](uint32_t i) const noexcept { return without_blanks(fields_[i]); }
+
+ private:
+  // What is between quotes, with one quote for two. `most`: bytes of the record.
+  std::string_view unquoted(std::string_view text, size_t most) {
+    if (text.find('"') == std::string_view::npos) return text;
+    unquoted_.reserve(most);  // so that views of it stay
+    const size_t from = unquoted_.size();
+    for (size_t i = 0; i < text.size(); ++i) {
+      i += text[i] == '"';
+      unquoted_.push_back(text[i]);
+    }
+    return std::string_view(unquoted_).substr(from);
+  }
+  std::array<std::string_view, MOST> fields_;
+  std::string unquoted_;
+};
+
+// A record of `columns`; those of another type than Trade and Quote are OTHER. A quote without an ask
+// is of one side of the market.
+inline Read parse_tick(std::string_view text, const Columns& columns, Fields* fields, Tick* tick) {
+  const uint32_t last = columns.last();
+  if (fields->read(text, last + 1) <= last) return Read::BROKEN;
+  const std::string_view type = (*fields)[columns.type];
   if (type == "Type") return Read::HEADER;
   const bool trade = type == "Trade";
   if (!trade && type != "Quote") return Read::OTHER;
-  const std::string_view ticker = fields[columns.ticker];
+  const std::string_view ticker = (*fields)[columns.ticker];
   if (ticker.empty() || !tick->ticker.fits(ticker)) return Read::BROKEN;
-  if (!number_of(fields[trade ? columns.price : columns.ask], &tick->price)) return Read::BROKEN;
-  if (!number_of(fields[trade ? columns.volume : columns.ask_size], &tick->volume))
-    return Read::BROKEN;
-  if (tick->price < 0.0 || tick->volume < 0.0) return Read::BROKEN;
+  const std::string_view price = (*fields)[trade ? columns.price : columns.ask];
+  const std::string_view volume = (*fields)[trade ? columns.volume : columns.ask_size];
+  if (!trade && (price.empty() || volume.empty())) return Read::ONE_SIDED;
+  if (!number_of(price, &tick->price) || !number_of(volume, &tick->volume)) return Read::BROKEN;
+  if (tick->volume < 0.0) return Read::BROKEN;
   tick->trade = trade ? 1 : 0;
   tick->ticker.set(ticker);
   return trade ? Read::TRADE : Read::QUOTE;
@@ -158,7 +239,7 @@ class ParseTicks : public Operator {
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const CsvLine& in = *static_cast<const CsvLine*>(tuple);
     Tick tick;
-    const Read read = parse_tick(in.text.view(), columns_, &tick);
+    const Read read = parse_tick(in.text.view(), columns_, &fields_, &tick);
     ++counts_[static_cast<size_t>(read)];
     if (read != Read::TRADE && read != Read::QUOTE) return 0;
     tick.number = in.number;
@@ -172,7 +253,8 @@ class ParseTicks : public Operator {
  private:
   Columns columns_;
   uint32_t channels_;
-  std::array<uint64_t, 5> counts_{};
+  Fields fields_;
+  std::array<uint64_t, 6> counts_{};
 };
 
 // -- a channel ------------------------------------------------------------------------------------
@@ -280,17 +362,20 @@ class BargainIndex : public Sequencer<Priced> {
   int32_t pass(millrace_context* context, const Priced& in) override {
     if (in.average) {
       double* average = averages_.at(in.ticker.view());
-      if (average == nullptr) return TOO_MANY;
+      if (average == nullptr) return TOO_MANY_KEYS;
       *average = in.price;
       return 0;
     }
     const double* average = averages_.find(in.ticker.view());
+    const auto finite = [](double index) {
+      return std::min(index, std::numeric_limits<double>::max());
+    };
     Bargain& out = room<Bargain>(context, 0);
     out.number = in.number;
     out.vwap = average != nullptr ? *average : 0.0;
     out.ask = in.price;
     out.size = in.size;
-    out.index = out.vwap > out.ask ? out.size * std::exp(out.vwap - out.ask) : 0.0;
+    out.index = out.vwap > out.ask ? finite(out.size * std::exp(out.vwap - out.ask)) : 0.0;
     out.ticker = in.ticker;
     out.channel = channel_;
     millrace_send(context, 0);

@@ -2,8 +2,8 @@
 // sliding windows of 60 s, each second.
 //
 // What is in a window must not depend on threads. So seconds of records count, not those of a
-// clock. Each tokeniser's seconds never go back, and it tells all counters when they go on; a
-// second is over when all tokenisers are behind it.
+// clock. Each tokeniser tells all counters how far time has come with its changes (event_time.hpp);
+// a second is over when it has passed for all tokenisers.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "by_text.hpp"
+#include "event_time.hpp"
 #include "json.hpp"
 #include "lines.hpp"
 #include "operator.hpp"
@@ -28,7 +29,7 @@ using namespace operators;
 struct Change {
   uint64_t number;
   int64_t shift;  // of its time [ns]: the input is gone through again and again
-  Text<2028> text;
+  LongText<2028> text;
 };
 struct Word {
   int64_t time;        // a whole second [ns]
@@ -65,9 +66,10 @@ inline bool parse_change(std::string_view text, ChangeEvent* event) {
   std::array<Member, 3> members{Member{"timestamp"}, Member{"title"}, Member{"comment"}};
   if (!JsonLine::read(text, members.data(), members.size()) || !time_of(members[0], &event->time))
     return false;
-  if (members[1].kind != Member::TEXT || members[2].kind != Member::TEXT) return false;
+  const bool comment = members[2].kind == Member::TEXT;
+  if (members[1].kind != Member::TEXT || (!comment && members[2].raw != "null")) return false;
   unescape(members[1].raw, &event->title);
-  unescape(members[2].raw, &event->comment);
+  unescape(comment ? members[2].raw : std::string_view(), &event->comment);
   return true;
 }
 
@@ -84,34 +86,51 @@ using Changes = TimedLines<Change, time_of_change>;
 // Events to their words, each to the output port of its word.
 class Tokenise : public Operator {
  public:
-  Tokenise(uint32_t number, uint32_t outputs) : number_(number), outputs_(outputs) {}
+  Tokenise(uint32_t number, uint32_t outputs, const EventTime::Rule& rule)
+      : number_(number), outputs_(outputs), clock_(rule) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Change& in = *static_cast<const Change*>(tuple);
     if (!parse_change(in.text.view(), &event_)) {
       ++broken_;
       return 0;
     }
-    const int64_t time = event_.time + in.shift;
-    if (time > time_) {
-      time_ = time;
-      tell(context);
-    }
-    words(context, event_.title);
-    words(context, event_.comment);
-    return 0;
+    return beginning_.take(&clock_, tuple, sizeof in, event_.time + in.shift,
+                           [&](const void* each, int64_t time) {
+                             if (each != tuple)
+                               parse_change(static_cast<const Change*>(each)->text.view(), &event_);
+                             take(context, time);
+                             return 0;
+                           });
   }
   int32_t finish(millrace_context* context) override {
-    time_ = std::numeric_limits<int64_t>::max();
-    tell(context);
+    beginning_.end(&clock_, sizeof(Change), [&](const void* each, int64_t time) {
+      parse_change(static_cast<const Change*>(each)->text.view(), &event_);
+      take(context, time);
+      return 0;
+    });
+    tell(context, std::numeric_limits<int64_t>::max());
     return 0;
   }
-  // records that could not be read, words, words that are too long
+  // records that could not be read, words, words that are too long, records that are late, and
+  // ahead of time
   uint64_t counted(uint32_t which) const noexcept override {
-    return std::array<uint64_t, 3>{broken_, words_, too_long_}[which];
+    return std::array<uint64_t, 5>{broken_, words_, too_long_, late_, clock_.ahead()}[which];
   }
 
  private:
-  void tell(millrace_context* context) {
+  void take(millrace_context* context, int64_t time) {
+    if (time < clock_.passed()) {
+      ++late_;
+      return;
+    }
+    clock_.see(time);
+    if (clock_.passed() > told_) tell(context, clock_.passed());
+    time_ = time;
+    words(context, event_.title);
+    words(context, event_.comment);
+  }
+  void tell(millrace_context* context, int64_t time) {
+    time_ = told_ = time;
     for (uint32_t output = 0; output < outputs_; ++output) send(context, output, {});
   }
   void words(millrace_context* context, std::string_view text) {
@@ -136,8 +155,10 @@ class Tokenise : public Operator {
     millrace_send(context, output);
   }
   uint32_t number_, outputs_;
-  int64_t time_ = -1;
-  uint64_t broken_ = 0, words_ = 0, too_long_ = 0;
+  EventTime clock_;
+  Beginning beginning_;
+  int64_t time_ = 0, told_ = -1;
+  uint64_t broken_ = 0, words_ = 0, too_long_ = 0, late_ = 0;
   ChangeEvent event_;
 };
 
@@ -169,7 +190,7 @@ class CountWords : public Operator {
   int32_t keep(const Word& in) {
     auto found = entries_.find(in.word.view());
     if (found == entries_.end()) {
-      if (entries_.size() == MOST_KEYS) return TOO_MANY;
+      if (entries_.size() == MOST_KEYS) return TOO_MANY_KEYS;
       found = entries_.emplace(std::string(in.word.view()), Entry{}).first;
     }
     if (kept_ == MOST) return TOO_MANY;

@@ -710,8 +710,9 @@ OUTCOME = Struct(
         Field(
             "application",
             Map(COUNT),
-            "Counts of the application, such as records that it could not read, by name",
-            null="the graph counts nothing, or the run was simulated",
+            "Counts of the application, such as records that it could not read; of other graphs, "
+            "of tuples and records that operators left out; by name",
+            null="nothing was counted, or the run was simulated",
             since="2026-11-27",
         ),
     ),

@@ -2,8 +2,11 @@
 // tuples.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <type_traits>
 #include <vector>
 
 #include "sketches.hpp"
@@ -83,12 +86,12 @@ class Columns {
         }
         case Does::LEAST:
           numbers(column.is, own, value, [&](auto& least, auto given) {
-            if (count == 0 || given < least) least = given;
+            if (count == 0 || smaller(given, least)) least = given;
           });
           break;
         case Does::GREATEST:
           numbers(column.is, own, value, [&](auto& most, auto given) {
-            if (count == 0 || given > most) most = given;
+            if (count == 0 || larger(given, most)) most = given;
           });
           break;
         case Does::FIRST:
@@ -99,7 +102,7 @@ class Columns {
           break;
         case Does::DISTINCT:
           hyperloglog::add(reinterpret_cast<uint8_t*>(own), column.precision,
-                           hash_of(text(column, value)));
+                           hash_of_value(column, value));
           break;
         case Does::BEGIN:
         case Does::END:
@@ -128,12 +131,12 @@ class Columns {
           break;
         case Does::LEAST:
           numbers(wide, own, other, [](auto& least, auto given) {
-            if (given < least) least = given;
+            if (smaller(given, least)) least = given;
           });
           break;
         case Does::GREATEST:
           numbers(wide, own, other, [](auto& most, auto given) {
-            if (given > most) most = given;
+            if (larger(given, most)) most = given;
           });
           break;
         case Does::LAST:
@@ -189,6 +192,25 @@ class Columns {
   template <class T>
   static T& at(const char* place) noexcept {
     return *reinterpret_cast<T*>(place);
+  }
+  // As minimum and maximum of IEEE 754-2019: what is not a number stays, and -0.0 is below 0.0.
+  template <class T>
+  static bool smaller(T given, T least) noexcept {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(least)) return false;
+      return std::isnan(given) || given < least ||
+             (given == least && std::signbit(given) && !std::signbit(least));
+    }
+    return given < least;
+  }
+  template <class T>
+  static bool larger(T given, T most) noexcept {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(most)) return false;
+      return std::isnan(given) || given > most ||
+             (given == most && std::signbit(most) && !std::signbit(given));
+    }
+    return given > most;
   }
   static double plus(double a, double b) noexcept { return a + b; }
   static uint64_t plus(uint64_t a, uint64_t b) noexcept { return a + b; }
@@ -250,6 +272,17 @@ class Columns {
         return;  // no aggregate of numbers is made of these
     }
   }
+  static uint64_t hash_of_value(const Column& column, const char* value) noexcept {
+    if (column.is == Is::FLOAT32) {
+      const float real = canonical<float>(value);
+      return hash_of({reinterpret_cast<const char*>(&real), sizeof real});
+    }
+    if (column.is == Is::FLOAT64) {
+      const double real = canonical<double>(value);
+      return hash_of({reinterpret_cast<const char*>(&real), sizeof real});
+    }
+    return hash_of(text(column, value));
+  }
   static std::string_view text(const Column& column, const char* value) noexcept {
     if (column.is != Is::STRING) return {value, column.bytes};
     uint32_t length;
@@ -263,103 +296,169 @@ class Columns {
 
 // -- top-k and frequencies ------------------------------------------------------------------------
 
-// Of tumbling windows by time, the keys that came most often, by SpaceSaving: rank, count, and how
-// much too high it may be.
-class TopKeys : public Operator {
+// Windows by time that have not ended, each with a T, the earliest first.
+template <class T>
+class OpenWindows {
+ public:
+  static constexpr size_t MOST = size_t{1} << 16;
+  OpenWindows(int64_t window, int64_t step) : window_(window), step_(step) {}
+  bool late(int64_t time) const noexcept {
+    return floor_div(time, step_) * step_ + window_ <= passed_;
+  }
+  // f(state) of each window that a time is in and that has not ended; `made` is a state for a new
+  // one. Below 0: an error.
+  template <class F>
+  int32_t each(int64_t time, const T& made, F&& f) {
+    const int64_t last = floor_div(time, step_) * step_;
+    const int64_t first = (floor_div(time - window_, step_) + 1) * step_;
+    for (int64_t begin = std::max(first, next_); begin <= last; begin += step_) {
+      if (open_.size() == MOST) return TOO_MANY;
+      f(of(begin, made));
+    }
+    return 0;
+  }
+  // f(begin, state) of each window that has ended with that time has passed.
+  template <class F>
+  void advance(int64_t time, F&& f) {
+    if (time <= passed_) return;
+    passed_ = time;
+    next_ = std::max(next_, (floor_div(time - window_, step_) + 1) * step_);
+    for (; !open_.empty() && open_.front().begin <= time - window_; open_.pop_front()) {
+      f(open_.front().begin, open_.front().state);
+      spare_.push_back(std::move(open_.front().state));
+    }
+  }
+
+ private:
+  struct Open {
+    int64_t begin;
+    T state;
+  };
+  T& of(int64_t begin, const T& made) {
+    auto at = open_.end();
+    if (at != open_.begin() && (at - 1)->begin >= begin) {  // most come in order
+      at = std::lower_bound(open_.begin(), open_.end(), begin,
+                            [](const Open& open, int64_t other) { return open.begin < other; });
+    }
+    if (at != open_.end() && at->begin == begin) return at->state;
+    if (spare_.empty()) return open_.insert(at, Open{begin, made})->state;
+    T state = std::move(spare_.back());
+    spare_.pop_back();
+    state.clear();
+    return open_.insert(at, Open{begin, std::move(state)})->state;
+  }
+  int64_t window_, step_;
+  int64_t passed_ = INT64_MIN;
+  int64_t next_ = EventTime::NEVER;  // no open window begins earlier
+  std::deque<Open> open_;
+  std::vector<T> spare_;
+};
+
+// Of windows by time, the keys that came most often, by SpaceSaving: rank, count, and how much too
+// high it may be.
+class TopKeys : public Timed {
  public:
   struct Places {
     uint32_t begin, end, rank, count, error, bytes;
   };
   TopKeys(std::vector<Key::Part> key, std::vector<uint32_t> to, uint32_t k, uint32_t capacity,
-          uint32_t time_offset, int64_t window, const Places& places)
-      : key_(std::move(key)),
+          uint32_t time_offset, uint32_t bytes, const EventTime::Rule& rule, int64_t window,
+          int64_t step, const Places& places)
+      : Timed({{time_offset, bytes, EventTime(rule)}}),
+        key_(std::move(key)),
         to_(std::move(to)),
         k_(k),
-        time_offset_(time_offset),
         window_(window),
         places_(places),
-        counters_(capacity) {}
-  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
-    int64_t time;
-    std::memcpy(&time, static_cast<const char*>(tuple) + time_offset_, sizeof time);
-    if (time < -MOST_TIME || time > MOST_TIME) return OUT_OF_RANGE;
-    const int64_t begin = floor_div(time, window_) * window_;
-    if (open_ && begin < begin_) {
-      ++late_;
-      return 0;
+        none_(capacity),
+        windows_(window, step) {}
+
+ protected:
+  int32_t take(millrace_context* context, uint32_t, const void* tuple, int64_t time) override {
+    if (windows_.late(time)) {
+      leave_out_late();
+    } else {
+      const std::string_view key = key_.of(tuple);
+      const int32_t answer =
+          windows_.each(time, none_, [&](SpaceSaving& counters) { counters.add(key, 1); });
+      if (answer < 0) return answer;
     }
-    if (open_ && begin > begin_) finish(context);
-    begin_ = begin;
-    open_ = true;
-    counters_.add(key_.of(tuple), 1);
+    clock(0).see(time);
+    advance(context, clock(0).passed());
     return 0;
   }
-  int32_t finish(millrace_context* context) override {
+  int32_t end(millrace_context* context) override {
+    advance(context, INT64_MAX);
+    return 0;
+  }
+
+ private:
+  void advance(millrace_context* context, int64_t time) {
+    windows_.advance(
+        time, [&](int64_t begin, const SpaceSaving& counters) { send(context, begin, counters); });
+  }
+  void send(millrace_context* context, int64_t begin, const SpaceSaving& counters) {
     uint64_t rank = 0;
-    const int64_t end = begin_ + window_;
-    for (const SpaceSaving::Counter& counter : counters_.top(k_)) {
+    const int64_t end = begin + window_;
+    for (const SpaceSaving::Counter& counter : counters.top(k_)) {
       char* out = static_cast<char*>(millrace_room(context, 0));
       std::memset(out, 0, places_.bytes);
-      key_.write(counters_.key(counter), out, to_);
+      key_.write(counters.key(counter), out, to_);
       ++rank;
-      std::memcpy(out + places_.begin, &begin_, 8);
+      std::memcpy(out + places_.begin, &begin, 8);
       std::memcpy(out + places_.end, &end, 8);
       std::memcpy(out + places_.rank, &rank, 8);
       std::memcpy(out + places_.count, &counter.count, 8);
       std::memcpy(out + places_.error, &counter.error, 8);
       millrace_send(context, 0);
     }
-    counters_.clear();
-    open_ = false;
-    return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return late_; }
-
- private:
   Key key_;
   std::vector<uint32_t> to_;
-  uint32_t k_, time_offset_;
+  uint32_t k_;
   int64_t window_;
   Places places_;
-  SpaceSaving counters_;
-  int64_t begin_ = 0;
-  bool open_ = false;
-  uint64_t late_ = 0;
+  SpaceSaving none_;
+  OpenWindows<SpaceSaving> windows_;
 };
 
 // Tuples as they come, each with how often its key came until now in its tumbling window by time,
 // by Count-Min.
-class Frequencies : public Operator {
+class Frequencies : public Timed {
  public:
   Frequencies(std::vector<Key::Part> key, uint32_t bytes, uint32_t width, uint32_t depth,
-              uint32_t time_offset, int64_t window)
-      : key_(std::move(key)),
+              uint32_t time_offset, const EventTime::Rule& rule, int64_t window)
+      : Timed({{time_offset, bytes, EventTime(rule)}}),
+        key_(std::move(key)),
         bytes_(bytes),
-        time_offset_(time_offset),
-        window_(window),
-        counts_(width, depth) {}
-  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
-    int64_t time;
-    std::memcpy(&time, static_cast<const char*>(tuple) + time_offset_, sizeof time);
-    if (time < -MOST_TIME || time > MOST_TIME) return OUT_OF_RANGE;
-    const int64_t index = floor_div(time, window_);
-    if (index > index_) {  // one that comes late counts in the window that there is
-      counts_.clear();
-      index_ = index;
+        none_(width, depth),
+        windows_(window, window) {}
+
+ protected:
+  int32_t take(millrace_context* context, uint32_t, const void* tuple, int64_t time) override {
+    if (windows_.late(time)) {
+      leave_out_late();
+    } else {
+      uint64_t count = 0;
+      const int32_t answer = windows_.each(
+          time, none_, [&](CountMin& counts) { count = counts.add(key_.of(tuple), 1); });
+      if (answer < 0) return answer;
+      char* out = static_cast<char*>(millrace_room(context, 0));
+      std::memcpy(out, tuple, bytes_);
+      std::memcpy(out + bytes_, &count, sizeof count);
+      millrace_send(context, 0);
     }
-    char* out = static_cast<char*>(millrace_room(context, 0));
-    std::memcpy(out, tuple, bytes_);
-    const uint64_t count = counts_.add(key_.of(tuple), 1);
-    std::memcpy(out + bytes_, &count, sizeof count);
-    millrace_send(context, 0);
+    clock(0).see(time);
+    windows_.advance(clock(0).passed(), [](int64_t, const CountMin&) {});
     return 0;
   }
+  int32_t end(millrace_context*) override { return 0; }
 
  private:
   Key key_;
-  uint32_t bytes_, time_offset_;
-  int64_t window_, index_ = INT64_MIN;
-  CountMin counts_;
+  uint32_t bytes_;
+  CountMin none_;
+  OpenWindows<CountMin> windows_;
 };
 
 }  // namespace millrace::operators

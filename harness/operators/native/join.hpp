@@ -1,8 +1,8 @@
 // join.hpp - tuples of two ports that have a key in common and are near in time.
 //
 // What is joined does not depend on which port is ahead: a tuple is kept until no partner can come
-// any more, which the times of the other port tell. Times of a port may go back by `lateness` and
-// no further.
+// any more, which the times of the other port tell. A tuple is late if the time of its own port has
+// passed it.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +25,15 @@ class JoinSide {
       : stride_(sizeof(Slot) + (tuple_bytes + 7) / 8 * 8),
         bytes_(tuple_bytes),
         keys_(sizeof(Chain)) {}
-  int32_t keep(std::string_view key, int64_t time, const void* tuple) {
+  int32_t keep(std::string_view key, int64_t time, const void* tuple, bool paired = false) {
     if (end_ - begin_ == MOST) return TOO_MANY;
     if (end_ - begin_ == size_) grow();
     if (keys_.size() >= 2 * live_ + 64) forget_keys();
     const uint32_t found = keys_.at(key);
-    if (found == KeyTable::NONE) return TOO_MANY;
+    if (found == KeyTable::NONE) return TOO_MANY_KEYS;
     Chain& chain = chain_of(found);
     Slot& slot = at(end_);
-    slot = {time, NOTHING, found};
+    slot = {time, NOTHING, found, paired ? 1U : 0U};
     std::memcpy(&slot + 1, tuple, bytes_);
     if (chain.length == 0) {
       chain.first = end_;
@@ -45,24 +45,31 @@ class JoinSide {
     ++chain.length;
     return 0;
   }
-  // f(time, tuple) of all that were kept with a key, the first ones first.
+  // f(time, tuple) of all that were kept with a key, the first ones first; it tells whether they
+  // are a pair.
   template <class F>
   void each(std::string_view key, F&& f) {
     const uint32_t found = keys_.find(key);
     if (found == KeyTable::NONE || chain_of(found).length == 0) return;
     for (uint64_t i = chain_of(found).first; i != NOTHING;) {
-      const Slot& slot = at(i);
-      f(slot.time, static_cast<const void*>(&slot + 1));
+      Slot& slot = at(i);
+      if (f(slot.time, static_cast<const void*>(&slot + 1))) slot.paired = 1;
       i = slot.next;
     }
   }
-  // Forgets what came first, up to one that is later than `time`.
-  void forget(int64_t time) noexcept {
+  // Forgets what came first, up to one that is later than `time`; alone(tuple) of what was in no
+  // pair.
+  template <class Alone>
+  void forget(int64_t time, Alone&& alone) {
     for (; begin_ < end_ && at(begin_).time <= time; ++begin_) {
+      if (at(begin_).paired == 0) alone(static_cast<const void*>(&at(begin_) + 1));
       Chain& chain = chain_of(at(begin_).key);
       chain.first = at(begin_).next;  // each key's are in the same order
       if (--chain.length == 0) --live_;
     }
+  }
+  void forget(int64_t time) {
+    forget(time, [](const void*) {});
   }
   size_t size() const noexcept { return end_ - begin_; }
 
@@ -70,8 +77,9 @@ class JoinSide {
   static constexpr uint64_t NOTHING = UINT64_MAX;
   struct Slot {
     int64_t time;
-    uint64_t next;  // with the same key
-    uint64_t key;   // its number
+    uint64_t next;    // with the same key
+    uint32_t key;     // its number
+    uint32_t paired;  // 1: with another tuple
   };
   struct Chain {
     uint64_t first, last, length;
@@ -109,8 +117,9 @@ class JoinSide {
   KeyTable keys_;
 };
 
-// Pairs of tuples whose times are less than `within` apart, as attributes of both.
-class Join : public Operator {
+// Pairs of tuples whose times are less than `within` apart, as attributes of both. Tuples of an
+// `outer` side that are in no pair are sent alone, when no partner can come any more.
+class Join : public Timed {
  public:
   struct Copy {
     uint32_t port, from, to, bytes;
@@ -118,56 +127,97 @@ class Join : public Operator {
   struct Side {
     std::vector<Key::Part> key;
     uint32_t time_offset, bytes;
+    bool outer;
+    uint32_t present;  // where an output tuple says that it has this side; NOWHERE: it does not
   };
+  static constexpr uint32_t NOWHERE = UINT32_MAX;
   Join(const Side& left, const Side& right, std::vector<Copy> copies, uint32_t out_bytes,
-       int64_t within, int64_t lateness)
-      : keys_{Key(left.key), Key(right.key)},
-        sides_{JoinSide(left.bytes), JoinSide(right.bytes)},
-        time_offsets_{left.time_offset, right.time_offset},
+       int64_t within, const EventTime::Rule& rule)
+      : Timed({{left.time_offset, left.bytes, EventTime(rule)},
+               {right.time_offset, right.bytes, EventTime(rule)}}),
+        sides_{Kept(left), Kept(right)},
         copies_(std::move(copies)),
         out_bytes_(out_bytes),
-        within_(within),
-        lateness_(lateness) {}
-  int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
-    if (port > 1) return WRONG_PORT;
-    int64_t time;
-    std::memcpy(&time, static_cast<const char*>(tuple) + time_offsets_[port], sizeof time);
-    if (time < -MOST_TIME || time > MOST_TIME) return OUT_OF_RANGE;
-    reached_[port] = std::max(reached_[port], time);
-    JoinSide& others = sides_[1 - port];
-    others.forget(reached_[port] - lateness_ - within_);
-    const std::string_view key = keys_[port].of(tuple);
-    others.each(key, [&](int64_t other_time, const void* other) {
-      if ((time > other_time ? time - other_time : other_time - time) < within_)
-        send(context, port == 0 ? tuple : other, port == 0 ? other : tuple);
-    });
-    // A partner that has already passed all that the other port may still bring would be kept for
-    // nothing
-    if (reached_[1 - port] != INT64_MIN && time <= reached_[1 - port] - lateness_ - within_)
-      return 0;
-    return sides_[port].keep(key, time, tuple);
-  }
+        within_(within) {}
   uint64_t counted(uint32_t side) const noexcept override {
-    return sides_[side].size();
+    return sides_[side].tuples.size() + sides_[side].ahead.size();
   }  // tuples that are kept
 
+ protected:
+  int32_t take(millrace_context* context, uint32_t port, const void* tuple, int64_t time) override {
+    const bool late = time < clock(port).passed();
+    clock(port).see(time);
+    if (late) {
+      leave_out_late();
+      return 0;
+    }
+    Kept& own = sides_[port];
+    Kept& others = sides_[1 - port];
+    forget(context, 1 - port, clock(port).passed() - within_);
+    const std::string_view key = own.key.of(tuple);
+    bool paired = false;
+    const auto pair = [&](int64_t other_time, const void* other) {
+      if ((time > other_time ? time - other_time : other_time - time) >= within_) return false;
+      send(context, port == 0 ? tuple : other, port == 0 ? other : tuple);
+      paired = true;
+      return true;
+    };
+    others.tuples.each(key, pair);
+    others.ahead.each(key, pair);
+    // A partner that has already passed all that the other port may still bring would be kept for
+    // nothing
+    if (time <= clock(1 - port).passed() - within_) {
+      if (!paired) alone(context, port, tuple);
+      return 0;
+    }
+    // One that is ahead of time must not hold up those behind it
+    const bool ahead = time > clock(port).reached();
+    return (ahead ? own.ahead : own.tuples).keep(key, time, tuple, paired);
+  }
+  int32_t end(millrace_context* context) override {
+    for (const uint32_t port : {0U, 1U}) forget(context, port, INT64_MAX);
+    return 0;
+  }
+
  private:
+  struct Kept {
+    explicit Kept(const Side& side)
+        : key(side.key),
+          tuples(side.bytes),
+          ahead(side.bytes),
+          outer(side.outer),
+          present(side.present) {}
+    Key key;
+    JoinSide tuples, ahead;
+    bool outer;
+    uint32_t present;
+  };
+  void forget(millrace_context* context, uint32_t port, int64_t time) {
+    const auto left_alone = [&](const void* tuple) { alone(context, port, tuple); };
+    sides_[port].tuples.forget(time, left_alone);
+    sides_[port].ahead.forget(time, left_alone);
+  }
+  void alone(millrace_context* context, uint32_t port, const void* tuple) {
+    if (!sides_[port].outer) return;
+    send(context, port == 0 ? tuple : nullptr, port == 0 ? nullptr : tuple);
+  }
   void send(millrace_context* context, const void* left, const void* right) {
+    const std::array<const void*, 2> both{left, right};
     char* out = static_cast<char*>(millrace_room(context, 0));
     std::memset(out, 0, out_bytes_);
     for (const Copy& copy : copies_) {
-      std::memcpy(out + copy.to,
-                  static_cast<const char*>(copy.port == 0 ? left : right) + copy.from, copy.bytes);
+      if (both[copy.port] == nullptr) continue;
+      std::memcpy(out + copy.to, static_cast<const char*>(both[copy.port]) + copy.from, copy.bytes);
+    }
+    for (const uint32_t port : {0U, 1U}) {
+      if (sides_[port].present != NOWHERE) out[sides_[port].present] = both[port] != nullptr;
     }
     millrace_send(context, 0);
   }
-  std::array<Key, 2> keys_;
-  std::array<JoinSide, 2> sides_;
-  std::array<uint32_t, 2> time_offsets_;
-  std::array<int64_t, 2> reached_{INT64_MIN, INT64_MIN};
+  std::array<Kept, 2> sides_;
   std::vector<Copy> copies_;
   uint32_t out_bytes_;
-  int64_t within_, lateness_;
+  int64_t within_;
 };
 
 }  // namespace millrace::operators

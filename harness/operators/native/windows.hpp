@@ -12,18 +12,21 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <limits>
 #include <numeric>
+#include <queue>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "event_time.hpp"
 #include "key_table.hpp"
 #include "operator.hpp"
 
 namespace millrace::operators {
-
-inline constexpr int64_t MOST_TIME =
-    int64_t{1} << 61;  // [ns], before and after 1970: sums of two do not overflow
 
 inline int64_t floor_div(int64_t value, int64_t by) noexcept {
   return value / by - (value % by < 0 ? 1 : 0);
@@ -46,7 +49,7 @@ class CountWindows {
   template <class Emit>
   int32_t add(std::string_view key, const void* tuple, Emit&& emit) {
     const uint32_t found = table_.at(key);
-    if (found == KeyTable::NONE) return TOO_MANY;
+    if (found == KeyTable::NONE) return TOO_MANY_KEYS;
     char* record = table_.record(found);
     uint64_t& count = *reinterpret_cast<uint64_t*>(record);
     char* states = record + sizeof(uint64_t);
@@ -90,16 +93,16 @@ class TimeWindows {
         step_(step),
         pane_(std::gcd(window, step)),
         whole_(sizeof(uint64_t) + bytes_) {}
-  // Adds a tuple to the windows that it is in and that have not ended yet.
+  // All windows have ended that a tuple of this time would be in.
+  bool late(std::string_view, int64_t time) const noexcept {
+    return floor_div(time, step_) * step_ + window_ <= passed_;
+  }
+  // Adds a tuple that is not late to the windows that it is in and that have not ended yet.
   int32_t add(std::string_view key, int64_t time, const void* tuple) {
-    if (time < -MOST_TIME || time > MOST_TIME) return OUT_OF_RANGE;
-    if (floor_div(time, step_) * step_ + window_ <= passed_) {
-      ++late_;
-      return 0;
-    }
+    if (open_.size() == MOST_OPEN) return TOO_MANY;
     KeyTable& table = pane_of(floor_div(time, pane_));
     const uint32_t found = table.at(key);
-    if (found == KeyTable::NONE) return TOO_MANY;
+    if (found == KeyTable::NONE) return TOO_MANY_KEYS;
     char* record = table.record(found);
     uint64_t& count = *reinterpret_cast<uint64_t*>(record);
     return fold_.add(record + sizeof(uint64_t), tuple, count++);
@@ -131,16 +134,19 @@ class TimeWindows {
   int32_t end(Emit&& emit) {
     return advance(INT64_MAX, emit);
   }
-  uint64_t late() const noexcept { return late_; }
 
  private:
+  static constexpr size_t MOST_OPEN = size_t{1} << 20;  // panes
   struct Pane {
     int64_t index;
     KeyTable table;
   };
   KeyTable& pane_of(int64_t index) {
     auto at = open_.end();
-    while (at != open_.begin() && (at - 1)->index >= index) --at;  // most come in order
+    if (at != open_.begin() && (at - 1)->index >= index) {  // most come in order
+      at = std::lower_bound(open_.begin(), open_.end(), index,
+                            [](const Pane& pane, int64_t other) { return pane.index < other; });
+    }
     if (at != open_.end() && at->index == index) return at->table;
     KeyTable table(sizeof(uint64_t) + bytes_);
     if (!spare_.empty()) {
@@ -162,7 +168,7 @@ class TimeWindows {
       for (uint32_t i = 0; i < pane.table.size(); ++i) {
         const char* record = pane.table.record(i);
         const uint32_t found = whole_.at(pane.table.key(i));
-        if (found == KeyTable::NONE) return TOO_MANY;
+        if (found == KeyTable::NONE) return TOO_MANY_KEYS;
         char* to = whole_.record(found);
         uint64_t& count = *reinterpret_cast<uint64_t*>(to);
         if (count == 0) {
@@ -191,11 +197,127 @@ class TimeWindows {
   int64_t window_, step_, pane_;
   int64_t passed_ = INT64_MIN;             // how far time has come
   int64_t next_ = -MOST_TIME - MOST_TIME;  // no open window begins earlier
-  uint64_t late_ = 0;
-  std::deque<Pane> open_;  // by index
+  std::deque<Pane> open_;                  // by index
   std::vector<KeyTable> spare_;
   KeyTable whole_;
 };
+
+// Sessions of each key: tuples of which each comes less than `gap` nanoseconds after the one before.
+// A session ends when time has passed its last tuple by `gap`; then it is emitted. Those that end
+// together are emitted in the order in which they began to be seen. A late tuple may join two of
+// them.
+template <class Fold>
+class SessionWindows {
+ public:
+  SessionWindows(const Fold& fold, int64_t gap, int64_t)
+      : fold_(fold), words_((fold.bytes() + 7) / 8), gap_(gap) {}
+  // No session is open that a tuple would be in, and its own would have ended.
+  bool late(std::string_view key, int64_t time) const {
+    if (time + gap_ > passed_) return false;
+    const auto found = open_.find(key);
+    return found == open_.end() ||
+           std::none_of(found->second.begin(), found->second.end(),
+                        [&](uint64_t number) { return near(sessions_.at(number), time); });
+  }
+  int32_t add(std::string_view key, int64_t time, const void* tuple) {
+    auto found = open_.find(key);
+    if (found == open_.end()) {
+      if (open_.size() == MOST_KEYS) return TOO_MANY_KEYS;
+      found = open_.emplace(std::string(key), std::vector<uint64_t>{}).first;
+    }
+    std::vector<uint64_t>& own = found->second;  // by time
+    const auto at = std::find_if(own.begin(), own.end(),
+                                 [&](uint64_t number) { return near(sessions_.at(number), time); });
+    if (at == own.end()) {
+      if (sessions_.size() == MOST_OPEN) return TOO_MANY;
+      Session made{time, time, 0, found->first, std::vector<uint64_t>(words_)};
+      own.insert(std::find_if(own.begin(), own.end(),
+                              [&](uint64_t number) { return sessions_.at(number).begin > time; }),
+                 next_);
+      ends_.push({time + gap_, next_});
+      return add(&sessions_.emplace(next_++, std::move(made)).first->second, time, tuple);
+    }
+    Session& session = sessions_.at(*at);
+    const int32_t answer = add(&session, time, tuple);
+    if (answer < 0 || at + 1 == own.end()) return answer;
+    const auto later = sessions_.find(*(at + 1));
+    if (!near(later->second, time)) return 0;
+    session.last = later->second.last;
+    session.count += later->second.count;
+    const int32_t combined = fold_.combine(session.state.data(), later->second.state.data());
+    sessions_.erase(later);
+    own.erase(at + 1);
+    return combined;
+  }
+  template <class Emit>
+  int32_t advance(int64_t time, Emit&& emit) {
+    passed_ = std::max(passed_, time);
+    while (!ends_.empty() && ends_.top().first <= passed_) {
+      const uint64_t number = ends_.top().second;
+      const int64_t end = ends_.top().first;
+      ends_.pop();
+      const auto found = sessions_.find(number);
+      if (found == sessions_.end()) continue;  // it has been joined to another one
+      const Session& session = found->second;
+      if (session.last + gap_ > end) {  // it has gone on
+        ends_.push({session.last + gap_, number});
+        continue;
+      }
+      const int32_t answer =
+          emit(std::string_view(session.key), reinterpret_cast<const char*>(session.state.data()),
+               millrace_window{session.begin, session.last + gap_, session.count});
+      const auto own = open_.find(session.key);
+      own->second.erase(std::find(own->second.begin(), own->second.end(), number));
+      if (own->second.empty()) open_.erase(own);
+      sessions_.erase(found);
+      if (answer < 0) return answer;
+    }
+    return 0;
+  }
+  template <class Emit>
+  int32_t end(Emit&& emit) {
+    return advance(INT64_MAX, emit);
+  }
+
+ private:
+  static constexpr size_t MOST_OPEN = size_t{1} << 20;
+  struct Session {
+    int64_t begin, last;  // times of its first and last tuple
+    uint64_t count;
+    std::string key;
+    std::vector<uint64_t> state;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const noexcept { return hash_of(text); }
+  };
+  bool near(const Session& session, int64_t time) const noexcept {
+    return time < session.last + gap_ && session.begin < time + gap_;
+  }
+  int32_t add(Session* session, int64_t time, const void* tuple) {
+    session->begin = std::min(session->begin, time);
+    session->last = std::max(session->last, time);
+    return fold_.add(session->state.data(), tuple, session->count++);
+  }
+  using End = std::pair<int64_t, uint64_t>;  // of a session; its number
+  Fold fold_;
+  size_t words_;
+  int64_t gap_, passed_ = INT64_MIN;
+  uint64_t next_ = 0;
+  std::unordered_map<uint64_t, Session> sessions_;                                      // by number
+  std::unordered_map<std::string, std::vector<uint64_t>, Hash, std::equal_to<>> open_;  // by key
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;  // or earlier ones
+};
+
+// The bytes that stand for a number in a key: all that are equal have the same, -0.0 and 0.0 too,
+// and so have all that are not a number.
+template <class Real>
+Real canonical(const char* at) noexcept {
+  Real value;
+  std::memcpy(&value, at, sizeof value);
+  if (value != value) return std::numeric_limits<Real>::quiet_NaN();
+  return value == 0 ? Real{0} : value;
+}
 
 // What a key is made of: attributes of a tuple, as their schema has them. The bytes of a string
 // behind its end do not count.
@@ -203,15 +325,19 @@ class Key {
  public:
   struct Part {
     uint32_t offset, bytes;
-    bool string;
+    bool string, real;
   };
   explicit Key(std::vector<Part> parts) : parts_(std::move(parts)) {}
   // Valid until the next call, and as long as the tuple is.
   std::string_view of(const void* tuple) {
     const char* content = static_cast<const char*>(tuple);
-    if (parts_.size() == 1) return view(parts_[0], content);
+    if (parts_.size() == 1 && !parts_[0].real) return view(parts_[0], content);
     gathered_.clear();
     for (const Part& part : parts_) {
+      if (part.real) {
+        append_real(part, content);
+        continue;
+      }
       const std::string_view each = view(part, content);
       const uint32_t length = static_cast<uint32_t>(each.size());
       if (part.string) gathered_.append(reinterpret_cast<const char*>(&length), sizeof length);
@@ -238,6 +364,15 @@ class Key {
   }
 
  private:
+  void append_real(const Part& part, const char* content) {
+    if (part.bytes == sizeof(float)) {
+      const float value = canonical<float>(content + part.offset);
+      gathered_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    } else {
+      const double value = canonical<double>(content + part.offset);
+      gathered_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+  }
   static std::string_view view(const Part& part, const char* content) noexcept {
     if (!part.string) return {content + part.offset, part.bytes};
     uint32_t length;
@@ -311,25 +446,29 @@ class AggregateByCount : public Operator {
   CountWindows<Fold> windows_;
 };
 
-// An aggregate by time as an operator. Time is that of the latest tuple, less `lateness`.
-template <class Fold>
-class AggregateByTime : public Operator {
+// An aggregate by time as an operator, over windows of a kind: TimeWindows or SessionWindows.
+template <class Fold, template <class> class Windows>
+class AggregateByTime : public Timed {
  public:
   AggregateByTime(const Fold& fold, std::vector<Key::Part> key, uint32_t time_offset,
-                  int64_t window, int64_t step, int64_t lateness)
-      : fold_(fold),
+                  uint32_t bytes, const EventTime::Rule& rule, int64_t window, int64_t step)
+      : Timed({{time_offset, bytes, EventTime(rule)}}),
+        fold_(fold),
         key_(std::move(key)),
-        time_offset_(time_offset),
-        lateness_(lateness),
         windows_(fold, window, step) {}
-  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
-    int64_t time;
-    std::memcpy(&time, static_cast<const char*>(tuple) + time_offset_, sizeof time);
-    const int32_t answer = windows_.add(key_.of(tuple), time, tuple);
-    return answer < 0 ? answer : windows_.advance(time - lateness_, sender(context));
+
+ protected:
+  int32_t take(millrace_context* context, uint32_t, const void* tuple, int64_t time) override {
+    const std::string_view key = key_.of(tuple);
+    if (windows_.late(key, time)) {
+      leave_out_late();
+    } else if (const int32_t answer = windows_.add(key, time, tuple); answer < 0) {
+      return answer;
+    }
+    clock(0).see(time);
+    return windows_.advance(clock(0).passed(), sender(context));
   }
-  int32_t finish(millrace_context* context) override { return windows_.end(sender(context)); }
-  uint64_t counted(uint32_t) const noexcept override { return windows_.late(); }
+  int32_t end(millrace_context* context) override { return windows_.end(sender(context)); }
 
  private:
   auto sender(millrace_context* context) {
@@ -341,9 +480,7 @@ class AggregateByTime : public Operator {
   }
   Fold fold_;
   Key key_;
-  uint32_t time_offset_;
-  int64_t lateness_;
-  TimeWindows<Fold> windows_;
+  Windows<Fold> windows_;
 };
 
 }  // namespace millrace::operators
