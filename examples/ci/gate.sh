@@ -76,5 +76,5 @@ mkdir -p "$out" || end 70
 echo '*' > "$out/.gitignore" # a head with files that git does not know would count as changed
 code=0
 $gate gate --base "$GATE_BASE" --head "$head" \
-    --json "$out/verdict.json" --markdown "$out/verdict.md" --junitxml "$out/verdict.xml" --explain "$out/explain" "$@" || code=$?
+    --json "$out/verdict.json" --markdown "$out/verdict.md" --junitxml "$out/verdict.xml" --sarif "$out/verdict.sarif" --explain "$out/explain" "$@" || code=$?
 end "$code"

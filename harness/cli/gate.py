@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.arguments import seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.errors import RunFailed, UserError
-from harness.gate.cell import COUNT, USED, WALL_S
+from harness.gate.cell import COUNT, TAIL_RULE, USED, WALL_S, tail_of
 from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
 from harness.terminal.output import tell
@@ -94,6 +94,7 @@ WORDS = {"history": "harness.cli.gate_history"}
 
 DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
 MOST_FACTOR = 100.0
+AUTO = "auto"
 MOST_PAIRS = 10_000
 MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0
@@ -191,9 +192,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     terms.add_argument(
         "--factor",
         type=factor,
-        metavar="X",
+        metavar="X|auto",
         help="the ratio, head over base, up to which head is fine; above 1 (default: the suite's, "
-        f"else {FACTOR:g}). "
+        f"else {FACTOR:g}). auto: the least that can be decided in time, but not below that. "
         "A slowdown that equals it cannot be told from one below it: to find 5 %% for certain, "
         "take 1.02 or 1.03",
     )
@@ -203,6 +204,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="chance of any false alarm in a call, at most; above 0, below 0.5 (default: the "
         f"suite's, else {ALPHA:g})",
+    )
+    terms.add_argument(
+        "--tail",
+        type=tail,
+        metavar="pN",
+        help="a percentile of the processes, as p95, of cells that name none: ok also needs a "
+        "proof that it is not 10 %% worse (default: only the mean)",
     )
     terms.add_argument(
         "--inconclusive",
@@ -215,7 +223,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     effort.add_argument(
         "--pairs",
         type=pairs,
-        default="auto",
+        default=AUTO,
         metavar="N|auto",
         help="pairs of each cell, an even number, looked at once at their end; auto (the default): "
         "until decided",
@@ -260,11 +268,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     outputs.add_argument(
         "--junitxml", metavar="PATH|-", help="a test case a cell; a regression is a failure"
     )
+    outputs.add_argument(
+        "--sarif",
+        metavar="PATH|-",
+        help="a result for each cell that needs attention, for code hosts; with --explain at the "
+        "function that grew most",
+    )
 
 
-def factor(text: str) -> float:
-    """Parse a ratio above 1."""
-    return _number(text, 1.0, MOST_FACTOR, "a number above 1, at most 100")
+def factor(text: str) -> float | str:
+    """Parse `auto` or a ratio above 1."""
+    if text == AUTO:
+        return text
+    return _number(text, 1.0, MOST_FACTOR, "auto, or a number above 1, at most 100")
 
 
 def alpha(text: str) -> float:
@@ -272,9 +288,17 @@ def alpha(text: str) -> float:
     return _number(text, 0.0, math.nextafter(0.5, 0.0), "a number above 0 and below 0.5")
 
 
+def tail(text: str) -> float:
+    """Parse a percentile, `p95`."""
+    found = tail_of(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"must be {TAIL_RULE}, not {shown(text)}")
+    return found
+
+
 def pairs(text: str) -> int | str:
     """Parse `auto` or an even number."""
-    if text == "auto":
+    if text == AUTO:
         return text
     if (
         text.isascii()
@@ -331,6 +355,8 @@ def _run(args: argparse.Namespace) -> int:
     from harness.cli.gate_outputs import check_outputs, write_outputs
 
     if args.bisect is not None:
+        if args.factor == AUTO:
+            raise UserError("--factor auto and --bisect do not go together: give a number")
         from harness.cli.gate_bisect import run_bisect
 
         return run_bisect(args, _suite(args))
@@ -411,8 +437,10 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
     from harness.gate.results.compare_files import compare_files
     from harness.gate.results.terms import FileSuite, load_file_suite
 
+    if args.factor == AUTO:
+        raise UserError("--factor auto is for measuring, not for files of results: give a number")
     given = [
-        option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, "auto")
+        option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, AUTO)
     ]
     if given:
         raise UserError(
@@ -427,10 +455,16 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
         allow_other_host=args.allow_other_host,
         terms=suite.cells,
         in_turns=args.in_turns,
+        tail=args.tail,
     )
 
 
 def _suite(args: argparse.Namespace) -> Suite:
+    """Return the suite of the call, under the tail of the call."""
+    return _without_tail(args).with_tail(args.tail)
+
+
+def _without_tail(args: argparse.Namespace) -> Suite:
     from harness.gate.suite import load_suite, suite_of_command
 
     if args.command is None:
@@ -481,7 +515,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
     folder = Path() if args.explain is None else check_folder(args.explain)
     if any(program.answers == COUNT for program in suite.programs) and counter() is None:
         raise UserError("instructions cannot be counted here: needs counters of perf, or valgrind")
-    count = None if args.pairs == "auto" else args.pairs
+    count = None if args.pairs == AUTO else args.pairs
     budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed
     level = args.alpha or suite.alpha
@@ -503,12 +537,14 @@ def _measure(args: argparse.Namespace, options: dict[str, Any], explained: list[
             trees["base"],
             trees["head"],
             suite,
-            factor=args.factor or suite.factor,
+            factor=suite.factor if args.factor in (None, AUTO) else args.factor,
+            auto=args.factor == AUTO,
             alpha=level,
             pairs=count,
             time_budget_s=budget_s,
             seed=seed,
             progress=progress,
+            notify=progress.notify,
             lock=lambda notify: nullcontext(),  # the lock is held already
         )
         if args.explain is not None:

@@ -29,6 +29,7 @@ REFUSED = {
     "markdown": "--markdown",
     "csv": "--csv",
     "junitxml": "--junitxml",
+    "sarif": "--sarif",
     "inconclusive": "--inconclusive",
 }
 

@@ -15,6 +15,7 @@ from harness.files.whole import open_for_writing, write_whole
 from harness.gate.report.annotations import annotations
 from harness.gate.report.junit import junit
 from harness.gate.report.markdown import markdown
+from harness.gate.report.sarif import sarif
 from harness.gate.report.table import table
 from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
@@ -22,7 +23,13 @@ from harness.gate.results.verdict_file import VerdictFile, as_json
 from harness.gate.verdict import Comparison, Exit
 from harness.terminal.output import discard, say, tell
 
-FORMS = {"json": "--json", "markdown": "--markdown", "csv": "--csv", "junitxml": "--junitxml"}
+FORMS = {
+    "json": "--json",
+    "markdown": "--markdown",
+    "csv": "--csv",
+    "junitxml": "--junitxml",
+    "sarif": "--sarif",
+}
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 GITHUB = "GITHUB_ACTIONS"  # variable that is `true` in a job of GitHub
 
@@ -63,6 +70,7 @@ def write_outputs(
         "markdown": lambda: markdown(comparison, only_changed=args.only_changed, **long),
         "csv": lambda: table(comparison, only_changed=args.only_changed),
         "junitxml": lambda: junit(comparison, code=code, **plain),
+        "sarif": lambda: sarif(comparison, options.get("explained", ()), args.suite or "", **plain),
     }
     asked = {name: getattr(args, name) for name in forms if getattr(args, name) is not None}
     if "-" not in asked.values():

@@ -4,7 +4,8 @@ answers some cells."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 RECORD, BENCHMARKS, USE, COUNT = "record", "pytest-benchmark", "use", "count"
 
@@ -16,6 +17,8 @@ OUTCOMES = ".xml"
 """Suffix added to a pytest program's answer file; it names the file in which pytest writes how its
 tests ended."""
 
+TAIL_RULE = "a percentile above p50 and below p100, as p95"
+MIDDLE = 50.0  # percentile that is no tail
 LARGEST = 1e300  # limit for numbers compared by their difference: sums of some of them stay finite
 
 
@@ -34,6 +37,8 @@ class Metric:
     # every process of a tree gives nearly the same number, so one block is enough
     deterministic: bool = False
     factor: float | None = None  # head is fine up to this ratio; None: the factor of the call
+    # share of processes that are better than a tail that must not be worse either; None: only means
+    tail: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,22 @@ class Program:
     answers: str = RECORD
     stdin: str = ""
     timeout_s: float = 120.0
+
+
+def with_tail(cell: Cell, tail: float | None) -> Cell:
+    """Return a cell whose tail is this one, unless its metric names one or is deterministic."""
+    metric = cell.metric
+    if tail is None or metric.tail is not None or metric.deterministic:
+        return cell
+    return replace(cell, metric=replace(metric, tail=tail))
+
+
+def tail_of(text: str) -> float | None:
+    """Return the share of processes that are better than a tail: 0.95 of `p95`. None if the text
+    names none."""
+    if not re.fullmatch(r"p[5-9][0-9](\.[0-9]{1,3})?", text) or float(text[1:]) == MIDDLE:
+        return None
+    return float(text[1:]) / 100
 
 
 def comparable(value: object, metric: Metric) -> float | None:

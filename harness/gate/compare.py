@@ -10,6 +10,7 @@ open. Processes never overlap, neither here nor with other measuring of this use
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,8 @@ from harness.gate.notes import (
     same_commit,
     side_notes,
 )
+from harness.gate.order import on_scale
+from harness.gate.reach import FACTORS, least_factor, scatter
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -50,6 +53,7 @@ ENDED_EARLY = (
     "a cell was proven slower, which decides the call, so the others were measured no further"
 )
 
+MOST_BLOCKS = 10_000  # that are foretold
 BLOCKS_PER_SUSPECT = 3
 """Blocks of each program that looks slower for one block of another. On the same recording, three
 found a slowdown of 5.5 % in 87 % of calls, one in 73 % (`docs/gate-error-rates.md`)."""
@@ -65,6 +69,7 @@ def compare(
     pairs: int | None,
     time_budget_s: float,
     seed: int,
+    auto: bool = False,
     progress: Progress = lambda blocks, left_s, states: None,
     keep: Callable[[SampleRow], None] | None = None,
     take: Take = take_sample,
@@ -76,15 +81,17 @@ def compare(
     needed, within `time_budget_s` (inf: no limit).
 
     A block does not begin if it would not end in time, judged by the mean of its program's blocks
-    so far. `seed` decides the order of everything. `keep` receives each sample as it comes. If the
-    samples of `take` are made up, `lock` must do nothing, and `clock` must return the time that the
-    samples took.
+    so far. `seed` decides the order of everything. `auto`: the factor is the least that can be
+    decided, judged by the first round, but at least `factor`. `keep` receives each sample as it
+    comes. If the samples of `take` are made up, `lock` must do nothing, and `clock` must return the
+    time that the samples took.
 
     Raises UserError if `pairs` is too few to decide anything. Raises Interrupted, a
     KeyboardInterrupt, on Ctrl-C: it carries the comparison so far, so that no measurement is lost.
     """
     call = _Call(base, head, suite, factor, alpha, pairs, seed)
     call.keep, call.take, call.clock = keep or call.keep, take, clock
+    call.notify, call.auto = notify, auto
     try:
         with lock(notify):
             call.measure(time_budget_s, progress)
@@ -99,6 +106,8 @@ class _Call:
 
     clock: Callable[[], float]
     take: Take
+    notify: Callable[[str], None]
+    auto: bool
 
     def __init__(
         self,
@@ -136,6 +145,7 @@ class _Call:
         self.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin_s: float | None = None
         self.left_out: list[Series] = []  # those for which the time budget is too small
+        self.pilots = 0  # first blocks of each program that do not count
         self._draw = random.Random(seed)
 
     def keep(self, row: SampleRow) -> None:
@@ -169,13 +179,56 @@ class _Call:
                 break
             if not planned:
                 planned = True
+                self._foretell(end_s - self.clock())
                 self._plan(end_s - self.clock(), time_budget_s)
         progress(self._blocks(), max(0.0, end_s - self.clock()), self.standing())
+
+    def _foretell(self, left_s: float) -> None:
+        """Say after the first round which factor can be decided, and take it if the caller wants
+        that."""
+        blocks = self._foreseen(left_s)
+        scatters = {
+            cell.name: scatter(on_scale(cell, *series.first_block(cell)))
+            for series in self.series
+            if series.blocks
+            for cell in series.sound()
+            if not cell.metric.deterministic and not cell.metric.may_be_zero
+        }
+        if not scatters or blocks < self.family.looks.first:
+            return  # for too few blocks, `_plan` says how much time is needed
+        least = least_factor(list(scatters.values()), blocks, self.family.looks, self.alpha)
+        if not self.auto and least <= self.factor:
+            return
+        worst = max(scatters, key=scatters.__getitem__)
+        found = f"{least:g} or more" if least < math.inf else f"more than {FACTORS[-1]:g}"
+        told = (
+            f"by the first round, whose noisiest cell is {worst}, {blocks} blocks of each cell can "
+            f"decide a factor of {found}"
+        )
+        if self.auto:
+            self.factor = max(self.factor, min(least, FACTORS[-1]))
+            self.family = Family(self.suite.cells, self.factor, self.alpha, self.family.looks)
+            self.control.factor = self.control.cell.metric.factor or self.factor
+            self.pilots = 1
+            told += f": the factor is {self.factor:g}"
+        else:
+            told += f"; it is {self.factor:g}, and --factor auto takes one that can be decided"
+        self.notify(told)
+        self.notes.append(told)
+
+    def _foreseen(self, left_s: float) -> int:
+        """Return the number of blocks of each cell that there is time for, but those that would
+        not count."""
+        if self.family.looks.is_fixed:
+            return self.family.looks.first
+        round_s = sum(each.expected_s for each in (*self.series, self.control_series))
+        more = int(min(left_s / round_s, MOST_BLOCKS)) if round_s > 0.0 else MOST_BLOCKS
+        return more if self.auto else more + 1
 
     def _plan(self, left_s: float, time_budget_s: float) -> None:
         """Leave out the last programs after the first round if there is no time for a look at all.
         Their share of the time would be wasted, because nothing is decided before a look."""
-        first = self.family.looks.first
+        first = self.family.looks.first + self.pilots
         needed_s = {
             series.program.name: (first - series.blocks) * series.shortest_s
             for series in self.series

@@ -10,10 +10,11 @@ more, the metric is not deterministic, and nothing is decided.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from harness.gate.block_ranks import RESOLUTION
 from harness.gate.cell import Cell
-from harness.gate.means import Means, means, tolerated
+from harness.gate.means import Means, tolerated
 from harness.gate.order import Pair, on_scale
 from harness.gate.scale import as_ratio, limits
 from harness.gate.sequential import Evidence, Looks
@@ -24,6 +25,7 @@ from harness.measurement.rank_interval import middle_of
 TOLERANCE = 1e-3  # largest relative difference of a deterministic metric within a side
 HYPOTHESES = ("regressed", "ok", "improved")
 TWO_SPEEDS = "some processes are far slower than the others, and more blocks are needed"
+FEW_IN_TAIL = "few processes are in that tail, and more blocks are needed"
 
 
 class Row:
@@ -118,9 +120,8 @@ class Course(Row):
         self.p["regressed"] = self.evidence.p_greater(worse)
         if self._contradicted(self.p["regressed"], worse):
             self.p["regressed"] = 1.0
-        not_slower = self._p_of_means(worse)
-        self.p["ok"] = max(self.evidence.p_less(worse), not_slower)
-        self.p["improved"] = max(self.evidence.p_less(better, faster=True), not_slower)
+        self.p["ok"] = self._checked(self.evidence.p_less(worse), worse)
+        self.p["improved"] = self._checked(self.evidence.p_less(better, faster=True), worse)
         if self.cell.metric.may_be_zero and min(*self.base, *self.head) == max(
             *self.base, *self.head
         ):
@@ -128,26 +129,40 @@ class Course(Row):
             self.p["ok"] = min(self.p["ok"], self.evidence.least_p())
         return True
 
-    def _means(self) -> Means:
-        return means(self.cell.metric, self.base, self.head)
+    def _means(self) -> Iterator[Means]:
+        """Yield the means of both sides, and their tails if the metric names one."""
+        yield Means(self.cell.metric, self.base, self.head)
+        if self.cell.metric.tail is not None:
+            yield Means(self.cell.metric, self.base, self.head, self.cell.metric.tail)
 
-    def _p_of_means(self, worse: float) -> float:
-        """Return the p-value, at this look, of a mean that is slower by more than is tolerated."""
-        if not self.evidence.is_seen:
-            return 1.0
-        return min(1.0, self.evidence.weight * self._means().p_less(self._tolerated(worse)))
+    def _checked(self, p: float, worse: float) -> float:
+        """Return the p-value `p` of the ranks, or that of means, or tails, that are slower by more
+        than is tolerated, if it is greater."""
+        if p >= 0.5 or not self.evidence.is_seen:  # no level is so high
+            return p
+        limit = self._tolerated(worse)
+        return max(p, *(self.evidence.weight * each.p_less(limit) for each in self._means()))
 
     def _tolerated(self, worse: float) -> float:
         return tolerated(self.cell.metric, middle_of(self.base), worse)
 
     def _contradicted(self, p: float, worse: float) -> bool:
-        """True if the means contradict that head has regressed, which ranks say with p-value
+        """True if means or tails contradict that head has regressed, which ranks say with p-value
         `p`."""
-        if p > self.level["regressed"]:
-            return False
+        return p <= self.level["regressed"] and self._contradiction(worse) is not None
+
+    def _contradiction(self, worse: float) -> Means | None:
+        """Return the means, or tails, that contradict a regression; None if they agree."""
         ranks = self.evidence.estimate()
-        distance = max(self._tolerated(worse), (ranks - worse) / 2)
-        return not self._means().agree(ranks, distance)
+        mean, *tails = self._means()
+        if not mean.agree(ranks, max(self._tolerated(worse), (ranks - worse) / 2)):
+            return mean
+        return next((tail for tail in tails if tail.contradict()), None)
+
+    def _too_slow(self, worse: float) -> Means | None:
+        """Return the means, or tails, that may be slower by more than is tolerated."""
+        limit, level = self._tolerated(worse), self.level["ok"] / self.evidence.weight
+        return next((each for each in self._means() if each.p_less(limit) > level), None)
 
     def is_open(self) -> bool:
         """True if more blocks may decide the cell."""
@@ -228,27 +243,32 @@ class Course(Row):
         _, worse = self._limits()
         if worse == 0.0:
             return "base is mostly 0, so every difference counts: give the metric a floor"
-        if self.evidence.p_greater(worse) <= self.level["regressed"]:
-            return f"typical processes of head are slower, but {self._told_means()}: {TWO_SPEEDS}"
+        if self.evidence.p_greater(worse) <= self.level["regressed"] and (
+            found := self._contradiction(worse)
+        ):
+            return f"typical processes of head are slower, but {self._in_words(found)}"
         if self.evidence.steps_hide(worse, self.level["ok"]):
-            found = step(self.base, self.head)
+            width = step(self.base, self.head)
             return (
-                f"its values come in steps or groups of about {found:.3g} {metric.unit}".rstrip()
+                f"its values come in steps or groups of about {width:.3g} {metric.unit}".rstrip()
                 + f", the least is {min(*self.base, *self.head):.6g}: "
                 "a slowdown of less than a step may not show, so it cannot be called ok"
             )
-        if self.evidence.p_less(worse) <= self.level["ok"]:
-            return (
-                f"typical processes of head are not slower, but {self._told_means()}: {TWO_SPEEDS}"
-            )
+        if self.evidence.p_less(worse) <= self.level["ok"] and (found := self._too_slow(worse)):
+            return f"typical processes of head are not slower, but {self._in_words(found)}"
         return ""
 
-    def _told_means(self) -> str:
-        """Return the ratio of the means with its 95 % interval, in words."""
-        found, base = self._means(), middle_of(self.base)
-        ends = (found.shift, found.shift - 2 * found.error, found.shift + 2 * found.error)
-        ratio, low, high = (as_ratio(self.cell.metric, shift, base) for shift in ends)
-        return f"the mean of head is {ratio:.3g} times that of base, from {low:.3g} to {high:.3g}"
+    def _in_words(self, found: Means) -> str:
+        """Return the ratio of the means, or tails, with its 95 % interval, in words."""
+        base = middle_of(self.base)
+        ratio, low, high = (
+            as_ratio(self.cell.metric, shift, base) for shift in (found.shift(), *found.interval())
+        )
+        told = (
+            f"the {found.name} of head is {ratio:.3g} times that of base, from {low:.3g} to "
+            f"{high:.3g}"
+        )
+        return f"{told}: {TWO_SPEEDS if found.tail is None else FEW_IN_TAIL}"
 
     def _differing(self) -> str:
         name, side = next(

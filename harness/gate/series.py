@@ -108,6 +108,11 @@ class Series:
             if not any((arm, cell.name) in self.trouble for arm in ARMS)
         ]
 
+    def first_block(self, cell: Cell) -> tuple[Sequence[float], Sequence[float]]:
+        """Return both sides' values of a sound cell in the first block."""
+        base, head = (self.values[arm, cell.name][:PAIRS] for arm in ARMS)
+        return base, head
+
     def judged(
         self, cell: Cell, new: bool = False, removed: bool = False
     ) -> tuple[Verdict, str] | None:

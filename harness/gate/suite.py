@@ -30,6 +30,8 @@ from harness.gate.cell import (
     Cell,
     Metric,
     Program,
+    tail_of,
+    with_tail,
 )
 from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, run_in
 from harness.gate.verdict import ALPHA, FACTOR
@@ -94,6 +96,14 @@ class Suite:
             if any(cell.name == cell_name for cell in program.cells):
                 return program
         raise KeyError(cell_name)
+
+    def with_tail(self, tail: float | None) -> Suite:
+        """Return the suite with this tail for all cells whose metrics name none."""
+        programs = tuple(
+            replace(program, cells=tuple(with_tail(cell, tail) for cell in program.cells))
+            for program in self.programs
+        )
+        return replace(self, programs=programs)
 
 
 def load_suite(path: Path) -> Suite:
@@ -266,6 +276,7 @@ def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:
         floor,
         **flags,
         factor=None if factor is None else float(factor),
+        tail=tail_of(values.get("tail", "")),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 import pytest
@@ -24,6 +24,10 @@ class Suite:
     factor: float = 1.02
     alpha: float = 0.01
     time_budget_s: float = 540.0
+    tail: float | None = None
+
+    def with_tail(self, tail):
+        return replace(self, tail=tail)
 
 
 @dataclass
@@ -38,6 +42,7 @@ class Stand:
     locked: bool = False  # whether the measuring lock is held
     loaded: list = field(default_factory=list)
     asked: dict = field(default_factory=dict)
+    tail: float | None = None  # of the suite
 
     def load_suite(self, path):
         self.loaded.append(str(path))
@@ -62,6 +67,7 @@ class Stand:
 
     def prepare(self, words, suite, repository, notify):
         assert self.locked
+        self.tail = suite.tail
         for role, text in words.items():
             if role in self.refuses:
                 raise self.refuses[role]

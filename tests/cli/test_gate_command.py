@@ -152,6 +152,26 @@ def test_the_suites_terms_hold_unless_others_are_given(gate_stand, capsys):
     ) == (1.3, 0.02, 7.0)
 
 
+def test_automatic_factor_is_at_least_that_of_the_suite(gate_stand, capsys):
+    assert main(["gate", "--base", "main", "--factor", "auto"]) == 0
+    assert (gate_stand.asked["factor"], gate_stand.asked["auto"]) == (1.02, True)
+    assert main(["gate", "--base", "main", "--factor", "1.3"]) == 0
+    assert (gate_stand.asked["factor"], gate_stand.asked["auto"]) == (1.3, False)
+
+
+def test_tail_of_the_call_is_that_of_its_cells(gate_stand, capsys):
+    assert main(["gate", "--base", "main", "--tail", "p95"]) == 0
+    assert gate_stand.tail == 0.95
+
+
+@pytest.mark.parametrize("words", [["--bisect", "a..b"], ["--base", "v.json", "--head", "w.json"]])
+def test_automatic_factor_is_for_one_measurement(gate_stand, error_line, tmp_path, words):
+    for name in ("v.json", "w.json"):
+        Path(name).write_text("{}")
+    assert main(["gate", *words, "--factor", "auto"]) == 2
+    assert "--factor auto" in error_line()
+
+
 def test_a_command_stands_in_place_of_a_suite(gate_stand, capsys):
     words = ["gate", "--base", "main", "--build", "make -s 'a b'", "--build", "make c"]
     assert main([*words, "--", "./a", "--base", "x", "--"]) == 0
@@ -246,7 +266,10 @@ def test_too_few_pairs_are_refused_before_anything_is_built(gate_stand, error_li
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--factor", "1"], "argument --factor: must be a number above 1, at most 100, not '1'"),
+        (
+            ["--factor", "1"],
+            "argument --factor: must be auto, or a number above 1, at most 100, not '1'",
+        ),
         (["--factor", "nan"], "not 'nan'"),
         (["--factor", "inf"], "not 'inf'"),
         (["--factor", "1_1"], "not '1_1'"),
@@ -263,6 +286,9 @@ def test_too_few_pairs_are_refused_before_anything_is_built(gate_stand, error_li
             ["--time-budget", "0"],
             "argument --time-budget: must be from 1 to 86400 seconds, not '0'",
         ),
+        (["--tail", "p50"], "must be a percentile above p50 and below p100, as p95, not 'p50'"),
+        (["--tail", "95"], "as p95, not '95'"),
+        (["--tail", "p100"], "as p95, not 'p100'"),
         (["--seed", "-1"], "argument --seed: must be a whole number from 0"),
         (["--inconclusive", "maybe"], "argument --inconclusive: invalid choice: 'maybe'"),
     ],

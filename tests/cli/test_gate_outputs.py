@@ -78,7 +78,13 @@ def test_only_changed_is_for_tables_and_leaves_data_whole(gate_stand, capsys):
 
 @pytest.mark.parametrize(
     ("option", "begin"),
-    [("--json", "{"), ("--markdown", "### "), ("--csv", "cell,"), ("--junitxml", "<?xml")],
+    [
+        ("--json", "{"),
+        ("--markdown", "### "),
+        ("--csv", "cell,"),
+        ("--junitxml", "<?xml"),
+        ("--sarif", "{"),
+    ],
 )
 def test_a_dash_is_stdout_in_place_of_the_table(gate_stand, capsys, option, begin):
     assert main(["gate", "--base", "main", option, "-"]) == 0

@@ -863,3 +863,35 @@ def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
     ).stdout.strip()
     assert comparison.base.commit == comparison.head.commit == (commit or None)
     assert comparison.base.host["cpu_model"]
+
+
+def test_the_factor_that_the_budget_can_decide_is_said_after_the_first_round() -> None:
+    machine, said = Machine(noisy(noise=0.05)), []
+    found = machine.compare(suite_of(program("a")), time_budget_s=240.0, notify=said.append)
+    assert said[0] in found.notes
+    assert "by the first round" in said[0]
+    assert said[0].endswith("it is 1.05, and --factor auto takes one that can be decided")
+    assert found.factor == 1.05
+
+
+def test_no_factor_is_said_if_the_one_that_is_asked_for_can_be_decided() -> None:
+    found = Machine(noisy(noise=0.001)).compare(suite_of(program("a")), time_budget_s=540.0)
+    assert not any("first round" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.0, Verdict.OK), (2.0, Verdict.REGRESSED)])
+def test_an_automatic_factor_decides_a_noisy_cell(ratio: float, verdict: Verdict) -> None:
+    machine = Machine(noisy(ratio, noise=0.05))
+    found = machine.compare(suite_of(program("a")), auto=True, time_budget_s=240.0)
+    assert found.factor > 1.05
+    assert verdicts(found) == {"a": verdict}
+    assert any(note.endswith(f"the factor is {found.factor:g}") for note in found.notes)
+
+
+def test_blocks_that_chose_the_factor_are_not_tested() -> None:
+    machine = Machine(noisy(noise=0.05))
+    found = machine.compare(suite_of(program("a")), auto=True, pairs=20)
+    (result,) = found.cells
+    rows = [row for row in machine.rows if not row.control and row.arm == "base"]
+    assert len(rows) == 22 and len(result.base) == 20
+    assert result.base == tuple(row.sample.values["a"] for row in rows[2:])

@@ -7,11 +7,11 @@ is itself left out.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import json
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -30,15 +30,16 @@ class Sampler:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.seconds: dict[tuple[Any, ...], float] = {}
-        self.lock = threading.Lock()
+        self.lock = _thread.allocate_lock()
 
     def start(self) -> None:
         """Begin in this process, also after a fork."""
-        self.seconds, self.lock = {}, threading.Lock()
-        threading.Thread(target=self._sample, name="sampler", daemon=True).start()
+        self.seconds, self.lock = {}, _thread.allocate_lock()
+        # `threading` would wait for the thread to begin, and that wait would be a sample
+        _thread.start_new_thread(self._sample, ())
 
     def _sample(self) -> None:
-        mine = threading.get_ident()
+        mine = _thread.get_ident()
         last_s = written_s = time.perf_counter()
         while True:
             time.sleep(PERIOD_S)

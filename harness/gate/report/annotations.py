@@ -36,10 +36,11 @@ def annotations(comparison: Comparison, explained: Sequence[Mapping[str, Any]] =
     return [*lines["error"], *lines["warning"]]
 
 
-def _line(kind: str, result: CellResult, explained: Sequence[Mapping[str, Any]]) -> str:
-    name, told = one_line(result.cell.name), row(result)
-    numbers = f"ratio {told.ratio} {told.bounds}, base {told.base}, head {told.head}"
-    grown = next(
+def grown_most(
+    result: CellResult, explained: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
+    """Return the function of a cell's program that grew most; None if that was not explained."""
+    return next(
         (
             each["grown"][0]
             for each in explained
@@ -47,12 +48,29 @@ def _line(kind: str, result: CellResult, explained: Sequence[Mapping[str, Any]])
         ),
         None,
     )
+
+
+def place_of(grown: Mapping[str, Any] | None) -> tuple[str, int] | None:
+    """Return the file and line of a function; None if they are unknown."""
     place = PLACE.match(grown["place"]) if grown else None
-    where = f"file={_property(place[1])},line={place[2]}," if place else ""
+    return (place[1], int(place[2])) if place else None
+
+
+def said_of(result: CellResult, grown: Mapping[str, Any] | None) -> str:
+    """Return the numbers of a cell, or the reason why there are none, and the function that grew
+    most."""
+    told = row(result)
+    numbers = f"ratio {told.ratio} {told.bounds}, base {told.base}, head {told.head}"
     grew = f"; most grew {one_line(grown['name'])}" if grown else ""
-    reason = one_line(result.reason) or numbers
-    title = _property(f"{name} {result.verdict}")
-    return f"::{kind} {where}title={title}::{_message(reason + grew)}"
+    return (one_line(result.reason) or numbers) + grew
+
+
+def _line(kind: str, result: CellResult, explained: Sequence[Mapping[str, Any]]) -> str:
+    grown = grown_most(result, explained)
+    place = place_of(grown)
+    where = f"file={_property(place[0])},line={place[1]}," if place else ""
+    title = _property(f"{one_line(result.cell.name)} {result.verdict}")
+    return f"::{kind} {where}title={title}::{_message(said_of(result, grown))}"
 
 
 def _message(text: str) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from harness.errors import UserError
-from harness.gate.cell import Cell
+from harness.gate.cell import Cell, with_tail
 from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.host_key import UNKNOWN, differences, host_key
@@ -76,10 +76,12 @@ def compare_files(
     allow_other_host: bool = False,
     in_turns: bool = False,
     terms: Sequence[CellTerms] = (),
+    tail: float | None = None,
 ) -> Comparison:
     """Return the verdict on files of head against files of base; each side has at least one file.
     `in_turns`: both sides were measured in turns, in the order of the files, which matters if the
-    files do not show it. `terms` are the user's, for some cells.
+    files do not show it. `terms` are the user's, for some cells;
+    `tail` is that of the other cells.
 
     Raises NoBase if base cannot be used, or is of another host; NothingMeasured if head holds no
     result; UserError if a file of head is no file of results.
@@ -100,7 +102,7 @@ def compare_files(
     names = [*new.answers, *(name for name in old.answers if name not in new.answers)]
     broken = {name: _broken(old.answers.get(name), new.answers.get(name)) for name in names}
     paired = {
-        name: _paired(old.answers[name], new.answers[name])
+        name: _paired(old.answers[name], new.answers[name], tail)
         for name in names
         if broken[name] is None
     }
@@ -275,11 +277,11 @@ class _Pairs:
         return len(self.base) // 2
 
 
-def _paired(old: Answer, new: Answer) -> _Pairs:
-    count = min(len(old.values), len(new.values))
+def _paired(old: Answer, new: Answer, tail: float | None) -> _Pairs:
+    cell, count = with_tail(new.cell, tail), min(len(old.values), len(new.values))
     if count == 1 and new.cell.metric.deterministic:
-        return _Pairs(new.cell, old.values[:1] * 2, new.values[:1] * 2)  # the next would be equal
-    return _Pairs(new.cell, old.values[:count], new.values[:count])
+        return _Pairs(cell, old.values[:1] * 2, new.values[:1] * 2)  # the next would be equal
+    return _Pairs(cell, old.values[:count], new.values[:count])
 
 
 def _kind(cell: Cell) -> tuple[str, str, bool]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.checked_yaml import read_checked
-from harness.gate.cell import Metric
+from harness.gate.cell import Metric, tail_of
 from harness.gate.results.side import NO_DIRECTION, Answer, Results, answer_of
 
 NAMED = 3  # cells named in a note; the others are counted
@@ -27,6 +27,7 @@ class CellTerms:
     factor: float | None = None
     may_be_zero: bool | None = None
     deterministic: bool | None = None
+    tail: str | None = None
 
     def of(self, metric: Metric) -> Metric:
         """Return a metric under these terms."""
@@ -35,6 +36,8 @@ class CellTerms:
             for name in ("unit", "floor", "factor", "may_be_zero", "deterministic")
             if (value := getattr(self, name)) is not None
         }
+        if self.tail is not None:
+            given["tail"] = tail_of(self.tail)
         if self.better is not None:
             given["lower_is_better"] = self.better == "lower"
         return replace(metric, **given)
