@@ -33,7 +33,7 @@ from harness.gate.notes import (
     side_notes,
 )
 from harness.gate.order import on_scale
-from harness.gate.reach import FACTORS, least_factor, scatter
+from harness.gate.reach import FACTORS, MIDDLE, UPPER, least_factor, scatter
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -186,9 +186,9 @@ class _Call:
     def _foretell(self, left_s: float) -> None:
         """Say after the first round which factor can be decided, and take it if the caller wants
         that."""
-        blocks = self._foreseen(left_s)
+        blocks, chance = self._foreseen(left_s), UPPER if self.auto else MIDDLE
         scatters = {
-            cell.name: scatter(on_scale(cell, *series.first_block(cell)))
+            cell.name: scatter(on_scale(cell, *series.first_block(cell)), chance)
             for series in self.series
             if series.blocks
             for cell in series.sound()
@@ -202,8 +202,8 @@ class _Call:
         worst = max(scatters, key=scatters.__getitem__)
         found = f"{least:g} or more" if least < math.inf else f"more than {FACTORS[-1]:g}"
         told = (
-            f"by the first round, whose noisiest cell is {worst}, {blocks} blocks of each cell can "
-            f"decide a factor of {found}"
+            f"by the first round, whose noisiest cell is {worst}, {blocks} blocks of each cell "
+            f"will probably decide a factor of {found}"
         )
         if self.auto:
             self.factor = max(self.factor, min(least, FACTORS[-1]))

@@ -5,8 +5,9 @@ normally, the bound is `half_width` standard deviations above the truth (`power`
 exactly). The first round shows how long a block takes, and so how many blocks there is time for,
 and how far the two processes of each side of a cell are apart.
 
-Two processes a side tell little about their scatter, so an upper bound of it is taken. The factor
-is rounded up to one that people name.
+Two processes a side tell little about their scatter. To say what can be decided, its middle
+estimate is taken; to choose the factor, an upper bound. The factor is rounded up to one that people
+name.
 
 A factor that is chosen from numbers must not be tested on them. So with `--factor auto` the blocks
 of the first round do not count.
@@ -24,15 +25,15 @@ from harness.gate.sequential import Looks
 
 FACTORS = (1.01, 1.02, 1.03, 1.05, 1.075, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0)
 CERTAINTY = 0.95  # of a decision about a head that is as fast as base
-SCATTER_CERTAINTY = 0.8  # of the upper bound of the scatter
+MIDDLE, UPPER = 0.5, 0.8  # chances that the scatter is below its estimate
 RANKS = math.pi / 3.0  # numbers that a rank test needs for one of a mean, if they scatter normally
 
 
-def scatter(blocks: Iterable[Block]) -> float:
-    """Return an upper bound of the standard deviation of processes, from what both processes of a
-    side in each block differ; at least one block."""
+def scatter(blocks: Iterable[Block], chance: float) -> float:
+    """Return an estimate of the standard deviation of processes that is too low with this chance,
+    from what both processes of a side in each block differ; at least one block."""
     squares = [(side[0] - side[1]) ** 2 / 2 for block in blocks for side in block]
-    return math.sqrt(sum(squares) / chdtri(len(squares), SCATTER_CERTAINTY))
+    return math.sqrt(sum(squares) / chdtri(len(squares), chance))
 
 
 def half_width(blocks: int, level: float) -> float:

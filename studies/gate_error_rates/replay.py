@@ -127,6 +127,7 @@ def calls(
             time_budget_s=suite.time_budget_s,
             seed=draw.getrandbits(48),
             take=taken,
+            notify=lambda text: None,
             lock=lambda notify: nullcontext(),
             clock=taken.clock,
         )

@@ -866,7 +866,7 @@ def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
 
 
 def test_the_factor_that_the_budget_can_decide_is_said_after_the_first_round() -> None:
-    machine, said = Machine(noisy(noise=0.05)), []
+    machine, said = Machine(noisy(noise=0.1)), []
     found = machine.compare(suite_of(program("a")), time_budget_s=240.0, notify=said.append)
     assert said[0] in found.notes
     assert "by the first round" in said[0]

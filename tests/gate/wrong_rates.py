@@ -15,7 +15,7 @@ from harness.gate.verdict import Verdict
 from tests.gate.kept_back import COSTS, SCALED, shares
 from tests.gate.test_wrong_answers import FACTOR, Made, verdicts
 
-CALLS, BLOCKS = 1000, 27
+CALLS, BLOCKS, PROCESSES = 400, 27, 4
 SHARES = [(0.1, 0.2), (0.2, 0.4), (0.2, 0.0), (0.3, 0.0), (0.4, 0.2)]
 
 
@@ -40,8 +40,9 @@ def rows() -> Iterator[tuple[str, str, Made]]:
             )
 
 
-def row(place: int, calls: int) -> str:
-    """Return a row as Markdown."""
+def row(asked: tuple[int, int]) -> str:
+    """Return a row as Markdown: the place of it, and the number of calls."""
+    place, calls = asked
     title, wrong, made = list(rows())[place]
     said = verdicts(made, calls=calls, seed=100 + place, blocks=BLOCKS)
     ok = (said[Verdict.OK] + said[Verdict.IMPROVED]) / calls
@@ -53,8 +54,8 @@ def main(calls: int) -> None:
     """Print the table."""
     print("| head and base | wrong | ok | regressed |\n| --- | --- | ---: | ---: |", flush=True)
     places = range(len(list(rows())))
-    with Pool() as pool:
-        for line in pool.starmap(row, [(place, calls) for place in places], chunksize=1):
+    with Pool(PROCESSES) as pool:
+        for line in pool.imap(row, [(place, calls) for place in places]):
             print(line, flush=True)
 
 
