@@ -135,6 +135,7 @@ def _farthest(holds: Callable[[float], bool], unit: float) -> float:
 
 def tolerated(metric: Metric, base: float, worse: float) -> float:
     """Return the shift that `MAX_MEAN_RATIO` makes at `base` [the metric's unit], or `worse`, the
-    shift above which head has regressed, if that is more."""
+    shift above which head has regressed, if that is more.
+    """
     most = (MAX_MEAN_RATIO - 1.0) * base if metric.may_be_zero else math.log(MAX_MEAN_RATIO)
     return max(worse, most)

@@ -254,3 +254,13 @@ def test_operators_of_our_own_run_are_seen(tmp_path: Path) -> None:
     own = Operators("o", "ns a tuple").run(tree(root), asked, {}, 0).own()
     assert {"work1", "work2", "work3"} <= own.keys()
     assert sum(own.values()) > 0
+
+
+def test_the_start_of_the_sampler_is_no_sample(tmp_path):
+    probe = Path(module.__file__).parents[1] / "probe"
+    words = f"import sys; sys.path.insert(0, {str(probe)!r}); import sampler\n"
+    words += f"for n in range(20): sampler.begin({str(tmp_path / 'seen')!r} + str(n))\n"
+    subprocess.run([sys.executable, "-c", words + "sum(range(3_000_000))"], check=True)
+    stacks = [stack for file in tmp_path.iterdir() for stack, _ in json.loads(file.read_text())]
+    assert stacks
+    assert not any(name.endswith("Thread.start") for stack in stacks for name, _, _ in stack)
