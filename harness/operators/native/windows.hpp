@@ -189,7 +189,7 @@ class TimeWindows {
   Fold fold_;
   size_t bytes_;
   int64_t window_, step_, pane_;
-  int64_t passed_ = INT64_MIN;              // how far time has come
+  int64_t passed_ = INT64_MIN;             // how far time has come
   int64_t next_ = -MOST_TIME - MOST_TIME;  // no open window begins earlier
   uint64_t late_ = 0;
   std::deque<Pane> open_;  // by index
