@@ -149,14 +149,16 @@ stress: $(foreach sanitizer,$(SANITIZERS),$(addprefix build/stress/$(sanitizer)/
 
 build/stress/%.ok: build/stress/%
 	@echo "stress: $*"
-	@TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1 timeout 300 $<
+	@TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=handle_sigill=1 timeout 300 $<
 	@touch $@
 
 # The thread sanitizer has to be alone; the other two go together. Without any the CPU's own reordering shows best: what is instrumented
-# leaves the store buffer time to empty. With -Og GCC takes half of the time to instrument, and what it makes runs no slower.
+# leaves the store buffer time to empty. With -Og GCC takes half of the time to instrument, and what it makes runs no slower. A trap in
+# place of a message saves a third of the time that the other two take to compile; the address sanitizer says where it was, as it does for
+# null pointers.
 SANITIZERS_none :=
 SANITIZERS_thread := -fsanitize=thread -fno-omit-frame-pointer -Og -g1
-SANITIZERS_address := -fsanitize=address,undefined -fno-omit-frame-pointer -Og -g1
+SANITIZERS_address := -fsanitize=address,undefined -fno-sanitize=null -fsanitize-undefined-trap-on-error -fno-omit-frame-pointer -Og -g1
 
 define STRESS_RULE
 build/stress/$(1)/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp))

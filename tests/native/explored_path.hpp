@@ -186,6 +186,8 @@ struct PathPlatform : Platform {
   static void sharpen_timer(Worker*) {}
 };
 
+[[noreturn]] inline void left_out() { world.fail("a part of the path that is not explored"); }
+
 }  // namespace explore
 
 namespace millrace {
@@ -193,14 +195,24 @@ namespace millrace {
 // Of co-routines, threaded ports and typed operators, which are not explored here.
 using ExploredPath = Path<explore::PathPlatform>;
 template <>
-inline void ExploredPath::hold_back(Worker*, Tuple*, uint32_t) {}
+inline void ExploredPath::hold_back(Worker*, Tuple*, uint32_t) {
+  explore::left_out();
+}
 template <>
-inline void ExploredPath::put_off(Worker*, Target*, Tuple*, size_t, uint32_t) {}
+inline void ExploredPath::put_off(Worker*, Target*, Tuple*, size_t, uint32_t) {
+  explore::left_out();
+}
 template <>
-inline void ExploredPath::end(Worker*, Target*) {}
+inline void ExploredPath::end(Worker*, Target*) {
+  explore::left_out();
+}
 template <>
-inline void ExploredPath::wake_owed(Worker*) {}
+inline void ExploredPath::wake_owed(Worker*) {
+  explore::left_out();
+}
 template <>
-inline void ExploredPath::finish_typed(Worker*, Operator*) {}
+inline void ExploredPath::finish_typed(Worker*, Operator*) {
+  explore::left_out();
+}
 
 }  // namespace millrace
