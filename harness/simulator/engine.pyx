@@ -267,7 +267,7 @@ cdef class SimulatorEngine:
         levels = [level for level in levels if level]
         hops = sum([len(level) for level in levels]) * self.queue_capacity * FILLED_PERCENT / 100 * len(levels) / 2
         if hops <= MAX_FILLING:
-            self.core.fill(levels, FILLED_PERCENT)
+            self.core.fill_queues(levels, FILLED_PERCENT)
 
     def set_threads(self, level):
         check_process("set_threads", self.process)
@@ -286,11 +286,11 @@ cdef class SimulatorEngine:
         running = [thread for thread in range(self.created) if thread not in self.suspended]
         for thread in sorted(running, key=self._reluctance)[: max(0, len(running) - self.requested)]:
             self.suspended.add(thread)
-            self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, True)
+            self.core.set_suspended(self.layout.first_scheduler + <uint32_t> thread, True)
         missing = self.requested - len(running)
         for thread in sorted(self.suspended)[: max(0, missing)]:
             self.suspended.remove(thread)
-            self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, False)
+            self.core.set_suspended(self.layout.first_scheduler + <uint32_t> thread, False)
             missing -= 1
         for _ in range(missing):
             self.core.start(self.layout.first_scheduler + <uint32_t> self.created)
