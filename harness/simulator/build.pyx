@@ -44,7 +44,7 @@ from harness.simulator.native cimport (
     Simulation,
     SplitState,
     Target,
-    connect,
+    give_kernel,
 )
 
 from harness.models import Queue
@@ -87,7 +87,7 @@ cdef void build(Simulation* core, object layout, object limit, object profiled) 
         _make_typed(core, layout, profiled)
     _make_ports(core, layout)
     for i in range(len(layout.operators)):
-        connect(core.operators[i])
+        give_kernel(core.operators[i])
     _make_workers(core, layout)
     core.contexts = contexts_of(layout)
     for i in range(<uint32_t> core.ports.size()):

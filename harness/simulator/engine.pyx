@@ -304,7 +304,7 @@ cdef class SimulatorEngine:
         filled = self.queue_capacity * FILLED_PERCENT / 100
         hops = sum([len(level) for level in levels]) * filled * len(levels) / 2
         if hops <= MAX_FILLING:
-            self.core.fill(levels, FILLED_PERCENT)
+            self.core.fill_queues(levels, FILLED_PERCENT)
 
     def set_threads(self, level):
         check_process("set_threads", self.process)
@@ -334,11 +334,11 @@ cdef class SimulatorEngine:
             : max(0, len(running) - self.requested)
         ]:
             self.suspended.add(thread)
-            self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, True)
+            self.core.set_suspended(self.layout.first_scheduler + <uint32_t> thread, True)
         missing = self.requested - len(running)
         for thread in sorted(self.suspended)[: max(0, missing)]:
             self.suspended.remove(thread)
-            self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, False)
+            self.core.set_suspended(self.layout.first_scheduler + <uint32_t> thread, False)
             missing -= 1
         for _ in range(missing):
             self.core.start(self.layout.first_scheduler + <uint32_t> self.created)

@@ -285,7 +285,7 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         uint64_t run(uint64_t until, uint64_t events) except +
         void cut() except +
         void run_out(uint64_t events) except +
-        void suspend(uint32_t worker, bool suspended) except +
+        void set_suspended(uint32_t worker, bool suspended) except +
         State state(uint32_t worker) noexcept
         const Software software
         void activate(Operator& op, uint32_t outputs) except +
@@ -297,12 +297,12 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         string deadlock(const vector[string]& names) except +
         uint64_t full_time(const Port& port) noexcept
         void profile(uint64_t period) except +
-        void fill(const vector[vector[uint32_t]]& levels, uint32_t percent) except +
+        void fill_queues(const vector[vector[uint32_t]]& levels, uint32_t percent) except +
 
 
 cdef extern from "control.hpp" namespace "millrace::sim" nogil:
     const Discipline THREADED, SCHEDULED, PRINTED, RESUMED
-    void connect(Operator& op) noexcept
+    void give_kernel(Operator& op) noexcept
 
 cdef extern from "control.hpp" namespace "millrace::sim::SimPath" nogil:
     void want(Port* port, bool called)

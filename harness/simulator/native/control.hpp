@@ -100,7 +100,7 @@ inline void Simulation::run_out(uint64_t events) {
   }
 }
 
-inline void Simulation::suspend(uint32_t worker, bool suspended) {
+inline void Simulation::set_suspended(uint32_t worker, bool suspended) {
   Worker& w = workers[worker];
   w.suspended = suspended;
   if (coroutines_ != nullptr) {

@@ -238,7 +238,7 @@ inline void Simulation::gave(Operator& op) {
 
 inline void Simulation::wait_for_room_as_coroutine(Worker& w, Port& port) {
   coroutines_->graph.full(port);
-  leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
+  let_others_run(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
 }
 // A round of waiting for room at a port of any kind, of a thread or of a co-routine.
 inline void wait_as_either(Worker* w, Port* port, uint32_t* round) {
@@ -255,10 +255,10 @@ inline void wait_as_either(Worker* w, Port* port, uint32_t* round) {
 inline void Simulation::wait_to_be_given(Worker& w, const Operator& op, uint32_t least) {
   coroutines_->graph.regions[w.coroutine].lacks = &op;
   coroutines_->graph.regions[w.coroutine].least = least;
-  leave(w, [](auto& all, auto& self) { all.wait_for_other(self); });
+  let_others_run(w, [](auto& all, auto& self) { all.wait_for_other(self); });
 }
 inline void Simulation::sleep_as_coroutine(Worker& w, Time until) {
-  leave(w, [until](auto& all, auto& self) {
+  let_others_run(w, [until](auto& all, auto& self) {
     all.sleep_until(self, static_cast<int64_t>(until / NANOSECOND));
   });
 }
@@ -351,7 +351,7 @@ inline uint64_t Simulation::full_time(const Port& port) const noexcept {
 
 // A co-routine lets others run, by what is called.
 template <class Wait>
-void Simulation::leave(Worker& w, Wait wait) {
+void Simulation::let_others_run(Worker& w, Wait wait) {
   SimPath::hand_over(&w);
   const uint32_t at = w.at;
   w.at = 0;

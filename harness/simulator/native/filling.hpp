@@ -16,7 +16,8 @@
 
 namespace millrace::sim {
 
-inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent) {
+inline void Simulation::fill_queues(const std::vector<std::vector<uint32_t>>& levels,
+                                    uint32_t percent) {
   const Present present(acting_);
   std::vector<uint8_t> holds(ports.size(), 0);
   uint64_t least = UINT64_MAX;

@@ -130,8 +130,8 @@ inline int32_t send_profiled(Operator* op, Worker* w, Tuple* first, uint32_t cou
   return HANDLED;
 }
 
-// Which functions an operator has, by its kind and state.
-inline void connect(Operator& op) {
+// Gives an operator its functions, by its kind and state.
+inline void give_kernel(Operator& op) {
   op.kernel = op.chosen != nullptr ? SimPath::filter
               : op.outputs > 1     ? SimPath::round_robin
                                    : SimPath::pass_through;

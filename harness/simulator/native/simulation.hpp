@@ -148,7 +148,7 @@ class Simulation {
   uint64_t run(Time until, uint64_t events);
   void cut();
   void run_out(uint64_t events);
-  void suspend(uint32_t worker, bool suspended);
+  void set_suspended(uint32_t worker, bool suspended);
   Thread::State state(uint32_t worker) const noexcept { return bearers_[worker]->state; }
   void size_batches();
   void activate(Operator& op, uint32_t outputs);
@@ -167,7 +167,7 @@ class Simulation {
   std::vector<uint64_t> looks;
   uint64_t looked = 0;  // times that it looked at all threads
   // Fill the queues, in no time (filling.hpp).
-  void fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
+  void fill_queues(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
 
   // -- for the path of a tuple ----------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Simulation {
   void wait_to_be_given(Worker& w, const Operator& op, uint32_t least);
   void sleep_as_coroutine(Worker& w, Time until);
   template <class Wait>
-  void leave(Worker& w, Wait wait);
+  void let_others_run(Worker& w, Wait wait);
   void gave(Operator& op);
 
   // -- operators.hpp
