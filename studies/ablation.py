@@ -56,10 +56,6 @@ def _no_placements(*_: object, **__: object) -> list[object]:
     return []
 
 
-def _no_gain(*_: object, **__: object) -> tuple[float, int]:
-    return 0.0, 0
-
-
 def _numbers(room: str, *rules: tuple[str, object]) -> list[Rule]:
     return [Rule(name.rsplit(".", 1)[-1], ((f"{room}.{name}", value),)) for name, value in rules]
 
@@ -69,17 +65,15 @@ RULES: dict[str, list[Rule]] = {
         *_numbers(
             "threads.millrace",
             ("PRICE", 0.0),
-            ("FALL", ALWAYS),
+            ("SLOWEST", 2.0),
             ("CLIFF", ALWAYS),
-            ("FAR", 1.001),
-            ("EARLY", 0),
             ("ROUNDS", 0),
-            ("ERROR", ALWAYS),
-            ("FIRST_PAUSE", NEVER),
+            ("SIGMAS", 0.0),
+            ("MEMORY", 0.0),
+            ("PAUSE", NEVER),
             ("LONGEST_LOOK", 1),
         ),
-        Rule("looks above the best level", (("threads.millrace.Millrace._above", _no_gain),)),
-        Rule("looks below the best level", (("threads.millrace.Millrace._below", _no_gain),)),
+        Rule("looks between levels", (("threads.millrace.Millrace._hopes", _no_placements),)),
     ],
     "queues": [
         *_numbers(

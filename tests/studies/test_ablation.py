@@ -86,7 +86,7 @@ def test_the_table_has_the_rules_in_the_order_of_their_worth():
 
 
 def test_the_command_prints_it(capsys):
-    assert call("ablation", ablation, ["--every", "50", "--rule", "FAR", "--jobs", "1"]) == 0
-    assert "| FAR " in capsys.readouterr().out
+    assert call("ablation", ablation, ["--every", "50", "--rule", "CLIFF", "--jobs", "1"]) == 0
+    assert "| CLIFF " in capsys.readouterr().out
     assert call("ablation", ablation, ["--rule", "magic"]) == 2
-    assert "rule 'magic' is unknown; rules are: PRICE, FALL" in capsys.readouterr().err
+    assert "rule 'magic' is unknown; rules are: PRICE, SLOWEST" in capsys.readouterr().err
