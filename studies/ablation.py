@@ -56,10 +56,6 @@ def _no_placements(*_: object, **__: object) -> list[object]:
     return []
 
 
-def _no_gain(*_: object, **__: object) -> tuple[float, int]:
-    return 0.0, 0
-
-
 def _numbers(room: str, *rules: tuple[str, object]) -> list[Rule]:
     return [Rule(name.rsplit(".", 1)[-1], ((f"{room}.{name}", value),)) for name, value in rules]
 
@@ -69,20 +65,16 @@ RULES: dict[str, list[Rule]] = {
         *_numbers(
             "threads.millrace",
             ("DOUBLING_PRICE", 0.0),
-            ("TWO_STEP_LOSS", ALWAYS),
+            ("MIN_LADDER_FACTOR", 2.0),
             ("ONE_STEP_LOSS", ALWAYS),
-            ("MIN_SLOPE_RATIO", 1.001),
-            ("CONFIRMING_PERIODS", 0),
             ("MAX_CHECK_ROUNDS", 0),
-            ("MAX_STANDARD_ERROR", ALWAYS),
-            ("FIRST_PAUSE", NEVER),
+            ("NOISE_SIGMAS", 0.0),
+            ("EXPECTATION_SHARE", 0.0),
+            ("NEIGHBOUR_PAUSE", NEVER),
             ("LONGEST_LOOK", 1),
         ),
         Rule(
-            "looks above the best level", (("threads.millrace.MillraceThreads._above", _no_gain),)
-        ),
-        Rule(
-            "looks below the best level", (("threads.millrace.MillraceThreads._below", _no_gain),)
+            "looks between levels", (("threads.millrace.MillraceThreads._hopes", _no_placements),)
         ),
     ],
     "queues": [
@@ -98,7 +90,7 @@ RULES: dict[str, list[Rule]] = {
         ),
         Rule(
             "a look at queues everywhere",
-            (("queues.millrace.MillraceQueues._untried_everywhere", _nothing),),
+            (("queues.millrace.MillraceThreads._untried_everywhere", _nothing),),
         ),
         Rule("the work that has moved", (("queues.work_shares.MOVED_SHARE", ALWAYS),)),
         *_numbers("queues.work_shares", ("LEAST_WORTH", 0.0)),

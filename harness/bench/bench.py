@@ -24,8 +24,10 @@ LIBRARIES = {
 """Module of each library: scenarios for laws of threads, the same with a paced source, for laws of
 queues, and of replicas."""
 
-SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
-"""Fields of `Reading` that a curve can show besides throughput."""
+SHOWN = frozenset(
+    ("utilisation", "congestion", "latency_s", "layout", "target", "useful_s", "tuples")
+)
+"""Facts that a curve can show, or that a scenario of curves tells the laws that need them."""
 
 
 def library(bench: str, every: int = 1) -> list[Scenario]:

@@ -37,7 +37,7 @@ def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Run
         reading = observe(period, configuration)
         trace.configurations.append(configuration)
         trace.throughputs.append(reading.throughput)
-        trace.decisions.append(law.step(reading))
+        trace.decisions.append(law.step(scenario.told(law, period, reading)))
         configuration = configuration.after(trace.decisions[-1])
     return trace
 

@@ -27,6 +27,11 @@ REFERENCE = "cstream"
 AS_FEW_WITHIN = 1.05  # multiple of the needed threads or replicas up to which they count as no more
 # share of the possible useful throughput from which the objective of paced sources is met
 MET_SHARE = 0.99
+MOST_WINNERS = 3  # laws that a table names as winners of a kind
+KINDS = (
+    f"**accurate by kind and law** (noise up to {MAX_QUIET_NOISE:.0%}; each kind weighs the "
+    "same above)"
+)
 AS_MUCH = 0.99  # share of the rate of another law from which a law brings as much
 
 Rows = Sequence[Row]
@@ -63,6 +68,8 @@ def summary(rows: Rows) -> str:
             )
             parts += [f"{title}\n\n{_table(chosen, report.columns)}", *report.after(chosen)]
         before = chosen if report is QUEUES else []
+    if report is THREADS and len(of_kinds := kinds_and_laws(rows)) > 1:
+        parts.append(f"{KINDS}\n\n{markdown(of_kinds)}")
     for held_out, where in ((False, "here"), (True, "graphs that only score")):
         aims = goals([row for row in rows if row.held_out is held_out]) if report is QUEUES else []
         if aims:
@@ -110,6 +117,27 @@ def markdown(cells: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], rule, *lines[1:]])
 
 
+def kinds_and_laws(rows: Rows) -> list[list[str]]:
+    """Return the cells of a table that shows which law wins on each kind of scenario, with noise up
+    to `MAX_QUIET_NOISE`; kinds that only score come last."""
+    quiet = [row for row in rows if _noise(row) <= MAX_QUIET_NOISE]
+    laws = _laws(quiet)
+    cells = [["kind", *laws, "won by"]]
+    for kind, held_out in sorted(
+        {(row.kind, row.held_out) for row in quiet}, key=lambda k: k[::-1]
+    ):
+        of_kind = [row for row in quiet if (row.kind, row.held_out) == (kind, held_out)]
+        shares = {
+            law: fmean(row.accuracy >= ACCURATE_SHARE for row in of_kind if row.law == law)
+            for law in laws
+        }
+        best = [law for law in laws if shares[law] == max(shares.values())]
+        won = ", ".join(best) if len(best) <= MOST_WINNERS else f"{len(best)} laws"
+        name = f"{kind} (held out)" if held_out else kind
+        cells.append([name, *(f"{shares[law]:.0%}" for law in laws), won])
+    return cells
+
+
 def by_kind(rows: Rows, number: Number) -> float:
     """Return the mean over kinds of scenarios of the mean of each."""
     kinds: dict[str, list[float]] = {}
@@ -126,14 +154,18 @@ def _padded(line: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _table(rows: Rows, columns: Mapping[str, Callable[[Rows], str]]) -> str:
-    laws = sorted(dict.fromkeys(row.law for row in rows), key=lambda law: law == DEFAULT_LAW)
-    of_law = {law: [row for row in rows if row.law == law] for law in laws}
+    of_law = {law: [row for row in rows if row.law == law] for law in _laws(rows)}
     return markdown(
         [
             ("law", *columns),
             *((law, *(cell(some) for cell in columns.values())) for law, some in of_law.items()),
         ]
     )
+
+
+def _laws(rows: Rows) -> list[str]:
+    """Return the laws as they came, our own last."""
+    return sorted(dict.fromkeys(row.law for row in rows), key=lambda law: law == DEFAULT_LAW)
 
 
 def _count(rows: Rows) -> int:
@@ -223,13 +255,12 @@ THREADS = Report(
     title=_of_curves,
     explanation=f"""\
 Accurate: scenarios in which the settled throughput is at least {ACCURATE_SHARE:.0%} of the best.
-Accuracy: its mean. Settling: median of periods until settled, with up to 64 levels and with \
-{WIDE_MACHINE_CPUS}.
-Overshoot: scenarios in which the law climbed to more than twice the best level, and the highest
-multiple in 99 of 100. Changes: of level after settling, in 50 periods. Regret: throughput lost
-against an oracle, from the first period on. Held out: on kinds of curves that only score; the other
-columns are of the kinds that constants of our law were chosen on. Shares and means weigh kinds of
-curves the same.""",
+Accuracy: its mean. Settling: median of periods until settled, with up to 64 levels and with
+{WIDE_MACHINE_CPUS}. Overshoot: scenarios in which the law climbed to more than twice the best
+level, and the highest multiple in 99 of 100. Changes: of level after settling, in 50 periods.
+Regret: throughput lost against an oracle, from the first period on. Held out: on kinds of curves
+that only score; the other columns are of the kinds that constants of our law were chosen on. Shares
+and means weigh kinds of curves the same.""",
     source="All throughputs are those of curves, not of runs.",
 )
 
@@ -362,11 +393,10 @@ PACED = Report(
     title=_of_graphs,
     explanation=f"""\
 Useful: tuples that are late by a factor count that much less. Met: scenarios in which at least
-{MET_SHARE:.0%} of the useful throughput that is possible is there after settling: the source's \
-rate,
-within the bound on latency. Settling: periods until the level does not change, median. Threads:
-after settling, over the fewest that meet both: scenarios with at most 5 % more, and the mean.
-Changes: after settling, in 50 periods. Regret: useful throughput lost, from the first period
+{MET_SHARE:.0%} of the useful throughput that is possible is there after settling: the source's
+rate, within the bound on latency. Settling: periods until the level does not change, median.
+Threads: after settling, over the fewest that meet both: scenarios with at most 5 % more, and the
+mean. Changes: after settling, in 50 periods. Regret: useful throughput lost, from the first period
 on.""",
     source="All throughputs are computed, not of runs.",
 )

@@ -140,6 +140,10 @@ class Scenario(ABC):
         )
         return law, Configuration(law.bounds.start, replicas=replicas)
 
+    def told(self, law: Law, period: int, reading: Reading) -> Reading:
+        """Return a reading with what this law gets besides; by default nothing."""
+        return reading
+
     def scored(self) -> list[tuple[int, int]]:
         """Return the stretches that count: neither too short, nor idle, nor crowded; all of them if
         there are none."""
@@ -173,13 +177,14 @@ def noise_of(scenario: Scenario) -> Iterator[float]:
     White noise with heavy tails is Student's t with 2 degrees of freedom.
     """
     heavy = getattr(scenario, "heavy", False)
+    persistence = getattr(scenario, "persistence", PERSISTENCE)
     generator = random.Random(scenario.seed)
-    fresh = math.sqrt(1.0 - PERSISTENCE**2)
+    fresh = math.sqrt(1.0 - persistence**2)
     drift = generator.gauss(0.0, 1.0)
     while True:
         white = generator.gauss(0.0, 1.0)
         if heavy:
             # half of chi squared with 2 degrees of freedom is exponential
             white /= math.sqrt(generator.expovariate(1.0))
-        drift = PERSISTENCE * drift + fresh * generator.gauss(0.0, 1.0)
+        drift = persistence * drift + fresh * generator.gauss(0.0, 1.0)
         yield max(0.0, 1.0 + scenario.noise * white + scenario.drift * drift)

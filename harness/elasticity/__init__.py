@@ -11,6 +11,8 @@
   elastic_load_balance  the law of the ElasticLoadBalance operator
   utilisation           C-Stream §4.1
   plain_search          doubling, then golden section
+  golden                golden section, checked again
+  bandit                levels as arms of a bandit
   hill_climbing         the thread pool of .NET
   gradient2, aimd       Netflix's limits of concurrency
   ds2, flink            threads for a target rate
@@ -60,6 +62,8 @@ LAWS: Mapping[Decides, tuple[str, ...]] = {
         "elastic_load_balance",
         "utilisation",
         "plain_search",
+        "golden",
+        "bandit",
         "hill_climbing",
         "gradient2",
         "aimd",

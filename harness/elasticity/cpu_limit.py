@@ -80,6 +80,18 @@ def crowded(limit: float, system_cpu: float | None, others_cpu: float | None) ->
     )
 
 
+def left_by_others(
+    limit: float, cpus: int, system_cpu: float | None, others_cpu: float | None
+) -> tuple[int, str]:
+    """Return the CPUs that other processes leave, and the reason; all of them, and "", unless it is
+    known that they are `crowded`."""
+    if others_cpu is None or not crowded(limit, system_cpu, others_cpu):
+        return cpus, ""
+    left = max(1, int(cpus * (1.0 - min(others_cpu, 1.0)) + 1e-9))
+    leaves = f"{left} thread{'' if left == 1 else 's'}"
+    return left, f"others have {others_cpu:.0%} of the CPUs, which leaves {leaves}"
+
+
 class LeaveToOthers:
     """Limit that refuses requests while the CPUs are `crowded`.
 

@@ -213,8 +213,11 @@ ROWS = (
         and *regret* is the throughput lost against an oracle that knows the best level.
         {BENCH_STRIPS}, which shows how much scenarios differ and is no interval of a mean;
         `millrace` is our own law.
-        Nothing is measured: each scenario is an invented curve of throughput over threads, with
-        noise and events, and every law meets the same ones.
+        The table below has the share of scenarios of each kind in which a law settled at 97 % of
+        the best throughput, with noise up to 5 %; the best law of a kind is bold, and no constant
+        of `millrace` was chosen on the kinds below the line.
+        Nothing is measured: each scenario is a curve of throughput over threads, most of them
+        invented, with noise, states and events, and every law meets the same ones.
         """,
     ),
     FigureRow(

@@ -5,10 +5,11 @@ Reads   saso.parquet   a row for each law and scenario: law, held_out [true if i
                        only scores; laws' constants were chosen on the others], accuracy [settled
                        throughput over the best], settling [periods], overshoot [most threads
                        over the best level], changes [level changes in 50 periods after
-                       settling], regret [share of the oracle's throughput lost]; further columns
-                       describe the scenario
+                       settling], regret [share of the oracle's throughput lost], kind [of the
+                       scenario], noise and drift [of a period's throughput]
 Draws   a panel for each metric, a row for each law, best on top; dot: median, bar: quartiles,
-        line: 5 to 95 % of the scenarios
+        line: 5 to 95 % of the scenarios; below, a row for each kind of scenario with the share that
+        each law found, the best one in bold
 
 A misreading to avoid: a strip is the spread over scenarios of unequal difficulty, not the
 uncertainty of a mean. All laws met equal scenarios, so medians may be compared although strips
@@ -29,6 +30,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from harness.errors import UserError
 from harness.plots import provenance, style
+from harness.plots.saso_kinds import CELL_HEIGHT, COLUMNS, draw_kinds
 from harness.plots.thread_panels import ELASTIC
 
 OURS = "millrace"
@@ -121,9 +123,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     missing.
     """
     table = tables["saso"]
-    columns = list(dict.fromkeys(["held_out", *(metric.column for metric in METRICS)]))
+    columns = list(dict.fromkeys(["held_out", *(metric.column for metric in METRICS), *COLUMNS]))
     check(table, "saso", columns, "millrace laws bench --table")
-    return panels(table, METRICS, title, _sentence(table))
+    return panels(table, METRICS, title, _sentence(table), by_kind=True)
 
 
 def check(table: pd.DataFrame, name: str, columns: Sequence[str], command: str) -> None:
@@ -133,19 +135,33 @@ def check(table: pd.DataFrame, name: str, columns: Sequence[str], command: str) 
         raise UserError(f"the table {name} lacks {', '.join(missing)}; `{command}` makes it")
 
 
-def panels(table: pd.DataFrame, metrics: Sequence[ScoreColumn], title: str, foot: str) -> Figure:
-    """Return a panel for each metric, laws by their mean regret."""
+def panels(
+    table: pd.DataFrame,
+    metrics: Sequence[ScoreColumn],
+    title: str,
+    foot: str,
+    by_kind: bool = False,
+) -> Figure:
+    """Return a panel for each metric, laws by their mean regret; `by_kind`: and one for kinds."""
     laws = list(table.groupby("law")["regret"].mean().sort_values(kind="stable").index)
+    heights = [ROW_HEIGHT * len(laws)]
+    if by_kind:
+        heights.append(CELL_HEIGHT * table["kind"].nunique() + 0.9)
     with style.applied():
-        drawing = style.plt.figure(
-            figsize=(PANEL_WIDTH * len(metrics) + 1.0, ROW_HEIGHT * len(laws) + 2.2)
-        )
-        axes = drawing.subplots(1, len(metrics), sharey=True)
+        drawing = style.plt.figure(figsize=(PANEL_WIDTH * len(metrics) + 1.0, sum(heights) + 2.2))
+        grid = drawing.add_gridspec(len(heights), len(metrics), height_ratios=heights)
+        axes = [drawing.add_subplot(grid[0, 0])]
+        for place in range(1, len(metrics)):
+            axes.append(drawing.add_subplot(grid[0, place], sharey=axes[0]))
+        if by_kind:
+            draw_kinds(drawing.add_subplot(grid[1, :]), table, laws)
         for ax, metric in zip(axes, metrics, strict=True):
             chosen = (
                 table if metric.held_out is None else table[table["held_out"] == metric.held_out]
             )
             draw(ax, chosen, metric, laws)
+        for ax in axes[1:]:
+            ax.tick_params(axis="y", labelleft=False)
         for label, law in zip(axes[0].get_yticklabels(), laws, strict=True):
             label.set(weight="bold" if law == OURS else "normal", color=_color(law))
         style.title_with_legend(drawing, title, _legend())
@@ -200,9 +216,17 @@ def _color(law: str) -> str:
 
 def _legend() -> list[Line2D]:
     return [
-        style.key(ls="", marker="o", markersize=5, label="median of the scenarios"),
-        style.key(lw=6, alpha=0.45, label="quartiles"),
-        style.key(lw=1.2, label="5 to 95 %"),
+        Line2D(
+            [],
+            [],
+            color=style.INK,
+            ls="",
+            marker="o",
+            markersize=5,
+            label="median of the scenarios",
+        ),
+        Line2D([], [], color=style.INK, lw=6, alpha=0.45, label="quartiles"),
+        Line2D([], [], color=style.INK, lw=1.2, label="5 to 95 %"),
     ]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.bench import side_by_side
 from harness.bench.bench import check_name, contestants, row_of, run_bench
 from harness.bench.closed_loop import run
+from harness.bench.scenario import Configuration
 from harness.bench.score import score
 from harness.bench.side_by_side import SCENARIOS_PER_TASK
-from harness.bench.threads.curves import peak, sampled
+from harness.bench.threads.curves import peak, plateau, sampled
 from harness.bench.threads.scenario import Event, ThreadScenario
 from harness.elasticity import Bounds, make_law
 from harness.errors import UserError
@@ -48,7 +51,7 @@ def test_a_row_says_what_was_run_and_what_came_of_it():
     scenario = some(7)[-1]
     row = row_of("pldi17", scenario)
     trace = run(make_law("pldi17", scenario.bounds), scenario)
-    assert (row.law, row.scenario, row.kind, row.event) == ("pldi17", "s7", "peak", "x")
+    assert (row.law, row.scenario, row.kind, row.event) == ("pldi17", "s7", "x", "x")
     assert (row.minimum, row.maximum, row.start, row.periods, row.seed) == (1, 20, 1, 50, 7)
     assert (row.noise, row.drift) == (0.03, 0.01)
     assert row.levels == tuple(trace.levels)
@@ -93,11 +96,28 @@ def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
     assert len(rows[2]) == 4 * SCENARIOS_PER_TASK
 
 
-def test_laws_that_need_more_than_a_curve_can_show_do_not_take_part():
-    assert (
-        "millrace" in contestants() and "gradient2" in contestants() and "ds2" not in contestants()
-    )
-    with pytest.raises(
-        UserError, match="law 'ds2' needs what no curve shows: layout, target, tuples, useful_s"
+def test_laws_that_cannot_search_take_part_and_are_told_what_they_need():
+    assert {"millrace", "golden", "bandit", "gradient2", "ds2", "flink"} <= set(contestants())
+    rises = ThreadScenario("p", sampled(peak(9, 0.5), 20), Bounds(1, 20, 1), shape="peak-9")
+    idles = replace(rises, curve=sampled(plateau(9), 20), starved=True)
+    for name, scenario, low, high in (
+        ("ds2", rises, 9, 9),
+        ("aimd", rises, 8, 10),
+        ("ds2", idles, 9, 9),
+        ("flink", idles, 9, 14),
     ):
-        check_name("ds2")
+        levels = row_of(name, scenario).levels[-20:]
+        assert low <= min(levels) and max(levels) <= high, (name, levels)
+
+
+def test_only_laws_that_need_a_target_are_told_one():
+    scenario = some(1)[0]
+    observed = scenario.observer()(0, Configuration(1))
+    assert scenario.told(make_law("millrace", scenario.bounds), 0, observed).target is None
+    ds2, _ = scenario.contestant("ds2")
+    assert scenario.told(ds2, 0, observed).target == scenario.best(0).throughput
+
+
+def test_a_law_that_curves_do_not_know_is_refused():
+    with pytest.raises(UserError, match="law 'magic' is unknown"):
+        check_name("magic")

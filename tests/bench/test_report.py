@@ -17,6 +17,7 @@ from harness.bench.report import (
     THREADS,
     as_document,
     as_frame,
+    kinds_and_laws,
     summary,
 )
 
@@ -50,8 +51,10 @@ def tables(rows):
     for part in (
         summary(rows).removesuffix(f"{THREADS.explanation} {THREADS.source}\n").split("**")[1:]
     ):
-        if part.startswith(("no noise", "noise")):
+        if part.startswith(("no noise", "noise", "accurate by kind")):
             title = part
+        elif title.startswith("accurate by kind"):
+            break
         else:
             heads, _, *lines = [
                 [cell.strip() for cell in line.strip("|").split("|")]
@@ -207,3 +210,19 @@ def test_the_document_has_the_levels_and_the_frame_has_them_not():
         "phases",
         "rates",
     }
+
+
+def test_a_table_shows_which_law_wins_on_each_kind():
+    rows = [
+        replace(ROW, law="streams", scenario="a", kind="peak", accuracy=1.0),
+        replace(ROW, law="streams", scenario="b", kind="peak", accuracy=0.9),
+        replace(ROW, law="streams", scenario="c", kind="late", accuracy=0.5, held_out=True),
+        replace(ROW, law="streams", scenario="d", kind="flat", noise=0.1, accuracy=0.0),
+    ]
+    rows += [replace(row, law="millrace", accuracy=1.0) for row in rows]
+    assert kinds_and_laws(rows) == [
+        ["kind", "streams", "millrace", "won by"],
+        ["peak", "50%", "100%", "millrace"],
+        ["late (held out)", "0%", "100%", "millrace"],
+    ]
+    assert "| late (held out) |" in summary(rows)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from harness.bench.threads import measured
+from harness.bench.threads.curves import compact, quota, scattered
 from harness.bench.threads.scenario import NOISES, Event, ThreadScenario, scenarios
+from harness.bench.threads.states import Pauses, Switching, Throttling, WarmUp
 from harness.elasticity import Bounds
 
 LIBRARY = list(scenarios())
+WORLDS = {"compact", "quota", "offered", "warm", "switch", "pauses"}
+WORLDS |= {"scattered", "measured", "throttled", "moving", "correlated"}
 CURVE = (10.0, 20.0, 30.0, 40.0)
 
 
@@ -32,6 +37,7 @@ def test_every_curve_meets_every_noise():
         if not each.event
         and not each.heavy
         and each.bounds in (Bounds(1, 64, 1), Bounds(1, 256, 1))
+        and each.kind not in WORLDS
     ]
     by_curve = {}
     for each in plain:
@@ -127,7 +133,13 @@ def test_kinds_that_only_score_are_apart_from_those_that_constants_were_chosen_o
         held_out: {each.kind for each in LIBRARY if each.held_out is held_out}
         for held_out in (True, False)
     }
-    assert kinds[True] == {"staircase", "teeth", "slow", "late", "heavy", "delayed"}
+    assert kinds[True] == {"staircase", "teeth", "slow", "late", "heavy", "delayed"} | {
+        "scattered",
+        "measured",
+        "throttled",
+        "moving",
+        "correlated",
+    }
     assert not kinds[True] & kinds[False] and {"peak", "plateau", "cusp"} <= kinds[False]
     assert sum(each.held_out for each in LIBRARY) > 100
 
@@ -172,3 +184,75 @@ def test_noise_with_heavy_tails_has_outliers_that_other_noise_has_not():
     )
     assert heavy[2000] < 2.0 * plain[2000], "as large in the middle"
     assert heavy[-1] > 5.0 * plain[-1]
+
+
+def test_kinds_of_states_machines_and_loads_are_all_there():
+    kinds = {each.kind for each in LIBRARY}
+    assert kinds >= WORLDS | {"high"}
+    assert all(each.bounds.start >= 40 for each in LIBRARY if each.kind == "high")
+
+
+def test_a_scenario_with_an_event_is_of_the_events_kind():
+    assert {"burst", "phase and back", "crowded start"} <= {each.kind for each in LIBRARY}
+
+
+def test_the_memory_of_one_domain_is_busy_before_its_cores_are():
+    curve = [compact(16, 6)(level) for level in range(1, 65)]
+    assert curve[5] == curve[15] == 6 and curve[21] == curve[31] == 12 and curve[63] == 24
+    around = [scattered(4, 6, 0.3, 0.01)(level) for level in range(1, 65)]
+    assert around.index(max(around)) == 23, "all four domains have the threads they need"
+
+
+def test_measured_curves_go_through_the_points_that_were_measured():
+    curves = measured.curves()
+    assert curves["raytrace"][3] == 78.0 and curves["raytrace"][63] == 310.0
+    assert curves["raytrace"][1] == pytest.approx(20 + 58 / 3)
+    assert curves["id-raytracer"].index(max(curves["id-raytracer"])) == 8
+    assert len(curves["sdm91"]) == 216
+
+
+def test_more_threads_than_a_quota_are_throttled():
+    shape = quota(6.0, 0.1)
+    assert shape(6) == 6.0 and 5.4 < shape(64) < shape(7) < 6.0
+
+
+def factors(state, levels):
+    factor = state.begin(3)
+    return [factor(period, level) for period, level in enumerate(levels)]
+
+
+def test_a_program_warms_up_whatever_its_level():
+    assert factors(WarmUp(0.8, 0.5), [1, 9, 9]) == pytest.approx([0.2, 0.6, 0.8])
+
+
+def test_a_switch_costs_for_some_periods():
+    seen = factors(Switching(-0.4, 0.5), [4, 4, 8, 8, 8, 4])
+    assert seen == pytest.approx([1.0, 1.0, 0.6, 0.8, 0.9, 0.6])
+
+
+def test_a_processor_that_gets_hot_loses_what_it_had_more_at_first():
+    hot = factors(Throttling(4, 1.0, 0.5), [8, 8, 8, 8, 2, 2, 2, 8])
+    assert hot == [2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0], "two threads let it cool"
+    assert factors(Throttling(4, 1.0, 0.5), [4] * 9) == [1.0] * 9, "it can cool four"
+
+
+def test_pauses_follow_from_the_seed():
+    seen = factors(Pauses(0.2, 0.3), [1] * 500)
+    assert set(seen) == {0.3, 1.0} and 60 < seen.count(0.3) < 140
+    assert seen == factors(Pauses(0.2, 0.3), [1] * 500)
+
+
+def test_correlated_noise_remembers_less_than_drift():
+    from itertools import islice, pairwise
+    from statistics import correlation
+
+    from harness.bench.scenario import noise_of
+
+    def memory(**more):
+        factors = list(islice(noise_of(scenario_of(**more)), 4000))
+        return correlation(*zip(*pairwise(factors), strict=True))
+
+    def scenario_of(**more):
+        return ThreadScenario("n", CURVE, Bounds(1, 4, 1), drift=0.05, **more)
+
+    assert 0.6 < memory(persistence=0.7) < 0.8 < memory()

@@ -10,6 +10,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.plots import saso, style
+from harness.plots.saso_kinds import shares_by_kind
 from tests.plots.made_tables import bench, figure_named
 
 LAWS = {"fixed": 1.0, "millrace": 0.1, "pldi17": 0.5}
@@ -81,7 +82,8 @@ def test_the_best_value_and_every_strip_are_in_the_picture(metric):
 
 def test_the_figure_has_a_panel_a_metric_and_a_row_a_law_the_best_on_top():
     figure = figure_named("saso", {"saso": bench(LAWS)})
-    assert [ax.get_title() for ax in figure.axes] == [metric.title for metric in saso.METRICS]
+    *panels, _ = figure.axes
+    assert [ax.get_title() for ax in panels] == [metric.title for metric in saso.METRICS]
     first = figure.axes[0]
     assert [label.get_text() for label in first.get_yticklabels()] == [
         "millrace",
@@ -105,7 +107,8 @@ def test_scenarios_that_only_score_have_a_panel_of_their_own():
 def test_millrace_alone_is_highlighted():
     figure = figure_named("saso", {"saso": bench(LAWS)})
     ours = style.of_model("elastic").color
-    for ax in figure.axes:
+    *panels, _ = figure.axes
+    for ax in panels:
         assert {line.get_color() for line in ax.lines if line.get_ydata()[0] == 0} == {ours}
         assert ours not in {line.get_color() for line in ax.lines if line.get_ydata()[0] != 0}
     assert [label.get_weight() for label in figure.axes[0].get_yticklabels()] == [
@@ -125,3 +128,27 @@ def test_the_foot_says_that_nothing_was_measured_and_how_many_scenarios_there_ar
 def test_missing_columns_are_named():
     with pytest.raises(UserError, match="the table saso lacks scenario, regret"):
         figure_named("saso", {"saso": bench(LAWS).drop(columns=["scenario", "regret"])})
+
+
+def by_kind():
+    """A bench in which `fixed` finds the best level of peaks alone."""
+    made = bench({"fixed": 1.0, "millrace": 0.1})
+    found = (made["law"] == "millrace") | (made["kind"] == "peak")
+    return made.assign(accuracy=0.5 + 0.5 * found)
+
+
+def test_shares_are_by_kind_and_law_and_noisy_scenarios_do_not_count():
+    table = by_kind()
+    noisy = table.assign(drift=0.1, accuracy=0.0)
+    assert shares_by_kind(pd.concat([table, noisy])).to_dict("index") == {
+        (False, "peak"): {"fixed": 1.0, "millrace": 1.0},
+        (True, "late"): {"fixed": 0.0, "millrace": 1.0},
+    }
+
+
+def test_the_best_law_of_a_kind_is_bold_and_kinds_that_only_score_come_last():
+    *_, ax = figure_named("saso", {"saso": by_kind()}).axes
+    cells = [(text.get_text(), text.get_weight()) for text in ax.texts]
+    assert cells == [("100", "bold"), ("100", "bold"), ("100", "bold"), ("0", "normal")]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["peak", "late"]
+    assert [line.get_ydata()[0] for line in ax.lines] == [0.5]

@@ -91,9 +91,11 @@ def test_the_table_has_the_rules_in_the_order_of_their_worth():
 
 def test_the_command_prints_it(capsys):
     assert (
-        call("ablation", ablation, ["--every", "50", "--rule", "MIN_SLOPE_RATIO", "--jobs", "1"])
-        == 0
+        call("ablation", ablation, ["--every", "50", "--rule", "ONE_STEP_LOSS", "--jobs", "1"]) == 0
     )
-    assert "| MIN_SLOPE_RATIO " in capsys.readouterr().out
+    assert "| ONE_STEP_LOSS " in capsys.readouterr().out
     assert call("ablation", ablation, ["--rule", "magic"]) == 2
-    assert "rule 'magic' is unknown; rules are: DOUBLING_PRICE, " in capsys.readouterr().err
+    assert (
+        "rule 'magic' is unknown; rules are: DOUBLING_PRICE, MIN_LADDER_FACTOR"
+        in capsys.readouterr().err
+    )

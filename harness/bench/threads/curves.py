@@ -136,6 +136,38 @@ def late(begin: int, knee: int) -> Shape:
     )
 
 
+def compact(cores: int, enough: int) -> Shape:
+    """Return the curve of memory bandwidth where threads fill one NUMA domain after the other:
+    `enough` threads of a domain's `cores` keep its memory busy."""
+    return lambda n: n // cores * enough + min(n % cores, enough)
+
+
+def scattered(domains: int, enough: int, far: float, loss: float) -> Shape:
+    """Return the same curve where threads go round the domains.
+
+    A thread is slower by `far` times the share of its data in other domains. Threads beyond
+    `enough` a domain get in each other's way, by `loss` each.
+    """
+
+    def shape(n: int) -> float:
+        reached, busy = min(n, domains), domains * enough
+        speed = 1.0 - far * (reached - 1) / reached
+        return speed * min(n, busy) / (1.0 + loss * max(0, n - busy))
+
+    return shape
+
+
+def quota(cpus: float, loss: float) -> Shape:
+    """Return the curve under a quota of CPU time: more threads than `cpus` use it up early, and
+    wait for the next slice, some of them with a lock, which costs up to `loss`."""
+    return lambda n: min(n, cpus) * (1.0 - loss * max(0.0, n - cpus) / n)
+
+
+def offered(load: float, shape: Shape) -> Shape:
+    """Return a curve that the load limits: sources send no more than `load` threads can do."""
+    return lambda n: min(shape(n), load)
+
+
 def cusp(k: int, levels: int) -> Shape:
     """A point at level k, towards which throughput rises the more steeply the nearer it is, from
     both sides."""
@@ -144,9 +176,16 @@ def cusp(k: int, levels: int) -> Shape:
 
 
 HELD_OUT = ("staircase", "teeth", "slow", "late", "heavy", "delayed")
-"""Held-out kinds of curves, noise and effects.
+HELD_OUT += ("throttled", "moving", "correlated", "measured", "scattered")
+"""Held-out kinds of curves, noise, states and effects.
 
 They only score: no constant of a law of ours may be chosen by them.
+"""
+
+STARVED = ("flat", "plateau", "knee", "shares", "offered")
+"""Kinds of curves that are flat because there is no more work: further threads idle.
+
+Threads are busy on all other curves, with work or with waiting for each other or for memory.
 """
 
 

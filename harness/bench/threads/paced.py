@@ -24,8 +24,8 @@ from typing import ClassVar
 from harness.bench import scenario as any_scenario
 from harness.bench.scenario import QUIET_CPU, Configuration, Least, Observe, cut, noise_of
 from harness.bench.threads.curves import HELD_OUT, kind_of, library, new_shapes
-from harness.bench.threads.scenario import PERIOD_S, Curve
-from harness.elasticity import Bounds, Decides, Law, Layout, Link, Reading, law_class, make_law
+from harness.bench.threads.scenario import PERIOD_S, Curve, source_and_work
+from harness.elasticity import Bounds, Decides, Law, Layout, Reading, law_class, make_law
 
 LEVELS, PERIODS, CHANGE_AT = 64, 120, 60
 MAX_BACKLOG_S = 5.0  # seconds' worth of the target that may wait; a guess
@@ -87,18 +87,7 @@ class Paced(any_scenario.Scenario):
     @property
     def layout(self) -> Layout:
         """A source, and one operator for all work."""
-        links = [Link(0, 1, 1.0, None)]
-        return Layout(
-            (),
-            (),
-            (0,),
-            links,
-            (1.0, 1.0),
-            (0.0, 0.0),
-            payload=0,
-            cpus=self.bounds.maximum,
-            inputs=1,
-        )
+        return source_and_work(self.bounds.maximum)
 
     def segments(self) -> list[tuple[int, int]]:
         """Return the stretches, one for each target."""

@@ -9,6 +9,10 @@ Events change what a period shows, from the period `at` on, for `length` periods
   idle    no tuples
   cpu     other processes use the CPUs: throughput times `factor`, and the CPU limit refuses more
           threads
+
+Laws that cannot search get what they need. `ds2` and `flink` get the highest rate as the
+target, `aimd` the latency of the best level as its bound, and `utilisation` the share of its own
+throughput that a thread keeps beside the others. No engine knows these.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from typing import ClassVar
 from harness.bench import scenario as any_scenario
 from harness.bench.scenario import (
     CROWDED_CPU,
+    PERSISTENCE,
     QUIET_CPU,
     Configuration,
     Least,
@@ -27,21 +32,29 @@ from harness.bench.scenario import (
     cut,
     noise_of,
 )
+from harness.bench.threads import measured
 from harness.bench.threads.curves import (
     HELD_OUT,
+    STARVED,
+    Shape,
+    compact,
     kind_of,
     library,
     new_shapes,
+    offered,
     peak,
     plateau,
+    quota,
     rising,
     sampled,
+    scattered,
     sharing,
     smt,
     usl,
     wide_library,
 )
-from harness.elasticity import Bounds, Decides, Reading
+from harness.bench.threads.states import Pauses, State, Switching, Throttling, WarmUp
+from harness.elasticity import Bounds, Decides, Law, Layout, Link, Reading, law_class, make_law
 
 Curve = tuple[float, ...]
 
@@ -49,7 +62,14 @@ PERIOD_S = 1.0
 PERIODS = 100
 # throughput of one thread in another phase: a law could not see a phase with unchanged throughput
 OTHER_PHASE_UNIT = 0.6
+SPARE = 0.02  # share of the best level's latency that its bound leaves more
 EVENT_AT = 50  # the period in which the load changes; twice in scenarios that go back
+
+
+def source_and_work(cpus: int) -> Layout:
+    """Return the graph behind a curve: a source, and one operator for all work."""
+    links = [Link(0, 1, 1.0, None)]
+    return Layout((), (), (0,), links, (1.0, 1.0), (0.0, 0.0), payload=0, cpus=cpus, inputs=1)
 
 
 @dataclass(frozen=True)
@@ -89,7 +109,9 @@ class ThreadScenario(any_scenario.Scenario):
     delay: int = 0  # periods until a level takes effect
     held_out: bool = False  # True if no constant of our laws was chosen on curves of its kind
     # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
-    starved: bool = True
+    starved: bool = False
+    state: State | None = None
+    persistence: float = PERSISTENCE  # of drift
 
     def true(self, period: int, level: int, bursts: bool = True) -> float:
         """Return throughput without noise [tuples/s]; `bursts`: with bursts, which are too short
@@ -108,8 +130,13 @@ class ThreadScenario(any_scenario.Scenario):
 
     @property
     def kind(self) -> str:
-        """Kind of its curve; for a user's own curve, its name."""
-        return kind_of(self.shape) if self.shape else self.name
+        """Kind of its event, or else of its curve; for a user's own curve, its name."""
+        return self.event or (kind_of(self.shape) if self.shape else self.name)
+
+    @property
+    def layout(self) -> Layout:
+        """A source, and one operator for all work."""
+        return source_and_work(self.bounds.maximum)
 
     def crowded(self, period: int) -> bool:
         """Return True if other processes have the CPUs."""
@@ -148,14 +175,48 @@ class ThreadScenario(any_scenario.Scenario):
             for begin, end in self.segments()
         ]
 
+    def contestant(self, name: str) -> tuple[Law, Configuration]:
+        """Return a law and its first configuration.
+
+        A law that goes by latency gets the highest one of the best levels as its bound, with
+        `SPARE` of it more.
+        """
+        settings = {}
+        of_law = law_class(name)
+        if "latency_s" in of_law.NEEDS and any(each.name == "bound" for each in of_law.SETTINGS):
+            bests = [self.best(begin) for begin, _ in self.scored()]
+            settings["bound"] = (1.0 + SPARE) * max(
+                each.threads / each.throughput if each.throughput > 0.0 else 0.0 for each in bests
+            )
+        layout = self.layout if "layout" in of_law.NEEDS else None
+        law = make_law(name, self.bounds, settings=settings, layout=layout)
+        return law, Configuration(law.bounds.start)
+
+    def told(self, law: Law, period: int, reading: Reading) -> Reading:
+        """Return the reading with what a law needs that no curve shows."""
+        if "target" in law.NEEDS:
+            done, busy = reading.throughput * PERIOD_S, reading.utilisation or 0.0
+            return replace(
+                reading,
+                target=self.best(period).throughput,
+                useful_s=(0.0, busy * reading.threads * PERIOD_S),
+                tuples=(done, done),
+            )
+        if "utilisation" in law.NEEDS:
+            return replace(reading, utilisation=self._own_share(period, reading.threads))
+        return reading
+
     def observer(self) -> Observe:
         """Return a function from a period to its reading, with all that a curve can show."""
         noise, levels = noise_of(self), [self.bounds.start] * self.delay
+        factor = self.state.begin(self.seed) if self.state else lambda period, level: 1.0
 
         def observe(period: int, configuration: Configuration) -> Reading:
             level, crowded = configuration.threads, self.crowded(period)
             levels.append(level)
-            true = self.true(period, levels[-1 - self.delay])
+            effective = levels[-1 - self.delay]
+            true = self.true(period, effective) * factor(period, effective)
+            busy = self._own_share(period, level) if self.starved else 1.0
             return Reading(
                 time_s=(period + 1) * PERIOD_S,
                 elapsed_s=PERIOD_S,
@@ -163,7 +224,7 @@ class ThreadScenario(any_scenario.Scenario):
                 throughput=true * next(noise),
                 system_cpu=CROWDED_CPU if crowded else QUIET_CPU,
                 others_cpu=CROWDED_CPU - 0.1 if crowded else 0.0,
-                utilisation=self._utilisation(period, level, true),
+                utilisation=busy if true > 0 else 0.0,
                 congestion=1.0 if true > 0 else 0.0,
                 # Little's law: each thread holds one tuple
                 latency_s=level / true if true > 0 else None,
@@ -171,13 +232,10 @@ class ThreadScenario(any_scenario.Scenario):
 
         return observe
 
-    def _utilisation(self, period: int, level: int, true: float) -> float:
-        """Return the share of their time that threads execute operators: each one's throughput over
-        that of one alone."""
+    def _own_share(self, period: int, level: int) -> float:
+        """Return the throughput of each thread over that of one alone, at most 1."""
         alone = self.true(period, 1)
-        if alone <= 0.0:
-            return 0.0
-        return min(1.0, true / (level * alone)) if self.starved else 1.0
+        return min(1.0, self.true(period, level) / (level * alone)) if alone > 0.0 else 0.0
 
 
 BASES = {
@@ -187,6 +245,13 @@ BASES = {
     "rising": rising(0.8),
 }
 """Curves for noise with heavy tails and for delayed effects."""
+
+MOVES = {
+    "far": [(100, 40)],
+    "back": [(100, 30), (200, 8)],
+    "slowly": [(50, 10), (80, 13), (110, 16), (140, 20)],
+}
+"""Optima that move from level 8: period, and level. Throughput up to the lower one stays."""
 
 NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
 
@@ -215,13 +280,21 @@ def _all() -> Iterator[ThreadScenario]:
     yield from _events()
     yield from _sharing()
     yield from _new()
+    yield from _worlds()
 
 
 def _plain(
     name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0
 ) -> ThreadScenario:
     return ThreadScenario(
-        _title(name, noise, drift, bounds), curve, bounds, noise, drift, shape=name
+        _title(name, noise, drift, bounds),
+        curve,
+        bounds,
+        noise,
+        drift,
+        shape=name,
+        held_out=kind_of(name) in HELD_OUT,
+        starved=kind_of(name) in STARVED,
     )
 
 
@@ -305,6 +378,7 @@ def _events() -> Iterator[ThreadScenario]:
                     periods,
                     shape=name,
                     event=event,
+                    starved=kind_of(name) in STARVED,
                 )
 
 
@@ -328,15 +402,60 @@ def _new() -> Iterator[ThreadScenario]:
     bounds = Bounds(1, 64, 1)
     for noise, drift in NOISES:
         for name, curve in new_shapes(64).items():
-            yield replace(
-                _plain(name, curve, bounds, noise, drift), held_out=kind_of(name) in HELD_OUT
-            )
+            yield _plain(name, curve, bounds, noise, drift)
         for name, shape in BASES.items():
             curve = sampled(shape, 64)
             if noise:
-                yield replace(
-                    _plain(f"heavy-{name}", curve, bounds, noise), heavy=True, held_out=True
-                )
-            yield replace(
-                _plain(f"delayed-{name}", curve, bounds, noise, drift), delay=2, held_out=True
-            )
+                yield replace(_plain(f"heavy-{name}", curve, bounds, noise), heavy=True)
+            yield replace(_plain(f"delayed-{name}", curve, bounds, noise, drift), delay=2)
+
+
+def _worlds() -> Iterator[ThreadScenario]:
+    """Yield states, optima that move, loads that limit, and further machines and noise."""
+    bounds, levels = Bounds(1, 64, 1), 64
+    shapes: dict[str, Shape] = {
+        "compact-6": compact(16, 6),
+        "compact-3": compact(8, 3),
+        "compact-20": compact(32, 20),
+        "scattered-4": scattered(4, 6, 0.3, 0.01),
+        "scattered-2": scattered(2, 8, 0.5, 0.03),
+        "scattered-8": scattered(8, 5, 0.2, 0.005),
+        "quota-2.5": quota(2.5, 0.2),
+        "quota-6": quota(6.0, 0.05),
+        "quota-12": quota(12.0, 0.4),
+        "offered-5": offered(5.0, rising()),
+        "offered-9": offered(9.0, usl(0.02, 0.0005)),
+        "offered-14": offered(14.0, peak(20, 0.5)),
+    }
+    states: dict[str, State] = {
+        "warm-fast": WarmUp(0.8, 0.7),
+        "warm-slow": WarmUp(0.5, 0.9),
+        "switch-cold": Switching(-0.3, 0.5),
+        "switch-surge": Switching(0.25, 0.5),
+        "switch-long": Switching(-0.15, 0.8),
+        "pauses-short": Pauses(0.05, 0.3),
+        "pauses-slight": Pauses(0.15, 0.8),
+        "throttled-slow": Throttling(16, 0.4, 0.95),
+        "throttled-fast": Throttling(10, 0.6, 0.8),
+    }
+    for noise in (0.0, 0.02, 0.05, 0.10):
+        for name, shape in shapes.items():
+            yield _plain(name, sampled(shape, levels), bounds, noise)
+        for name, curve in measured.curves().items():
+            yield _plain(f"measured-{name}", curve, Bounds(1, len(curve), 1), noise)
+        for name, shape in BASES.items():
+            curve = sampled(shape, levels)
+            for start in (64, 40):
+                yield _plain(f"high-{name}", curve, Bounds(1, 64, start), noise)
+            for state, of_levels in states.items():
+                cold = _plain(f"{state}-{name}", curve, bounds, noise)
+                yield replace(cold, state=of_levels)
+            if noise:
+                correlated = _plain(f"correlated-{name}", curve, bounds, 0.0, noise)
+                yield replace(correlated, persistence=0.7)
+        for name, moves in MOVES.items():
+            events = [
+                Event("curve", at, curve=sampled(peak(best, 0.5), levels)) for at, best in moves
+            ]
+            moving = _plain(f"moving-{name}", sampled(peak(8, 0.5), levels), bounds, noise)
+            yield replace(moving, events=events, periods=moves[-1][0] + 2 * EVENT_AT)

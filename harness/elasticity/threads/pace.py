@@ -44,6 +44,19 @@ OUTWEIGHING_PERIODS = 2  # periods with or without the rate that outweigh all be
 LATE_LEVEL_PERIODS = 9  # last periods of a level that decide if it is late
 
 
+def target_of(reading: Reading) -> float | None:
+    """Return the target of the sources, if all are paced and it is known how they do."""
+    known = reading.done is not None and reading.utilisation is not None
+    return reading.target if reading.target and known else None
+
+
+def differ(target: float | None, before: float | None) -> bool:
+    """Return True if the target of the sources has changed by more than a percent."""
+    if target is None or before is None:
+        return target is not before
+    return abs(target - before) > 0.01 * before
+
+
 class Pace:
     """Target of paced sources, and the levels that were enough for it."""
 

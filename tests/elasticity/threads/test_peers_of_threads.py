@@ -349,3 +349,53 @@ def test_flink_refuses_utilisations_at_odds():
         UserError, match=r"utilisation must be from low, 0\.4, to high, 1, not 0\.3"
     ):
         law("flink", utilisation=0.3)
+
+
+# -- golden section and bandit ---------------------------------------------------------------------
+
+
+def along(name, curve, periods, **options):
+    """Levels of a law along a curve."""
+    subject, level, levels = law(name, **options), options.get("start", 1), []
+    for period in range(1, periods + 1):
+        level = subject.step(at(period, level, curve(level))).threads
+        levels.append(level)
+    return levels
+
+
+def test_golden_cuts_the_range_at_the_golden_section_of_its_logarithm():
+    first = along("golden", lambda n: 100.0 * n, 2)
+    assert first == [round(64.0**0.382), round(64.0**0.618)]
+
+
+def test_golden_rests_at_the_best_level_and_checks_it_again():
+    curve = lambda n: 100.0 * min(n, 20) - 5.0 * max(0, n - 20)  # noqa: E731 - a peak at 20
+    levels = along("golden", curve, 120)
+    rested = max(set(levels), key=levels.count)
+    assert abs(rested - 20) <= 1 and len(set(levels[60:])) > 1
+
+
+def test_golden_begins_anew_at_another_load():
+    subject, level = law("golden"), 1
+    for period in range(1, 41):
+        level = subject.step(at(period, level, 100.0 * min(level, 9))).threads
+    before, after = level, []
+    for period in range(41, 70):
+        level = subject.step(at(period, level, 40.0 * min(level, 50))).threads
+        after.append(level)
+    assert before == 9 and after[-1] >= 45
+
+
+def test_the_bandit_tries_each_arm_of_its_grid_once():
+    tried = along("bandit", lambda n: 100.0, 13)
+    assert [1, *tried[:12]] == [1, 2, 3, 4, 6, 8, 12, 17, 24, 34, 48, 64, tried[11]]
+
+
+def test_the_bandit_keeps_to_the_best_arm_and_forgets():
+    levels = along("bandit", lambda n: 100.0 * min(n, 17) / max(n, 17), 100)
+    assert max(set(levels[12:]), key=levels[12:].count) == 17
+    subject, level = law("bandit"), 1
+    for period in range(1, 1501):
+        rate = 100.0 * (level if period < 100 else 65 - level)
+        level = subject.step(at(period, level, rate)).threads
+    assert level <= 3
