@@ -48,10 +48,6 @@ class Rule:
     off: tuple[tuple[str, object], ...]
 
 
-def _nothing(*_: object, **__: object) -> None:
-    """Replace a method that may propose something: it proposes nothing."""
-
-
 def _no_placements(*_: object, **__: object) -> list[object]:
     return []
 
@@ -84,38 +80,25 @@ RULES: dict[str, list[Rule]] = {
     "queues": [
         *_numbers(
             "queues.millrace",
-            ("PLACEMENT_LOOKS_UNTIL_THRESHOLD_DOUBLES", ALWAYS),
-            ("MAX_HURTFUL_PERIODS", NEVER),
-            ("LEARNING_PERIODS", 0),
-            ("MOVED", ALWAYS),
-            ("DRAIN_WAIT_PERIODS", 0),
-            ("PROFILE_PERIODS", 0),
-            ("SLOW_QUEUE_GAIN", 0.0),
+            ("PRICE", 0.0),
+            ("FALL", ALWAYS),
+            ("CLIFF", ALWAYS),
+            ("LAG", ALWAYS),
+            ("FAR", 1.001),
+            ("UNEVEN", NEVER),
+            ("EARLY", 0),
+            ("ROUNDS", 0),
+            ("ERROR", ALWAYS),
         ),
+        *_numbers("queues.work_shares", ("DECLARED_LOOKS", 5.0), ("MOVED_SHARE", ALWAYS)),
+        Rule("the bracket", (("queues.millrace.Millrace._bracket", _no_placements),)),
         Rule(
             "a look at queues everywhere",
-            (("queues.millrace.Millrace._untried_everywhere", _nothing),),
+            (("queues.millrace.Millrace._everywhere", _no_placements),),
         ),
-        Rule("the work that has moved", (("queues.work_shares.MOVED_SHARE", ALWAYS),)),
-        *_numbers("queues.work_shares", ("LEAST_WORTH", 0.0)),
-        *_numbers(
-            "queues.evidence",
-            ("EXPECTED_SURGE", 0.0),
-            ("UNEVEN", (0.0, 0.0)),
-            ("BACKLOG", 0.0),
-            ("SURE", 0.0),
-        ),
-        *_numbers("queues.evidence", ("MISFITS", {1.0: 1.0}), ("TRUST", 1.0)),
-        *_numbers(
-            "queues.outlook",
-            ("PLACEMENT_LEVEL_PRICE", 0.0),
-            ("SLOW_QUEUE_PRICE", 0.0),
-            ("HORIZON", ALWAYS),
-        ),
-        *_numbers("queues.outlook", ("HURTFUL_LOSS", ALWAYS), ("REACH", NEVER)),
-        Rule("placements around the best one", (("queues.options.neighbours", _no_placements),)),
-        Rule("queues where branches meet", (("queues.cuts._meetings", _no_placements),)),
-        *_numbers("queues.physics", ("WAITING_SPREAD", 0.0), ("ENTRY_SPREAD", 0.0)),
+        Rule("placements near the best one", (("queues.millrace.Millrace._near", _no_placements),)),
+        Rule("one queue less, more or elsewhere", (("queues.millrace.MISSES", 0),)),
+        Rule("other levels", (("queues.millrace.Millrace._levels", _no_placements),)),
     ],
     "replicas": [
         *_numbers("replicas.millrace", ("FAIR", 1.0), ("SHORT", ALWAYS), ("GROWN", ALWAYS)),
