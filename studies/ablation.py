@@ -48,10 +48,6 @@ class Rule:
     off: tuple[tuple[str, object], ...]
 
 
-def _nothing(*_: object, **__: object) -> None:
-    """Replace a method that may propose something: it proposes nothing."""
-
-
 def _no_placements(*_: object, **__: object) -> list[object]:
     return []
 
@@ -80,38 +76,28 @@ RULES: dict[str, list[Rule]] = {
     "queues": [
         *_numbers(
             "queues.millrace",
-            ("PLACEMENT_LOOKS_UNTIL_THRESHOLD_DOUBLES", ALWAYS),
-            ("MAX_HURTFUL_PERIODS", NEVER),
-            ("LEARNING_PERIODS", 0),
-            ("MOVED_WORK_SHARE", ALWAYS),
-            ("DRAIN_WAIT_PERIODS", 0),
-            ("PROFILE_PERIODS", 0),
-            ("SLOW_QUEUE_GAIN", 0.0),
+            ("DOUBLING_PRICE", 0.0),
+            ("TWO_STEP_LOSS", ALWAYS),
+            ("ONE_STEP_LOSS", ALWAYS),
+            ("MAX_LAG", ALWAYS),
+            ("MIN_SLOPE_RATIO", 1.001),
+            ("WIDE_SWITCH_SHARE", NEVER),
+            ("CONFIRMING_PERIODS", 0),
+            ("MAX_CHECK_ROUNDS", 0),
+            ("MAX_STANDARD_ERROR", ALWAYS),
         ),
+        *_numbers("queues.work_shares", ("DECLARED_LOOKS", 5.0), ("MOVED_SHARE", ALWAYS)),
+        Rule("the bracket", (("queues.millrace.MillraceQueues._bracket", _no_placements),)),
         Rule(
             "a look at queues everywhere",
-            (("queues.millrace.MillraceThreads._untried_everywhere", _nothing),),
+            (("queues.millrace.MillraceQueues._everywhere", _no_placements),),
         ),
-        Rule("the work that has moved", (("queues.work_shares.MOVED_SHARE", ALWAYS),)),
-        *_numbers("queues.work_shares", ("LEAST_WORTH", 0.0)),
-        *_numbers(
-            "queues.evidence",
-            ("EXPECTED_SURGE", 0.0),
-            ("UNEVEN_SPREAD", (0.0, 0.0)),
-            ("BACKLOG_SPREAD", 0.0),
-            ("MAX_MEASURED_SPREAD", 0.0),
+        Rule(
+            "placements near the best one",
+            (("queues.millrace.MillraceQueues._near", _no_placements),),
         ),
-        *_numbers("queues.evidence", ("MISFIT_PRIOR", {1.0: 1.0}), ("LIKELIHOOD_EXPONENT", 1.0)),
-        *_numbers(
-            "queues.outlook",
-            ("PLACEMENT_LEVEL_PRICE", 0.0),
-            ("SLOW_QUEUE_PRICE", 0.0),
-            ("HORIZON", ALWAYS),
-        ),
-        *_numbers("queues.outlook", ("HURTFUL_LOSS", ALWAYS), ("MAX_LEVEL_FACTOR", NEVER)),
-        Rule("placements around the best one", (("queues.options.neighbours", _no_placements),)),
-        Rule("queues where branches meet", (("queues.cuts._meetings", _no_placements),)),
-        *_numbers("queues.physics", ("WAITING_SPREAD", 0.0), ("ENTRY_SPREAD", 0.0)),
+        Rule("one queue less, more or elsewhere", (("queues.millrace.MAX_MISSES", 0),)),
+        Rule("other levels", (("queues.millrace.MillraceQueues._levels", _no_placements),)),
     ],
     "replicas": [
         *_numbers(

@@ -3,7 +3,6 @@
   law                   the interface of a law: Reading, Decision, Bounds, Law
   layout                the graph as a law sees it
   cpu_limit             limits on CPU use, which a law asks before it climbs
-  millrace_constants    constants that our own laws share
   fixed                 keeps its level: a baseline with the interface of a law
   trends                records of levels, which the next three laws keep
   pldi17                P17 Figures 7 and 8

@@ -31,8 +31,7 @@ PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
 # looks of the profiler at a thread, a second, as in IBM Streams (its PEImpl.cpp); M19 names no rate
 PROFILER_LOOKS_PER_S = 100
 # Changes of throughput in the period after all queues were switched, as shares: up while new ones
-# fill, down while old ones drain (M19 Figure 6). A scenario has one of them, by its seed. No law's
-# expectation is any of them (`elasticity/queues/evidence.py`).
+# fill, down while old ones drain (M19 Figure 6). A scenario has one of them, by its seed.
 SWITCH_SURGES = (0.0, 0.1, 0.3)
 PERIODS = 150  # of a phase: IBM Streams needs 100 to settle on 100 operators and 64 CPUs
 NOISES = (0.0, 0.02, 0.05, 0.10)

@@ -39,7 +39,6 @@ from numpy.typing import NDArray
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
-from harness.elasticity.millrace_constants import LOAD_CHANGE_SIGMAS
 from harness.elasticity.replicas.rates import ObservedFlow, Rates, Vector, replicas_of
 
 Counts = NDArray[np.int64]
@@ -55,6 +54,7 @@ MAX_SHORTFALL = (
 )
 MIN_GAIN = 0.01  # gain of the rate that one more must bring to be kept
 GROWN_WORK = 1.2  # growth of the work from which fewer threads are worth a look
+LOAD_CHANGE_SIGMAS = 4.0  # standard deviations beyond which a difference is more than noise
 BISECTION_STEPS = 16  # bisection steps for the goal: to 0.002 % of the range
 SERIAL_GROWTH = (
     0.05  # growth of an operator's work with its replicas up to which it counts as noise

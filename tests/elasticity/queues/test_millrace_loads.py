@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from harness.elasticity import Reading
-from harness.elasticity.law import PROFILE_PERIODS
-from harness.elasticity.queues.work_shares import WorkShares
 from tests.elasticity.queues.surface import drive
 from tests.elasticity.queues.test_millrace import law_of, pipeline
 
-PERIODS = 30  # enough to settle
+PERIODS = 50  # enough to settle
 
 
 def slower(surface, factor):
@@ -40,69 +38,54 @@ def elsewhere(surface):
     )
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"throughput": 0.0},
-        {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9},
-        {"throughput": 9e9, "others_cpu": 1.0},
-    ],
-    ids=["idle", "crowded", "only others known"],
-)
-def test_idle_and_crowded_periods_change_nothing(odd):
+def test_idle_periods_change_nothing():
     surface = pipeline()
     law = law_of(surface)
     steps = drive(law, surface, PERIODS)
     before = steps[-1].decision
     for second in range(PERIODS + 1, PERIODS + 6):
-        decision = law.step(
-            Reading(float(second), 1.0, before.threads, queued=before.queued, **odd)
-        )
+        decision = law.step(Reading(float(second), 1.0, before.threads, 0.0, queued=before.queued))
         assert (decision.threads, decision.queued) == (before.threads, before.queued)
-        assert decision.state in ("idle", "crowded")
+        assert decision.state == "idle"
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [{"throughput": 0.0}, {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9}],
-    ids=["idle", "crowded"],
-)
-def test_a_switch_before_a_period_that_says_nothing_disturbs_the_next_one(odd):
-    surface, there = pipeline(), frozenset({3})
-    law = law_of(surface)
-    before = drive(law, surface, 2)[-1].queued
-    law.step(Reading(3.0, 1.0, 1, queued=there, **odd))
-    switched = []
-    for second in (4.0, 5.0):
-        law.step(Reading(second, 1.0, 1, 1e6, queued=there))
-        unrest = law._evidence.unrest[-1]
-        switched.append(((unrest.came, unrest.went), law._still))
-    assert switched == [((len(there - before) / 41, len(before - there) / 41), 0), ((0.0, 0.0), 1)]
-
-
-@pytest.mark.parametrize("periods", [1, 4])
-def test_others_that_come_in_the_midst_of_a_look_do_not_keep_it_there(periods):
-    """It waits for them at the best place that it knows and that needs no more threads, and then
-    goes on.
-    """
-    surface = pipeline(cpus=8)
+@pytest.mark.parametrize("periods", [3, PERIODS])
+def test_it_keeps_to_the_cpus_that_others_leave_and_searches_anew_when_they_have_gone(periods):
+    surface = pipeline(operators=60, cost=10_000, cpus=8)
     law = law_of(surface)
     steps = drive(law, surface, periods)
-    look = steps[-1].decision
-    assert (look.queued, look.threads) not in [(step.queued, step.threads) for step in steps]
-    best = max(
-        (step for step in steps if step.threads <= look.threads), key=lambda step: step.throughput
-    )
-    crowd = drive(law, surface, 10, steps, system_cpu=1.0, others_cpu=0.9)
-    assert {(step.decision.queued, step.decision.threads) for step in crowd} == {
-        (best.queued, best.threads)
-    }
-    assert (
-        crowd[0].decision.reason.endswith("is the best so far → there")
-        and crowd[0].decision.state == "crowded"
-    )
+    crowd = drive(law, surface, PERIODS, steps, system_cpu=1.0, others_cpu=0.75)
+    assert {step.decision.state for step in crowd} == {"crowded"}
+    assert all(step.decision.threads <= 2 for step in crowd)
+    assert crowd[-1].queued, "it searches among the CPUs that are left"
     after = drive(law, surface, PERIODS, [*steps, *crowd])[-1]
     assert after.throughput >= 0.97 * drive(law_of(surface), surface, PERIODS)[-1].throughput
+
+
+def test_queues_that_fill_do_not_pass_for_what_work_the_threads_can_do():
+    """Behind an operator with half of the work hardly anything arrives while a queue at each port
+    fills; the operators ahead of it are fast meanwhile.
+    """
+    surface = pipeline(operators=40, cost=1000, cpus=8)
+    flop = [1000.0] * 42
+    flop[21] = 41_000.0
+    surface = replace(surface, flop=flop)
+    law, queued, threads, full = law_of(surface), frozenset(), 1, 0
+    for second in range(1, 80):
+        rate = surface.throughput(queued, threads)
+        full = full + 1 if len(queued) > 20 else 0
+        fills = 0 < full < 40
+        passed = [rate / 41.0 * (8.0 if fills and each < 21 else 1.0) for each in range(42)]
+        decision = law.step(
+            Reading(
+                float(second), 1.0, threads, sum(passed[:41]),
+                costs=surface.shares(), queued=queued, tuples=passed,
+                arrived=passed[41] / sum(passed[:41]),
+            )
+        )  # fmt: skip
+        queued, threads = decision.queued, decision.threads
+    assert surface.throughput(queued, threads) >= 0.95 * surface.throughput(frozenset({20, 21}), 2)
+    assert len(queued) <= 4
 
 
 @pytest.mark.parametrize("factor", [0.4, 2.0])
@@ -144,7 +127,7 @@ def test_another_load_is_noticed_in_two_periods_and_searched_from_there():
     steps = drive(
         law, lambda period: slower(surface, 0.3) if period >= PERIODS else surface, 2 * PERIODS
     )
-    assert steps[PERIODS + 1].decision.reason.startswith("another load: ")
+    assert "another load" in steps[PERIODS + 1].decision.reason
     end = steps[-1]
     assert end.throughput >= 0.93 * max(step.throughput for step in steps)
     assert len({(step.queued, step.threads) for step in steps[-8:]}) == 1
@@ -157,28 +140,11 @@ def test_work_that_moves_within_the_graph_is_followed():
         law_of(surface), lambda period: other if period >= PERIODS else surface, 2 * PERIODS
     )
     stuck = other.throughput(steps[PERIODS - 1].queued, steps[PERIODS - 1].threads)
-    assert steps[-1].throughput > 1.3 * stuck
+    anew = drive(law_of(other), other, PERIODS)[-1].throughput
+    assert steps[-1].throughput >= max(0.97 * anew, 1.03 * stuck)
     assert any(
-        "the work has moved" in step.decision.reason for step in steps[PERIODS : PERIODS + 4]
+        "the work has moved" in step.decision.reason for step in steps[PERIODS : PERIODS + 5]
     )
-
-
-def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_profiler_looks_back(
-    monkeypatch,
-):
-    """Where queues stand decides what operators cost, so the first profiles after a switch are of
-    no placement alone.
-    """
-    surface = pipeline()
-    law = law_of(surface)
-    places, add = [], law._shares.add
-    monkeypatch.setattr(law._shares, "add", lambda *seen: places.append(seen[-1]) or add(*seen))
-    steps = drive(law, surface, PERIODS)
-    still = 0
-    for before, step, place in zip([None, *steps], steps, places, strict=False):
-        still = still + 1 if before and before.queued == step.queued else int(before is None)
-        assert place == ((step.queued, step.threads) if still >= PROFILE_PERIODS else None)
-    assert places.count(None) > PROFILE_PERIODS and places[-1] is not None
 
 
 def test_work_that_costs_more_behind_a_queue_has_not_moved():
@@ -200,11 +166,3 @@ def test_work_that_costs_more_behind_a_queue_has_not_moved():
         queued, threads = decision.queued, decision.threads
     assert not any("the work has moved" in step.reason for step in steps)
     assert len({(step.queued, step.threads) for step in steps[-10:]}) == 1
-
-
-@pytest.mark.parametrize(("place", "moved"), [("here", True), (None, False)])
-def test_work_has_moved_only_if_the_profile_is_of_one_placement(place, moved):
-    shares = WorkShares(pipeline(operators=8).layout)
-    early, late = [0.55] + [0.05] * 9, [0.05] * 9 + [0.55]
-    seen = [shares.add(costs, 10.0, 4, 1.0, place) for costs in [early] * 20 + [late] * 5]
-    assert any(seen) == moved
