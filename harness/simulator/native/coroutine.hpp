@@ -70,10 +70,16 @@ class Simulation::Coroutines {
     Replicated::Replica& self = *places[w->coroutine];
     return self.all->ends(self) && w->op->open_streams > 0;
   }
-  void wait_for_merge(Worker* w, const MergeState*, uint32_t least) {
-    w->run->wait_to_be_given(*w, *w->op, least);
+  void wait_for_merge(Worker* w, const MergeState* merge, uint32_t least) {
+    graph.regions[w->coroutine].merge = merge;
+    graph.regions[w->coroutine].least = least;
+    w->run->wait_to_be_given(*w);
   }
-  void wait_for_buffers(Worker* w, const Operator* op) { w->run->wait_to_be_given(*w, *op, 0); }
+  void wait_for_buffers(Worker* w, const Operator* op) {
+    graph.regions[w->coroutine].merge = nullptr;
+    graph.regions[w->coroutine].balance = op;
+    w->run->wait_to_be_given(*w);
+  }
   void gave(uint32_t co) { all->gave(co); }
   void written(uint32_t port) { all->written(port); }
   void written_by_one_of(uint32_t port) { all->written_by_one_of(port); }
@@ -252,9 +258,7 @@ inline void wait_as_either(Worker* w, Port* port, uint32_t* round) {
   }
 }
 
-inline void Simulation::wait_to_be_given(Worker& w, const Operator& op, uint32_t least) {
-  coroutines_->graph.regions[w.coroutine].lacks = &op;
-  coroutines_->graph.regions[w.coroutine].least = least;
+inline void Simulation::wait_to_be_given(Worker& w) {
   let_others_run(w, [](auto& all, auto& self) { all.wait_for_other(self); });
 }
 inline void Simulation::sleep_as_coroutine(Worker& w, Time until) {

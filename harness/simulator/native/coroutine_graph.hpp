@@ -46,11 +46,14 @@ class Simulation::CoroutineGraph {
     Worker* worker = nullptr;
     Operator* op = nullptr;
     std::vector<Port*> inputs;
-    std::vector<Target*> sends;       // to ports, of all operators here
-    std::vector<uint32_t> splits;     // operators whose merge is here
-    uint32_t first = NO_CO;           // of a replica: its operator's own co-routine
-    const Operator* lacks = nullptr;  // that waits here for what is no port
-    uint32_t least = 0;               // of a split: where its merge has to be
+    std::vector<Target*> sends;    // to ports, of all operators here
+    std::vector<uint32_t> splits;  // operators whose merge is here
+    uint32_t first = NO_CO;        // of a replica: its operator's own co-routine
+    // what it waits for that is no port: that a merge gets as far as `least`, or that a load balance
+    // has room
+    const MergeState* merge = nullptr;
+    const Operator* balance = nullptr;
+    uint32_t least = 0;
     mutable Touch state, own, stack, record, about,
         crew;  // where the runtime's records of it were touched last
     // how it does: at the end of its turns
@@ -79,12 +82,10 @@ class Simulation::CoroutineGraph {
     return ring.capacity() - ring.size();
   }
   bool given(uint32_t co) const noexcept {
-    const Operator& op = *regions[co].lacks;
-    if (op.kind == SPLIT) {
-      const uint32_t next =
-          static_cast<SplitState*>(op.own)->merge->next.load(std::memory_order_relaxed);
-      return static_cast<int32_t>(next - regions[co].least) >= 0;
-    }
+    if (const MergeState* merge = regions[co].merge; merge != nullptr)
+      return static_cast<int32_t>(merge->next.load(std::memory_order_relaxed) -
+                                  regions[co].least) >= 0;
+    const Operator& op = *regions[co].balance;
     for (uint32_t way = 0; way < static_cast<BalanceState*>(op.own)->active; ++way) {
       const Ring& ring = op.routes[way].targets[0].port->ring;
       if (ring.size() < ring.capacity()) return true;

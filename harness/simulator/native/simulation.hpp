@@ -196,7 +196,7 @@ class Simulation {
   void made_room(Port& port);
   void check_for_preemption(Worker& w);
   void wait_for_room_as_coroutine(Worker& w, Port& port);
-  void wait_to_be_given(Worker& w, const Operator& op, uint32_t least);
+  void wait_to_be_given(Worker& w);
   void sleep_as_coroutine(Worker& w, Time until);
   template <class Wait>
   void let_others_run(Worker& w, Wait wait);
