@@ -58,7 +58,7 @@ SEED = 1
 
 
 @dataclass(frozen=True)
-class Case:
+class PlacementCase:
     """Graph on a machine."""
 
     kind: str
@@ -76,10 +76,10 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Result:
+class PlacementResult:
     """Throughput of a law over that of the best fixed arm, and where it ended."""
 
-    case: Case
+    case: PlacementCase
     law: str
     arm: str  # the best fixed one
     score: float
@@ -88,17 +88,17 @@ class Result:
     queues: int
 
 
-def cases(half: str, each: int, machine: str) -> Iterator[Case]:
+def cases(half: str, each: int, machine: str) -> Iterator[PlacementCase]:
     """Yield `each` graphs of every kind."""
     for seed in range(FIRST[half], FIRST[half] + each * len(KINDS)):
         kind, draw = list(KINDS)[(seed - FIRST[half]) % len(KINDS)], random.Random(seed)
         number = draw.choice(KINDS[kind])
         own = {"hot": "hot", "pipeline": "skewed"}
         costs = own.get(kind) or draw.choice(OF_OTHERS)
-        yield Case(kind, number, costs, draw.choice(PAYLOADS), seed, machine)
+        yield PlacementCase(kind, number, costs, draw.choice(PAYLOADS), seed, machine)
 
 
-def results_of(laws: Sequence[str], case: Case) -> list[Result]:
+def results_of(laws: Sequence[str], case: PlacementCase) -> list[PlacementResult]:
     """Return the results of laws on a graph."""
     highest = MACHINES[case.machine]
     arms = {"manual": _steady(case, Manual())}
@@ -111,17 +111,19 @@ def results_of(laws: Sequence[str], case: Case) -> list[Result]:
         rate, threads, queued = _run(case, law)
         model = Dynamic(threads=threads, queued="none") if queued else Manual()
         score = _steady(case, model, queued) / arms[arm]
-        results.append(Result(case, law, arm, score, rate / arms[arm], threads, len(queued)))
+        results.append(
+            PlacementResult(case, law, arm, score, rate / arms[arm], threads, len(queued))
+        )
     return results
 
 
-def _open(case: Case, model: Model) -> tuple[Engine, Layout]:
+def _open(case: PlacementCase, model: Model) -> tuple[Engine, Layout]:
     graph = case.graph()
     engine = open_engine(graph, model, case.machine, profile=True, seed=SEED)
     return engine, layout_of(graph, Dynamic(threads=1), MACHINES[case.machine])
 
 
-def _run(case: Case, law: str) -> tuple[float, int, frozenset[int]]:
+def _run(case: PlacementCase, law: str) -> tuple[float, int, frozenset[int]]:
     """Return the throughput of a law's last periods, and the configuration that it ends with."""
     highest = MACHINES[case.machine]
     least = least_threads(law, highest)
@@ -141,7 +143,7 @@ def _run(case: Case, law: str) -> tuple[float, int, frozenset[int]]:
         engine.stop(drain=False, timeout_s=1.0)
 
 
-def _steady(case: Case, model: Model, queued: frozenset[int] = frozenset()) -> float:
+def _steady(case: PlacementCase, model: Model, queued: frozenset[int] = frozenset()) -> float:
     """Return the tuples/s submitted once throughput is steady and tuples arrive as they are
     sent."""
     engine, layout = _open(case, model)
@@ -171,7 +173,7 @@ def _steady(case: Case, model: Model, queued: frozenset[int] = frozenset()) -> f
         engine.stop(drain=False, timeout_s=1.0)
 
 
-def summary(results: Sequence[Result]) -> str:
+def summary(results: Sequence[PlacementResult]) -> str:
     """Return a table of all graphs, and one of the laws."""
     heads = ("graph", "best fixed arm", "law", "score", "in the run", "threads", "queues")
     rows = [
@@ -239,7 +241,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"law must be one of {', '.join(LAWS[Decides.QUEUES])}, not {law!r}")
     if args.report is not None:
         check_writable("--report", args.report)
-    results: list[Result] = []
+    results: list[PlacementResult] = []
     with ProcessPoolExecutor(args.jobs) as pool:
         graphs = cases(args.half, args.each, args.machine)
         for found in pool.map(partial(results_of, laws), graphs):

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from harness.bench.accuracy import ACCURATE_SHARE, MAX_QUIET_NOISE
 from harness.bench.bench import Row
 from harness.bench.goals import FOUND_SHARE, goals
 from harness.bench.scenario import OWN_KIND
@@ -20,8 +21,6 @@ from harness.elasticity import DEFAULT_LAW
 if TYPE_CHECKING:
     import pandas as pd
 
-ACCURATE_SHARE = 0.97  # share of the best throughput from which a law has found the best level
-MAX_QUIET_NOISE = 0.05  # highest noise in the first tables
 WIDE_MACHINE_CPUS = 256
 REFERENCE = "cstream"
 AS_FEW_WITHIN = 1.05  # multiple of the needed threads or replicas up to which they count as no more

@@ -55,7 +55,9 @@ class RangedNumber:
     resolution: float = 0.0
     is_sampled: bool = False
 
-    def allowing(self, events: float, others: interval.Pool | None = None) -> RangedNumber:
+    def allowing(
+        self, events: float, others: interval.PooledDeviation | None = None
+    ) -> RangedNumber:
         """Return the reading with a range that holds among as many one-sided `events`, as
         `interval.allowing`; it is `self` if the range is no interval over runs.
         """

@@ -15,6 +15,8 @@ from harness.errors import UserError
 
 MAX_DURATION_S = 86400.0
 
+AUTO = "auto"  # value of an option whose number the command finds itself
+
 
 def add_profile_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that name a profile; `profile_of` reads them."""

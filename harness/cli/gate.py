@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.arguments import seconds, shown, whole
+from harness.cli.arguments import AUTO, seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.errors import RunFailed, UserError
 from harness.gate.cell import COUNT, TAIL_RULE, USED, WALL_S, tail_of
@@ -94,7 +94,7 @@ SUBCOMMANDS = {"history": "harness.cli.gate_history"}
 
 DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
 MOST_FACTOR = 100.0
-AUTO = "auto"
+
 MOST_PAIRS = 10_000
 MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0

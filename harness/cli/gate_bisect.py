@@ -8,7 +8,7 @@ import random
 from contextlib import nullcontext
 from pathlib import Path
 
-from harness.cli.gate import AUTO
+from harness.cli.arguments import AUTO
 from harness.errors import RunFailed, UserError
 from harness.gate.bisect import BisectionResult, code_of, commits_between, search
 from harness.gate.compare import compare

@@ -56,7 +56,7 @@ def unseen_share(n: int) -> float:
     return float(1 - 0.025 ** (1 / n))
 
 
-class Pool(NamedTuple):
+class PooledDeviation(NamedTuple):
     """Standard deviation of the logarithms of runs, over several arms, and its degrees of
     freedom.
     """
@@ -65,7 +65,9 @@ class Pool(NamedTuple):
     freedom: int
 
 
-def pool(values: Sequence[float], highs: Sequence[float], runs: Sequence[int]) -> Pool | None:
+def pool(
+    values: Sequence[float], highs: Sequence[float], runs: Sequence[int]
+) -> PooledDeviation | None:
     """Return the deviation over several means, from the upper ends of their intervals; None for
     fewer than three that have one.
 
@@ -80,11 +82,15 @@ def pool(values: Sequence[float], highs: Sequence[float], runs: Sequence[int]) -
     if len(deviations) < 3:
         return None
     squares = sum(freedom * each**2 for freedom, each in zip(freedoms, deviations, strict=True))
-    return Pool(math.sqrt(squares / sum(freedoms)), sum(freedoms))
+    return PooledDeviation(math.sqrt(squares / sum(freedoms)), sum(freedoms))
 
 
 def allowing(
-    value: float, ends: tuple[float, float], n: int, events: float, others: Pool | None = None
+    value: float,
+    ends: tuple[float, float],
+    n: int,
+    events: float,
+    others: PooledDeviation | None = None,
 ) -> tuple[float, float]:
     """Return the ends of the 95 % interval of `value` over `n` runs, moved outwards so that it
     holds among as many one-sided `events` (see `t_quantile`), by the deviation of its own runs and

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from harness.bench.report import ACCURATE_SHARE, MAX_QUIET_NOISE
+from harness.bench.accuracy import ACCURATE_SHARE, MAX_QUIET_NOISE
 from harness.plots import style
 
 COLUMNS = ("kind", "held_out", "accuracy", "noise", "drift")

@@ -11,8 +11,8 @@ from statistics import fmean, median
 
 import pytest
 
+from harness.bench.accuracy import ACCURATE_SHARE, MAX_QUIET_NOISE
 from harness.bench.bench import row_of
-from harness.bench.report import ACCURATE_SHARE, MAX_QUIET_NOISE
 from harness.bench.threads.scenario import scenarios
 from harness.elasticity import DEFAULT_LAW
 

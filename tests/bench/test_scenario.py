@@ -7,7 +7,7 @@ import pytest
 from harness.bench.threads import measured
 from harness.bench.threads.curves import compact, quota, scattered
 from harness.bench.threads.scenario import NOISES, Event, ThreadScenario, scenarios
-from harness.bench.threads.states import Pauses, Switching, Throttling, WarmUp
+from harness.bench.threads.states import Pauses, Switching, Throttling, WarmingUp
 from harness.elasticity import Bounds
 
 LIBRARY = list(scenarios())
@@ -222,7 +222,7 @@ def factors(state, levels):
 
 
 def test_a_program_warms_up_whatever_its_level():
-    assert factors(WarmUp(0.8, 0.5), [1, 9, 9]) == pytest.approx([0.2, 0.6, 0.8])
+    assert factors(WarmingUp(0.8, 0.5), [1, 9, 9]) == pytest.approx([0.2, 0.6, 0.8])
 
 
 def test_a_switch_costs_for_some_periods():

@@ -34,10 +34,13 @@ def run(typed: bool, **fields: Any) -> None:
     """
     from harness.measurement.block import run_block
     from harness.measurement.records import write_records
-    from harness.measurement.run import measure
-    from harness.measurement.spec import run_of
+    from harness.measurement.spec import PeerModel, run_of
 
     spec = run_of(**fields)
+    if isinstance(spec.model, PeerModel):
+        from harness.peers.measure import measure_peer as measure
+    else:
+        from harness.measurement.run import measure
     with tempfile.TemporaryDirectory() as folder:
         if typed and spec.simulated:
             from harness.measurement import profiling

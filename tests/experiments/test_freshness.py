@@ -109,8 +109,8 @@ EDITS: dict[str, Callable[[], set[str]]] = {
     "harness/engine/conservation.py": blocks,
     "harness/measurement/window.py": blocks,
     "harness/measurement/control.py": blocks,
-    "harness/elasticity/queues/limits.pyx": lambda: blocks(places_queues) | {"bench queues"},
-    "harness/elasticity/queues/regions.py": lambda: blocks(places_queues) | {"bench queues"},
+    "harness/elasticity/queues/cuts.py": lambda: blocks(places_queues) | {"bench queues"},
+    "harness/elasticity/queues/work_shares.py": lambda: blocks(places_queues) | {"bench queues"},
     "harness/elasticity/threads/aimd.py": lambda: {"bench threads"},
     "harness/elasticity/threads/elastic_load_balance.py": lambda: (
         blocks(of("load-balance")) | {"bench threads"}

@@ -34,6 +34,8 @@ class Told {
   uint64_t value_ = 0;
 };
 
+[[noreturn]] inline void left_out() { world.fail("a part of the path that is not explored"); }
+
 struct Operator;
 struct Port;
 struct Run;
@@ -51,14 +53,9 @@ struct Discipline {
 
 // None is ever made.
 struct Coroutines {
-  bool first(const Worker*) const { return true; }
-  void end() {}
+  bool first(const Worker*) const { left_out(); }
 };
-struct Stamps {
-  template <class... Any>
-  void stamp(const Any&...) {}
-};
-struct Typed {};
+struct Stamps {};
 
 struct Target {
   Operator* op = nullptr;
@@ -86,11 +83,11 @@ struct Operator {
   uint32_t next_path_step = 0, outputs = 0, index = 0;
   bool (*mark)(Operator*, Worker*, Tuple*) = nullptr;
   void (*stream_ended)(Operator*, Worker*) = nullptr;
+  void (*closes)(Operator*, Worker*) = nullptr;
   uint32_t open_streams = 0;
   uint64_t copies = 0;
   bool ended = false;
   void* own = nullptr;
-  Typed* typed = nullptr;
 };
 
 struct Port {
@@ -99,8 +96,6 @@ struct Port {
   const Discipline* discipline = nullptr;
   uint32_t index = 0, input = 0;
   bool shared = false;
-  Parking* arrivals = nullptr;
-  Parking* room = nullptr;
   Stamps* stamps = nullptr;
   Lock* call_lock = nullptr;
   Target** feeders = nullptr;
@@ -124,13 +119,10 @@ struct Worker {
   Target* begun = nullptr;
   Port* unannounced = nullptr;
   uint32_t owed_count = 0, input = 0;
-  bool slow = false, resumed = false, replica = false;
+  bool slow = false, replica = false;
   uint64_t pushed = 0, given_up_fingerprints = 0;
   int64_t born_ns = 0;
   Parking pause;
-  struct {
-    void finish() {}
-  } thread;
 };
 
 struct Run {
@@ -139,8 +131,6 @@ struct Run {
   uint32_t port_count = 0;
   Worker* workers = nullptr;
   uint32_t worker_count = 0;
-  Worker* co_workers = nullptr;
-  uint32_t co_worker_count = 0;
   Coroutines* coroutines = nullptr;
   millrace::BasicReadyPorts<Platform>* ready = nullptr;
   millrace::Contexts* contexts = nullptr;
@@ -173,26 +163,62 @@ struct PathPlatform : Platform {
   struct SinkState;
   struct SourceState;
   struct SplitState;
-  using TypedState = Typed;
+  struct TypedState;
 
+  // As of the runtime (run_platform.hpp), whose members take its own records
+  static constexpr bool BEGINS_SEVERAL = true;
+  static bool has_flags(Worker*, Port* port) { return port->shared; }
+  static Lock* call_lock(Port* port) { return port->call_lock; }
+  static Lock* lock_at_end(Operator* op) { return op->lock; }
+  class Outer {
+   public:
+    explicit Outer(Worker* worker) : worker_(worker), slow_(worker->slow) {}
+    ~Outer() { worker_->slow = slow_; }
+
+   private:
+    Worker* worker_;
+    bool slow_;
+  };
+
+  // Costs nothing. Members for parts that are not explored are left out, or fail.
+  static void pass(Worker*) {}
+  static void executes(Worker*, Operator*, Tuple*, uint32_t) {}
   static void step(Worker*, millrace::Step, uint32_t) {}
+  static void drains(Worker*, Port*) {}
+  static void takes(Worker*, Port*, uint32_t) {}
+  static void looks_at_queue(Worker*, Port*) {}
+  static void goes_to_sleep(Worker*, millrace::BasicReadyPorts<Platform>&) {}
+  static void stream_ends(Worker*, Operator*) {}
+  static void finish(Worker*) {}
+  static void stamp(Worker*, Port*, uint32_t) { left_out(); }
+  static void rest(Worker*) { left_out(); }
+
   static int64_t now_ns(Worker*) { return world.now(); }
   static void pause(Worker*) { world.yield(Where::current()); }
   static void yield(Worker*) { world.yield(Where::current()); }
-  static void spin(Worker*, uint32_t* round) {
+  static void spin(Worker*, uint32_t* round, Port*) {
     ++*round;
     world.yield(Where::current());
   }
-  static void sharpen_timer(Worker*) {}
 };
 
-[[noreturn]] inline void left_out() { world.fail("a part of the path that is not explored"); }
+// The runtime's (coroutine_run.hpp), as far as it is of what there is here.
+inline void end_run(Run* run) {
+  run->over.store(true, Order::release);
+  for (uint32_t i = 0; i < run->worker_count; ++i) {
+    run->workers[i].stop.store(true, Order::release);
+    run->workers[i].pause.wake_all();
+  }
+  if (run->coroutines != nullptr) left_out();
+  if (run->ready != nullptr) run->ready->wake_all();
+  run->ended.wake_all();
+}
 
 }  // namespace explore
 
 namespace millrace {
 
-// Of co-routines, threaded ports and typed operators, which are not explored here.
+// Of co-routines and threaded ports, which are not explored here.
 using ExploredPath = Path<explore::PathPlatform>;
 template <>
 inline void ExploredPath::hold_back(Worker*, Tuple*, uint32_t) {
@@ -208,10 +234,6 @@ inline void ExploredPath::end(Worker*, Target*) {
 }
 template <>
 inline void ExploredPath::wake_owed(Worker*) {
-  explore::left_out();
-}
-template <>
-inline void ExploredPath::finish_typed(Worker*, Operator*) {
   explore::left_out();
 }
 

@@ -356,10 +356,11 @@ PORT = "switched_port.hpp"
 EMPTIES = "drain(worker, port, std::numeric_limits<uint64_t>::max(), false);"
 IS_EMPTY = "port->ring.size_guess() == 0"
 WAITS = """while (!alone && !worker->stop.load(std::memory_order_acquire)) {
-    wait_a_little(worker, &round);
+    wait_a_little(worker, &round, port);
+    Platform::pass(worker);
     alone = port->consuming.try_lock();
   }"""
-CALL_LOCK = "if (port->call_lock != nullptr) acquire(worker, port->call_lock);"
+CALL_LOCK = "if (lock != nullptr) acquire(worker, lock);"
 MODE = "port->mode.load(std::memory_order_acquire)"
 SHORTENS = (
     "set_shortcut(target); if ((port->mode.load(std::memory_order_seq_cst) & WANTED_CALLED) == 0) "
@@ -433,13 +434,17 @@ SWITCHING = {
         "two-begin-called",
         "expected|a race",
         Edit(SWITCHED, CALL_LOCK, ";"),
-        Edit(SWITCHED, "if (port->call_lock != nullptr) port->call_lock->unlock();", ";"),
+        Edit(SWITCHED, "if (lock != nullptr) { Platform::pass(worker); lock->unlock(); }", ";"),
     ),
     "the queue is emptied without the producer flag": fault(
         "two-producers",
         "expected|a race",
-        Edit(SWITCHED, "while (!port->producing.try_lock()) wait_a_little(worker, &round);", ";"),
-        Edit(SWITCHED, "if (port->shared) port->producing.unlock();", ";"),
+        Edit(
+            SWITCHED,
+            "while (!port->producing.try_lock()) wait_a_little(worker, &round, port);",
+            ";",
+        ),
+        Edit(SWITCHED, "if (flagged) port->producing.unlock();", ";"),
     ),
     "the mode is read before the call lock is held": fault(
         "two-begin-called",

@@ -18,7 +18,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "e2ba69b2f74dbb4a"
+GOLDEN = "c09b8feedd976b9d"
 SHAPES = (
     "mix",
     "merge, skewed",

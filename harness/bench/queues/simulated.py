@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
 
+from harness.bench.accuracy import MAX_QUIET_NOISE
 from harness.bench.bench import Row, as_row, check_name
 from harness.bench.closed_loop import RunCourse
 from harness.bench.queues.contestants import least_threads
 from harness.bench.queues.graphs import graph_of
 from harness.bench.queues.scenario import QueueScenario
 from harness.bench.queues.world import QueueWorld
-from harness.bench.report import MAX_QUIET_NOISE
 from harness.bench.scenario import SETTLED_PERIODS, Configuration
 from harness.bench.score import Score, climbed, settled_at
 from harness.elasticity import Decides

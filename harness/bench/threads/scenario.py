@@ -53,7 +53,7 @@ from harness.bench.threads.curves import (
     usl,
     wide_library,
 )
-from harness.bench.threads.states import Pauses, State, Switching, Throttling, WarmUp
+from harness.bench.threads.states import Pauses, State, Switching, Throttling, WarmingUp
 from harness.elasticity import Bounds, Decides, Law, Layout, Link, Reading, law_class, make_law
 
 Curve = tuple[float, ...]
@@ -428,8 +428,8 @@ def _worlds() -> Iterator[ThreadScenario]:
         "offered-14": offered(14.0, peak(20, 0.5)),
     }
     states: dict[str, State] = {
-        "warm-fast": WarmUp(0.8, 0.7),
-        "warm-slow": WarmUp(0.5, 0.9),
+        "warm-fast": WarmingUp(0.8, 0.7),
+        "warm-slow": WarmingUp(0.5, 0.9),
         "switch-cold": Switching(-0.3, 0.5),
         "switch-surge": Switching(0.25, 0.5),
         "switch-long": Switching(-0.15, 0.8),

@@ -3,7 +3,7 @@
 A state gives each period a factor on the throughput of its level. The best level is the one that
 brings the most in the long run, when the factor is that of a level that stays.
 
-  WarmUp      caches fill and code is compiled: little at first, whatever the level
+  WarmingUp   caches fill and code is compiled: little at first, whatever the level
   Switching   after a change of the level throughput is off for some periods: caches are cold, or
               queues drain
   Throttling  many threads are faster until the processor is hot
@@ -28,7 +28,7 @@ class State(Protocol):
 
 
 @dataclass(frozen=True)
-class WarmUp:
+class WarmingUp:
     """Loss of `loss` in the first period, of which each period leaves `left`."""
 
     loss: float

@@ -26,7 +26,7 @@ WORK_BOUNDS_TRIED = 60
 NEAR_OPERATORS = 100_000  # that placements near another may have in sum, for the time of a step
 
 
-class Tree:
+class DominatorTree:
     """Dominator tree of a graph; a stream that closes a cycle is followed no further.
 
     `order`: operators in the direction of the streams. `parent`: parent of each operator, -1 if it

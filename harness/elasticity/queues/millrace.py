@@ -43,8 +43,8 @@ import numpy as np
 
 from harness.elasticity.cpu_limit import Answers, CpuLimit, crowded
 from harness.elasticity.law import PROFILE_PERIODS, Decides, Decision, Law, Reading, Setting
-from harness.elasticity.queues.cuts import Tree
-from harness.elasticity.queues.work_shares import Profile, WorkShares
+from harness.elasticity.queues.cuts import DominatorTree
+from harness.elasticity.queues.work_shares import WorkProfile, WorkShares
 from harness.elasticity.statistics import RunningStatistics
 
 DOUBLING_PRICE = 0.02  # price of a doubling of the level, in log throughput
@@ -96,7 +96,7 @@ class MillraceQueues(Law):
 
     def begin(self) -> None:
         """Begin a search at the first reading."""
-        self._tree = Tree(self.layout)
+        self._tree = DominatorTree(self.layout)
         self._shares = WorkShares(self.layout)
         self._tuples = np.array(self.layout.tuples)
         senders = {link.source for link in self.layout.links}
@@ -149,7 +149,9 @@ class MillraceQueues(Law):
         self._still = self._still + 1 if queued == self._last else 0
         self._last = queued
         threads = len(self.layout.sources) + min(level, len(queued))
-        self._profile = Profile(reading.costs, self.layout.operators, reading.elapsed_s * threads)
+        self._profile = WorkProfile(
+            reading.costs, self.layout.operators, reading.elapsed_s * threads
+        )
         self._unbalanced: float | None = None
         if reading.arrived:
             arrived = math.log(reading.arrived)
@@ -421,7 +423,7 @@ class MillraceQueues(Law):
             yield place, f"{self._named(place)} is the best", state
         expected, calm = self._seen[place].mean, RunningStatistics()
         odd = 0  # periods in a row that differ; below 0 if they bring less
-        profile: Profile | None = None
+        profile: WorkProfile | None = None
         for period in counting(1):
             off = self._value - expected
             spread = NOISE_SIGMAS * calm.deviation() if calm.count > CONFIRMING_PERIODS else 0.0

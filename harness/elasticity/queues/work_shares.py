@@ -24,7 +24,7 @@ MOVED_SHARE = 0.15  # share of the work that must be at other operators for the 
 LEAST_SHARE = 1e-9  # smaller shares count as none
 
 
-class Profile:
+class WorkProfile:
     """Shares of the work in one reading, with sum 1, and the number of looks that they are worth.
 
     It is worth no look if it is unknown.
@@ -43,7 +43,7 @@ class Profile:
             rarest = float(self.shares[self.shares > LEAST_SHARE].min())
             self.looks = max(1.0 / rarest, LOOKS_A_SECOND * thread_s)
 
-    def moved(self, now: Profile) -> bool:
+    def moved(self, now: WorkProfile) -> bool:
         """Return True if a later profile differs by more than chance and `MOVED_SHARE`."""
         if not self.looks or not now.looks:
             return False
@@ -68,7 +68,7 @@ class WorkShares:
         """Present estimate, with sum 1."""
         return self._sum / self._sum.sum()
 
-    def add(self, profile: Profile) -> None:
+    def add(self, profile: WorkProfile) -> None:
         """Add what a period has shown."""
         self._sum = self._sum + profile.looks * profile.shares
 

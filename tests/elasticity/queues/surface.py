@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.elasticity import Bounds, Decision, Law, Layout, Reading, layout_of
-from harness.elasticity.queues.cuts import Tree
+from harness.elasticity.queues.cuts import DominatorTree
 from harness.graph import Graph
 from harness.models import Dynamic
 
@@ -30,7 +30,7 @@ class Part:
     hops: float = 0.0  # half of a push, half of a pop
 
 
-def parts_of(tree: Tree, work: Sequence[float], queued: frozenset[int]) -> list[Part]:
+def parts_of(tree: DominatorTree, work: Sequence[float], queued: frozenset[int]) -> list[Part]:
     """Return the parts of a graph under a placement of queues."""
     parts: list[Part] = []
     part_at: dict[int, Part] = {}  # by place
@@ -85,10 +85,10 @@ class Surface:
     call_s: float = 5e-9
     flop: Sequence[float] | None = None
     lock_s: float = 20e-9
-    tree: Tree = field(init=False)
+    tree: DominatorTree = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tree = Tree(self.layout)
+        self.tree = DominatorTree(self.layout)
 
     def work(self) -> np.ndarray:
         """Of each operator, s for a tuple of each source."""

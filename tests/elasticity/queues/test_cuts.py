@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from harness.bench.queues.graphs import random_graph
 from harness.elasticity import layout_of
-from harness.elasticity.queues.cuts import Tree
+from harness.elasticity.queues.cuts import DominatorTree
 from harness.models import Dynamic
 from tests.elasticity.queues.surface import parts_of
 from topologies import build
 
 
 def tree_of(graph):
-    return Tree(layout_of(graph, Dynamic(threads=1), 4))
+    return DominatorTree(layout_of(graph, Dynamic(threads=1), 4))
 
 
 def most(tree, shares, queued):
