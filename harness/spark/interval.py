@@ -44,17 +44,18 @@ def mean_interval(n: Column, mean: Column, deviation: Column) -> tuple[Column, C
     return mean * F.exp(-half), mean * F.exp(half)
 
 
-def level_interval(number: Column) -> tuple[Column, Column]:
+def level_interval(
+    n: Column, mean: Column, deviation: Column, apart: Column, distinct: Column
+) -> tuple[Column, Column]:
     """Return both ends of the interval of the mean of levels or counts, as
-    `measurement.interval.level_interval`: aggregates over the rows where `number` is not null.
+    `measurement.interval.level_interval`. `apart`: the greatest less the least; `distinct`: number
+    of different ones.
     """
-    n, mean = F.count(number), F.avg(number)
-    low, high = mean_interval(n, mean, F.stddev_samp(number))
-    apart = F.max(number) - F.min(number)
+    low, high = mean_interval(n, mean, deviation)
     below = F.when(apart > 0, apart).otherwise(mean / 2)
     above = F.when(apart > 0, apart).when(mean > 0, mean).otherwise(1.0)
     share = 1 - F.pow(F.lit(0.025), 1 / n)
-    repeat = (n >= 2) & (F.count_distinct(number) < n)
+    repeat = (n >= 2) & (distinct < n)
     return (
         F.when(repeat, F.greatest(F.least(low, mean - share * below), F.lit(0.0))).otherwise(low),
         F.when(repeat, F.greatest(high, mean + share * above)).otherwise(high),

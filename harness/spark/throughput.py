@@ -60,10 +60,10 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.count_distinct(of_used("host.hostname_hash")).alias("hosts"),
         *_moments(of_used("rate"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
-        *_of_levels(of_used("elastic.settled_level"), "level_"),
-        *_of_levels(of_used("queued"), "queued_"),
+        *_levels(of_used("elastic.settled_level"), "level_"),
+        *_levels(of_used("queued"), "queued_"),
         F.max(F.array_size("elastic.places")).alias("places"),
-        *_of_levels(F.when(used, F.coalesce("elastic.settled_replicas", "replicas")), "replicas_"),
+        *_levels(F.when(used, F.coalesce("elastic.settled_replicas", "replicas")), "replicas_"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
         F.max("policy").alias("policy"),
@@ -87,6 +87,9 @@ def throughput(runs: DataFrame) -> DataFrame:
         low, high = mean_interval(
             F.col(f"{prefix}count"), F.col(f"{prefix}mean"), F.col(f"{prefix}sd")
         )
+        table = table.withColumns({f"{prefix}lo": low, f"{prefix}hi": high})
+    for prefix in ("level_", "queued_", "replicas_"):
+        low, high = _level_interval(prefix)
         table = table.withColumns({f"{prefix}lo": low, f"{prefix}hi": high})
     of_cell = Window.partitionBy(*CELL)
     most = [F.max(name).over(of_cell) for name in ("places", "queued_mean")]
@@ -127,15 +130,24 @@ def _moments(number: Column, prefix: str) -> list[Column]:
     ]
 
 
-def _of_levels(number: Column, prefix: str) -> list[Column]:
-    """Return columns of the levels or counts that are not null: their mean, and its interval. One
-    that no law chose is a setting, and equal in all runs.
+def _levels(number: Column, prefix: str) -> list[Column]:
+    """Return columns of the levels or counts that are not null: as `_moments`, how far the greatest
+    is above the least, and how many differ.
     """
-    chosen, ends = F.bool_or(F.expr(ELASTIC)), level_interval(number)
-    setting = F.when(F.count(number) >= 2, F.avg(number))
-    low, high = (F.when(chosen, end).otherwise(setting) for end in ends)
     return [
-        F.avg(number).alias(f"{prefix}mean"),
-        low.alias(f"{prefix}lo"),
-        high.alias(f"{prefix}hi"),
+        *_moments(number, prefix),
+        (F.max(number) - F.min(number)).alias(f"{prefix}apart"),
+        F.size(F.collect_set(number)).alias(f"{prefix}distinct"),
     ]
+
+
+def _level_interval(prefix: str) -> tuple[Column, Column]:
+    """Return both ends of the interval of the columns of `_levels`. A level that no law chose is a
+    setting, and equal in all runs.
+    """
+    n, mean, *others = (
+        F.col(f"{prefix}{name}") for name in ("count", "mean", "sd", "apart", "distinct")
+    )
+    chosen, setting = F.col("elastic"), F.when(n >= 2, mean)
+    low, high = level_interval(n, mean, *others)
+    return F.when(chosen, low).otherwise(setting), F.when(chosen, high).otherwise(setting)

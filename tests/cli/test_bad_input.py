@@ -169,8 +169,8 @@ CASES = {
     "topologies extra": "extra",
     "models extra": "extra",
     "gate": "--base must be given",
-    "gate --base main --factor 1": "argument --factor: must be a number above 1, at most 100, not "
-                                   "'1'",
+    "gate --base main --factor 1": "argument --factor: must be auto, or a number above 1, "
+                                   "at most 100, not '1'",
     "gate --base main --pairs 3": "argument --pairs: must be auto, or an even number from 2 to "
                                   "10000, not '3'",
     "gate --base main --suite TMP/none.yaml": "none.yaml",

@@ -49,7 +49,6 @@ def test_the_interval_of_a_mean_is_the_same_in_both_places(spark):
         6: [2.0, 2.0, 3.0],
     }
     rows = [(group, value) for group, values in groups.items() for value in values]
-    of_levels = interval.level_interval(F.col("v"))
     moments = (
         spark.createDataFrame(rows, "g int, v double")
         .groupBy("g")
@@ -57,11 +56,16 @@ def test_the_interval_of_a_mean_is_the_same_in_both_places(spark):
             F.count("v").alias("n"),
             F.avg("v").alias("mean"),
             F.stddev_samp("v").alias("sd"),
-            *(end.alias(name) for name, end in zip(("low", "high"), of_levels, strict=True)),
+            (F.max("v") - F.min("v")).alias("apart"),
+            F.count_distinct("v").alias("distinct"),
         )
     )
     low, high = interval.mean_interval(F.col("n"), F.col("mean"), F.col("sd"))
-    for row in moments.select("*", low.alias("lo"), high.alias("hi")).collect():
+    of_levels = interval.level_interval(
+        *(F.col(name) for name in ("n", "mean", "sd", "apart", "distinct"))
+    )
+    ends = dict(zip(("lo", "hi", "low", "high"), (low, high, *of_levels), strict=True))
+    for row in moments.withColumns(ends).collect():
         if row.g == 5:
             assert (row.mean, row.lo, row.hi, row.low, row.high) == (6.0, None, None, None, None)
             continue
