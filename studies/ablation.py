@@ -242,7 +242,7 @@ examples:
   python -m studies.ablation --every 10
       every rule of the law of threads, on one in ten scenarios
 
-  python -m studies.ablation --bench queues --rule PLACEMENT_LEVEL_PRICE --report rules.md
+  python -m studies.ablation --bench queues --rule DOUBLING_PRICE --report rules.md
       one rule of the law that places queues, on all scenarios"""
 MAX_EVERY, MAX_JOBS = 1000, 1024
 

@@ -77,7 +77,7 @@ def made_locally(spark, records, tmp_path_factory) -> Path:
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_tables_hold_every_run_in_a_fixed_order_of_rows(made_locally):
     from harness.spark.schemas import TABLES as SCHEMAS
 
@@ -112,7 +112,7 @@ def test_tables_hold_every_run_in_a_fixed_order_of_rows(made_locally):
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_on_a_machine_without_java_spark_runs_on_the_packaged_one_and_says_nothing(
     tools_without_java,
 ):
@@ -258,7 +258,7 @@ def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_local
 
 
 @pytest.mark.heavy
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_records_of_which_none_is_usable_fail_but_are_in_quarantine(
     spark, write_lines, tmp_path, monkeypatch, capsys
 ):

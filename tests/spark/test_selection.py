@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
 CELLS = 400
 

@@ -7,7 +7,7 @@ import pytest
 from harness.measurement.record.declaration import SAMPLE
 from tests.records import oldest
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
 
 def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(
