@@ -12,6 +12,9 @@ from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import annotate, chain
 
 
+BURST = 5  # tuples of the burst
+
+
 def beside_a_slow_one(behind_a_queue: bool) -> Graph:
     """A fan-out to a cheap operator with a queue and to a slow one that is called; a busy one keeps
     the pool at first.
@@ -29,7 +32,7 @@ def beside_a_slow_one(behind_a_queue: bool) -> Graph:
     graph.connect(head, slow)
     graph.connect(cheap, graph.sink("sink"))
     graph.connect(slow, graph.sink("slow sink"))
-    graph.connect(graph.source("burst", rates=[(0.05, 100), (1e5, 0)]), busy)
+    graph.connect(graph.source("burst", rates=[(0.01 * BURST, 100), (1e5, 0)]), busy)
     graph.connect(busy, graph.sink("busy sink"))
     for name in ("slow", "slow sink"):
         annotate(graph, name, Threading("manual"))
@@ -44,10 +47,15 @@ def test_tuples_that_a_slow_sender_has_queued_are_executed_while_threads_are_idl
     behind_a_queue: bool, pool: type[Dynamic | Coroutine]
 ) -> None:
     graph = beside_a_slow_one(behind_a_queue)
-    place, slow = (list(graph.operators).index(name) for name in ("cheap", "slow"))
+    place, slow, busy = (list(graph.operators).index(name) for name in ("cheap", "slow", "busy"))
     engine = open_engine(graph, pool(2 if behind_a_queue or pool is Coroutine else 1))
     engine.start()
-    engine.sample(0.6)  # the busy operator is done
+    left = BURST
+    for _ in range(40):  # until the busy operator is done
+        left -= engine.sample(0.2).processed[busy]
+        if left == 0:
+            break
+    assert left == 0
     samples = [engine.sample(0.15) for _ in range(4)]
     assert engine.stop(drain=False, timeout_s=10.0).correct
     assert all(sample.processed[slow] > 0 for sample in samples)

@@ -260,7 +260,7 @@ def test_the_start_of_the_sampler_is_no_sample(tmp_path):
     probe = Path(module.__file__).parents[1] / "probe"
     words = f"import sys; sys.path.insert(0, {str(probe)!r}); import sampler\n"
     words += f"for n in range(20): sampler.begin({str(tmp_path / 'seen')!r} + str(n))\n"
-    subprocess.run([sys.executable, "-c", words + "sum(range(3_000_000))"], check=True)
+    subprocess.run([sys.executable, "-c", words + "sum(range(60_000_000))"], check=True)
     stacks = [stack for file in tmp_path.iterdir() for stack, _ in json.loads(file.read_text())]
     assert stacks
     assert not any(name.endswith("Thread.start") for stack in stacks for name, _, _ in stack)
