@@ -11,7 +11,6 @@ from harness.graph import Graph, Threading
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import annotate, chain
 
-
 BURST = 5  # tuples of the burst
 
 
