@@ -103,7 +103,7 @@ def _logs(text: bytes) -> Iterator[dict[str, object]]:
 
 
 def _year(time: int, before: int | None) -> int:
-    """What to add to a time of 1972, so that it is closest to the time before."""
+    """Return the years, as a time, to add to a time of 1972, so that it is closest to the time before."""
     if before is None:
         return 0
     return min(range(0, before + 2 * YEAR, YEAR), key=lambda year: abs(time + year - before))

@@ -314,7 +314,7 @@ def packets_of(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _behind_type(frame: bytes, place: int) -> int | None:
-    """Where an IP packet begins behind an Ethernet type and tags of VLANs."""
+    """Return the offset of an IP packet behind an Ethernet type and tags of VLANs."""
     while place + 6 <= len(frame):
         if frame[place : place + 2] in (b"\x81\0", b"\x88\xa8", b"\x91\0", b"\x92\0"):
             place += 4

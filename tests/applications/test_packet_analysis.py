@@ -508,7 +508,7 @@ ORDINARY = {
 
 
 def fast(capture):
-    """The same packets within three seconds."""
+    """Move all packets within three seconds."""
     records = records_of(capture)
     return capture[:HEADER] + b"".join(
         struct.pack("<II", 1_700_000_000 + n // 25, n) + each[8:] for n, each in enumerate(records)

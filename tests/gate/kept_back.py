@@ -120,7 +120,7 @@ COSTS = {
     "uniform": lambda draw, n, mean: 2 * mean * draw.random(n),
     "log-normal": lambda draw, n, mean: mean * np.exp(draw.normal(-0.32, 0.8, n)),
 }
-"""What slow processes take more, of a mean."""
+"""Extra time of slow processes, as amounts around a mean."""
 
 
 def shares(

@@ -136,9 +136,10 @@ LONGEST = 44 * 10**17
 
 
 def reached(times: Sequence[int], jump: int) -> int:
-    """How far time has come with these times of a stream: to the greatest that was no further than
-    `jump` ahead when it came, and to where five in a row are at least. It begins at the least of
-    the first five.
+    """Return the time that a stream has reached with these times.
+
+    That is the greatest time that was at most `jump` ahead when it came. If five in a row are
+    further ahead, it is the least of these. It begins at the least of the first five.
     """
     found = min(times[:WITNESSES])
     for place, time in enumerate(times):

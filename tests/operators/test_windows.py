@@ -121,7 +121,7 @@ def sent_by(add, sources, model=None):
 
 
 left_out = {}
-"""What the last graph left out, by operator and kind."""
+"""Tuples that the last graph left out, by operator and kind."""
 
 
 def sent_by_twin(twin, tuples):
