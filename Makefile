@@ -4,11 +4,11 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard $(foreach room,runtime simulator calibration bench/queues elasticity/queues gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
+RUNTIME := $(wildcard harness/native/*.h* $(foreach room,runtime simulator calibration bench/queues elasticity/queues gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
 # Of `make stress`: none is the program as it is
 SANITIZERS ?= none thread address
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
-CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
+CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/native -Iharness/runtime/native -Iharness/calibration/native
 # Folders whose docstrings are checked: each begins with a verb or a noun, and uses common words (tests/docstrings.py).
 WORDED := harness topologies studies examples
 ARGS ?=
@@ -161,7 +161,7 @@ SANITIZERS_thread := -fsanitize=thread -fno-omit-frame-pointer -Og -g1
 SANITIZERS_address := -fsanitize=address,undefined -fno-sanitize=null -fsanitize-undefined-trap-on-error -fno-omit-frame-pointer -Og -g1
 
 define STRESS_RULE
-build/stress/$(1)/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp))
+build/stress/$(1)/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard harness/native/*.hpp $(foreach room,runtime calibration simulator,harness/$(room)/native/*.hpp))
 	@mkdir -p $$(dir $$@)
 	@$$(CXX) $$(CXXFLAGS_STRESS) $$(SANITIZERS_$(1)) -o $$@ $$<
 endef
@@ -179,9 +179,9 @@ explore: $(EXPLORED)
 	    test -n "$(ARGS)" || $$program --surprises 4 --random 1 50000 || exit 1; \
 	done
 
-build/explore/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard harness/runtime/native/*.hpp)
+build/explore/%: tests/native/%.cpp $(wildcard tests/native/*.hpp) $(wildcard harness/native/*.hpp)
 	@mkdir -p $(dir $@)
-	@$(CXX) -std=c++20 -O2 -g1 -Wall -Wextra -Werror -Iharness/runtime/native -o $@ $<
+	@$(CXX) -std=c++20 -O2 -g1 -Wall -Wextra -Werror -Iharness/native -o $@ $<
 
 test-tsan: build
 	@tests/native/tsan.sh $(ARGS)

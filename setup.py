@@ -13,6 +13,7 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
+SHARED = Path("harness")
 OTHERS = (
     "simulator",
     "calibration",
@@ -47,11 +48,11 @@ def options(room):
 
 
 def headers(room):
-    """The folders of headers of a room: its own, the runtime's, and those of the operators that
-    applications are made of.
+    """The folders of headers of a room: its own, those of the operators that applications are made
+    of, the runtime's, and those that both engines share.
     """
     operators = [Path("harness/operators")] if room.name == "applications" else []
-    return [str(each / "native") for each in dict.fromkeys((room, *operators, RUNTIME))]
+    return [str(each / "native") for each in dict.fromkeys((room, *operators, RUNTIME, SHARED))]
 
 
 def depends(room):

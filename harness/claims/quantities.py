@@ -31,7 +31,7 @@ interval for them. A guess, not tuned.
 
 
 BUCKET_WIDTH = 1 / 16
-"""Width of a latency's bucket, as a share of it (harness/runtime/native/histogram.hpp)."""
+"""Width of a latency's bucket, as a share of it (harness/native/histogram.hpp)."""
 
 
 class FoundNumber(NamedTuple):

@@ -15,7 +15,7 @@ from harness.models.replicas import most_replicas, why_single
 if TYPE_CHECKING:
     from harness.models.layout import RunLayout
 
-BATCH = 32  # most tuples that this runtime moves at once (`runtime/native/submit.hpp`)
+BATCH = 32  # most tuples that this runtime moves at once (`native/submit.hpp`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Link:
     each source sends.
 
     `dealt`: True if the source operator deals its tuples out in turn. It then calls with one tuple
-    at a time (`runtime/native/submit.hpp`).
+    at a time (`native/submit.hpp`).
     """
 
     source: int

@@ -57,7 +57,7 @@ SCHEMAS = ("config/schemas", ".schema.json")
 SCHEMA_READERS = frozenset(("load_schema", "read_checked", "read_profile"))
 """Functions that are given the name of a schema."""
 
-HEADERS = ("harness/runtime/native",)
+HEADERS = ("harness/runtime/native", "harness/native")
 MORE_HEADERS = {"applications": ("harness/operators/native", *HEADERS)}
 """Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the
 module's folder."""

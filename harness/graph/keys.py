@@ -1,5 +1,5 @@
 """The key of a tuple, for splits by key and operators by key in all engines
-(harness/runtime/native/millrace.h).
+(harness/native/millrace.h).
 """
 
 from __future__ import annotations

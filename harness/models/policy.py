@@ -35,7 +35,7 @@ class Policy:
 
 def policies() -> dict[str, str]:
     """Return the scheduling policies of co-routines: a description of each, by name
-    (`runtime/native/policies.hpp`).
+    (`native/policies.hpp`).
     """
     # compiled; imported late, so that graphs can be read without it
     from harness.runtime.protocol import POLICIES

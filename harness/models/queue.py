@@ -21,7 +21,7 @@ class Queue(StrEnum):
     """The kinds of queue: the way tuples get into an input port, and so the threads that execute
     it.
 
-    Each engine has a record of what follows for a tuple: `runtime/native/disciplines.hpp`,
+    Each engine has a record of what follows for a tuple: `native/disciplines.hpp`,
     `simulator/native/disciplines.hpp`.
     """
 

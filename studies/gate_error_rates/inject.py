@@ -17,7 +17,7 @@ from harness.gate.git import git
 
 HERE = Path(__file__).parent
 PATCH, HEADER = HERE / "injected.patch", HERE / "injected.hpp"
-HEADER_IN_TREE = "harness/runtime/native/injected.hpp"
+HEADER_IN_TREE = "harness/native/injected.hpp"
 
 VARIABLES: Mapping[str, str] = MappingProxyType(
     {

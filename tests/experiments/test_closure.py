@@ -218,11 +218,15 @@ def test_every_figure_drawn_and_every_law_stepped_alone_loads_no_more(tmp_path):
     check({**drawings(FIGURES, tmp_path), **laws_alone()}, tmp_path)
 
 
-RUNTIME, OPERATORS = "harness/runtime/native", "harness/operators/native"
+SHARED, RUNTIME, OPERATORS = (
+    "harness/native",
+    "harness/runtime/native",
+    "harness/operators/native",
+)
 COMPILED = {
-    "harness/runtime/protocol": [RUNTIME],
-    "harness/simulator/build": ["harness/simulator/native", RUNTIME],
-    "harness/applications/packets": ["harness/applications/native", OPERATORS, RUNTIME],
+    "harness/runtime/protocol": [RUNTIME, SHARED],
+    "harness/simulator/build": ["harness/simulator/native", RUNTIME, SHARED],
+    "harness/applications/packets": ["harness/applications/native", OPERATORS, RUNTIME, SHARED],
 }
 
 

@@ -100,7 +100,7 @@ EDITS: dict[str, Callable[[], set[str]]] = {
     "harness/plots/__init__.py": lambda: set(),
     "harness/models/layout.py": blocks,
     "harness/models/analysis.py": blocks,
-    "harness/runtime/native/spsc_ring.hpp": blocks,
+    "harness/native/spsc_ring.hpp": blocks,
     "harness/runtime/pool.pyx": lambda: blocks(runs_threads),
     "harness/simulator/native/calendar.hpp": lambda: blocks(simulated),
     "harness/simulator/engine.pyx": lambda: blocks(simulated),

@@ -21,7 +21,7 @@ def test_python_and_c_find_the_same_key(tmp_path: Path) -> None:
         '#include "millrace.h"\nuint64_t key(uint64_t sequence, uint64_t keys) { return '
         "millrace_key(sequence, keys); }\n"
     )
-    flags = ["-shared", "-fPIC", "-I", str(ROOT / "harness/runtime/native")]
+    flags = ["-shared", "-fPIC", "-I", str(ROOT / "harness/native")]
     subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True, timeout=60)
     compiled = ctypes.CDLL(str(library)).key
     compiled.argtypes, compiled.restype = [ctypes.c_uint64, ctypes.c_uint64], ctypes.c_uint64

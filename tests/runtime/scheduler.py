@@ -88,6 +88,8 @@ def library() -> ctypes.CDLL:
             "-fPIC",
             "-fvisibility=hidden",
             "-I",
+            "harness/native",
+            "-I",
             "harness/runtime/native",
             "-o",
             path,

@@ -271,7 +271,7 @@ def test_a_stack_that_overflows_is_told_by_the_operators_name(
         "-O0",
         "-fno-stack-clash-protection",
         "-I",
-        str(ROOT / "harness/runtime/native"),
+        str(ROOT / "harness/native"),
     ]
     subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True)
     words = [sys.executable, "-c", OVERFLOWS, str(library), str(others)]

@@ -45,7 +45,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 flags = ["-std=c++20", "-O0", "-pthread", "-w"]
-probe = Extension("probe", ["probe.pyx"], include_dirs=[{str(ROOT / "harness/runtime/native")!r}], extra_compile_args=flags)
+probe = Extension("probe", ["probe.pyx"], include_dirs={[str(ROOT / room / "native") for room in ("harness/runtime", "harness")]!r}, extra_compile_args=flags)
 setup(ext_modules=cythonize([probe], include_path=[{str(ROOT)!r}], language_level=3, quiet=True))
 """
 

@@ -29,9 +29,7 @@ class Ways(ctypes.Structure):
 
 @cache
 def compiled() -> ctypes._CFuncPtr:
-    join = ctypes.CDLL(
-        str(shared_library("tests/runtime/typed_loops.c", "-Iharness/runtime/native"))
-    ).join
+    join = ctypes.CDLL(str(shared_library("tests/runtime/typed_loops.c", "-Iharness/native"))).join
     join.argtypes, join.restype = (ctypes.c_void_p, ctypes.c_void_p), ctypes.c_int32
     return join
 

@@ -47,9 +47,7 @@ class Sums(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def library():
-    return ctypes.CDLL(
-        str(shared_library("tests/runtime/typed_operators.c", "-Iharness/runtime/native"))
-    )
+    return ctypes.CDLL(str(shared_library("tests/runtime/typed_operators.c", "-Iharness/native")))
 
 
 def process(library, name):
@@ -256,7 +254,7 @@ def cython_scatter(tmp_path, monkeypatch):
 
     source = tmp_path / "scatter_typed.pyx"
     source.write_text(CYTHON)
-    monkeypatch.setenv("CC", f"cc -I{Path('harness/runtime/native').absolute()}")
+    monkeypatch.setenv("CC", f"cc -I{Path('harness/native').absolute()}")
     return cython_module(source).__pyx_capi__["scatter"]
 
 

@@ -16,7 +16,7 @@ DEFINED = re.compile(
 
 
 def functions_of_the_path() -> set[str]:
-    return set(DECLARED.findall((ROOT / "harness/runtime/native/path.hpp").read_text()))
+    return set(DECLARED.findall((ROOT / "harness/native/path.hpp").read_text()))
 
 
 def functions_of_a_simulation(text: str) -> set[str]:

@@ -14,7 +14,7 @@ The time of a tuple that is called into operator i is, in ns,
 *Pieces*: tuples travel in batches, and each piece of a batch costs a call, lock or push. An
 operator that deals its tuples out in turn calls with one tuple at a time, and pushes those of one
 way at once; a queue makes whole batches of them again. A filter sends runs of neighbours
-(`runtime/native/submit.hpp`, `kernels.hpp`). *Again*: the share of tuples that come alone from
+(`native/submit.hpp`, `kernels.hpp`). *Again*: the share of tuples that come alone from
 an operator that had them alone, so that their work waits for the work before.
 
 A region needs arrivals x (take + D(head)) for each tuple of the sources, and a locked operator is

@@ -1,5 +1,5 @@
 // crew.hpp - an operator's replicas in virtual time (C-Stream s4.2): the protocol of
-// harness/runtime/native/replicas.hpp, and here what is at the operator's ports, and what copies
+// harness/native/replicas.hpp, and here what is at the operator's ports, and what copies
 // into slots cost.
 //
 // An operator has no replicas, and is executed as any other, until some are asked for. From then on

@@ -1,5 +1,5 @@
 // disciplines.hpp - the behaviour of each kind of queue, as in
-// harness/runtime/native/disciplines.hpp: those of the runtime, and scheduled ports as P17 prints
+// harness/native/disciplines.hpp: those of the runtime, and scheduled ports as P17 prints
 // them.
 #pragma once
 

@@ -2,7 +2,7 @@
 // whose functions are not executed here but known by their profile.
 #pragma once
 
-#include "../../runtime/native/flop.hpp"
+#include "../../native/flop.hpp"
 #include "sim_path.hpp"
 
 namespace millrace::sim {

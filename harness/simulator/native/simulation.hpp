@@ -1,12 +1,12 @@
 // simulation.hpp - a graph on a described machine: the algorithms of harness/runtime/ executed by
 // virtual threads.
 //
-//   sim_path.hpp   the path of a tuple (harness/runtime/native/path.hpp) on virtual threads
+//   sim_path.hpp   the path of a tuple (harness/native/path.hpp) on virtual threads
 //   slots.hpp      costs of slots
 //   primitives.hpp locks, flags, queues and places to sleep
 //   printed.hpp    P17's own way of finding work
 //   coroutine.hpp  operators as co-routines: the scheduler of
-//                  harness/runtime/native/coroutines.hpp, on virtual threads; what that sees of a
+//                  harness/native/coroutines.hpp, on virtual threads; what that sees of a
 //                  graph is in coroutine_graph.hpp, and replicas of operators in crew.hpp
 //   disciplines.hpp  what each kind of queue means to a tuple
 //   operators.hpp  kinds of operators; sources
@@ -43,7 +43,7 @@
 
 namespace millrace::sim {
 
-// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an
+// Lines of the runtime's records (harness/native/state.hpp): what a call uses of an
 // operator, a producer and a consumer of a port.
 inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
 

@@ -1,4 +1,4 @@
-// state.hpp - what a simulated graph consists of: the records of harness/runtime/native/state.hpp
+// state.hpp - what a simulated graph consists of: the records of harness/native/state.hpp
 // in virtual time. No logic.
 //
 // Where the runtime has an atomic word that several threads touch, there is a word with a Line
@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "../../runtime/native/state.hpp"
+#include "../../native/state.hpp"
 #include "footprint.hpp"
 #include "line.hpp"
 #include "line_word.hpp"

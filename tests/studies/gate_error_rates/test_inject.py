@@ -202,7 +202,7 @@ def test_the_commit_holds_the_patched_header_and_nothing_of_the_checkout_changes
     repository: Path,
 ) -> None:
     (repository / "untracked").write_text("mine")
-    (repository / "harness/runtime/native/flop.hpp").write_text("changed, not committed")
+    (repository / "harness/native/flop.hpp").write_text("changed, not committed")
     before = (
         git(repository, "status", "--porcelain"),
         git(repository, "for-each-ref"),
@@ -214,9 +214,7 @@ def test_the_commit_holds_the_patched_header_and_nothing_of_the_checkout_changes
         git(repository, "for-each-ref"),
         git(repository, "rev-parse", "HEAD"),
     ) == before
-    assert "Injected::before_work" in git(
-        repository, "show", f"{commit}:harness/runtime/native/flop.hpp"
-    )
+    assert "Injected::before_work" in git(repository, "show", f"{commit}:harness/native/flop.hpp")
     assert (
         git(repository, "show", f"{commit}:{inject.HEADER_IN_TREE}")
         == inject.HEADER.read_text(encoding="utf-8").strip()
@@ -230,7 +228,7 @@ def test_the_same_sources_make_the_same_commit(repository: Path) -> None:
 
 
 def test_sources_that_the_patch_does_not_fit_are_told(repository: Path) -> None:
-    (repository / "harness/runtime/native/flop.hpp").write_text("// another runtime\n")
+    (repository / "harness/native/flop.hpp").write_text("// another runtime\n")
     git(repository, "commit", "--quiet", "-am", "two")
     with pytest.raises(
         RunFailed, match=r"injected\.patch does not fit the sources of [0-9a-f]{12}"

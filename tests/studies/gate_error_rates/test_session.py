@@ -27,11 +27,11 @@ from studies.gate_error_rates.study import SAME
 from tests.studies.gate_error_rates.made import TREE, Processes, rows, text
 
 ROOT = Path(__file__).resolve().parents[3]
-FLOP_HPP = Path("harness/runtime/native/flop.hpp")
+FLOP_HPP = Path("harness/native/flop.hpp")
 
 SCRIPT = """\
 import json, os, pathlib, random
-assert "Injected::before_work" in pathlib.Path("harness/runtime/native/flop.hpp").read_text()
+assert "Injected::before_work" in pathlib.Path("harness/native/flop.hpp").read_text()
 slower = 1 + int(os.environ["MILLRACE_EXTRA_FLOP"]) / 1e9
 print(json.dumps({"ns_per_hop": 100 * slower * random.lognormvariate(0, 0.001)}))
 """
