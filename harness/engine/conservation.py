@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.graph import Operator
-from harness.graph.kinds import BARRIER, MERGE, SPLIT
+from harness.graph.kinds import BARRIER, MERGE, SOURCE, SPLIT
 
 Stream = tuple[int, int, int, int]
 """Source operator, output port, target operator, input port, all by index."""
@@ -90,7 +90,7 @@ def of_windows(
     problems = []
     for index in order:
         operator = operators[index]
-        if operator.is_source:
+        if operator.kind is SOURCE:
             marks[index] = sent[index]
         elif operator.kind is MERGE:
             marks[index] = splits[index]  # from every branch, passed on once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.engine.engine import Engine
@@ -15,6 +16,7 @@ from harness.graph.values import MAX_THREADS, MAX_TUPLES
 from harness.machines.machine import LOCAL
 from harness.machines.software import DEFAULT_SOFTWARE
 from harness.models import MODELS, Model
+from harness.models.replicas import TYPED_SIMULATED
 
 if TYPE_CHECKING:
     from harness.engine.profiled import Profiled
@@ -148,6 +150,8 @@ def engine_of(
     else:
         from harness.simulator.engine import SimulatorCore
 
+        if layout.graph.typed_graph and layout.single:
+            layout = replace(layout, single=(TYPED_SIMULATED,) * len(layout.operators))
         engine = SimulatedEngine(
             SimulatorCore(layout, *on, tuples, profile, seed, replaced=constants, profiled=profiled)
         )

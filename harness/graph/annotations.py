@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from harness.graph import Graph, GraphError, Operator, PortId, Threading
 from harness.graph.operator import IN_FORCE, SCOPE
+from harness.graph.schema import Schema
 from harness.graph.values import MAX_KEYS
 
 MAX_WIDTH = 10_000  # replicas of a region
@@ -84,12 +85,13 @@ def in_force(annotation: Threading) -> Iterator[None]:
 
 
 def parallel(
-    width: int, partition_by: int | None = None, ordered: bool = True
+    width: int, partition_by: int | str | Sequence[str] | None = None, ordered: bool = True
 ) -> Callable[[Composite], Composite]:
     """Annotate a composite `f(graph, inlet, …) -> Operator | PortId`: it is built `width` times
     behind a split.
 
-    `partition_by`: the number of keys; tuples of one key go to the same replica. None: round-robin.
+    `partition_by`: the number of keys, or names of attributes where streams are typed; tuples of
+    one key go to the same replica. None: round-robin.
     `ordered`: behind the region tuples have the order in which the split saw them, and the
     composite returns the merge that restores it. Otherwise they interleave, and it returns the
     `Outlets`.
@@ -98,7 +100,13 @@ def parallel(
     `NAME.split`, `NAME.1.OPERATOR`, … and `NAME.merge`. Raises GraphError for arguments out of
     range when the annotation is read, for a composite that does not fit when it is called.
     """
-    check_region("parallel", width, partition_by, ordered)
+    by = (partition_by,) if isinstance(partition_by, str) else partition_by
+    if not isinstance(by, tuple | list):
+        check_region("parallel", width, by, ordered)
+    elif by and all(isinstance(name, str) for name in by):
+        check_region("parallel", width, None, ordered)
+    else:
+        raise GraphError(f"parallel: partition_by must name attributes, not {partition_by!r:.60}")
 
     def annotate(composite: Composite) -> Composite:
         _check_composite("parallel", composite)
@@ -118,8 +126,9 @@ def parallel(
                 name,
                 lambda port: composite(graph, port, *words, **named),
                 width,
-                partition_by,
+                by,
                 ordered,
+                _schema_of(graph, inlet),
             )
             graph.connect(inlet, split)
             return outlet
@@ -150,13 +159,15 @@ def replicate(
     name: str,
     build: Callable[[PortId], Any],
     width: int,
-    partition_by: int | None,
+    partition_by: int | Sequence[str] | None,
     ordered: bool,
+    schema: Schema | None = None,
 ) -> tuple[Operator, Operator | Outlets]:
     """Add a region: `build` adds a replica that is fed from the given port, and returns where its
     tuples leave it.
 
-    Returns the region's split, which the caller must still connect, and its merge or outlets.
+    `schema`: of the tuples that the split gets, if streams are typed. Returns the region's split,
+    which the caller must still connect, and its merge or outlets.
     """
     what = f"parallel {name!r}"
     if _ORDERED_REGION.get():
@@ -165,7 +176,18 @@ def replicate(
             "other is possible; "
             f"give that one ordered=False"
         )
-    split = graph.split(f"{name}.split", width, keys=partition_by or 0)
+    if schema is None and isinstance(partition_by, tuple | list):
+        raise GraphError(
+            f"{what}: partition_by must be a number of keys, since its tuples have no attributes"
+        )
+    if schema is None:
+        split = graph.split(f"{name}.split", width, keys=partition_by or 0)
+    elif isinstance(partition_by, int):
+        raise GraphError(
+            f"{what}: partition_by must name attributes of {schema.name}, not {partition_by}"
+        )
+    else:
+        split = graph.typed_split(f"{name}.split", width, schema, partition_by or ())
     before = len(graph.operators)
     outlets: list[PortId] = []
     region = _ORDERED_REGION.set(name if ordered else "")
@@ -182,9 +204,21 @@ def replicate(
         _ORDERED_REGION.reset(region)
     if not ordered:
         return split, tuple(outlets)
-    merge = graph.merge(f"{name}.merge")
+    merge = (
+        graph.merge(f"{name}.merge")
+        if schema is None
+        else graph.typed_merge(f"{name}.merge", _schema_of(graph, outlets[0]))
+    )
     graph.connect(tuple(outlets), merge)
     return split, merge
+
+
+def _schema_of(graph: Graph, place: Place | Outlets) -> Schema | None:
+    """The schema of the tuples that leave a place; None: streams are not typed."""
+    several = isinstance(place, tuple) and not isinstance(place, PortId)
+    port = graph.output_port(place[0] if several else place)
+    typed = graph.operators[port.operator].typed
+    return None if typed is None else typed.gives[port.port]
 
 
 def _check_composite(what: str, composite: object) -> None:
@@ -237,7 +271,8 @@ def _check_preserves(graph: Graph, what: str, before: int) -> None:
             )
         if not operator.preserves:
             raise GraphError(
-                f"{what}: operator {operator.name!r} does not promise to pass on every tuple, and "
-                "the order of what it drops "
-                f"cannot be restored; give the region ordered=False"
+                f"{what}: operator {operator.name!r} does not promise to pass on every tuple"
+                + (" (one_for_one)" if operator.typed is not None else "")
+                + ", and the order of what it drops cannot be restored; give the region "
+                "ordered=False"
             )

@@ -90,7 +90,7 @@ def _sent(
         return [before_split]  # all tuples that the split got, on whichever branch
     if operator.kind is BARRIER and all(each.tuples == inputs[0].tuples for each in inputs):
         return [Arriving(inputs[0].tuples, arriving.sources)]
-    if not operator.preserves or operator.chooses_output:
+    if not operator.preserves or (operator.chooses_output and operator.outputs > 1):
         ports = range(operator.outputs)
         return [Arriving({(operator.name, port): Fraction(1)}, arriving.sources) for port in ports]
     if operator.outputs <= 1:

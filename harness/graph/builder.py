@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from itertools import islice
+from typing import Any
 
 from harness.graph.balance import elastic_load_balance, threaded_split
 from harness.graph.checks import problems_of
@@ -32,7 +33,18 @@ from harness.graph.kinds import (
 )
 from harness.graph.operator import IN_FORCE, SCOPE, Operator, PortId, Stream
 from harness.graph.schema import Schema
-from harness.graph.typed import COMPILED_FLOP, PYTHON_FLOP, Typed, schemas_of, typed_of
+from harness.graph.typed import (
+    COMPILED_FLOP,
+    PYTHON_FLOP,
+    Typed,
+    check_joined,
+    filter_of,
+    joined,
+    key_attributes,
+    schemas_of,
+    split_of,
+    typed_of,
+)
 from harness.graph.values import (
     DEFAULT_THREADED_CAPACITY,
     MAX_BARRIER,
@@ -40,6 +52,7 @@ from harness.graph.values import (
     MAX_BUSY_US,
     MAX_COST,
     MAX_KEYS,
+    MAX_PORTS,
     MAX_QUEUE_CAPACITY,
     MAX_RATE,
     MAX_TUPLES,
@@ -301,15 +314,26 @@ class Graph(OperatorGraph):
         )
 
     def loop(
-        self, name: str, function: object, inputs: int = 1, outputs: int = 1, state: object = None
+        self,
+        name: str,
+        function: object,
+        inputs: int = 1,
+        outputs: int = 1,
+        state: object = None,
+        stateless: bool = False,
+        keys: int = 0,
     ) -> Operator:
         """Add an operator with a loop of its own, which the coroutine model runs (C-Stream §2.3).
 
         `function`: `async def function(context)`, or compiled and then called with `state`; it is
-        called once a run, and ends when a wait returns that no more tuples come. docs/operators.md
-        says what it may call. Raises GraphError for a function or state that it cannot call.
+        called once a run, and usually ends when a wait returns that no more tuples come.
+        docs/operators.md says what it may call. Without inputs it is a source. `stateless` and
+        `keys` are promises as in `python`; each replica calls the function. Raises GraphError for a
+        function or state that it cannot call.
         """
-        return self._loop(name, function, inputs, outputs, state)
+        promise(name, stateless, keys)
+        options = {"stateless": bool(stateless), "keys": keys}
+        return self._loop(name, function, inputs, outputs, state, None, **options)
 
     def typed_loop(
         self,
@@ -318,15 +342,28 @@ class Graph(OperatorGraph):
         takes: Schema | Sequence[Schema],
         gives: Schema | Sequence[Schema],
         state: object = None,
+        stateless: bool = False,
+        by: str | Sequence[str] = (),
     ) -> Operator:
         """Add a loop operator as `loop` does, for tuples of the schemas `takes` and `gives`, one a
-        port.
+        port. `by`: attributes of the key for which it has a state.
         """
         several = (
             schemas_of(f"takes of operator {name!r}", takes),
             schemas_of(f"gives of operator {name!r}", gives),
         )
-        return self._loop(name, function, len(several[0]), len(several[1]), state, several)
+        key = key_attributes(name, several[0], by)
+        promise(name, stateless, len(key))
+        return self._loop(
+            name,
+            function,
+            len(several[0]),
+            len(several[1]),
+            state,
+            several,
+            key,
+            stateless=bool(stateless),
+        )
 
     def _loop(
         self,
@@ -335,7 +372,9 @@ class Graph(OperatorGraph):
         inputs: int,
         outputs: int,
         state: object,
-        schemas: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None = None,
+        schemas: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None,
+        key: tuple[str, ...] = (),
+        **promises: Any,
     ) -> Operator:
         native = None
         if is_compiled(function):
@@ -352,7 +391,13 @@ class Graph(OperatorGraph):
             raise GraphError(
                 f"operator {name!r}: state is for compiled functions; an async function has its own"
             )
-        typed = None if schemas is None else Typed(*schemas, function if native is None else native)
+        if inputs == 0 and outputs == 0:
+            raise GraphError(f"operator {name!r}: a loop must have a port")
+        typed = (
+            None
+            if schemas is None
+            else Typed(*schemas, function if native is None else native, by=key)
+        )
         called = function if native is None else None
         return self._add(
             Operator(
@@ -364,6 +409,7 @@ class Graph(OperatorGraph):
                 preserves=False,
                 native=native,
                 typed=typed,
+                **promises,
             )
         )
 
@@ -391,16 +437,47 @@ class Graph(OperatorGraph):
         state: object = None,
         finish: object = None,
         cost: int | None = None,
+        one_for_one: bool = False,
+        stateless: bool = False,
+        by: str | Sequence[str] = (),
+        thread: object = None,
     ) -> Operator:
         """Add an operator that gets tuples of the schemas `takes` and may send any number of the
         schemas `gives`, one a port.
 
         `function`: compiled, and called with `state`, or a Python callable; `finish`: called when
         the last stream into it has ended. docs/operators.md says how each is called. `cost`: about
-        what a tuple costs [FLOP], for the size of batches. Raises GraphError for a function or
-        state that it cannot call.
+        what a tuple costs [FLOP], for the size of batches. `one_for_one`: it promises to send one
+        tuple for each that it gets, by its one output port; the run fails if it does not.
+        `stateless`: it promises that what it sends depends on the tuple alone; `by`: or on a state
+        for each value of these attributes. Then it may have replicas, which call the function at
+        the same time. `thread`: a function as of `typed_source`, for a thread of the operator's own
+        that sends tuples by the same output ports (P17 §2.3); it is a source named `NAME.thread`.
+        Raises GraphError for a function or state that it cannot call.
         """
-        return self._typed(TYPED, name, takes, gives, function, finish, state, cost)
+        if thread is not None and (one_for_one or not schemas_of("gives", gives)):
+            raise GraphError(
+                f"operator {name!r}: thread needs an output port, and excludes one_for_one"
+            )
+        if one_for_one and (len(schemas_of("gives", gives)) != 1 or finish is not None):
+            raise GraphError(f"operator {name!r}: one_for_one needs one output port, and no finish")
+        added = self._typed(
+            TYPED,
+            name,
+            takes,
+            gives,
+            function,
+            finish,
+            state,
+            cost,
+            key_attributes(name, schemas_of(f"takes of operator {name!r}", takes), by),
+            preserves=bool(one_for_one),
+            stateless=bool(stateless),
+        )
+        if thread is not None:
+            own = self.typed_source(f"{name}.thread", thread, gives, state, cost)
+            self.own_threads[added.name] = own.name
+        return added
 
     def typed_sink(
         self,
@@ -426,17 +503,76 @@ class Graph(OperatorGraph):
         finish: object,
         state: object,
         cost: int | None,
+        key: tuple[str, ...] = (),
+        **options: Any,
     ) -> Operator:
+        promise(name, options.get("stateless"), len(key))
         inputs, outputs = (
             schemas_of(f"takes of operator {name!r}", takes),
             schemas_of(f"gives of operator {name!r}", gives),
         )
         typed = typed_of(name, kind is SOURCE, inputs, outputs, function, finish, state)
+        typed = replace(typed, by=key)
+        return self._put_typed(kind, name, typed, cost, **options)
+
+    def _put_typed(
+        self, kind: Kind, name: str, typed: Typed, cost: int | None, **options: Any
+    ) -> Operator:
         if cost is None:
             cost = COMPILED_FLOP if typed.compiled else PYTHON_FLOP
         whole(f"cost of operator {name!r}", cost, 0, MAX_COST, "FLOP")
-        return self._add(
-            Operator(name, kind, len(inputs), len(outputs), cost, preserves=False, typed=typed)
+        options = {"preserves": False, "typed": typed} | options
+        return self._add(Operator(name, kind, len(typed.takes), len(typed.gives), cost, **options))
+
+    def typed_filter(
+        self,
+        name: str,
+        accepts: object,
+        takes: Schema,
+        state: object = None,
+        cost: int | None = None,
+    ) -> Operator:
+        """Add an operator that passes on the tuples of schema `takes` that `accepts` says yes to.
+
+        `accepts`: compiled, and called with `state`, or a Python callable of the attributes;
+        `cost` as in `typed`. Raises GraphError for a function or state that it cannot call.
+        """
+        (schema,) = schemas_of(f"takes of operator {name!r}", takes)
+        return self._put_typed(FILTER, name, filter_of(name, accepts, schema, state), cost)
+
+    def typed_split(
+        self, name: str, outputs: int, takes: Schema, by: str | Sequence[str] = ()
+    ) -> Operator:
+        """Add a splitter with `outputs` output ports for tuples of the schema `takes`: round-robin,
+        or by the values of the attributes `by`.
+        """
+        (schema,) = schemas_of(f"takes of split {name!r}", takes)
+        whole(f"outputs of split {name!r}", outputs, 1, MAX_PORTS, "ports")
+        typed = split_of(name, schema, outputs, by)
+        return self._put_typed(SPLIT, name, typed, None, preserves=True)
+
+    def typed_merge(self, name: str, takes: Schema) -> Operator:
+        """Add a merge that restores the order in which the typed split upstream saw the tuples of
+        the schema `takes`.
+        """
+        (schema,) = schemas_of(f"takes of merge {name!r}", takes)
+        return self._put_typed(MERGE, name, Typed((schema,), (schema,)), None, preserves=True)
+
+    def typed_barrier(
+        self, name: str, takes: Sequence[Schema], gives: Schema | None = None
+    ) -> Operator:
+        """Add an operator that takes a tuple of each of its inputs, of the schemas `takes`, and
+        sends one with their attributes (C-Stream, Listing 2).
+
+        `gives`: the attributes that it sends; without it, all. An attribute that several inputs
+        have is that of the first. The barrier ends as `barrier` does.
+        """
+        inputs = schemas_of(f"takes of barrier {name!r}", takes)
+        whole(f"inputs of barrier {name!r}", len(inputs), 2, MAX_BARRIER, "ports")
+        (output,) = schemas_of(f"gives of barrier {name!r}", gives or joined(inputs))
+        check_joined(name, inputs, output)
+        return self._put_typed(
+            BARRIER, name, Typed(inputs, (output,)), None, selectivity=1.0 / len(inputs)
         )
 
     def sink(self, name: str, inputs: int = 1) -> Operator:

@@ -25,6 +25,8 @@ class OperatorGraph:
         self.threaded: dict[PortId, int] = {}
         # of an application: what it has counted, when a run is over
         self.counts: Callable[[], dict[str, int]] | None = None
+        # operators with a thread of their own, and the sources that stand for these threads
+        self.own_threads: dict[str, str] = {}
         self._names_taken: dict[str, int] = {}  # by regions
 
     def __eq__(self, other: object) -> bool:
@@ -45,9 +47,12 @@ class OperatorGraph:
         """
         port = self.input_port(target)
         several = isinstance(source, tuple) and not isinstance(source, PortId)
-        self.streams += [
-            Stream(self.output_port(each), port) for each in (source if several else (source,))
-        ]
+        for each in source if several else (source,):
+            leaving = self.output_port(each)
+            self.streams.append(Stream(leaving, port))
+            if leaving.operator in self.own_threads:
+                thread = self.own_threads[leaving.operator]
+                self.streams.append(Stream(PortId(thread, leaving.port), port))
 
     def chain(
         self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId
@@ -164,7 +169,7 @@ class OperatorGraph:
                 f"graph {self.name!r}: a port is given by its operator or its PortId, not "
                 f"{named_or_shown(place)}"
             )
-        port = place if isinstance(place, PortId) else PortId(place.name, 0)
+        port = PortId(*place) if isinstance(place, PortId) else PortId(place.name, 0)
         operator = self.operators.get(port.operator)
         if operator is None:
             raise GraphError(f"graph {self.name!r}: no operator is named {port.operator!r}")

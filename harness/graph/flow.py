@@ -115,6 +115,7 @@ def _copies(
                     else so_far + more
                 )
             copies[index] = per_port[0] if per_port.count(per_port[0]) == outputs else None
-        if operators[index].kind is BARRIER and at_end[index] is not None:
-            behind[index], copies[index] = copies[index], 1
+        if operators[index].kind is BARRIER:
+            behind[index] = copies[index]
+            copies[index] = None if at_end[index] is None else 1
     return copies, behind

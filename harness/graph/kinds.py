@@ -32,6 +32,7 @@ class Kind:
     counts_output: bool = False
     changes_values: bool = False  # it may send on another value than it got
     stateless: bool = False  # it keeps nothing from tuple to tuple, so it may have replicas
+    may_be_stateless: bool = False  # a user may promise that, or that it has a state for each key
     # the output port of a tuple depends on the tuple, or on which buffer has room
     chooses_output: bool = False
     # each tuple that it gets, or makes, is submitted on its output ports, if it is not dropped
@@ -128,6 +129,7 @@ PYTHON = Kind(
     parameters={"function": REQUIRED, **_PROMISES},
     hop=True,
     calls_user_function=True,
+    may_be_stateless=True,
     counts_output=True,
     changes_values=True,
     controllable=True,
@@ -136,13 +138,21 @@ PYTHON = Kind(
 )
 NATIVE = replace(PYTHON, name="native", flop=100)
 TYPED = Kind(
-    "typed", in_files=False, hop=True, counts_output=True, chooses_output=True, simulated=False
+    "typed",
+    in_files=False,
+    hop=True,
+    may_be_stateless=True,
+    counts_output=True,
+    chooses_output=True,
+    simulated=False,
 )
 LOOP = Kind(
     "loop",
-    parameters={"function": REQUIRED, "inputs": 1, "outputs": 1},
+    parameters={"function": REQUIRED, "inputs": 1, "outputs": 1, "stateless": False, "keys": 0},
+    least_inputs=0,
     least_outputs=0,
     hop=True,
+    may_be_stateless=True,
     counts_output=True,
     changes_values=True,
     chooses_output=True,

@@ -23,16 +23,24 @@ class PortId(NamedTuple):
     def __str__(self) -> str:
         return f"{self.operator}[{self.port}]"
 
-    def __rshift__(self, target: Operator) -> Operator:
-        """Connect this output port to an operator's input port 0; see `Operator.__rshift__`. Raises
-        GraphError.
-        """
-        if not isinstance(target, Operator):
-            raise GraphError(
-                f"{self} >> {shown(target)}: of two ports, no operator tells the graph; write "
-                "graph.chain(...)"
-            )
-        return target.owner().chain(self, target)
+
+class OwnedPort(PortId):
+    """A port that knows its graph, so that `>>` can connect it."""
+
+    graph: Chaining
+
+    @classmethod
+    def of(cls, operator: Operator, port: int) -> OwnedPort:
+        """Return the port of an operator with that index."""
+        made = cls(operator.name, port)
+        made.graph = operator.graph
+        return made
+
+    def __rshift__(self, target: Target) -> Operator | OwnedPort:
+        """Connect this output port to an input port; see `Operator.__rshift__`."""
+        if self.graph is None:
+            raise GraphError(f"operator {self.operator!r} is in no graph")
+        return _connect(self.graph, self, target)
 
 
 class Stream(NamedTuple):
@@ -144,8 +152,10 @@ class Operator:
 
     @property
     def is_source(self) -> bool:
-        """True if it makes tuples, of which no other operator sends it any."""
-        return self.kind is SOURCE
+        """True if it makes tuples, of which no other operator sends it any: a source, or a loop
+        without input ports.
+        """
+        return self.kind is SOURCE or (self.kind is LOOP and self.inputs == 0)
 
     @property
     def counts_output(self) -> bool:
@@ -173,13 +183,13 @@ class Operator:
         """True if a user's own function is called in it, which may take for ever."""
         return self.kind.calls_user_function or self.kind is LOOP or self.typed is not None
 
-    def input(self, port: int) -> PortId:
+    def input(self, port: int) -> OwnedPort:
         """The id of input port `port`."""
-        return PortId(self.name, port)
+        return OwnedPort.of(self, port)
 
-    def output(self, port: int) -> PortId:
+    def output(self, port: int) -> OwnedPort:
         """The id of output port `port`."""
-        return PortId(self.name, port)
+        return OwnedPort.of(self, port)
 
     def owner(self) -> Chaining:
         """The graph that it was added to. Raises GraphError if there is none."""
@@ -187,11 +197,31 @@ class Operator:
             raise GraphError(f"operator {self.name!r} is in no graph")
         return self.graph
 
-    def __rshift__(self, target: Operator | PortId) -> Operator:
+    def __rshift__(self, target: Target) -> Operator | OwnedPort:
         """Connect output port 0 to an input port, as in C-Stream's Listing 1 (§2.2): `source >>
         filter >> barrier.input(1)`.
 
-        An operator means its port 0. Returns the operator that is fed, so that chains go on. Raises
-        GraphError if a port does not exist.
+        An operator means its port 0. A target may also be as the paper writes it: `(input,
+        operator, output)`, or `(input, operator)`. Returns the operator that is fed, or its output
+        port if that was given, so that chains go on. Raises GraphError if a port does not exist.
         """
-        return self.owner().chain(self, target)
+        return _connect(self.owner(), self, target)
+
+
+Target = Operator | PortId | tuple[int, Operator] | tuple[int, Operator, int]
+"""The right side of `>>`."""
+
+
+def _connect(graph: Chaining, source: Operator | PortId, target: Target) -> Operator | OwnedPort:
+    """Connect a place to what stands on the right side of `>>`, and return where the chain goes
+    on.
+    """
+    if not isinstance(target, tuple) or isinstance(target, PortId):
+        return graph.chain(source, target)
+    if len(target) not in (2, 3) or not isinstance(target[1], Operator):
+        raise GraphError(
+            f">> {shown(target)}: what is fed must be an operator, an input port, (input, "
+            "operator) or (input, operator, output)"
+        )
+    fed = graph.chain(source, target[1].input(target[0]))
+    return fed if len(target) == 2 else fed.output(target[2])

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from harness.graph.functions.compiled import (
     NativeFunction,
+    PredicateFunction,
     ProcessFunction,
     StepFunction,
     is_compiled,
@@ -40,18 +42,21 @@ class Typed:
     returns the tuples to send for that one, or None. The function of a loop is compiled, or an
     async function of a context. If a callable has methods `open` and `close`, they are called when
     a run begins and when it has stopped. `finish`: called when the last stream into the operator
-    has ended; compiled, or `finish()`.
+    has ended; compiled, or `finish()`. A barrier, a split and a merge have no function: the
+    runtime executes them.
     """
 
     takes: tuple[Schema, ...]  # by input port
     gives: tuple[Schema, ...]  # by output port
-    function: NativeFunction | Callable[..., Sent | None]
+    function: NativeFunction | Callable[..., Sent | None] | None = None
     finish: NativeFunction | Callable[[], Sent | None] | None = None
+    # attributes of the key by which a split chooses the way, or an operator keeps its state
+    by: tuple[str, ...] = ()
 
     @property
     def compiled(self) -> bool:
         """True if no Python is executed for a tuple."""
-        return isinstance(self.function, NativeFunction)
+        return self.function is None or isinstance(self.function, NativeFunction)
 
 
 def schemas_of(what: str, given: Schema | Sequence[Schema]) -> tuple[Schema, ...]:
@@ -94,3 +99,86 @@ def typed_of(
     except GraphError as problem:
         raise GraphError(f"operator {name!r}: {problem}") from None
     return Typed(takes, gives, function, finish)
+
+
+# -- filters, splits and barriers ------------------------------------------------------------------
+
+
+def filter_of(name: str, accepts: object, schema: Schema, state: object) -> Typed:
+    """Return the typed part of a filter. Raises GraphError for a function of the wrong kind."""
+    try:
+        if is_compiled(accepts):
+            return Typed((schema,), (schema,), PredicateFunction.of(accepts, state))
+        if not callable(accepts):
+            raise GraphError(f"accepts must be callable, not {accepts!r:.60}")
+        if state is not None:
+            raise GraphError("state is for compiled functions; a Python callable has its own")
+    except GraphError as problem:
+        raise GraphError(f"operator {name!r}: {problem}") from None
+    return Typed((schema,), (schema,), partial(_accepted, accepts))
+
+
+def split_of(name: str, schema: Schema, outputs: int, by: str | Sequence[str]) -> Typed:
+    """Return the typed part of a split. Raises GraphError for an attribute that is not there."""
+    return Typed((schema,), (schema,) * outputs, by=key_attributes(name, (schema,), by))
+
+
+def key_attributes(name: str, takes: Sequence[Schema], by: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the attributes of an operator's key. Raises GraphError for one that is not there, or a
+    key where there is not one input port.
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if names and len(takes) != 1:
+        raise GraphError(f"operator {name!r}: by needs one input port, not {len(takes)}")
+    for each in names:
+        if each not in dict(takes[0].types):
+            known = ", ".join(attribute for attribute, _ in takes[0].types)
+            raise GraphError(
+                f"by of operator {name!r} must name attributes of {takes[0].name} ({known}), not "
+                f"{each!r:.60}"
+            )
+    return names
+
+
+def _accepted(accepts: Callable[[Mapping[str, Any]], object], port: int, values: Any) -> Any:
+    return ((0, values),) if accepts(values) else ()
+
+
+def joined(schemas: Sequence[Schema]) -> Schema:
+    """Return the schema of what a barrier makes of tuples of `schemas`: all attributes; one that
+    several have is that of the first.
+    """
+    return Schema("_".join(schema.name for schema in schemas), _types_of(schemas))
+
+
+def _types_of(schemas: Sequence[Schema]) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for schema in schemas:
+        types |= {name: kind for name, kind in schema.types if name not in types}
+    return types
+
+
+def check_joined(name: str, takes: Sequence[Schema], gives: Schema) -> None:
+    """Raise GraphError for an attribute of a barrier's output that none of its inputs has."""
+    types = _types_of(takes)
+    for attribute, kind in gives.types:
+        if types.get(attribute) != kind:
+            found = f"it is {types[attribute]}" if attribute in types else "none has it"
+            raise GraphError(
+                f"barrier {name!r}: attribute {attribute} of {gives.name} must be one of its "
+                f"inputs, as {kind}, but {found}"
+            )
+
+
+def columns_of(typed: Typed) -> list[tuple[int, int, int, int]]:
+    """Return, by input, where each attribute of a barrier's output comes from: input, offset there,
+    offset in the output, bytes.
+    """
+    columns = []
+    for to in typed.gives[0].attributes:
+        place = next(
+            place for place, schema in enumerate(typed.takes) if to.name in dict(schema.types)
+        )
+        from_ = typed.takes[place][to.name]
+        columns.append((place, from_.offset, to.offset, to.end - to.offset))
+    return sorted(columns)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from harness.errors import UserError
 from harness.graph import Graph, PortId
+from harness.graph.functions.compiled import NativeFunction
 from harness.graph.kinds import LOOP
 from harness.models.models import MODELS, Coroutine, Dedicated, Manual, Model
 from harness.models.queue import Chosen, PortQueue, Queue
@@ -124,7 +125,7 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     for operator in graph.operators.values():
         if (
             operator.typed is not None
-            and operator.typed.compiled
+            and isinstance(operator.typed.function, NativeFunction)
             and operator.typed.function.is_python
         ):
             rule = (

@@ -5,7 +5,7 @@ An operator may have some if it has one input and one output, is a co-routine th
 keeps nothing from tuple to tuple, except by key. Built-in `work` and `filter` operators keep
 nothing: their result depends on a tuple's number and value alone, even if they are busy for a time,
 drop some tuples or have bursts of costs. The author of a user's operator declares this
-(`stateless`), or that it has a state for each key (`keys`).
+(`stateless`), or that it has a state for each key (`keys`, or attributes `by` of typed tuples).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ space until it is used.
 NO_COROUTINE = "is executed by no co-routine: replicas need the coroutine model"
 UNDECLARED = "is declared neither stateless nor by key"
 NOT_EXECUTED = "has an input port, or feeds one, that no co-routine executes"
+TYPED_SIMULATED = "is typed: where it is simulated, only means of what it does are known"
 IN_ORDER = "passes window punctuation from a split to its merge, which has room for no more"
 BY_REMEDY = (UNDECLARED, NOT_EXECUTED, IN_ORDER, "")
 """Beginnings of reasons: a declaration is the easiest to change, and an operator's kind the
@@ -131,11 +132,12 @@ def _of_operator(operator: Operator) -> str:
             f"has {operator.inputs} input and {operator.outputs} output ports: replicas need "
             "one of each"
         )
-    if operator.typed is not None or not (
-        operator.kind.stateless or operator.kind.calls_user_function
-    ):
+    if not (operator.kind.stateless or operator.kind.may_be_stateless):
         return f"is a {operator.kind}, which keeps something from tuple to tuple"
-    declared = operator.kind.stateless or operator.stateless or operator.keys > 0
+    if operator.typed is not None and operator.typed.finish is not None:
+        return "has a finish, which sends for all tuples together"
+    by_key = operator.keys > 0 or (operator.typed is not None and bool(operator.typed.by))
+    declared = operator.kind.stateless or operator.stateless or by_key
     return "" if declared else UNDECLARED
 
 

@@ -3,7 +3,8 @@
 // under every threading model.
 //
 //   held       each input has a ring of its own. That of input 0 holds whole tuples, which go on;
-//              those of the others hold only headers, for the value. One ring is always empty: a
+//              those of the others hold only headers, for the value. Where streams are typed, all
+//              hold whole tuples, and one is made of their attributes. One ring is always empty: a
 //              complete set of tuples goes on at once.
 //   room       a thread that finds the ring of its input full waits in this file, and takes no more
 //              from the queue before it (BOUND). The lock is free meanwhile, so that others can
@@ -33,26 +34,49 @@ namespace millrace {
 
 template <class Platform>
 int32_t Path<Platform>::barrier(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
+  return hold_parts<false>(op, worker, first, count, worker->run->stride);
+}
+
+template <class Platform>
+int32_t Path<Platform>::typed_barrier(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
+  const auto* state = static_cast<BarrierState*>(op->own);
+  return hold_parts<true>(op, worker, first, count, state->inputs[worker->input].ring.stride());
+}
+
+template <class Platform>
+template <bool TYPED>
+int32_t Path<Platform>::hold_parts(Operator* op, Worker* worker, Tuple* first, uint32_t count,
+                                   size_t stride) {
   auto* state = static_cast<BarrierState*>(op->own);
   BarrierInput* input = &state->inputs[worker->input];
-  const size_t stride = worker->run->stride;
   uint32_t round = 0;
+  const auto check_first = [&](uint32_t some) {
+    if constexpr (TYPED) {
+      for (uint32_t i = 0; i < some; ++i) check(op->typed, slot(first, stride, i));
+    } else {
+      check_parts(worker, state, input, first, some);
+    }
+  };
   while (count > 0) {
     if (state->over) {
-      check_parts(worker, state, input, first, count);
+      check_first(count);
       state->discarded += count;
       return HANDLED;
     }
     const auto taken = static_cast<uint32_t>(input->ring.push(first, count, stride, 0));
     if (taken > 0) {
-      check_parts(worker, state, input, first, taken);
+      check_first(taken);
       Platform::holds(worker, op, taken);
       first = slot(first, stride, taken);
       count -= taken;
       round = 0;
-      send_complete(op, worker, state);
+      send_complete<TYPED>(op, worker, state);
     } else if (worker->stop.load(std::memory_order_acquire)) {
-      leave(op, worker, first, count);
+      if constexpr (TYPED) {
+        leave_typed(op, worker, count);
+      } else {
+        leave(op, worker, first, count);
+      }
       return HANDLED;
     } else {
       wait_for_others(op, worker, &round);
@@ -81,14 +105,37 @@ void Path<Platform>::check_parts(Worker* worker, BarrierState* state, BarrierInp
 
 // Sends on the tuples that all inputs have.
 template <class Platform>
+template <bool TYPED>
 void Path<Platform>::send_complete(Operator* op, Worker* worker, BarrierState* state) {
-  BarrierInput* lead = state->inputs;
-  const size_t stride = worker->run->stride;
   uint64_t ready = std::numeric_limits<uint64_t>::max();
   for (uint32_t i = 0; i < state->count; ++i) {
     ready = std::min<uint64_t>(ready, state->inputs[i].ring.size_guess());
     if (ready == 0) return;
   }
+  if constexpr (TYPED) {
+    const uint64_t before = op->emitted.read();
+    op->typed->worker = worker;
+    for (uint64_t i = 0; i < ready; ++i) join_typed(op->typed, state);
+    deliver_typed(op->typed);
+    // a run that was cut short gives up what it does not send
+    state->discarded += (ready - (op->emitted.read() - before)) * state->count;
+  } else {
+    send_joined(op, worker, state, ready);
+  }
+  for (uint32_t i = 0; i < state->count; ++i) {
+    if (state->inputs[i].open_streams == 0 && state->inputs[i].ring.size_guess() == 0) {
+      end_barrier(op, worker, state);
+      return;
+    }
+  }
+}
+
+// Joins the next `ready` tuples of all inputs, and sends them on.
+template <class Platform>
+void Path<Platform>::send_joined(Operator* op, Worker* worker, BarrierState* state,
+                                 uint64_t ready) {
+  BarrierInput* lead = state->inputs;
+  const size_t stride = worker->run->stride;
   while (ready > 0) {
     Tuple* first;
     const auto count =
@@ -100,12 +147,24 @@ void Path<Platform>::send_complete(Operator* op, Worker* worker, BarrierState* s
     lead->ring.release(count);
     ready -= count;
   }
+}
+
+// Joins the next typed tuple of all inputs: copies the attributes of each.
+template <class Platform>
+void Path<Platform>::join_typed(TypedState* typed, BarrierState* state) {
+  int64_t born_ns = 0;
+  const auto* column = state->columns;
+  const auto* end = column + state->column_count;
   for (uint32_t i = 0; i < state->count; ++i) {
-    if (state->inputs[i].open_streams == 0 && state->inputs[i].ring.size_guess() == 0) {
-      end_barrier(op, worker, state);
-      return;
-    }
+    Tuple* part;
+    state->inputs[i].ring.front(1, &part);
+    for (; column != end && column->input == i; ++column)
+      std::memcpy(typed->context.room[0] + column->to, payload_of(part) + column->from,
+                  column->bytes);
+    if (part->born_ns != 0 && (born_ns == 0 || part->born_ns < born_ns)) born_ns = part->born_ns;
+    state->inputs[i].ring.release(1);
   }
+  if (enter(typed, 0, born_ns, typed->outgoing[0].most)) deliver_typed(typed);
 }
 
 // Adds the next tuples of an input to those of input 0. A whole is as old as its oldest part.

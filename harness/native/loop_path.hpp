@@ -18,8 +18,11 @@
 // (typed_path.hpp). Tuples that a loop leaves behind when it returns end there too, once its
 // streams have.
 //
-// A loop may return when a wait has said that it is over, or when the run is. Else it would
-// silently drop the tuples still to come.
+// A loop that returns has completed (C-Stream s3.2.3), whatever waits for it: its streams end, and
+// tuples that still come end here.
+//
+// A loop without input ports is a source. It sees that it is stopping when sources are to end, and
+// when it has pushed as many tuples as it may; what it pushes then is not sent.
 #pragma once
 
 #include "path.hpp"
@@ -33,10 +36,18 @@ bool Path<Platform>::stopped(LoopState* state) {
   return state->worker->stop.load(std::memory_order_acquire);
 }
 
+// Returns true if it is a source and sends nothing more.
+template <class Platform>
+bool Path<Platform>::exhausted(LoopState* state) {
+  return state->source && (state->pushed >= state->limit ||
+                           state->worker->run->finishing.load(std::memory_order_relaxed));
+}
+
 // Returns true if `count` tuples wait. It reads the queue, whose line a sender writes to, only if
 // it has not seen as many before.
 template <class Platform>
 bool Path<Platform>::has(LoopInput* from, uint32_t count) {
+  if (from->by_tickets) return from->data >= count;
   return from->looked >= from->place() + from->marks + count || from->at_hand() >= count;
 }
 
@@ -71,6 +82,10 @@ int32_t Path<Platform>::wait(LoopState* state, bool any) {
     verdict = verdict_on(state, any);
     if (verdict != LOOP_BLOCKED) break;
     if (deliver_pushed(state)) continue;
+    if (state->first != nullptr) {
+      take_ticket(state, state->inputs);
+      continue;
+    }
     for (uint32_t i = 0; i < state->context.inputs; ++i) {
       LoopInput* from = &state->inputs[i];
       give_back(state, from);
@@ -85,14 +100,13 @@ int32_t Path<Platform>::wait(LoopState* state, bool any) {
     }
     worker->run->coroutines->wait_for(worker, any);
   }
-  waited(state, verdict);
+  waited(state);
   return verdict;
 }
 
 template <class Platform>
-void Path<Platform>::waited(LoopState* state, int32_t verdict) {
+void Path<Platform>::waited(LoopState* state) {
   state->born_ns = 0;
-  if (verdict == LOOP_OVER) state->over = true;
 }
 
 // Gives back the slots of what was popped.
@@ -123,6 +137,7 @@ void Path<Platform>::compact(LoopState* state, LoopInput* from) {
 // Punctuations before it end here.
 template <class Platform>
 auto Path<Platform>::pop(LoopState* state, LoopInput* from) -> Tuple* {
+  if (from->by_tickets) return pop_from_ticket(state, from);
   Operator* op = state->op;
   Worker* worker = state->worker;
   Tuple* tuple;
@@ -154,6 +169,35 @@ auto Path<Platform>::pop(LoopState* state, LoopInput* from) -> Tuple* {
   return tuple;
 }
 
+// Gets the next ticket of a replica, on the co-routine's stack.
+template <class Platform>
+void Path<Platform>::take_ticket(LoopState* state, LoopInput* from) {
+  Worker* worker = state->worker;
+  from->in_ticket = from->taken = from->data = 0;
+  from->ticket = worker->run->coroutines->take(worker, &from->in_ticket);
+  from->over = from->ticket == nullptr;
+  for (uint32_t i = 0; i < from->in_ticket; ++i)
+    from->data += slot(from->ticket, from->port->ring.stride(), i)->kind == DATA;
+}
+
+template <class Platform>
+auto Path<Platform>::pop_from_ticket(LoopState* state, LoopInput* from) -> Tuple* {
+  Operator* op = state->op;
+  if (from->data == 0) return nullptr;
+  Tuple* tuple;
+  do {
+    tuple = slot(from->ticket, from->port->ring.stride(), from->taken++);
+  } while (tuple->kind != DATA);
+  --from->data;
+  op->processed.add(1);
+  ++state->worker->taken;
+  if (tuple->born_ns != 0 && (state->born_ns == 0 || tuple->born_ns < state->born_ns))
+    state->born_ns = tuple->born_ns;
+  from->sequence = tuple->sequence;
+  if (op->typed != nullptr) take_typed(state->worker, op->typed, tuple);
+  return tuple;
+}
+
 // Tuples pushed to an output port and not yet sent.
 template <class Platform>
 uint32_t Path<Platform>::filled(LoopState* state, uint32_t output) {
@@ -165,6 +209,7 @@ uint32_t Path<Platform>::filled(LoopState* state, uint32_t output) {
 // full.
 template <class Platform>
 bool Path<Platform>::enter_room(LoopState* state, uint32_t output) {
+  begin_push(state, filled(state, output) == 0);
   return enter(state->op->typed, output, state->born_ns, state->outputs[output].most);
 }
 
@@ -174,6 +219,13 @@ bool Path<Platform>::deliver_pushed(LoopState* state) {
   Worker* worker = state->worker;
   bool some = false;
   worker->collects = false;
+  if (state->first != nullptr && state->inputs->ticket == nullptr && filled(state, 0) > 0) {
+    set_problem(
+        state,
+        "pushed before it had a tuple, or when a wait had said that it is over: an operator "
+        "that may have replicas sends only for tuples that it has");
+    fail(state);
+  }
   if (state->op->typed != nullptr) {
     some = deliver_typed(state->op->typed);
   } else {
@@ -204,11 +256,24 @@ void Path<Platform>::begin_pushed(LoopState* state, uint32_t output) {
     worker->run->gave_up.store(true, std::memory_order_relaxed);
     return;
   }
+  if (state->first != nullptr) {
+    hold_pushed(worker, out.slots, count);
+    return;
+  }
   for (uint32_t i = 0; i < count; ++i) out.fingerprints += fingerprint(out.sent + i);
   out.sent += count;
   op->routes[output].sent.add(count);
   op->emitted.add(count);
+  if (state->source) push_from_source(worker, op, out.slots, count);
   begin(worker, &op->routes[output], out.slots, worker->run->stride, count);
+}
+
+// Counts tuples that a source has made.
+template <class Platform>
+void Path<Platform>::push_from_source(Worker* worker, Operator* op, Tuple* first, uint32_t count) {
+  op->processed.add(count);
+  worker->taken += count;
+  worker->born_ns = first->born_ns;
 }
 
 // Sends the pushed tuples, and gives back all slots but that of the last popped tuple, before the
@@ -230,6 +295,19 @@ void Path<Platform>::fail(LoopState* state) {
   end_run(state->worker->run);
 }
 
+// Sleeps on the co-routine's stack, until the time is over or the loop is to end.
+template <class Platform>
+void Path<Platform>::sleep(LoopState* state, int64_t ns) {
+  Worker* worker = state->worker;
+  int64_t now = Platform::now_ns(worker);
+  const int64_t until = ns > std::numeric_limits<int64_t>::max() - now
+                            ? std::numeric_limits<int64_t>::max()
+                            : now + ns;
+  deliver_pushed(state);
+  for (; now < until && !stopped(state) && !exhausted(state); now = Platform::now_ns(worker))
+    Platform::sleep_until(worker, until, now);
+}
+
 // -- the co-routine -------------------------------------------------------------------------------
 
 template <class Platform>
@@ -246,14 +324,7 @@ template <class Platform>
 void Path<Platform>::run_loop(Worker* worker, LoopState* state) {
   Run* run = worker->run;
   Operator* op = worker->op;
-  state->worker = worker;
-  if (op->typed != nullptr) op->typed->worker = worker;
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
-  state->running = true;
-  state->answer = state->run(&state->context, state->state);
-  if (state->answer < 0) fail(state);
-  state->running = false;
-  if (!state->over && !stopped(state)) check_left(state);
+  call_function(worker, state);
   if (stopped(state)) {
     deliver_pushed(state);  // gives it up
     return;
@@ -267,23 +338,45 @@ void Path<Platform>::run_loop(Worker* worker, LoopState* state) {
   if (run->open_operators.fetch_sub(1, std::memory_order_acq_rel) == 1) end_run(run);
 }
 
-// Fails the run if tuples wait, or may come, at a port of a loop that has returned.
 template <class Platform>
-void Path<Platform>::check_left(LoopState* state) {
-  for (uint32_t i = 0; i < state->context.inputs; ++i) {
-    LoopInput* from = &state->inputs[i];
-    const uint64_t waiting = from->at_hand();
-    if (waiting == 0 && from->ended()) continue;
-    char text[200];
-    std::snprintf(
-        text, sizeof text,
-        "returned, though %llu tuples wait at input port %u%s: it must go on until a wait "
-        "says that it is over",
-        static_cast<unsigned long long>(waiting), i, from->ended() ? "" : " and more may come");
-    set_problem(state, text);
+void Path<Platform>::call_function(Worker* worker, LoopState* state) {
+  state->worker = worker;
+  if (worker->op->typed != nullptr) worker->op->typed->worker = worker;
+  worker->at.store(worker->op->index + 1, std::memory_order_relaxed);
+  state->running = true;
+  state->answer = state->run(&state->context, state->state);
+  if (state->answer < 0) fail(state);
+  state->running = false;
+}
+
+// A loop that may have replicas: its function is called whenever a replica begins, and ends when
+// the replica leaves or its stream has ended. It cannot return before, since the others would go
+// on.
+template <class Platform>
+void* Path<Platform>::replica_loop_body(void* argument) {
+  auto* worker = static_cast<Worker*>(argument);
+  Operator* op = worker->op;
+  LoopState* state = op->loop;
+  LoopInput* from = state->inputs;
+  from->ticket = nullptr;
+  from->in_ticket = from->taken = from->data = 0;
+  from->over = false;
+  call_function(worker, state);
+  if (!from->over && !stopped(state)) {
+    set_problem(state,
+                "returned early: an operator that may have replicas must go on until a wait says "
+                "that it is over");
     fail(state);
-    return;
   }
+  deliver_pushed(state);
+  if (from->data > 0) {  // cut short
+    op->left += from->data;
+    worker->run->gave_up.store(true, std::memory_order_relaxed);
+  }
+  if (!from->over) take_ticket(state, from);  // closes the last one: the run is over
+  if (worker->run->coroutines->ends(worker)) close_operator(worker, op);
+  worker->at.store(0, std::memory_order_relaxed);
+  return nullptr;
 }
 
 // Takes the tuples that still come after the function has returned.
@@ -315,8 +408,11 @@ int32_t Path<Platform>::resume_in_slices(millrace_loop* context, void*) {
     if (state->request == LoopState::ENDED) return 0;
     for (uint32_t i = 0; i < context->inputs; ++i) give_back(state, &state->inputs[i]);
     deliver_pushed(state);
-    if (state->request != LoopState::GO_ON)
+    if (state->request == LoopState::SLEEP) {
+      sleep(state, state->sleep_ns);
+    } else if (state->request != LoopState::GO_ON) {
       state->verdict = wait(state, state->request == LoopState::WAIT_ANY);
+    }
     worker->run->coroutines->check_for_preemption(worker);
   }
 }
@@ -364,6 +460,12 @@ int32_t Path<Platform>::asked(millrace_loop* context, const uint32_t* counts, bo
   for (uint32_t i = 0; i < context->inputs; ++i) {
     some = some || counts[i] > 0;
     const uint64_t capacity = state->inputs[i].port->ring.capacity();
+    if (state->first != nullptr && counts[i] > 1) {
+      std::snprintf(text, sizeof text,
+                    "%s: count must be 1, since the operator may have replicas, not %u", call,
+                    counts[i]);
+      return refuse(state, text);
+    }
     if (counts[i] > capacity) {
       std::snprintf(text, sizeof text,
                     "%s: count must be at most %llu, the capacity of the queue before input port "
@@ -425,6 +527,7 @@ int32_t Path<Platform>::c_push(millrace_loop* context, uint32_t port, double val
     return refuse(state,
                   "push: its streams have schemas: write the tuple into millrace_room, and call "
                   "millrace_send");
+  if (exhausted(state)) return LOOP_OVER;
   const auto& out = state->outputs[port];
   enter(state, port, value);
   if (out.filled == out.most || batch_is_due(state->worker)) {
@@ -441,6 +544,8 @@ void Path<Platform>::c_send(millrace_context* context, uint32_t output) {
   if (lacks(state, output, state->context.outputs, "send", "output")) return;
   if (stopped(state)) {
     state->worker->run->gave_up.store(true, std::memory_order_relaxed);
+  } else if (exhausted(state)) {
+    return;
   } else if (enter_room(state, output) || batch_is_due(state->worker)) {
     deliver_pushed(state);
     state->worker->run->coroutines->check_for_preemption(state->worker);
@@ -449,7 +554,17 @@ void Path<Platform>::c_send(millrace_context* context, uint32_t output) {
 
 template <class Platform>
 int32_t Path<Platform>::c_stopping(millrace_loop* context) {
-  return stopped(reinterpret_cast<LoopState*>(context));
+  auto* state = reinterpret_cast<LoopState*>(context);
+  return stopped(state) || exhausted(state);
+}
+
+template <class Platform>
+int32_t Path<Platform>::c_sleep(millrace_loop* context, int64_t ns) {
+  auto* state = reinterpret_cast<LoopState*>(context);
+  if (lacks(state, 0, 1, "sleep", "")) return LOOP_ERROR;
+  for (uint32_t i = 0; i < context->inputs; ++i) give_back(state, &state->inputs[i]);
+  sleep(state, ns);
+  return stopped(state) || exhausted(state) ? LOOP_OVER : LOOP_DONE;
 }
 
 template <class Platform>
@@ -467,6 +582,7 @@ void Path<Platform>::connect(LoopState* state) {
   state->context.pop = c_pop;
   state->context.push = c_push;
   state->context.control = c_control;
+  state->context.sleep = c_sleep;
   if (state->op->typed == nullptr) return;
   state->op->typed->context.send = c_send;
   state->context.context = &state->op->typed->context;

@@ -32,12 +32,19 @@ struct LoopInput {
   uint64_t looked;    // up to which place in the queue that is, counted as the ring's head is
   uint64_t found;     // punctuations, all in all
   uint64_t sequence;  // of the tuple popped last
+  // Where there may be replicas, it gets its tuples by tickets (replicas.hpp): these, of which the
+  // first `taken` are popped or punctuation, and `data` are still to be popped.
+  bool by_tickets;
+  bool over;  // there are no more tickets
+  Tuple* ticket;
+  uint32_t in_ticket, taken, data;
 
   uint64_t place() const noexcept {
     return port->ring.head().load(std::memory_order_relaxed) + popped;
   }
   // Tuples that wait.
   uint64_t at_hand() noexcept {
+    if (by_tickets) return data;
     const uint64_t size =
         port->ring.size_guess();  // first: then what it holds is counted in `marks`
     const uint64_t head = port->ring.head().load(std::memory_order_relaxed);
@@ -49,7 +56,7 @@ struct LoopInput {
     return size - popped - marks;
   }
   // Whether no more tuples come behind those at hand; to be asked after at_hand().
-  bool ended() const noexcept { return finals == streams; }
+  bool ended() const noexcept { return by_tickets ? over : finals == streams; }
   // Whether slots must be given back before the next one can be taken.
   bool at_end() const noexcept {
     return popped > 0 &&
@@ -113,6 +120,7 @@ struct LoopState {
     GO_ON = 1,
     WAIT_ALL = 2,
     WAIT_ANY = 3,
+    SLEEP = 4,
   };
 
   millrace_loop context;
@@ -124,10 +132,13 @@ struct LoopState {
   void (*resume)(void*);  // goes on with that function, until it suspends or has ended
   LoopInput* inputs;
   LoopOutput* outputs;
+  LoopState* first;   // if it may have replicas: that of its own co-routine; else null
   uint32_t* counts;   // by input port: what it waits for
   int64_t born_ns;    // of what it has popped since its last wait; 0: not known
+  bool source;        // it has no input ports, and ends when sources are to end
+  uint64_t limit;     // of a source: tuples that it may push
+  uint64_t pushed;    // tuples
   bool running;       // its function has begun and has not returned
-  bool over;          // a wait has said so
   int32_t answer;     // below 0: what its function returned when it failed
   char problem[200];  // what it asked for that cannot be; empty: nothing
   // of one in Python, between its co-routine's stack and the thread's
@@ -136,6 +147,7 @@ struct LoopState {
   bool begun;             // `python` is held, until it has ended
   bool closing;           // the run is over: waits say so at once, and what is pushed goes nowhere
   uint64_t thread;        // that executes its function; 0: none
+  int64_t sleep_ns;       // what it asks for
   int64_t slice_ends_ns;  // when it shall let the runtime have a look
 };
 
@@ -143,9 +155,17 @@ inline void set_problem(LoopState* state, const char* text) noexcept {
   if (state->problem[0] == 0) std::strncpy(state->problem, text, sizeof(state->problem) - 1);
 }
 
+// Counts a tuple that is pushed, the first one of a batch or not. That of a source is born now; one
+// clock reading a batch: its first tuple is the sample.
+inline void begin_push(LoopState* state, bool first) noexcept {
+  ++state->pushed;
+  if (state->source) state->born_ns = first ? now_ns() : 0;
+}
+
 // Writes a tuple into the room of an output port, which has some.
 inline void enter(LoopState* state, uint32_t output, double value) noexcept {
   LoopOutput& out = state->outputs[output];
+  begin_push(state, out.filled == 0);
   const Run* run = state->worker->run;
   state->worker->collects = true;
   Tuple* tuple = slot(out.slots, run->stride, out.filled);
@@ -155,7 +175,7 @@ inline void enter(LoopState* state, uint32_t output, double value) noexcept {
   tuple->path = 0;
   tuple->kind = DATA;
   tuple->order = 0;
-  fill_payload(tuple, run->payload);
+  if (state->first == nullptr) fill_payload(tuple, run->payload);
 }
 
 }  // namespace millrace

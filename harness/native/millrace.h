@@ -67,10 +67,12 @@ struct millrace_loop {
   int32_t (*pop)(millrace_loop* loop, uint32_t input, millrace_tuple* tuple);
   /* Sends a tuple, and waits where a queue is full; 0: the run is over. */
   int32_t (*push)(millrace_loop* loop, uint32_t output, double value);
-  /* Whether the run is over: waits say so, too. */
+  /* Whether the run is over: waits say so, too. Of a loop without inputs: whether it is to send nothing more. */
   int32_t (*stopping)(millrace_loop* loop);
   /* Value of the last tuple that came to its control port; 0 before the first one, and without such a port. */
   double (*control)(millrace_loop* loop);
+  /* Waits for a time [ns], and lets others run; 0: the run is over. */
+  int32_t (*sleep)(millrace_loop* loop, int64_t ns);
 };
 
 /* A window that has ended. By time: nanoseconds, `end` not included. By count: numbers of tuples in their partition, from 0. */

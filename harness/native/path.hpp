@@ -227,7 +227,14 @@ struct Path {
   static uint32_t room_of_input(Operator* op, uint32_t input);
   static void check_parts(Worker* worker, BarrierState* state, BarrierInput* input, Tuple* first,
                           uint32_t count);
+  static int32_t typed_barrier(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  template <bool TYPED>
+  static int32_t hold_parts(Operator* op, Worker* worker, Tuple* first, uint32_t count,
+                            size_t stride);
+  template <bool TYPED>
   static void send_complete(Operator* op, Worker* worker, BarrierState* state);
+  static void send_joined(Operator* op, Worker* worker, BarrierState* state, uint64_t ready);
+  static void join_typed(TypedState* typed, BarrierState* state);
   static void join(BarrierInput* input, Tuple* first, size_t stride, uint32_t count);
   static void end_barrier(Operator* op, Worker* worker, BarrierState* state);
   static void input_ended(Operator* op, Worker* worker);
@@ -254,6 +261,12 @@ struct Path {
 
   // -- typed_path.hpp
   static int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t typed_split(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static int32_t typed_merge(Operator* op, Worker* worker, Tuple* first, uint32_t count);
+  static void merge_on(Worker* worker, Operator* op, Tuple* tuple);
+  static void taken_in_order(Worker* worker, Operator* op, Tuple* tuple);
+  static void hold_pushed(Worker* worker, Tuple* first, uint32_t count);
+  static void send_numbered(Worker* worker, Tuple* first, uint32_t count);
   static inline void take_typed(Worker* worker, TypedState* state, Tuple* tuple);
   static void leave_typed(Operator* op, Worker* worker, uint32_t count);
   static void fail_typed(TypedState* state, int32_t answer, uint64_t at);
@@ -266,11 +279,16 @@ struct Path {
   // -- loop_path.hpp
   enum : int32_t { LOOP_OVER = 0, LOOP_DONE = 1, LOOP_BLOCKED = 2, LOOP_ERROR = -1 };  // verdicts
   static void* loop_body(void* worker);
+  static void* replica_loop_body(void* worker);
+  static void call_function(Worker* worker, LoopState* state);
+  static void take_ticket(LoopState* state, LoopInput* from);
+  static Tuple* pop_from_ticket(LoopState* state, LoopInput* from);
   static inline bool stopped(LoopState* state);
+  static inline bool exhausted(LoopState* state);
   static inline bool has(LoopInput* from, uint32_t count);
   static inline int32_t verdict_on(LoopState* state, bool any);
   static inline int32_t wait(LoopState* state, bool any);
-  static inline void waited(LoopState* state, int32_t verdict);
+  static inline void waited(LoopState* state);
   static inline void give_back(LoopState* state, LoopInput* from);
   static void release_popped(LoopState* state, LoopInput* from, uint32_t count);
   static void compact(LoopState* state, LoopInput* from);
@@ -279,10 +297,11 @@ struct Path {
   static bool enter_room(LoopState* state, uint32_t output);
   static bool deliver_pushed(LoopState* state);
   static void begin_pushed(LoopState* state, uint32_t output);
+  static void push_from_source(Worker* worker, Operator* op, Tuple* first, uint32_t count);
   static void let_go(LoopState* state);
   static void fail(LoopState* state);
   static void run_loop(Worker* worker, LoopState* state);
-  static void check_left(LoopState* state);
+  static void sleep(LoopState* state, int64_t ns);
   static void absorb_rest(LoopState* state);
   static int32_t resume_in_slices(millrace_loop* context, void* state);
   static int32_t refuse(LoopState* state, const char* text);
@@ -300,6 +319,7 @@ struct Path {
   static void c_send(millrace_context* context, uint32_t output);
   static int32_t c_stopping(millrace_loop* context);
   static double c_control(millrace_loop* context);
+  static int32_t c_sleep(millrace_loop* context, int64_t ns);
   static void connect(LoopState* state);
 };
 

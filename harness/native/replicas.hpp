@@ -41,9 +41,9 @@ struct ReplicaSizes {
   uint32_t outputs;  // tuples that a slot holds back
   uint32_t bins;     // 0: stateless
   size_t stride;
-  size_t bytes() const noexcept {
-    return static_cast<size_t>(window) * (batch + outputs) * stride;
-  }  // of tuples in their hands
+  size_t output_stride = stride;  // of what they send
+  size_t slot_bytes() const noexcept { return batch * stride + outputs * output_stride; }
+  size_t bytes() const noexcept { return window * slot_bytes(); }  // of tuples in their hands
 };
 
 inline constexpr uint32_t MOST_BINS = 256;
@@ -56,9 +56,11 @@ inline uint32_t bin_of(uint64_t sequence, uint64_t keys) noexcept {
 // Sizes for an operator that takes `batch` tuples of `bytes` at once; by `keys`, 0: stateless. A
 // MiB of slots, from two to four a replica. By key, tuples of one bin seldom follow one another, so
 // tickets have few tuples, and there are more of them: from two to sixteen a replica.
-inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint64_t keys) noexcept {
+inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint64_t keys,
+                              size_t output_bytes) noexcept {
   if (keys > 0) batch = std::min<uint32_t>(batch, 4);
-  const size_t fitting = (size_t{1} << 20) / (2 * batch * bytes), each = keys > 0 ? 16 : 4;
+  const size_t fitting = (size_t{1} << 20) / (batch * (bytes + output_bytes)),
+               each = keys > 0 ? 16 : 4;
   const auto window =
       static_cast<uint32_t>(std::clamp<size_t>(fitting, size_t{2} * most, each * most));
   const auto bins = static_cast<uint32_t>(std::min<uint64_t>(keys, MOST_BINS));
@@ -67,7 +69,8 @@ inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint6
           .batch = batch,
           .outputs = batch,
           .bins = bins,
-          .stride = bytes};
+          .stride = bytes,
+          .output_stride = output_bytes};
 }
 
 // `All` is Coroutines. `Flow` gives access to the operator's ports:
@@ -78,7 +81,7 @@ inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint6
 // and, for a replica's co-routine, on its stack:
 //   front(co, most, first), release(co, count)      as SpscRing; one at a time
 //   taken(co)                     tuples were taken from the input port: its senders have room
-//   copy(co, to, first, count, trace)               copies tuples into a slot
+//   copy(co, to, first, count, stride, trace)       copies tuples into a slot
 //   fetch(co, count, trace)       the replica works on or sends `count` tuples of a slot next,
 //                                 which another one may have left there
 //   send(co, first, count)        sends downstream, with its waits; returns the number sent, which
@@ -157,16 +160,18 @@ class Replicas {
   // bound, and a ticket may bring any number of tuples.
   size_t send(Replica& self, Tuple* first, size_t count) {
     if (self.first) return flow_.send(*self.co, first, count);
+    const size_t stride = sizes_.output_stride;
     Slot& slot = slot_of(self.ticket.load(std::memory_order_relaxed));
     size_t done = 0;
     while (done < count) {
       if (slot.word.load(std::memory_order_acquire) & FIRST) {  // MET
         if (!send_slot(self, slot)) return done;
         self.first = true;
-        return done + flow_.send(*self.co, at(first, done), count - done);
+        return done + flow_.send(*self.co, place(first, stride, done), count - done);
       }
       const size_t fitting = std::min<size_t>(count - done, sizes_.outputs - slot.filled);
-      flow_.copy(*self.co, at(slot.outputs, slot.filled), at(first, done), fitting, slot.made);
+      flow_.copy(*self.co, output(slot, slot.filled), place(first, stride, done), fitting, stride,
+                 slot.made);
       slot.filled += static_cast<uint32_t>(fitting);
       done += fitting;
       if (fitting == 0 && wait(self, TO_BE_FIRST) == Waited::OVER) return done;
@@ -200,7 +205,7 @@ class Replicas {
     std::unique_ptr<Slot[]> slots(new Slot[sizes_.window]);
     memory_ = {reserve_memory(sizes_.bytes()), Freed{sizes_.bytes()}};
     if (memory_ == nullptr) throw std::bad_alloc();
-    const size_t each = sizes_.bytes() / sizes_.window;
+    const size_t each = sizes_.slot_bytes();
     for (uint32_t i = 0; i < sizes_.window; ++i) {
       slots[i].inputs = reinterpret_cast<Tuple*>(memory_.get() + each * i);
       slots[i].outputs = at(slots[i].inputs, sizes_.batch);
@@ -253,7 +258,7 @@ class Replicas {
     for (uint64_t ticket = passed_.load(std::memory_order_acquire);
          ticket < issued_.load(std::memory_order_acquire); ++ticket) {
       Slot& slot = slot_of(ticket);
-      for (uint32_t i = slot.sent; i < slot.filled; ++i) made(at(slot.outputs, i));
+      for (uint32_t i = slot.sent; i < slot.filled; ++i) made(output(slot, i));
       for (uint32_t i = slot.worked; i < slot.taken; ++i) taken(at(slot.inputs, i));
     }
   }
@@ -280,8 +285,12 @@ class Replicas {
     uint64_t last = NONE;  // under the lock: its last ticket, as long as that is not closed
   };
 
-  Tuple* at(Tuple* first, size_t index) const {
-    return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * sizes_.stride);
+  static Tuple* place(Tuple* first, size_t stride, size_t index) {
+    return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * stride);
+  }
+  Tuple* at(Tuple* first, size_t index) const { return place(first, sizes_.stride, index); }
+  Tuple* output(const Slot& slot, size_t index) const {
+    return place(slot.outputs, sizes_.output_stride, index);
   }
   Slot& slot_of(uint64_t ticket) const { return slots_[ticket % sizes_.window]; }
 
@@ -424,7 +433,7 @@ class Replicas {
         bin.last = ticket;
         slot.follower = NONE;
       }
-      flow_.copy(*self.co, slot.inputs, first, count, slot.got);
+      flow_.copy(*self.co, slot.inputs, first, count, sizes_.stride, slot.got);
       flow_.release(*self.co, count);
       *popped += count;
       slot.taken = static_cast<uint32_t>(count);
@@ -522,7 +531,7 @@ class Replicas {
   bool send_slot(Replica& self, Slot& slot) {
     if (const uint32_t count = slot.filled - slot.sent; count > 0) {
       flow_.fetch(*self.co, count, slot.made);
-      slot.sent += static_cast<uint32_t>(flow_.send(*self.co, at(slot.outputs, slot.sent), count));
+      slot.sent += static_cast<uint32_t>(flow_.send(*self.co, output(slot, slot.sent), count));
     }
     return slot.sent == slot.filled;
   }

@@ -103,7 +103,7 @@ template <class Platform>
 void* Path<Platform>::replica_body(void* argument) {
   auto* worker = static_cast<Worker*>(argument);
   Run* run = worker->run;
-  const size_t stride = run->stride;
+  const size_t stride = run->coroutines->stride(worker);
   uint32_t count = 0;
   while (Tuple* first = run->coroutines->take(worker, &count)) {
     worker->taken += count;

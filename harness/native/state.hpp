@@ -257,6 +257,13 @@ struct BalanceState {
   std::atomic<bool> waiting;     // somebody sleeps there, having found all buffers full
 };
 
+// An attribute of a typed tuple's key.
+struct KeyAttribute {
+  enum Kind : uint32_t { BYTES, TEXT, FLOAT, DOUBLE };
+  uint32_t offset, bytes;  // of text: the most
+  Kind kind;
+};
+
 struct SplitState {
   uint64_t keys;      // 0: round-robin
   uint64_t marks;     // window punctuations passed on
@@ -320,8 +327,15 @@ struct BarrierInput {
   uint32_t open_streams;  // that have not ended
 };
 
+// An attribute of a typed barrier's tuples: where it comes from, and goes to.
+struct BarrierColumn {
+  uint32_t input, from, to, bytes;
+};
+
 struct BarrierState {
   BarrierInput* inputs;
+  const BarrierColumn* columns;  // by input; none where streams are not typed
+  uint32_t column_count;
   uint32_t count;
   bool check_value;  // false behind an operator that may change it
   bool over;         // an input has ended and has no tuples left

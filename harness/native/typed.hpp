@@ -8,8 +8,10 @@
 // (ORDER, ONCE).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "histogram.hpp"
 #include "millrace.h"
@@ -21,6 +23,7 @@ namespace millrace {
 using ProcessFunction = int32_t (*)(millrace_context*, uint32_t port, const void* tuple,
                                     void* state);
 using StepFunction = int32_t (*)(millrace_context*, void* state);
+using PredicateFunction = int32_t (*)(const void* tuple, void* state);
 
 // A hash of the content of a slot of `stride` bytes: of all behind its header, which is 32 bytes
 // and whole cache lines. Eight lanes in two vectors, so that a step is a few instructions for a
@@ -56,6 +59,9 @@ inline uint64_t port_seed(uint32_t op, uint32_t output) noexcept {
   return fingerprint((static_cast<uint64_t>(op) << 32) | output);
 }
 
+// The answer of an operator that has promised to send one tuple for each, and has not.
+inline constexpr int32_t NOT_ONE_FOR_ONE = std::numeric_limits<int32_t>::min();
+
 struct Incoming {
   uint64_t next;  // number of the tuple that comes next
   uint64_t seed;  // of the output port that it comes from
@@ -64,8 +70,9 @@ struct Incoming {
 };
 
 struct Outgoing {
-  Tuple* slots;  // `most` of them
-  uint64_t sent;
+  Tuple* slots;      // `most` of them
+  uint64_t sent;     // those in slots among them, if they are numbered already
+  uint64_t entered;  // written into slots
   uint64_t seed;
   size_t stride;
   uint32_t most;  // of its slots that are filled before they are sent on
@@ -87,9 +94,15 @@ struct TypedState {
   Incoming* incoming;   // by stream
   Outgoing* outgoing;   // by output port
   uint32_t outputs;
+  // if it may have replicas: that of its own co-routine, which numbers and seals what all of them
+  // send, when it is sent; else null
+  TypedState* first;
+  const KeyAttribute* by;  // of its key; none: it is not by key
+  uint32_t key_count;
   bool begun;           // a source in Python has been called
   uint32_t batches;     // that a source has delivered
   int64_t born_ns;      // of the tuple that it works on
+  uint32_t order;       // of that tuple, between a split and its merge
   uint64_t violations;  // tuples that were not the next of their stream
   uint64_t damaged;     // whose seal was broken
   std::atomic<int32_t>
@@ -97,11 +110,71 @@ struct TypedState {
   uint64_t failed_at;  // how many tuples it had executed
 };
 
-// Whether the tuple is whole and the next of its stream; it counts what is not.
-inline Incoming& check(TypedState* state, Tuple* tuple) noexcept {
+// A filter's function, and the content of its tuples: it passes on those that the function accepts.
+struct Sieve {
+  PredicateFunction accepts;
+  void* state;
+  size_t bytes;
+};
+inline int32_t pass_accepted(millrace_context* context, uint32_t, const void* tuple,
+                             void* sieve) noexcept {
+  const Sieve& own = *static_cast<const Sieve*>(sieve);
+  const int32_t answer = own.accepts(tuple, own.state);
+  if (answer <= 0) return answer;
+  std::memcpy(context->room[0], tuple, own.bytes);
+  context->send(context, 0);
+  return 0;
+}
+
+// A hash of a typed tuple's key. Equal values have the same: so do 0.0 and -0.0, and all NaN.
+inline uint64_t key_hash(const TypedState& state, const char* content) noexcept {
+  uint64_t hash = 0;
+  const auto mix = [&](const char* at, size_t bytes) {
+    for (; bytes > 0; bytes -= std::min<size_t>(bytes, 8)) {
+      uint64_t word = 0;
+      std::memcpy(&word, at, std::min<size_t>(bytes, 8));
+      hash = fingerprint(hash ^ word);
+      at += std::min<size_t>(bytes, 8);
+    }
+  };
+  const auto mix_number = [&](auto number) {
+    if (number != number) number = std::numeric_limits<decltype(number)>::quiet_NaN();
+    if (number == 0) number = 0;
+    mix(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  for (uint32_t i = 0; i < state.key_count; ++i) {
+    const KeyAttribute& key = state.by[i];
+    const char* at = content + key.offset;
+    if (key.kind == KeyAttribute::TEXT) {
+      uint32_t length;
+      std::memcpy(&length, at, 4);
+      mix(at, 4);
+      mix(at + 4, std::min(length, key.bytes));
+    } else if (key.kind == KeyAttribute::FLOAT) {
+      float number;
+      std::memcpy(&number, at, sizeof number);
+      mix_number(number);
+    } else if (key.kind == KeyAttribute::DOUBLE) {
+      double number;
+      std::memcpy(&number, at, sizeof number);
+      mix_number(number);
+    } else {
+      mix(at, key.bytes);
+    }
+  }
+  return hash;
+}
+
+// Whether the tuple is the next of its stream; it counts what is not.
+inline void check_next(TypedState* state, const Tuple* tuple) noexcept {
   Incoming& incoming = state->incoming[tuple->path];
   if (tuple->sequence != incoming.next) ++state->violations;
   incoming.next = tuple->sequence + 1;
+}
+
+// Whether the tuple is whole.
+inline const Incoming& check_seal(TypedState* state, Tuple* tuple) noexcept {
+  const Incoming& incoming = state->incoming[tuple->path];
   uint64_t seal;
   std::memcpy(&seal, &tuple->value, 8);
   if (seal != seal_of(payload_of(tuple), incoming.stride, tuple->sequence, incoming.seed))
@@ -109,18 +182,31 @@ inline Incoming& check(TypedState* state, Tuple* tuple) noexcept {
   return incoming;
 }
 
+// Both. Where there may be replicas, tuples are the next of their stream when they are taken from
+// the port (Crew::release).
+inline const Incoming& check(TypedState* state, Tuple* tuple) noexcept {
+  if (state->first == nullptr) check_next(state, tuple);
+  return check_seal(state, tuple);
+}
+
+// Numbers a tuple that is sent, and seals it.
+inline void number(Outgoing& out, Tuple* tuple) noexcept {
+  tuple->sequence = out.sent++;
+  const uint64_t seal = seal_of(payload_of(tuple), out.stride, tuple->sequence, out.seed);
+  std::memcpy(&tuple->value, &seal, 8);
+}
+
 // The tuple in the room of `output` is complete; returns whether the port's slots are full.
 inline bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept {
   Outgoing& out = state->outgoing[output];
   state->worker->collects = true;
   Tuple* tuple = slot(out.slots, out.stride, out.filled);
-  tuple->sequence = out.sent++;
+  ++out.entered;
   tuple->born_ns = born_ns;
   tuple->path = 0;
   tuple->kind = DATA;
-  tuple->order = 0;
-  const uint64_t seal = seal_of(payload_of(tuple), out.stride, tuple->sequence, out.seed);
-  std::memcpy(&tuple->value, &seal, 8);
+  tuple->order = state->order;
+  if (state->first == nullptr) number(out, tuple);
   if (++out.filled >= most) return true;
   state->context.room[output] += out.stride;
   return false;

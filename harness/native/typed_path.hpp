@@ -43,10 +43,18 @@ int32_t Path<Platform>::typed(Operator* op, Worker* worker, Tuple* first, uint32
     }
     const uint32_t port = check(state, tuple).port;
     state->born_ns = tuple->born_ns;
-    if (in_python) state->failed_at = op->processed.read() - (count - i);
-    const int32_t answer = state->process(&state->context, port, payload_of(tuple), state->state);
+    state->order = tuple->order;
+    const uint64_t sent = state->outputs > 0 ? state->outgoing[0].entered : 0;
+    if (in_python)
+      state->failed_at =
+          state->first == nullptr ? op->processed.read() - (count - i) : tuple->sequence;
+    int32_t answer = state->process(&state->context, port, payload_of(tuple), state->state);
+    if (!op->drops && answer >= 0 && state->outgoing[0].entered != sent + 1 &&
+        !worker->stop.load(std::memory_order_acquire))
+      answer = NOT_ONE_FOR_ONE;
     if (answer < 0) {
-      fail_typed(state, answer, op->processed.read() - (count - i));
+      fail_typed(state, answer,
+                 state->first == nullptr ? op->processed.read() - (count - i) : tuple->sequence);
       return HANDLED;
     }
     if (state->latency != nullptr && tuple->born_ns != 0)
@@ -145,6 +153,10 @@ void Path<Platform>::begin_typed(TypedState* state, uint32_t output) {
     worker->run->gave_up.store(true, std::memory_order_relaxed);
     return;
   }
+  if (state->first != nullptr) {
+    hold_pushed(worker, out.slots, count);
+    return;
+  }
   op->routes[output].sent.add(count);
   if (state->source != nullptr) {
     op->processed.add(count);
@@ -153,6 +165,7 @@ void Path<Platform>::begin_typed(TypedState* state, uint32_t output) {
   } else {
     op->emitted.add(count);
   }
+  if (op->loop != nullptr && op->loop->source) push_from_source(worker, op, out.slots, count);
   begin(worker, &op->routes[output], out.slots, out.stride, count);
   worker->at.store(op->index + 1, std::memory_order_relaxed);
 }
@@ -174,6 +187,137 @@ void Path<Platform>::finish_typed(Operator* op, Worker* worker) {
   } else {
     deliver_typed(state);
   }
+}
+
+// -- replicas -------------------------------------------------------------------------------------
+
+// Checks a tuple that a replica takes from the port, in the order of the port. `op` is the
+// operator's own.
+template <class Platform>
+void Path<Platform>::taken_in_order(Worker* worker, Operator* op, Tuple* tuple) {
+  if (op->typed != nullptr) {
+    check_next(op->typed, tuple);
+  } else if (tuple->kind == DATA) {
+    sink(op, worker, tuple, 1);
+  } else {
+    mark_sink(op, worker, tuple);
+  }
+}
+
+// Sends what a replica has made, or holds it back until its turn comes.
+template <class Platform>
+void Path<Platform>::hold_pushed(Worker* worker, Tuple* first, uint32_t count) {
+  if (worker->run->coroutines->send(worker, first, count) < count)
+    worker->run->gave_up.store(true, std::memory_order_relaxed);
+  worker->at.store(worker->op->index + 1, std::memory_order_relaxed);
+}
+
+// Sends tuples that were held back, as send_held. Those of typed operators and of loops get their
+// numbers now, and count as sent, unless the run was cut short.
+template <class Platform>
+void Path<Platform>::send_numbered(Worker* worker, Tuple* first, uint32_t count) {
+  Operator* op = worker->op;
+  if (op->typed != nullptr || op->loop != nullptr) {
+    if (worker->run->over.load(std::memory_order_acquire)) {
+      worker->run->gave_up.store(true, std::memory_order_relaxed);
+      return;
+    }
+    if (op->typed != nullptr) {
+      auto& out = op->typed->first->outgoing[0];
+      for (uint32_t i = 0; i < count; ++i) number(out, slot(first, out.stride, i));
+    } else {
+      auto& out = op->loop->first->outputs[0];
+      for (uint32_t i = 0; i < count; ++i) {
+        Tuple* tuple = slot(first, worker->run->stride, i);
+        tuple->sequence = out.sent++;
+        out.fingerprints += fingerprint(tuple->sequence);
+        fill_payload(tuple, worker->run->payload);
+      }
+    }
+    op->routes[0].sent.add(count);
+    op->emitted.add(count);
+  }
+  send_held(worker, first, count);
+}
+
+// -- regions --------------------------------------------------------------------------------------
+//
+// Between a split and the merge that restores its order, each operator sends one tuple for each
+// that it gets, with the order that the split has given it (Tuple::order).
+
+template <class Platform>
+int32_t Path<Platform>::typed_split(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
+  TypedState* state = op->typed;
+  const auto* split = static_cast<SplitState*>(op->own);
+  const size_t stride = state->incoming[first->path].stride;
+  if (is_ahead(op, split, count)) wait_for_merge(op, worker, count);
+  state->worker = worker;
+  for (uint32_t i = 0; i < count; ++i) {
+    Tuple* tuple = slot(first, stride, i);
+    check(state, tuple);
+    const uint32_t way = state->key_count > 0
+                             ? way_of(key_hash(*state, payload_of(tuple)), op->outputs)
+                             : op->order % op->outputs;
+    state->order = op->order++;
+    auto& out = state->outgoing[way];
+    std::memcpy(state->context.room[way], payload_of(tuple), out.stride - sizeof(Tuple));
+    if (enter(state, way, tuple->born_ns, out.most)) deliver_typed(state);
+  }
+  deliver_typed(state);
+  return HANDLED;
+}
+
+// As merge() (kernels.hpp).
+template <class Platform>
+int32_t Path<Platform>::typed_merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) {
+  TypedState* typed = op->typed;
+  auto* state = static_cast<MergeState*>(op->own);
+  const size_t stride = typed->incoming[first->path].stride;
+  typed->worker = worker;
+  for (uint32_t i = 0; i < count; ++i) {
+    Tuple* tuple = slot(first, stride, i);
+    check(typed, tuple);
+    uint32_t next = state->next.load(std::memory_order_relaxed);
+    if (tuple->order == next) {
+      merge_on(worker, op, tuple);
+      for (;;) {
+        next = state->next.load(std::memory_order_relaxed);
+        const uint32_t place = next & static_cast<uint32_t>(state->mask);
+        if (state->held == 0 || !state->present[place]) break;
+        state->present[place] = 0;
+        --state->held;
+        merge_on(worker, op, reinterpret_cast<Tuple*>(state->slots + place * worker->run->stride));
+      }
+    } else if (tuple->order - next <= state->mask) {
+      const uint32_t place = tuple->order & static_cast<uint32_t>(state->mask);
+      std::memcpy(state->slots + place * worker->run->stride, static_cast<const void*>(tuple),
+                  stride);
+      state->present[place] = 1;
+      ++state->held;
+    } else if (worker->run->over.load(std::memory_order_acquire)) {
+      ++state->given_up;
+      worker->run->gave_up.store(true, std::memory_order_relaxed);
+    } else {
+      overrun(worker, state);
+      return HANDLED;
+    }
+  }
+  merge_advanced(worker->run, state);
+  deliver_typed(typed);
+  return HANDLED;
+}
+
+// Sends on the tuple that is next in a merge.
+template <class Platform>
+void Path<Platform>::merge_on(Worker* worker, Operator* op, Tuple* tuple) {
+  TypedState* typed = op->typed;
+  auto* state = static_cast<MergeState*>(op->own);
+  auto& out = typed->outgoing[0];
+  std::memcpy(typed->context.room[0], payload_of(tuple), out.stride - sizeof(Tuple));
+  state->next.store(tuple->order + 1, std::memory_order_relaxed);
+  if (!enter(typed, 0, tuple->born_ns, out.most)) return;
+  merge_advanced(worker->run, state);
+  deliver_typed(typed);
 }
 
 // -- sources --------------------------------------------------------------------------------------

@@ -3,9 +3,10 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
 
-from harness.graph.kinds import BARRIER, NATIVE
+from harness.graph.kinds import BARRIER, NATIVE, SOURCE
 from harness.runtime.native cimport (
     DATA,
+    NOT_ONE_FOR_ONE,
     BarrierState,
     MergeState,
     NativeState,
@@ -30,7 +31,6 @@ def account_of(Plan plan, bint started, stuck):
     cdef SinkState* sink
     cdef MergeState* merge
     cdef BarrierState* joined
-    cdef NativeState* native
     cdef uint64_t expected = 0, seen = 0, damaged = 0, violations = 0
     cdef uint64_t slot_index
     cdef uint32_t i, port
@@ -50,29 +50,9 @@ def account_of(Plan plan, bint started, stuck):
         and not run.gave_up.load(memory_order_acquire)
     )
     for i in range(run.operator_count):
-        if plan.operators[i].kind is NATIVE:  # reported even if another one never returned
-            native = <NativeState*> run.operators[i].own
-            if native.error.load(memory_order_acquire) != 0:
-                error = _failure(
-                    plan.operators[i], native.error.load(memory_order_acquire),
-                    f"tuple {native.failed_at}",
-                )
-        elif run.operators[i].loop != NULL and run.operators[i].loop.problem[0] != 0:
-            error = (
-                f"operator {plan.operators[i].name!r} "
-                f"{(<bytes> run.operators[i].loop.problem).decode()}"
-            )
-        elif run.operators[i].loop != NULL and run.operators[i].loop.answer < 0:
-            error = _failure(
-                plan.operators[i], run.operators[i].loop.answer,
-                f"after {run.operators[i].processed.read()} tuples",
-            )
-        elif (
-            run.operators[i].typed != NULL
-            and run.operators[i].typed.error.load(memory_order_acquire) != 0
-        ):
-            answer = run.operators[i].typed.error.load(memory_order_acquire)
-            error = _failure(plan.operators[i], answer, f"tuple {run.operators[i].typed.failed_at}")
+        error = _failure_of(plan, &run.operators[i]) or error
+    for i in range(run.replica_count):
+        error = _failure_of(plan, &run.replica_operators[i]) or error
     if not stuck:
         for port in range(run.port_count):
             left_at[run.ports[port].op.index] += _left_behind(run, port, &seen)
@@ -83,6 +63,8 @@ def account_of(Plan plan, bint started, stuck):
         for i in range(run.replica_count):
             seen += run.replica_operators[i].dropped
             left_at[run.replica_operators[i].index] += run.replica_operators[i].left
+            if run.replica_operators[i].typed != NULL:
+                damaged += run.replica_operators[i].typed.damaged
         for i, index in enumerate(plan.layout.coroutines):
             if index in plan.layout.replicas:
                 _left_in_slots(run, i, &run.operators[<uint32_t> index], left_at, &seen)
@@ -120,7 +102,7 @@ def account_of(Plan plan, bint started, stuck):
                 account.discarded[i] = joined.discarded
                 for port in range(joined.count):
                     held_by[i] += joined.inputs[port].ring.size_guess()
-                    account.order_checked &= joined.inputs[port].paths > 0
+                    account.order_checked &= joined.inputs[port].paths > 0 or op.typed != NULL
             elif kind == "merge":
                 merge = <MergeState*> op.own
                 held_by[i] = merge.held + merge.given_up
@@ -157,12 +139,34 @@ def _left_out(plan):
     return found
 
 
+cdef object _failure_of(Plan plan, Operator* op):
+    """Return the error of an operator's compiled function, or of what its loop has asked for; None
+    without one.
+    """
+    cdef NativeState* native
+    operator = plan.operators[op.index]
+    if operator.kind is NATIVE:  # reported even if another one never returned
+        native = <NativeState*> op.own
+        answer, when = native.error.load(memory_order_acquire), f"tuple {native.failed_at}"
+    elif op.loop != NULL:
+        if op.loop.problem[0] != 0:
+            return f"operator {operator.name!r} {(<bytes> op.loop.problem).decode()}"
+        answer, when = min(op.loop.answer, 0), f"after {op.processed.read()} tuples"
+    elif op.typed != NULL:
+        answer, when = op.typed.error.load(memory_order_acquire), f"tuple {op.typed.failed_at}"
+    else:
+        return None
+    return None if answer == 0 else _failure(operator, answer, when)
+
+
 def _failure(operator, answer, when):
     """Return the error of a compiled function that has returned a number below 0, with its meaning
     if the function has one.
     """
     function = operator.native if operator.typed is None else operator.typed.function
     meaning = getattr(function, "meanings", {}).get(answer)
+    if answer == NOT_ONE_FOR_ONE:
+        meaning = "it is to send one tuple for each that it gets"
     did = f"returned {answer}" if meaning is None else f"failed, since {meaning}"
     return f"operator {operator.name!r} {did} ({when})"
 
@@ -199,13 +203,15 @@ cdef void _is_taken(Tuple* tuple_, void* argument) noexcept nogil:
     cdef InSlots* slots = <InSlots*> argument
     if tuple_.kind == DATA:
         slots.taken += 1
-        slots.fingerprints += fingerprint(tuple_.sequence) * slots.op.copies
+        if slots.op.loop == NULL:  # else it was checked when it was taken
+            slots.fingerprints += fingerprint(tuple_.sequence) * slots.op.copies
 
 
 cdef void _is_made(Tuple* tuple_, void* argument) noexcept nogil:
     cdef InSlots* slots = <InSlots*> argument
     cdef uint32_t i
-    if tuple_.kind == DATA:
+    # of typed operators and loops, what waits to be sent has no number, and does not count
+    if tuple_.kind == DATA and slots.op.typed == NULL and slots.op.loop == NULL:
         slots.made += 1
         for i in range(slots.op.routes[0].count):
             slots.fingerprints += (
@@ -236,7 +242,7 @@ def _sent(Plan plan, account):
         if operator.chooses_output:
             for output in range(operator.outputs):
                 account.sent[i, output] = op.routes[output].sent.read()
-        if operator.is_source:
+        if operator.kind is SOURCE:
             account.marks_sent[i] = (<SourceState*> op.own).windows
         elif operator.kind is BARRIER:
             account.marks_got[i] = (<BarrierState*> op.own).windows

@@ -6,6 +6,7 @@ from libc.stdint cimport uint32_t
 
 from harness.runtime.native cimport NO_QUEUE, Contexts, Sizes
 
+from harness.graph.kinds import SOURCE
 from harness.models import Queue
 
 
@@ -37,7 +38,8 @@ cdef Sizes* sizes_of(object layout) except NULL:
     for index in layout.order:
         operator = layout.operators[index]
         sizes.add_operator(
-            index, layout.flop[index], operator.outputs, operator.is_source, operator.kind.balances
+            index, layout.flop[index], operator.outputs, operator.kind is SOURCE,
+            operator.kind.balances,
         )
     for way in layout.ways:
         sizes.add_way(

@@ -305,6 +305,16 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Parking room
         atomic[bool] waiting
 
+    ctypedef enum KeyKind "millrace::KeyAttribute::Kind":
+        KEY_BYTES "millrace::KeyAttribute::BYTES"
+        KEY_TEXT "millrace::KeyAttribute::TEXT"
+        KEY_FLOAT "millrace::KeyAttribute::FLOAT"
+        KEY_DOUBLE "millrace::KeyAttribute::DOUBLE"
+    cdef cppclass KeyAttribute:
+        uint32_t offset
+        uint32_t bytes
+        KeyKind kind
+
     cdef cppclass SplitState:
         uint64_t keys
         uint64_t marks
@@ -353,8 +363,16 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t paths
         uint32_t open_streams
 
+    cdef cppclass BarrierColumn:
+        uint32_t input
+        uint32_t from_ "from"
+        uint32_t to
+        uint32_t bytes
+
     cdef cppclass BarrierState:
         BarrierInput* inputs
+        const BarrierColumn* columns
+        uint32_t column_count
         uint32_t count
         bool check_value
         bool over
@@ -443,6 +461,13 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
     cdef cppclass millrace_context "::millrace_context":
         char** room
         void (*send)(millrace_context*, uint32_t) noexcept nogil
+    enum: NOT_ONE_FOR_ONE
+    ctypedef int32_t (*PredicateFunction)(const void*, void*) noexcept nogil
+    cdef cppclass Sieve:
+        PredicateFunction accepts
+        void* state
+        size_t bytes
+    int32_t pass_accepted(millrace_context*, uint32_t, const void*, void*) noexcept
     ctypedef int32_t (*ProcessFunction)(
         millrace_context*, uint32_t, const void*, void*
     ) noexcept nogil
@@ -476,6 +501,9 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
         Incoming* incoming
         Outgoing* outgoing
         uint32_t outputs
+        TypedState* first
+        const KeyAttribute* by
+        uint32_t key_count
         bool begun
         uint32_t batches
         int64_t born_ns
@@ -515,6 +543,7 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         uint32_t marks
         uint64_t looked
         uint64_t sequence
+        bool by_tickets
         uint64_t place() noexcept
         uint64_t at_hand() noexcept
         bool ended() noexcept
@@ -539,10 +568,13 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         void (*resume)(void*) noexcept nogil
         LoopInput* inputs
         LoopOutput* outputs
+        LoopState* first
         uint32_t* counts
         int64_t born_ns
+        bool source
+        uint64_t limit
+        uint64_t pushed
         bool running
-        bool over
         int32_t answer
         char problem[200]
         uint32_t request
@@ -550,8 +582,10 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         bool begun
         bool closing
         uint64_t thread
+        int64_t sleep_ns
         int64_t slice_ends_ns
 
     enum: LOOP_ENDED "millrace::LoopState::ENDED", LOOP_GO_ON "millrace::LoopState::GO_ON"
     enum: WAIT_ALL "millrace::LoopState::WAIT_ALL", WAIT_ANY "millrace::LoopState::WAIT_ANY"
+    enum: LOOP_SLEEP "millrace::LoopState::SLEEP"
     void enter_pushed "millrace::enter"(LoopState* state, uint32_t output, double value) noexcept

@@ -74,9 +74,10 @@ cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     double control_value(Operator* op)
     enum: LOOP_OVER, LOOP_DONE, LOOP_BLOCKED
     bool stopped(LoopState* state)
+    bool exhausted(LoopState* state)
     bool has(LoopInput* from_, uint32_t count)
     int32_t verdict_on(LoopState* state, bool any_)
-    void waited(LoopState* state, int32_t verdict)
+    void waited(LoopState* state)
     Tuple* pop(LoopState* state, LoopInput* from_)
     uint32_t filled(LoopState* state, uint32_t output)
     bool enter_room(LoopState* state, uint32_t output)

@@ -46,6 +46,9 @@ cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count)
+    int32_t typed_barrier(Operator* op, Worker* worker, Tuple* first, uint32_t count)
+    int32_t typed_split(Operator* op, Worker* worker, Tuple* first, uint32_t count)
+    int32_t typed_merge(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     bool mark_split(Operator* op, Worker* worker, Tuple* mark)
     bool mark_merge(Operator* op, Worker* worker, Tuple* mark)
     bool mark_barrier(Operator* op, Worker* worker, Tuple* mark)
@@ -54,13 +57,15 @@ cdef extern from "run_path.hpp" namespace "millrace::RunPath" nogil:
     void finish_typed(Operator* op, Worker* worker)
     void* typed_source_body(void* worker)
     void* loop_body(void* worker)
+    void* replica_loop_body(void* worker)
     void* replica_body(void* worker)
     void* operator_body(void* worker)
     int32_t resume_in_slices(millrace_loop* context, void* state)
     void send_typed(millrace_context* context, uint32_t output)
     void connect(LoopState* state)
     void before_leaving(Worker* worker)
-    void send_held(Worker* worker, Tuple* first, uint32_t count)
+    void send_numbered(Worker* worker, Tuple* first, uint32_t count)
+    void taken_in_order(Worker* worker, Operator* op, Tuple* tuple)
 
 cdef extern from "run_path.hpp" namespace "millrace::RunDisciplines" nogil:
     const Discipline THREADED, SCHEDULED, RESUMED
@@ -72,6 +77,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
             uint32_t first_thread, const Policy& policy,
             int64_t quantum_ns, void (*hand_over)(Worker*) noexcept nogil,
             void (*deliver)(Worker*, Tuple*, uint32_t) noexcept nogil,
+            void (*check)(Worker*, Operator*, Tuple*) noexcept nogil,
             void (*end_run)(Run*) noexcept nogil, void (*deadlocked)(Run*) noexcept nogil,
         ) except +
 
@@ -83,7 +89,11 @@ cdef Kernel kernel_for(object operator) except? NULL:
     """Return the kernel of a harness.graph.Operator; sources and loops have none."""
     kind = operator.kind.name
     if operator.typed is not None and kind not in ("source", "loop"):
-        return typed
+        if kind == "barrier":
+            return typed_barrier
+        if kind == "split":
+            return typed_split
+        return typed_merge if kind == "merge" else typed
     if kind == "work":
         if operator.selectivity < 1.0:
             return selective_work_in_bursts if operator.costs else selective_work
@@ -182,10 +192,10 @@ cdef Body source_body_for(object operator) noexcept:
 
 cdef Body coroutine_body_for(object operator, bint replicated) noexcept:
     """Return the loop of an operator that is a co-routine."""
+    if operator.kind is LOOP:
+        return replica_loop_body if replicated else loop_body
     if replicated:
         return replica_body
-    if operator.kind is LOOP:
-        return loop_body
     return source_body_for(operator) if operator.is_source else operator_body
 
 
@@ -196,5 +206,5 @@ cdef CoroutineRun* coroutines_for(
     cdef uint32_t first = layout.first_scheduler
     return <CoroutineRun*> new NewCoroutines(
         run, count, replicas, run.worker_count - first, first, policy, layout.quantum_ns,
-        before_leaving, send_held, end_run, deadlocked
+        before_leaving, send_numbered, taken_in_order, end_run, deadlocked
     )

@@ -49,12 +49,13 @@ from harness.runtime.path cimport (
 )
 from harness.runtime.policy cimport PolicyOf
 from harness.runtime.protocol cimport CALLED, MAX_BATCH, PATIENCE_LOOKS
-from harness.runtime.states cimport States, make_loop, make_typed
+from harness.runtime.states cimport States, make_for_replicas, make_loop, make_typed
 
 from harness.errors import RunFailed, UserError
 from harness.models import Queue
 from harness.machines.host.cpu import allowed_cpus
 from harness.models.layout import slots_of
+from harness.runtime.protocol import slot_stride
 from harness.machines.host.memory_room import memory_room
 
 ctypedef Target* TargetPointer
@@ -67,6 +68,9 @@ CO_STACK_BYTES = 64 * 1024
 is touched. Typed operators and loops, which run on it, get STACK_BYTES."""
 
 STACK_BYTES = 256 * 1024
+
+BY_ATTRIBUTES = 2**32
+"""Keys of an operator whose key is attributes: as many as there can be."""
 
 USERS_STACK_KIB, LEAST_STACK_KIB, MOST_STACK_KIB = 2048, 256, 2**20
 """Stack of a thread that executes users' operators or policies, unless MILLRACE_STACK_KIB is set,
@@ -330,7 +334,7 @@ cdef class Plan:
             if operator.typed is not None:
                 make_typed(self.states, &self.run.operators[i], operator, layout)
             if operator.kind is LOOP:
-                make_loop(self.states, &self.run.operators[i], operator, layout)
+                make_loop(self.states, &self.run.operators[i], operator, layout, limit)
                 self._list_inputs(i)
             if operator.kind.balances:
                 self._join_buffers(&self.run.operators[i])
@@ -353,10 +357,16 @@ cdef class Plan:
         cdef BarrierState* state
         cdef uint32_t number
         layout = self.layout
+        operator = self.operators[op.index]
+        typed = operator.typed
         # of all but the first input, what is in front of the payload
-        kept = self.run.stride + (len(place.paths) - 1) * sizeof(Tuple)
-        self._check_memory(f"barrier {self.operators[op.index].name!r}", place.room * kept)
-        state = self.states.barrier(op, place, changed)
+        strides = [self.run.stride] + [sizeof(Tuple)] * (len(place.paths) - 1)
+        if typed is not None:
+            strides = [slot_stride(schema.size) for schema in typed.takes]
+        self._check_memory(f"barrier {operator.name!r}", place.room * sum(strides))
+        state = self.states.barrier(op, place, strides, changed)
+        if typed is not None:
+            self.states.columns(state, typed)
         for way in layout.incoming[place.operator]:
             number = layout.input_ports[layout.ways[way].port].port
             state.inputs[number].open_streams += 1
@@ -514,7 +524,20 @@ cdef class Plan:
             if index in number:
                 all_.add_to_order(number[index])
         for index, most in layout.replicas.items():
-            all_.replicate(number[index], most, operators[index].keys)
+            operator = operators[index]
+            typed = operator.typed
+            keys = BY_ATTRIBUTES if typed is not None and typed.by else operator.keys
+            all_.replicate(number[index], most, keys)
+            make_for_replicas(
+                self.states, &run.operators[<uint32_t> index], &run.operators[<uint32_t> index],
+                operator, layout,
+            )
+        for co in range(run.replica_count):
+            index = run.replica_operators[co].index
+            make_for_replicas(
+                self.states, &run.replica_operators[co], &run.operators[index], operators[index],
+                layout,
+            )
         for region in layout.regions:
             kind, sender = layout.contexts[region.split]
             if kind in ("source", "co-routine"):

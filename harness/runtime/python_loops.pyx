@@ -10,13 +10,14 @@
 cimport cython
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
     LOOP_ENDED,
     LOOP_GO_ON,
+    LOOP_SLEEP,
     WAIT_ALL,
     WAIT_ANY,
     LoopInput,
@@ -32,6 +33,7 @@ from harness.runtime.path cimport (
     LOOP_OVER,
     control_value,
     enter_room,
+    exhausted,
     fail,
     filled,
     has,
@@ -48,6 +50,8 @@ cdef enum:
     # after which a loop that need not wait lets go of what it has pushed, and of the interpreter's
     # lock
     SLICE_NS = 100_000
+
+MAX_SLEEP_S = 1_000_000
 
 
 # -- its function ----------------------------------------------------------------------------------
@@ -78,7 +82,7 @@ cdef void step(LoopState* state) noexcept:
         if owner.process is None:
             owner.context = context_of(state, owner)
             owner.process = owner.function(owner.context)
-        if stopped(state):
+        if stopped(state) or exhausted(state):
             state.closing = True
             ended = True
             owner.process.close()
@@ -100,6 +104,7 @@ cdef void step(LoopState* state) noexcept:
     state.thread = 0
     if ended:
         state.request = LOOP_ENDED
+        state.begun = state.closing = False  # a replica may begin anew
         try:
             owner.end()
         except BaseException:
@@ -124,8 +129,8 @@ cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:
         owner.error = owner.failed
         owner.error = (
             f"operator {owner.name!r} awaits {foreign}, for which nothing would resume it: a loop "
-            "may await wait_all, wait_any and push of its context, async for over its ports, and "
-            f"functions that await no more (after {state.op.processed.read()} tuples)"
+            "may await wait_all, wait_any, push and sleep of its context, async for over its "
+            f"ports, and functions that await no more (after {state.op.processed.read()} tuples)"
         )
 
 
@@ -254,8 +259,11 @@ cdef class Context:
 
     @property
     def stopping(self):
-        """True if the run is being cut short."""
-        return stopped(self.alive("stopping"))
+        """True if the run is being cut short; of a loop without input ports also if it is to send
+        nothing more.
+        """
+        cdef LoopState* state = self.alive("stopping")
+        return stopped(state) or exhausted(state)
 
     @property
     def control(self):
@@ -316,8 +324,9 @@ cdef class Context:
                 number = value
             except TypeError:
                 raise TypeError(f"push: value must be a number, not {value!r:.40}") from None
-        if state.closing or stopped(state):
-            state.worker.run.gave_up.store(True, memory_order_relaxed)
+        if state.closing or stopped(state) or exhausted(state):
+            if not exhausted(state):
+                state.worker.run.gave_up.store(True, memory_order_relaxed)
             return AT_ONCE if state.closing else Pause.__new__(Pause, self)
         if filled(state, port) == state.outputs[port].most:
             raise RuntimeError("push: the one before it was not awaited")
@@ -330,6 +339,19 @@ cdef class Context:
         if full or now_ns() >= state.slice_ends_ns:
             return Pause.__new__(Pause, self)
         return AT_ONCE
+
+    def sleep(self, seconds):
+        """Wait, by `await`, for a time, while others run. Raises ValueError if it is no number, or
+        below 0.
+        """
+        cdef Sleep made = Sleep.__new__(Sleep)
+        self.alive("sleep")
+        if not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_SLEEP_S:
+            raise ValueError(
+                f"sleep: seconds must be from 0 to {MAX_SLEEP_S:,}, not {seconds!r:.40}"
+            )
+        made.context, made.ns = self, <int64_t> (seconds * 1e9)
+        return made
 
     cdef object _wait(self, str call, uint32_t request, counts):
         cdef LoopState* state = self.alive(call)
@@ -376,12 +398,20 @@ def _rule(what, count):
     return f"{what} must be from 0 to {count - 1}" if count > 0 else f"there is no {what}"
 
 
+CAPACITY = "the capacity of the queue before"
+
+
 cdef object _count(str call, LoopState* state, uint32_t port, count):
-    most = state.inputs[port].port.ring.capacity()
+    if state.first != NULL:
+        return _checked(call, port, count, 1, "since the operator may have replicas, at")
+    return _checked(call, port, count, state.inputs[port].port.ring.capacity(), CAPACITY)
+
+
+def _checked(call, port, count, most, why):
     if not isinstance(count, int) or not 1 <= count <= most:
+        rule = f"from 1 to {most}" if most > 1 else "1"
         raise ValueError(
-            f"{call}: count must be from 1 to {most}, the capacity of the queue before input port "
-            f"{port}, not {count!r:.40}"
+            f"{call}: count must be {rule}, {why} input port {port}, not {count!r:.40}"
         )
     return count
 
@@ -439,8 +469,9 @@ cdef class InputPort:
         """Return an iterator for `async for` over lists of the values that wait there, one at least
         and `most` at most.
         """
-        cdef LoopState* state = self.context.alive("batches")
-        return Batches(self, _count("batches", state, self.index, most))
+        self.context.alive("batches")
+        capacity = self.from_.port.ring.capacity()
+        return Batches(self, _checked("batches", self.index, most, capacity, CAPACITY))
 
     def __aiter__(self):
         return self
@@ -506,6 +537,27 @@ cdef class Pause:
         return self.context
 
 
+@cython.freelist(8)
+cdef class Sleep:
+    cdef Context context
+    cdef int64_t ns
+    cdef bint slept
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef LoopState* state = self.context.alive("sleep")
+        if self.slept or state.closing:
+            raise StopIteration
+        self.slept = True
+        state.request, state.sleep_ns = LOOP_SLEEP, self.ns
+        return self.context
+
+
 cdef int32_t begun(LoopState* state, bint any_) noexcept nogil:
     """The verdict on a wait that begins, or LOOP_BLOCKED if the function has to suspend."""
     if state.closing:
@@ -547,7 +599,7 @@ cdef class Wait:
                 state.request = self.request
                 return self.context
         self.suspended = False
-        waited(state, verdict)
+        waited(state)
         if self.request == WAIT_ALL:
             raise StopIteration(verdict == LOOP_DONE)
         if verdict != LOOP_DONE:
@@ -596,7 +648,7 @@ cdef class Next:
                 self.suspended = True
                 state.request = WAIT_ANY
                 return self.port.context
-        waited(state, verdict)
+        waited(state)
         if verdict != LOOP_DONE:
             raise StopAsyncIteration
         tuple_ = pop(state, from_)

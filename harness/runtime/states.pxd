@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint64_t
 
-from harness.runtime.native cimport BarrierState, Operator
+from harness.runtime.native cimport BarrierState, Operator, TypedState
 
 
 cdef class States:
@@ -21,7 +21,9 @@ cdef class States:
     cdef void* _source(self, operator, limit) except NULL
     cdef void* _sink(self, paths, bint changed) except NULL
     cdef void* _merge(self, size_t slots, size_t marks) except NULL
-    cdef BarrierState* barrier(self, Operator* op, place, bint changed) except NULL
+    cdef BarrierState* barrier(self, Operator* op, place, strides, bint changed) except NULL
+    cdef int columns(self, BarrierState* state, typed) except -1
+    cdef int by(self, TypedState* state, schema, names) except -1
     cdef void* _split(self, uint64_t keys) except NULL
     cdef void* _balance(self, operator) except NULL
     cdef void* _bursts(self, operator) except NULL
@@ -29,4 +31,9 @@ cdef class States:
 
 
 cdef int make_typed(States states, Operator* op, object operator, object layout) except -1
-cdef int make_loop(States states, Operator* op, object operator, object layout) except -1
+cdef int make_loop(
+    States states, Operator* op, object operator, object layout, object limit
+) except -1
+cdef int make_for_replicas(
+    States states, Operator* op, Operator* first, object operator, object layout
+) except -1

@@ -9,11 +9,17 @@ from libcpp.atomic cimport memory_order_relaxed
 from harness.runtime.native cimport (
     CACHE_LINE,
     BalanceState,
+    BarrierColumn,
     BarrierInput,
     BarrierState,
     BurstState,
     Chosen,
     Incoming,
+    KEY_BYTES,
+    KEY_DOUBLE,
+    KEY_FLOAT,
+    KEY_TEXT,
+    KeyAttribute,
     LoopFunction,
     LoopInput,
     LoopOutput,
@@ -24,8 +30,10 @@ from harness.runtime.native cimport (
     Operator,
     Outgoing,
     Pace,
+    PredicateFunction,
     ProcessFunction,
     PythonState,
+    Sieve,
     SinkState,
     SourceState,
     SplitState,
@@ -35,6 +43,7 @@ from harness.runtime.native cimport (
     delete_array,
     give_back_memory,
     make_array,
+    pass_accepted,
     port_seed,
     reserve_memory,
     rewind,
@@ -45,7 +54,8 @@ from harness.runtime.python_loops cimport call_of
 from harness.runtime.users cimport PythonCall, TypedCall, connect_python, connect_typed_python
 
 from harness.errors import RunFailed
-from harness.graph.kinds import LOOP
+from harness.graph.kinds import FILTER, LOOP, SOURCE
+from harness.graph.typed import columns_of
 from harness.models.layout import chosen_by, ends_of, incoming_of, paces_of
 
 
@@ -159,31 +169,59 @@ cdef class States:
         state.mark = <Tuple*> self.block(self.stride)
         return state
 
-    cdef BarrierState* barrier(self, Operator* op, place, bint changed) except NULL:
-        """Make the state of a barrier. `place`: its harness.models.layout.BarrierPlace; `changed`
-        as in give().
+    cdef BarrierState* barrier(self, Operator* op, place, strides, bint changed) except NULL:
+        """Make the state of a barrier. `place`: its harness.models.layout.BarrierPlace; `strides`:
+        bytes that it keeps of a tuple, by input; `changed` as in give().
         """
         cdef BarrierState* state = <BarrierState*> self.block(sizeof(BarrierState))
         cdef BarrierInput* input_
-        cdef size_t stride = self.stride
+        cdef size_t stride
         state.check_value = not changed
         state.count = <uint32_t> len(place.paths)
         state.inputs = make_array[BarrierInput](state.count)
         self.made.append(("barrier", <size_t> state.inputs))
         for i, paths in enumerate(place.paths):
             input_ = &state.inputs[<uint32_t> i]
+            stride = strides[i]
             input_.ring.init(self.block(place.room * stride), place.room, stride)
-            stride = sizeof(Tuple)
             input_.paths = paths or 0
             if input_.paths > 0:
                 input_.next_of_path = <uint64_t*> self.block(input_.paths * sizeof(uint64_t))
         op.own = state
         return state
 
+    cdef int columns(self, BarrierState* state, typed) except -1:
+        """Tell a barrier where the attributes of the tuples that it sends come from."""
+        cdef BarrierColumn* columns
+        cdef uint32_t i
+        found = columns_of(typed)
+        columns = <BarrierColumn*> self.block(len(found) * sizeof(BarrierColumn))
+        for i, column in enumerate(found):
+            columns[i].input, columns[i].from_, columns[i].to, columns[i].bytes = column
+        state.columns = columns
+        state.column_count = <uint32_t> len(found)
+        return 0
+
     cdef void* _split(self, uint64_t keys) except NULL:
         cdef SplitState* state = make_array[SplitState](1)
         state.keys = keys
         return state
+
+    cdef int by(self, TypedState* state, schema, names) except -1:
+        """Tell a typed operator, or a split, the attributes of its key."""
+        cdef KeyAttribute* by = <KeyAttribute*> self.block(len(names) * sizeof(KeyAttribute))
+        for i, name in enumerate(names):
+            attribute = schema[name]
+            by[<uint32_t> i].offset, by[<uint32_t> i].bytes = attribute.offset, attribute.bound
+            by[<uint32_t> i].kind = (
+                KEY_TEXT if attribute.kind == "string"
+                else KEY_FLOAT if attribute.kind == "float32"
+                else KEY_DOUBLE if attribute.kind == "float64"
+                else KEY_BYTES
+            )
+        state.by = by
+        state.key_count = <uint32_t> len(names)
+        return 0
 
     cdef void* _balance(self, operator) except NULL:
         cdef BalanceState* state = make_array[BalanceState](1)
@@ -243,18 +281,26 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
     cdef TypedState* state = make_array[TypedState](1)
     cdef uint32_t i, source, output
     cdef Outgoing* out
+    cdef Sieve* sieve
     op.typed = state
     states.made.append(("typed state", <size_t> state))
     state.op = op
     given = operator.typed
-    if operator.is_source:
+    if operator.kind is SOURCE:
         state.source = <SourceState*> op.own
     elif operator.is_sink:
         state.latency = &(<SinkState*> op.own).latency
-    if operator.kind is LOOP:
-        pass  # make_loop() gives it its function
+    if given.function is None or operator.kind is LOOP:
+        pass  # make_loop() gives it its function; a barrier, a split and a merge have none
+    elif operator.kind is FILTER and given.compiled:
+        sieve = <Sieve*> states.block(sizeof(Sieve))
+        sieve.accepts = <PredicateFunction> <size_t> given.function.address
+        sieve.state = <void*> <size_t> given.function.state
+        sieve.bytes = given.takes[0].size
+        state.process, state.state = pass_accepted, sieve
+        states.natives.append(given)
     elif given.compiled:
-        if operator.is_source:
+        if operator.kind is SOURCE:
             state.step = <StepFunction> <size_t> given.function.address
         else:
             state.process = <ProcessFunction> <size_t> given.function.address
@@ -266,6 +312,8 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
         called = TypedCall(operator)
         states.calls.append(called)
         connect_typed_python(state, called)
+    if given.by:
+        states.by(state, given.takes[0], given.by)
     ways = incoming_of(layout, op.index)
     state.incoming = <Incoming*> states.block(len(ways) * sizeof(Incoming))
     for i, (source, output, port) in enumerate(ways):
@@ -286,9 +334,11 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
     return 0
 
 
-cdef int make_loop(States states, Operator* op, object operator, object layout) except -1:
+cdef int make_loop(
+    States states, Operator* op, object operator, object layout, object limit
+) except -1:
     """Make the state of a loop operator, once it has that of a sink, and of a typed operator if it
-    is one.
+    is one. `limit`: tuples that it sends if it is a source, or None.
     """
     cdef LoopState* state = make_array[LoopState](1)
     cdef LoopOutput* out
@@ -303,6 +353,8 @@ cdef int make_loop(States states, Operator* op, object operator, object layout) 
     else:
         states.calls.append(call_of(operator, state))
     state.context.inputs, state.context.outputs = operator.inputs, operator.outputs
+    state.source = operator.is_source
+    state.limit = <uint64_t> -1 if limit is None else limit
     if op.typed == NULL:
         state.context.payload_bytes = layout.payload
     connect_loop(state)
@@ -318,4 +370,23 @@ cdef int make_loop(States states, Operator* op, object operator, object layout) 
         out.slots = <Tuple*> states.block(out.most * layout.stride)
         copies = [layout.copies[layout.ways[way].target] for way in layout.outgoing[op.index][i]]
         out.copies = 0 if None in copies else sum(copies)
+    return 0
+
+
+cdef int make_for_replicas(
+    States states, Operator* op, Operator* first, object operator, object layout
+) except -1:
+    """Make the state of a replica of a typed operator or a loop, whose own state is there. `op` may
+    be `first`, the operator itself.
+    """
+    if first.typed != NULL:
+        if op != first:
+            make_typed(states, op, operator, layout)
+        op.typed.first = first.typed
+    if first.loop != NULL:
+        if op != first:
+            make_loop(states, op, operator, layout, None)
+        op.loop.first = first.loop
+        op.loop.inputs[0].port = first.loop.inputs[0].port
+        op.loop.inputs[0].by_tickets = True
     return 0

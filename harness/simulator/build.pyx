@@ -105,9 +105,10 @@ cdef void _make_operators(Simulation* core, object layout) except *:
         core.operators[i].most_replicas = layout.replicas.get(i, 1)
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
-        op.kind = <OperatorKind> <uint32_t> KINDS[
-            "bursts" if operator.costs else operator.kind.name
-        ]
+        kind = "bursts" if operator.costs else operator.kind.name
+        if operator.typed is not None and kind == "filter":
+            kind = "typed"
+        op.kind = <OperatorKind> <uint32_t> KINDS[kind]
         op.index = i
         op.cost = layout.flop[i]
         op.copies = layout.copies[i] or 0

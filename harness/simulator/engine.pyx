@@ -19,7 +19,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
-from harness.graph.kinds import BARRIER, LOOP, MERGE
+from harness.graph.kinds import BARRIER, FILTER, MERGE, SINK, SOURCE, TYPED
 from harness.runtime.native cimport BUCKETS, SinkState
 from harness.runtime.protocol cimport (
     AWAKE,
@@ -149,7 +149,8 @@ cdef class SimulatorCore:
         cdef Software costs
         graph = layout.graph
         for operator in graph.operators.values():
-            if operator.typed is not None and operator.kind is not LOOP and profiled is not None:
+            profilable = operator.kind in (SOURCE, TYPED, FILTER, SINK)
+            if operator.typed is not None and profilable and profiled is not None:
                 continue
             if operator.typed is not None or not operator.kind.simulated:
                 kind = (

@@ -68,11 +68,6 @@ def wrong_port():
     source >> barrier.input(2)
 
 
-def two_ports():
-    _, source, _, barrier, _ = parts()
-    source.output(0) >> barrier.input(0)
-
-
 def not_a_port():
     _, source, _, _, _ = parts()
     source >> 5
@@ -91,7 +86,6 @@ def behind_a_sink():
     ("mistake", "problem"),
     [
         (wrong_port, "operator 'barrier' has 2 input port(s); port 2 does not exist"),
-        (two_ports, "of two ports, no operator tells the graph; write graph.chain(...)"),
         (not_a_port, "a port is given by its operator or its PortId, not 5"),
         (no_graph, "operator 'loose' is in no graph"),
         (behind_a_sink, "operator 'sink' has 0 output port(s); port 0 does not exist"),

@@ -194,7 +194,7 @@ def test_an_operator_that_feeds_a_threaded_port_may_have_replicas_since_that_has
 
 def test_why_no_operator_can_have_replicas_is_told_of_each_kind_of_reason_what_can_be_mended_first():
     graph = Graph("several")
-    first = graph.loop("first", looping)
+    first = graph.split("first", 1)
     parse, crunch = (
         graph.python(name, lambda sequence, value: value) for name in ("parse", "crunch")
     )
@@ -204,7 +204,7 @@ def test_why_no_operator_can_have_replicas_is_told_of_each_kind_of_reason_what_c
     assert str(refused.value) == (
         "replicas must be 1 for graph 'several', of which no operator can have more, not 2: "
         "operator 'parse' (and 1 more) is declared neither stateless nor by key; "
-        "operator 'first' is a loop, which keeps something from tuple to tuple"
+        "operator 'first' is a split, which keeps something from tuple to tuple"
     )
 
 

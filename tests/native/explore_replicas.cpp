@@ -78,7 +78,7 @@ struct Flow {
   void release(All::Coroutine&, size_t count) { graph.ring.release(count); }
   void taken(All::Coroutine&) { all.read(1); }
   void passing(All::Coroutine&) {}
-  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count,
+  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, size_t,
             const Trace& trace) const {
     trace.owner.touch();
     std::memcpy(static_cast<void*>(to), first, count * STRIDE);

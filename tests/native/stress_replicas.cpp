@@ -114,7 +114,8 @@ struct Flow {
   void release(All::Coroutine&, size_t count) { ring().release(count); }
   void taken(All::Coroutine&) { all.read(op); }
   void passing(All::Coroutine&) {}
-  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace& trace) const {
+  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, size_t,
+            Trace& trace) const {
     std::memcpy(to, first, count * STRIDE);
     if (count > 0) trace.at = slot(to, STRIDE, count - 1);
     if (count > 0) trace.sequence = trace.at->sequence;

@@ -586,10 +586,6 @@ async def awaits_an_awaitable_of_its_own(ctx):
     await Nothing()
 
 
-async def returns_early(ctx):
-    await ctx.wait_all(3)
-
-
 async def asks_for_control(ctx):
     await ctx.push(ctx.control)
 
@@ -615,8 +611,8 @@ async def again(ctx):
 
 
 FOREIGN = (
-    "for which nothing would resume it: a loop may await wait_all, wait_any and push of its "
-    "context, async for over its ports, "
+    "for which nothing would resume it: a loop may await wait_all, wait_any, push and sleep "
+    "of its context, async for over its ports, "
     "and functions that await no more (after 0 tuples)"
 )
 COUNT = "count must be from 1 to 64, the capacity of the queue before input port"
@@ -639,7 +635,6 @@ REFUSED = {
     asks_for_control: "raised RuntimeError: control: it has no control port; "
     "graph.control(operator) gives it one",
     waits_for_control: "raised ValueError: wait_any: input port must be from 0 to 1, not 'control'",
-    returns_early: "returned, though",
     waits_for_itself: "raised ValueError: coroutine already executing",
 }
 
@@ -667,7 +662,6 @@ REFUSED_COMPILED = (
         "wait_all: count must be at most 64, the capacity of the queue before input port 1, not 65",
     ),
     (Asked(mode=3, answer=-7), "returned -7 (after 0 tuples)"),
-    (Asked(mode=3), "returned, though"),
 )
 
 
@@ -677,7 +671,7 @@ REFUSED_COMPILED = (
 def test_a_compiled_loop_is_told_in_one_line(asked, told):
     totals = run(loop_graph(compiled(), 2, state=asked), queue_capacity=64)
     assert totals.error.startswith(f"operator 'loop' {told}")
-    assert asked.answer < 0 or asked.mode == 3
+    assert asked.answer < 0
     assert not totals.stuck and totals.checksum_ok
 
 
@@ -795,8 +789,8 @@ def plain(context):
             "operator 'loop': state is for compiled functions; an async function has its own",
         ),
         (
-            {"function": raises, "inputs": 0},
-            "inputs of operator 'loop' must be a whole number from 1 to 1000000 ports, not 0",
+            {"function": raises, "inputs": -1},
+            "inputs of operator 'loop' must be a whole number from 0 to 1000000 ports, not -1",
         ),
         (
             {"function": raises, "outputs": -1},
@@ -865,3 +859,154 @@ def test_a_file_names_a_loop(tmp_path):
     (tmp_path / "graph.yaml").write_text(dedent(file))
     totals = run(load_graph(tmp_path / "graph.yaml"))
     assert totals.correct and totals.received == 2000
+
+
+# -- those that return early -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capacity", (4, None))
+@pytest.mark.parametrize("language", ("Python", "C"))
+def test_a_loop_that_returns_early_has_completed_and_its_streams_end(language, capacity):
+    async def first_of_each(ctx):
+        if await ctx.wait_all(3):
+            await ctx.push(sum(port.pop() for port in ctx.inputs))
+
+    seen = []
+
+    async def behind(ctx):
+        async for value in ctx.input:
+            seen.append(value)
+
+    graph = Graph("early")
+    function, state = (first_of_each, None) if language == "Python" else (compiled(), Asked(mode=3))
+    loop = graph.loop("loop", function, 2, 1, state)
+    for port in range(2):
+        graph.connect(graph.source(f"source{port}"), loop.input(port))
+    graph.connect(loop, graph.loop("behind", behind, outputs=0))
+    totals = run(graph, queue_capacity=capacity)
+    assert totals.correct and totals.drained and totals.in_flight == 0, totals
+    assert totals.sent == 4000  # nobody is held up by it
+    assert seen == ([2.0] if language == "Python" else [])
+
+
+def test_a_loop_that_returns_early_does_not_end_what_others_send():
+    async def first(ctx):
+        await ctx.wait_any(1)
+
+    graph = Graph("beside")
+    source, sink = graph.source("source"), graph.sink("sink")
+    graph.chain(source, graph.loop("first", first), sink)
+    graph.connect(source, sink)
+    totals = run(graph)
+    assert totals.correct and totals.received == 2000, totals
+
+
+# -- those that are sources ------------------------------------------------------------------------
+
+
+async def counts(ctx):
+    n = 0
+    while not ctx.stopping:
+        for output in range(ctx.outputs):
+            await ctx.push(n, output)
+        n += 1
+
+
+async def counts_for_ever(ctx):
+    while True:
+        await ctx.push(1.0)
+
+
+def source_graph(function: object, outputs: int = 1, state: object = None) -> Graph:
+    graph = Graph("made")
+    source = graph.loop("made", function, 0, outputs, state)
+    for output in range(outputs):
+        work = graph.work(f"work{output}", cost=10)
+        graph.chain(source.output(output), work, graph.sink(f"sink{output}"))
+    return graph
+
+
+SOURCES = {
+    "asks": (counts, None),
+    "never asks": (counts_for_ever, None),
+    "C": (compiled, Asked(mode=4)),
+}
+
+
+@pytest.mark.parametrize("capacity", (4, None))
+@pytest.mark.parametrize("which", SOURCES)
+def test_a_loop_without_inputs_is_a_source_and_sends_as_many_tuples_as_a_run_asks_for(
+    which, capacity
+):
+    function, state = SOURCES[which]
+    graph = source_graph(compiled() if function is compiled else function, 1, state)
+    totals = run(graph, 2001, queue_capacity=capacity)
+    assert totals.correct and totals.drained and totals.in_flight == 0 and not totals.stuck, totals
+    assert totals.sent == totals.received == 2001 and totals.latency_max_ns > 0
+
+
+@pytest.mark.parametrize("drain", (True, False))
+@pytest.mark.parametrize("which", SOURCES)
+def test_a_source_that_is_a_loop_ends_when_the_run_is_to_end(which, drain):
+    function, state = SOURCES[which]
+    graph = source_graph(compiled() if function is compiled else function, 1, state)
+    engine = open_engine(graph, Coroutine(2, queue_capacity=16))
+    engine.start()
+    engine.sample(0.05)
+    totals = engine.stop(drain=drain, timeout_s=5.0)
+    assert totals.correct and totals.drained is drain and not totals.stuck, totals
+    assert totals.sent > 0 and (not drain or totals.received == totals.sent)
+
+
+def test_a_source_that_is_a_loop_may_end_by_itself_and_feed_several_ports():
+    async def ten(ctx):
+        for n in range(10):
+            await ctx.push(n, n % 3)
+            await ctx.sleep(0.0001)
+
+    graph = source_graph(ten, 3)
+    engine = open_engine(graph, Coroutine(2))
+    engine.start()
+    while not engine.finished():
+        engine.sample(0.01)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct and totals.drained and totals.sent == 10, totals
+    assert received(totals, graph) == [4, 3, 3]
+
+
+def test_a_sleeping_loop_lets_others_run_and_ends_at_once():
+    others = []
+
+    async def sleeps_for_ever(ctx):
+        await ctx.sleep(1000)
+
+    async def others_work(ctx):
+        async for value in ctx.input:
+            others.append(value)
+
+    graph = source_graph(sleeps_for_ever)
+    graph.chain(graph.loop("counts", counts, 0), graph.loop("others", others_work, outputs=0))
+    engine = open_engine(graph, Coroutine(1))
+    engine.start()
+    while len(others) < 100:
+        engine.sample(0.01)
+    assert engine.stop(drain=True, timeout_s=5.0).correct
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (lambda ctx: ctx.sleep(-1), "sleep: seconds must be from 0 to 1,000,000, not -1"),
+        (lambda ctx: ctx.wait_all(1), "wait_all: counts must name one input port at least"),
+    ],
+)
+def test_what_a_source_cannot_do_is_told(function, told):
+    async def asks(ctx):
+        await function(ctx)
+
+    assert told in run(source_graph(asks)).error
+
+
+def test_a_loop_must_have_a_port():
+    with pytest.raises(GraphError, match="operator 'nothing': a loop must have a port"):
+        Graph("none").loop("nothing", counts, 0, 0)

@@ -288,3 +288,30 @@ def test_other_models_and_the_simulator_refuse_a_typed_loop():
     graph = joined(join)[0]
     with pytest.raises(UserError, match=r"cannot be simulated$"):
         open_engine(graph, Coroutine(2), simulated=True)
+
+
+def test_a_typed_loop_without_inputs_is_a_source():
+    async def numbers_and_pairs(ctx):
+        n = 0
+        while not ctx.stopping:
+            await ctx.push({"n": n}, 0)
+            if n % 3 == 0:
+                await ctx.push({"left": n, "right": 0, "text": ""}, 1)
+            n += 1
+
+    graph, kept = Graph("made"), ([], [])
+    source = graph.typed_loop("made", numbers_and_pairs, (), (NUMBER, PAIR))
+    for output, (schema, name) in enumerate(((NUMBER, "n"), (PAIR, "left"))):
+        seen = kept[output]
+        sink = graph.typed_sink(
+            f"sink{output}", lambda port, v, seen=seen, name=name: seen.append(v[name]), schema
+        )
+        source.output(output) >> sink
+    engine = open_engine(graph, Coroutine(2), tuples=999)
+    engine.start()
+    while not engine.finished():
+        engine.sample(0.01)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct and totals.drained and totals.latency_max_ns > 0, totals
+    assert totals.sent == 999 == len(kept[0]) + len(kept[1])
+    assert kept[0] == list(range(len(kept[0]))) and kept[1] == list(range(0, len(kept[0]), 3))

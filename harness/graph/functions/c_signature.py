@@ -126,6 +126,16 @@ PROCESS = Interface(
 )
 """Function of a typed operator or sink, called once a tuple (native/millrace.h)."""
 
+PREDICATE = Interface(
+    "int32_t (const void *, void *)",
+    "int32(voidptr, voidptr)",
+    (
+        ("tuple", "const void *", lambda given: given.stars == 1),
+        ("state", "void *", _is_pointer),
+    ),
+)
+"""Function of a typed filter, called once a tuple: above 0, the tuple passes; below 0, an error."""
+
 STEP = Interface(
     "int32_t (millrace_context *, void *)",
     "int32(voidptr, voidptr)",

@@ -22,6 +22,7 @@ from harness.graph.functions.c_signature import (
     C_SIGNATURE,
     LOOP,
     NUMBA_SIGNATURE,
+    PREDICATE,
     PROCESS,
     PROTOTYPE,
     SCORE,
@@ -222,6 +223,12 @@ class ProcessFunction(NativeFunction):
     """A compiled function of a typed operator or sink: called once a tuple."""
 
     interface = PROCESS
+
+
+class PredicateFunction(NativeFunction):
+    """A compiled function of a typed filter: called once a tuple, says if it passes."""
+
+    interface = PREDICATE
 
 
 class StepFunction(NativeFunction):

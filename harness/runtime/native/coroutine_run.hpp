@@ -22,6 +22,7 @@
 #include "replicas.hpp"
 #include "stamps.hpp"
 #include "state.hpp"
+#include "typed.hpp"
 
 namespace millrace {
 
@@ -257,8 +258,11 @@ struct Crew {
   All& all;
   Port& port;
   void (*deliver)(Worker*, Tuple*, uint32_t);  // tuples or punctuation, downstream
+  void (*check)(Worker*, Operator*, Tuple*);   // a tuple that is taken; null: it is checked later
+  Operator* op;                                // its own
   uint64_t keys;                               // 0: the operator is stateless
-  std::atomic<bool> closed_{false};            // the last final punctuation has been taken
+  size_t output_stride;
+  std::atomic<bool> closed_{false};  // the last final punctuation has been taken
 
   uint64_t size() const { return port.ring.size_guess(); }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
@@ -278,7 +282,13 @@ struct Crew {
       taken(co);
     }
   }
-  void release(All::Coroutine&, size_t count) {
+  void release(All::Coroutine& co, size_t count) {
+    if (check != nullptr) {
+      Tuple* first;
+      port.ring.front(count, &first);
+      for (size_t i = 0; i < count; ++i)
+        check(&ports.workers[co.index], op, slot(first, port.ring.stride(), i));
+    }
     if (port.marks.read() != port.marks_taken) {
       Tuple* first;
       port.ring.front(count, &first);
@@ -292,23 +302,28 @@ struct Crew {
     ports.not_full(port.index);
     if (port.room != nullptr) port.room->wake_one();  // for a thread that sends here
   }
-  void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, Trace& trace) const {
-    std::memcpy(to, first, count * port.ring.stride());
+  void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, size_t stride,
+            Trace& trace) const {
+    std::memcpy(to, first, count * stride);
     trace.born_ns = ports.workers[co.index].born_ns;
   }
   void fetch(All::Coroutine& co, size_t, const Trace& trace) const {
     ports.workers[co.index].born_ns = trace.born_ns;
   }
-  uint32_t bin(const Tuple* tuple) const { return bin_of(tuple->sequence, keys); }
+  uint32_t bin(Tuple* tuple) const {
+    return op->typed == nullptr
+               ? bin_of(tuple->sequence, keys)
+               : static_cast<uint32_t>(key_hash(*op->typed, payload_of(tuple)) % MOST_BINS);
+  }
   void passing(All::Coroutine& co) { ports.hand_over(&ports.workers[co.index]); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker* worker = &ports.workers[co.index];
     for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
-      const uint32_t kind = slot(first, port.ring.stride(), begin)->kind;
+      const uint32_t kind = slot(first, output_stride, begin)->kind;
       for (end = begin + 1;
-           kind == DATA && end < count && slot(first, port.ring.stride(), end)->kind == DATA;)
+           kind == DATA && end < count && slot(first, output_stride, end)->kind == DATA;)
         ++end;
-      deliver(worker, slot(first, port.ring.stride(), begin), static_cast<uint32_t>(end - begin));
+      deliver(worker, slot(first, output_stride, begin), static_cast<uint32_t>(end - begin));
     }
     return count;  // a run that is over is told to each queue (submit.hpp)
   }
@@ -324,11 +339,13 @@ class CoroutineRun {
   CoroutineRun(Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads,
                uint32_t first_thread, const Policy& policy, int64_t quantum_ns,
                void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t),
-               void (*end_run)(Run*), void (*deadlocked)(Run*))
+               void (*check)(Worker*, Operator*, Tuple*), void (*end_run)(Run*),
+               void (*deadlocked)(Run*))
       : all_(ports_, count, run->port_count, policy, quantum_ns, replicas),
         threads_(new All::Thread[most_threads]),
         names_(count),
         deliver_(deliver),
+        check_(check),
         next_replica_(count - replicas),
         crews_(count),
         places_(count, nullptr) {
@@ -379,10 +396,14 @@ class CoroutineRun {
   void replicate(uint32_t co, uint32_t most, uint64_t keys) {
     Run* run = ports_.run;
     Port& port = run->ports[ports_.of[co].inputs[0]];
-    const ReplicaSizes sizes =
-        sizes_for(most, port.batch.load(std::memory_order_relaxed), port.ring.stride(), keys);
+    Operator* op = run->co_workers[co].op;
+    const size_t output_stride = op->routes[0].stride;
+    const ReplicaSizes sizes = sizes_for(most, port.batch.load(std::memory_order_relaxed),
+                                         port.ring.stride(), keys, output_stride);
+    const bool checked = op->typed != nullptr || op->loop != nullptr;
     OfOperator& crew = crews_[co];
-    crew.flow.reset(new Crew{ports_, all_, port, deliver_, keys});
+    crew.flow.reset(new Crew{ports_, all_, port, deliver_, checked ? check_ : nullptr, op, keys,
+                             output_stride});
     crew.replicas =
         std::make_unique<Replicated>(all_, *crew.flow, sizes, all_[co], &all_[next_replica_]);
     for (uint32_t i = 0; i < most; ++i) {
@@ -556,6 +577,8 @@ class CoroutineRun {
     *count = static_cast<uint32_t>(got);
     return first;
   }
+  // Of what it takes.
+  size_t stride(Worker* worker) const { return input(worker, 0)->ring.stride(); }
   // Whether there may be window punctuation among what it has taken: it can tell only where it
   // works on tuples in the queue.
   bool marked(Worker* worker) const {
@@ -599,6 +622,7 @@ class CoroutineRun {
   std::mutex telling_;
   std::string deadlock_;  // under the lock
   void (*deliver_)(Worker*, Tuple*, uint32_t);
+  void (*check_)(Worker*, Operator*, Tuple*);
   uint32_t next_replica_;
   std::vector<OfOperator> crews_;             // by co-routine; most have none
   std::vector<Replicated::Replica*> places_;  // by co-routine

@@ -64,6 +64,7 @@ class Simulation::Coroutines {
     *count = static_cast<uint32_t>(taken);
     return first;
   }
+  size_t stride(const Worker* w) const noexcept { return w->run->stride; }
   bool marked(const Worker*) const noexcept { return true; }
   // Whether the replica is the last one, and the operator has not come to its end by itself.
   bool ends(Worker* w) {
@@ -286,8 +287,8 @@ inline void Simulation::make_replicas(uint32_t co) {
   Coroutines::OfOperator& of = coroutines_->replicated[co];
   Operator& op = *graph.regions[co].op;
   Port& port = *graph.regions[co].inputs[0];
-  ReplicaSizes sizes = sizes_for(op.most_replicas, port.batch, slot_bytes, op.keys);
-  sizes.stride = stride;
+  ReplicaSizes sizes = sizes_for(op.most_replicas, port.batch, slot_bytes, op.keys, slot_bytes);
+  sizes.stride = sizes.output_stride = stride;
   ring_bytes += uint64_t{sizes.window} * (sizes.batch + sizes.outputs) * slot_bytes;
   const auto extra = static_cast<uint32_t>(graph.regions.size());
   for (uint32_t i = extra; i < extra + op.most_replicas - 1; ++i) {

@@ -73,7 +73,7 @@ class Simulation::Crew {
   }
   void taken(All::Coroutine&) { simulation_.made_room(port_); }
 
-  void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, Trace& trace) {
+  void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, size_t, Trace& trace) {
     Worker& w = *co.fibre.worker;
     std::copy_n(first, count, to);
     simulation_.copy(w, static_cast<Count>(count), since(trace.visit));
