@@ -292,9 +292,14 @@ class Coroutines {
   // Lets others run.
   void yield(Coroutine& self) { leave(self, PREEMPTED); }
 
-  // The clock is read as often as needed to be late by an eighth of the quantum at most, where
-  // tuples go on costing what they did.
+  // A policy that decides itself is asked each time (s3.2.6); else the quantum does. The clock is
+  // read as often as needed to be late by an eighth of the quantum at most, where tuples go on
+  // costing what they did.
   void check_for_preemption(Coroutine& self) {
+    if (policy_.preempts != nullptr) {
+      if (preempted_by_policy(self)) leave(self, PREEMPTED);
+      return;
+    }
     if (self.looks_left > 0) {
       --self.looks_left;
       return;
@@ -611,9 +616,30 @@ class Coroutines {
   // has the lock.
   Seen seen_of(const Coroutine& co) {
     Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
+    seen.quantum_ns = quantum_ns_;
     seen.waits_for_all =
         co.waits == 0 ? 0.0 : static_cast<double>(co.waits_for_all) / static_cast<double>(co.waits);
     return seen;
+  }
+  struct Preemption {
+    Coroutines* all;
+    Coroutine* co;
+    bool preempted;
+  };
+  bool preempted_by_policy(Coroutine& self) {
+    if (self.thread->suspended.load(std::memory_order_relaxed)) return true;
+    Preemption asked{this, &self, false};
+    on_thread(self, ask_to_preempt, &asked);
+    return asked.preempted;
+  }
+  static void ask_to_preempt(void* argument) {
+    Preemption& asked = *static_cast<Preemption*>(argument);
+    Coroutines& all = *asked.all;
+    Seen seen = all.seen_of(*asked.co);
+    seen.ran_ns = all.platform_.now() - asked.co->scheduled_ns;
+    const int32_t answer = all.policy_.preempts(&seen, all.policy_.preempts_state);
+    if (answer < 0) all.graph_.refused(asked.co->index);
+    asked.preempted = answer != 0;
   }
   // A score by which co-routines can be put in order.
   double checked(const Coroutine& co, double score) {

@@ -21,6 +21,7 @@
  * A scheduling policy is called for operators that are ready, and must neither wait nor call the runtime:
  *
  *   double score(const millrace_ready*, void* state)                                    the highest goes on next; not a number: an error
+ *   int32_t preempts(const millrace_ready* running, void* state)                        1: one that runs is to let others run; 0: it goes on; below 0: an error
  *
  * A typed tuple is written into the room that its output port has for it, and then sent. That may take long, since it waits where queues are
  * full. `tuple` is valid until the function returns, and may not be changed.
@@ -95,6 +96,8 @@ typedef struct millrace_ready {
   uint64_t room;          /* free places in the queue downstream where they are fewest; UINT64_MAX: there is no queue */
   uint64_t queued_behind; /* tuples in the longest queue downstream */
   double gain_per_s;      /* tuples that reach a sink for each second of work from here to there */
+  int64_t ran_ns;         /* of one that runs: for how long it has, without a break; else 0 */
+  int64_t quantum_ns;     /* after which one that runs lets others run, where the policy does not decide that */
   double waits_for_all;   /* share of its waits that were for several ports at once, from 0 to 1; the others were for any of its ports */
 } millrace_ready;
 

@@ -24,6 +24,10 @@ using Score = double (*)(const Seen* seen, void* state);
 // which may wait, or never return.
 using Judge = void (*)(const Seen* seen, size_t count, double* scores, void* state);
 
+// Whether one that runs is to let others run: above 0: it is; below 0: the run has to fail. Called
+// on the stack of a thread: for users' functions.
+using Preempts = int32_t (*)(const Seen* running, void* state);
+
 struct Policy {
   const char* name;
   const char* meaning;  // for users, one line
@@ -37,8 +41,10 @@ struct Policy {
       // the score of a co-routine may rise while it is ready, so all that are ready are asked about
       // at each pick
       true;
-  Judge judge = nullptr;  // in place of `score`
-  void* state = nullptr;  // what they get
+  Judge judge = nullptr;        // in place of `score`
+  void* state = nullptr;        // what they get
+  Preempts preempts = nullptr;  // null: the quantum decides
+  void* preempts_state = nullptr;
 };
 
 // A user's compiled function, as the state of `judge_each`.

@@ -8,7 +8,7 @@ cdef class PolicyOf:
     cdef UsersScore users  # of a compiled function
     cdef readonly str name
     cdef object error  # what went wrong in a user's function, or None
-    cdef object function
+    cdef object function, preempts
     cdef list operators
     cdef str failed
 

@@ -7,8 +7,9 @@
 
 cimport cython
 from libc.math cimport NAN
+from libc.stdint cimport int32_t
 
-from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Score, Seen, judge_each
+from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Preempts, Score, Seen, judge_each
 from harness.runtime.users cimport failure_of
 
 from harness.runtime.protocol import POLICIES
@@ -23,7 +24,7 @@ cdef class PolicyOf:
     def __cinit__(self, policy, operators):
         self.name = policy.name
         self.operators = [operator.name for operator in operators]
-        self.function = policy.function
+        self.function, self.preempts = policy.function, policy.preempts
         self.error = None
         self.failed = (
             f"policy {policy.name!r} raised an exception, and there was no memory to tell which"
@@ -40,11 +41,24 @@ cdef class PolicyOf:
         else:
             self.policy.judge = judge
             self.policy.state = <void*> self
+        if policy.preempts is None:
+            return
+        if hasattr(policy.preempts, "address"):
+            self.policy.preempts = <Preempts> <size_t> policy.preempts.address
+            self.policy.preempts_state = <void*> <size_t> policy.preempts.state
+        else:
+            self.policy.preempts = preempts
+            self.policy.preempts_state = <void*> self
 
     cdef object problem(self, int refused):
         """Return the error, or None. `refused`: the operator whose score was not a number; -1:
         there was none.
         """
+        if self.error is None and refused >= 0 and self.policy.preempts != NULL:
+            return (
+                f"policy {self.name!r} returned no score, or an error, for operator "
+                f"{self.operators[refused]!r}"
+            )
         if self.error is None and refused >= 0:
             return (
                 f"policy {self.name!r} returned nan for operator {self.operators[refused]!r}, "
@@ -87,16 +101,39 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
             )
 
 
+cdef int32_t preempts(const Seen* running, void* state) noexcept nogil:
+    with gil:
+        return _preempts(<PolicyOf> state, running)
+
+
+cdef int32_t _preempts(PolicyOf owner, const Seen* running) noexcept:
+    cdef Ready seen
+    if owner.error is not None:
+        return 0
+    try:
+        seen = Ready.__new__(Ready)
+        seen.seen, seen.name = running[0], owner.operators[running.index]
+        return 1 if owner.preempts(seen) else 0
+    # whatever a user's function throws must not unwind through the runtime's frames
+    except BaseException as error:
+        if owner.error is None:
+            owner.error = owner.failed
+            owner.error = (
+                f"policy {owner.name!r} {failure_of(error, f'of operator {seen.name!r}')}"
+            )
+        return -1
+
+
 cdef class Ready:
-    """A ready operator as a policy sees it: `name`, and the fields of `millrace_ready` in
-    native/millrace.h, by the same names.
+    """An operator as a policy sees it, ready or running: `name`, and the fields of
+    `millrace_ready` in native/millrace.h, by the same names.
     """
 
     cdef Seen seen
     cdef readonly str name
 
     def __repr__(self):
-        return f"<ready operator {self.name!r}>"
+        return f"<operator {self.name!r}>"
 
     @property
     def index(self):
@@ -145,6 +182,14 @@ cdef class Ready:
     @property
     def gain_per_s(self):
         return self.seen.gain_per_s
+
+    @property
+    def ran_ns(self):
+        return self.seen.ran_ns
+
+    @property
+    def quantum_ns(self):
+        return self.seen.quantum_ns
 
     @property
     def waits_for_all(self):

@@ -1,13 +1,13 @@
 # protocol.pxd - declares native/protocol.hpp, name for name.
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 
 
 cdef extern from "millrace.h" nogil:
     struct Seen "millrace_ready":
         uint32_t index, source, batch
-        int64_t scheduled_ns, enqueued_ns, born_ns
+        int64_t scheduled_ns, enqueued_ns, born_ns, ran_ns, quantum_ns
         uint64_t queued, room, queued_behind
         double reads_per_s, writes_per_s, gain_per_s, waits_for_all
 
@@ -16,12 +16,15 @@ cdef extern from "policies.hpp" namespace "millrace" nogil:
     ctypedef void (*Judge)(
         const Seen* seen, size_t count, double* scores, void* state
     ) noexcept nogil
+    ctypedef int32_t (*Preempts)(const Seen* running, void* state) noexcept nogil
     cppclass Policy:
         const char* name
         const char* meaning
         Score score
         uint32_t looks
         Judge judge
+        Preempts preempts
+        void* preempts_state
         void* state
     struct UsersScore:
         Score score

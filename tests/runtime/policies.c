@@ -24,3 +24,22 @@ double never_returns(const millrace_ready* ready, void* state) {
   if (state) __atomic_store_n((uint64_t*)state, 1, __ATOMIC_RELEASE);
   for (;;) sleep(1);
 }
+
+// Decides preemption, too: always.
+uint32_t switches_calls = 0;
+
+double switches(const millrace_ready* ready, void* state) {
+  (void)state;
+  return (double)ready->queued;
+}
+
+int32_t switches_preempts(const millrace_ready* running, void* state) {
+  (void)state;
+  __atomic_add_fetch(&switches_calls, 1, __ATOMIC_RELAXED);
+  return running->ran_ns >= 0 && running->quantum_ns > 0;
+}
+
+int32_t always_fails(const millrace_ready* running, void* state) {
+  (void)running, (void)state;
+  return -1;
+}

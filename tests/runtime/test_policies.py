@@ -12,6 +12,7 @@ import sys
 import threading
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import pytest
@@ -25,7 +26,7 @@ from harness.files.checked_yaml import read_checked
 from harness.graph import Graph
 from harness.graph.functions.compiled import PolicyFunction
 from harness.models import Coroutine
-from harness.models.policy import SCORE_PROTOTYPE, find_policy
+from harness.models.policy import PREEMPTS_PROTOTYPE, SCORE_PROTOTYPE, find_policy
 from topologies import build
 
 pytestmark = pytest.mark.timeout(60)
@@ -42,8 +43,11 @@ FIELDS = (
         "reads_per_s",
         "writes_per_s",
     ),
-    *("room", "queued_behind", "gain_per_s", "waits_for_all"),
+    *("room", "queued_behind", "gain_per_s", "waits_for_all", "ran_ns", "quantum_ns"),
 )
+
+
+QUANTUM_MS = Coroutine().quantum_ms
 
 
 @cache
@@ -67,6 +71,62 @@ def run(graph: Graph, policy: object, threads: int = 1, tuples: int | None = 300
 
 def line(operators: int = 3) -> Graph:
     return build("pipeline", {"operators": operators, "cost": 1, "payload": 32}, 0)[0]
+
+
+# -- preemption ------------------------------------------------------------------------------------
+
+
+class Preempting:
+    """A policy that decides preemption, and counts how often it is asked."""
+
+    def __init__(self, answer):
+        self.answer, self.seen = answer, []
+
+    def score(self, ready):
+        return 0
+
+    def preempts(self, running):
+        self.seen.append((running.name, running.ran_ns, running.quantum_ns))
+        return self.answer
+
+
+def test_a_python_policy_decides_when_one_that_runs_lets_others_run():
+    policies = {answer: Preempting(answer) for answer in (True, False)}
+    totals = {answer: run(line(), policy, tuples=2000) for answer, policy in policies.items()}
+    for answer, policy in policies.items():
+        assert totals[answer].correct and totals[answer].received == 2000
+        assert {name for name, _, _ in policy.seen} == set(line().operators)
+        assert all(ran_ns >= 0 for _, ran_ns, _ in policy.seen)
+        assert {quantum_ns for _, _, quantum_ns in policy.seen} == {round(QUANTUM_MS * 1e6)}
+    turns = {answer: each.scheduling["searches"] for answer, each in totals.items()}
+    assert turns[True] >= len(policies[True].seen) > turns[False]
+
+
+def test_a_compiled_policy_decides_preemption_as_part_of_a_library():
+    path = shared_library(Path(__file__).parent / "policies.c")
+    policy = find_policy(f"{path}:switches")
+    assert policy.name.endswith(":switches") and policy.preempts is not None
+    calls = ctypes.c_uint32.in_dll(ctypes.CDLL(str(path)), "switches_calls")
+    before = calls.value
+    totals = run(line(), f"{path}:switches", threads=2)
+    assert totals.correct and calls.value > before
+    assert totals.scheduling["searches"] >= calls.value - before
+
+
+@pytest.mark.parametrize(
+    ("preempts", "told"),
+    [
+        (lambda running: 1 / 0, "policy 'Preempting' raised ZeroDivisionError: division by zero"),
+        ("always_fails", "policy 'Preempting' returned no score, or an error, for operator"),
+    ],
+)
+def test_a_policy_that_fails_to_decide_ends_the_run_and_tells_why(preempts, told):
+    policy = Preempting(False)
+    policy.preempts = (
+        PREEMPTS_PROTOTYPE((preempts, library())) if isinstance(preempts, str) else preempts
+    )
+    totals = run(line(), policy)
+    assert told in totals.error and not totals.stuck and totals.checksum_ok
 
 
 # -- what they see and how they are obeyed ---------------------------------------------------------
@@ -300,6 +360,10 @@ def test_a_policy_that_fails_in_the_middle_of_a_run_loses_nothing():
             "policy 'no_such_module:longest': module 'no_such_module' cannot be imported",
         ),
         ("no/such.so:longest", "policy 'no/such.so:longest': "),
+        (
+            SimpleNamespace(score=len, preempts=5),
+            "policy 'SimpleNamespace': preempts must be a function, not 5",
+        ),
         (7, "policy 'int': must be a function of a ready operator that returns its score, not 7"),
         (
             ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: 1),

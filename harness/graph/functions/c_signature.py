@@ -129,10 +129,7 @@ PROCESS = Interface(
 PREDICATE = Interface(
     "int32_t (const void *, void *)",
     "int32(voidptr, voidptr)",
-    (
-        ("tuple", "const void *", lambda given: given.stars == 1),
-        ("state", "void *", _is_pointer),
-    ),
+    (("tuple", "const void *", lambda given: given.stars == 1), ("state", "void *", _is_pointer)),
 )
 """Function of a typed filter, called once a tuple: above 0, the tuple passes; below 0, an error."""
 
@@ -185,6 +182,14 @@ SCORE = Interface(
     "double",
 )
 """Function of a scheduling policy, called for operators that are ready (native/millrace.h)."""
+
+
+PREEMPTS = Interface(
+    "int32_t (const millrace_ready *, void *)",
+    "int32(voidptr, voidptr)",
+    (("running", "const millrace_ready *", _is_pointer), ("state", "void *", _is_pointer)),
+)
+"""Function of a scheduling policy, called for an operator that runs: whether it is preempted."""
 
 
 def mismatch(signature: str, interface: Interface = VALUE) -> str | None:

@@ -23,6 +23,7 @@ from harness.graph.functions.c_signature import (
     LOOP,
     NUMBA_SIGNATURE,
     PREDICATE,
+    PREEMPTS,
     PROCESS,
     PROTOTYPE,
     SCORE,
@@ -257,6 +258,18 @@ class PolicyFunction(NativeFunction):
     """
 
     interface = SCORE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_callbacks("a policy", "the callable itself")
+
+
+class PreemptsFunction(NativeFunction):
+    """A compiled function of a scheduling policy: called for an operator that runs, where it could
+    let others run.
+    """
+
+    interface = PREEMPTS
 
     def __post_init__(self) -> None:
         super().__post_init__()
