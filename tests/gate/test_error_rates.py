@@ -64,7 +64,7 @@ def slower(kind: str) -> list[CellResult]:
 
 
 def promised(calls: int, alpha: float = ALPHA) -> int:
-    """How many calls may go wrong if a share alpha does."""
+    """Return how many calls may go wrong if a share alpha does."""
     return int(stats.binom.ppf(0.999, calls, alpha))
 
 

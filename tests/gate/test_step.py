@@ -44,7 +44,7 @@ def calls(shape: str, recorded: str, level: float, ratio: float, seed: int = 1):
 
 
 def rejected(base: np.ndarray, head: np.ndarray, exact: bool = False) -> tuple[int, int]:
-    """How many calls are called regressed, and how many ok, at one look at all blocks."""
+    """Return how many calls are called regressed, and how many ok, at one look at all blocks."""
     regressed = ok = 0
     for before, after in zip(base, head, strict=True):
         moved = EXACT if exact else slack(before.ravel().tolist(), after.ravel().tolist(), False)

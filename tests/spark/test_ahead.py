@@ -138,7 +138,7 @@ def test_without_a_config_there_are_no_others(config, capsys):
 
 @pytest.fixture
 def made(tmp_path, spark):
-    """What is made together of folders of records: experiment -> folder of tables, summary."""
+    """Return what is made together of folders of records: experiment -> folder of tables, summary."""
 
     def make(*names: str):
         from harness.spark.together import aggregate_together

@@ -38,7 +38,7 @@ COMMAND = [
 
 
 def environment(folder):
-    """A lock of its own: another measurement on this machine shall not hold up the test."""
+    """Set a lock of its own: another measurement on this machine must not hold up the test."""
     return os.environ | {
         "PYTHONPATH": str(ROOT),
         "TMPDIR": str(folder),

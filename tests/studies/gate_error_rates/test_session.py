@@ -83,7 +83,7 @@ ARMS = [WorkAmount("flop", wanted) for wanted in (1.01, 1.06, 1.2)]
 
 @pytest.fixture
 def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Processes:
-    """What a sitting measures instead of real ones."""
+    """Return what a sitting measures instead of real ones."""
     made = Processes()
     monkeypatch.setattr("harness.gate.sample.take", made)
     monkeypatch.setattr("harness.gate.tree.prepare", lambda *_: {"base": TREE})
