@@ -21,7 +21,7 @@ from harness.gate.sequential import Looks
 from harness.gate.step import EXACT, ROUNDING_ERROR, UNKNOWN, Slack, slack, step
 from harness.gate.verdict import Verdict
 
-FACTOR, ALPHA, BLOCKS, CALLS = 1.05, 0.01, 12, 200
+FACTOR, ALPHA, BLOCKS, CALLS = 1.05, 0.01, 12, 100
 MOST = stats.binom.ppf(0.999, CALLS, ALPHA)  # calls that may be wrong, if a share ALPHA is
 
 SHAPES = {"flat": lambda draw, shape: np.zeros(shape)} | {
