@@ -26,7 +26,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from harness.files.places import CODE, CONFIG
+
+ROOT = CODE
 PACKAGES = ("harness", "topologies")
 
 LATE_IMPORTS = frozenset(
@@ -58,11 +60,14 @@ SCHEMA_READERS = frozenset(("load_schema", "read_checked", "read_profile"))
 """Functions that are given the name of a schema."""
 
 HEADERS = ("harness/runtime/native", "harness/native")
+RECIPES = tuple(path for path in (ROOT / "setup.py",) if path.is_file())
+"""Files that say how Cython modules are built; an installed package has none."""
+
 MORE_HEADERS = {"applications": ("harness/operators/native", *HEADERS)}
 """Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the
 module's folder."""
 
-CODE = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
+CODE_ENDINGS = frozenset((".py", ".pyx", ".pxd", ".so", ".md"))
 """Endings of files that are no data of the module beside them."""
 
 
@@ -233,7 +238,9 @@ def _python(path: Path) -> Source:
 
 @cache
 def _data(folder: Path) -> tuple[Path, ...]:
-    return tuple(path for path in folder.iterdir() if path.is_file() and path.suffix not in CODE)
+    return tuple(
+        path for path in folder.iterdir() if path.is_file() and path.suffix not in CODE_ENDINGS
+    )
 
 
 def _named(folder: str, ending: str, names: Collection[str]) -> list[Path]:
@@ -245,7 +252,8 @@ def _files(folder: str, ending: str) -> list[tuple[str, Path]]:
     """Return the files of a folder with their names: without the ending, and with hyphens, as users
     write them.
     """
-    paths = sorted((ROOT / folder).glob(f"*{ending}"))
+    place = CONFIG.parent if folder.startswith("config/") else ROOT
+    paths = sorted((place / folder).glob(f"*{ending}"))
     return [(path.name.removesuffix(ending).replace("_", "-"), path) for path in paths]
 
 
@@ -276,7 +284,7 @@ def _cython(path: Path) -> Source:
             todo += [(each, header.parent) for each in _matches(INCLUDE, header)]
     built = path.parent.glob(f"{path.stem}.*so")
     return Source(
-        files=frozenset((ROOT / "setup.py", *declared, *headers, *built)),
+        files=frozenset((*RECIPES, *declared, *headers, *built)),
         imports=frozenset(
             each
             for imports in own

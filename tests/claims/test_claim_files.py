@@ -11,8 +11,9 @@ from dataclasses import MISSING, fields, replace
 import pytest
 import yaml
 
-from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
+from harness.claims.claim import chosen, experiments, papers, read_paper
 from harness.claims.evaluate import ClaimVerdict, evaluate
+from harness.claims.papers import PAPERS
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
