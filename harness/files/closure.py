@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.files.places import CODE, CONFIG
+from harness.files.places import CODE, IS_INSTALLED
 
 ROOT = CODE
 PACKAGES = ("harness", "topologies")
@@ -60,9 +60,6 @@ SCHEMA_READERS = frozenset(("load_schema", "read_checked", "read_profile"))
 """Functions that are given the name of a schema."""
 
 HEADERS = ("harness/runtime/native", "harness/native")
-RECIPES = tuple(path for path in (ROOT / "setup.py",) if path.is_file())
-"""Files that say how Cython modules are built; an installed package has none."""
-
 MORE_HEADERS = {"applications": ("harness/operators/native", *HEADERS)}
 """Folders of headers besides `native` beside a Cython module, in the order of `setup.py`; by the
 module's folder."""
@@ -252,7 +249,7 @@ def _files(folder: str, ending: str) -> list[tuple[str, Path]]:
     """Return the files of a folder with their names: without the ending, and with hyphens, as users
     write them.
     """
-    place = CONFIG.parent if folder.startswith("config/") else ROOT
+    place = ROOT / "harness" if IS_INSTALLED and folder.startswith("config/") else ROOT
     paths = sorted((place / folder).glob(f"*{ending}"))
     return [(path.name.removesuffix(ending).replace("_", "-"), path) for path in paths]
 
@@ -283,8 +280,9 @@ def _cython(path: Path) -> Source:
             headers.add(header)
             todo += [(each, header.parent) for each in _matches(INCLUDE, header)]
     built = path.parent.glob(f"{path.stem}.*so")
+    recipes = [each for each in (ROOT / "setup.py",) if each.is_file()]
     return Source(
-        files=frozenset((*RECIPES, *declared, *headers, *built)),
+        files=frozenset((*recipes, *declared, *headers, *built)),
         imports=frozenset(
             each
             for imports in own
