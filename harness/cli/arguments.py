@@ -75,6 +75,17 @@ def seconds(low: float) -> Callable[[str], float]:
     return parse
 
 
+def percent(text: str) -> float:
+    """Return a share in percent, from 0 to 100."""
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= 100.0:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 100 percent, not {shown(text)}")
+    return value
+
+
 def warmup(text: str) -> float | str:
     """Return `auto`, or seconds from 0."""
     if text == "auto":

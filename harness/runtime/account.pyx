@@ -21,6 +21,7 @@ from harness.runtime.path cimport coroutines_of
 from harness.runtime.plan cimport Plan
 
 from harness.engine.conservation import of_tuples, of_windows
+from harness.engine.left_out import left_out_by
 from harness.engine.sample import Totals
 
 
@@ -150,6 +151,7 @@ def account_of(Plan plan, bint started, stuck, state):
             _conservation(plan, state["processed"], left_at, held_by, discarded)
             + (_windows(plan) if drained else [])
         )
+    left_out, examples = ({}, {}) if stuck else left_out_by(plan.operators)
     return Totals(
         sent=state["sent"],
         received=state["received"],
@@ -167,24 +169,9 @@ def account_of(Plan plan, bint started, stuck, state):
         stuck=stuck,
         error=error,
         scheduling=_scheduling(run),
-        left_out={} if stuck else _left_out(plan),
+        left_out=left_out,
+        left_out_examples=examples,
     )
-
-
-def _left_out(plan):
-    """Return the numbers of tuples and records that operators say they have left out, by operator
-    and kind.
-    """
-    found = {}
-    for operator in plan.operators:
-        if operator.typed is None:
-            continue
-        function = operator.typed.function
-        for owner in (function, *getattr(function, "owners", ())):
-            if hasattr(owner, "left_out"):
-                left_out = owner.left_out()
-                found |= {f"{operator.name}: {kind}": left_out[kind] for kind in left_out}
-    return found
 
 
 def _failure(operator, answer, when):
