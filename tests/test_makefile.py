@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.machines.constants import ROOT
+from harness.files.places import CODE as ROOT
 
 
 @pytest.mark.parametrize(

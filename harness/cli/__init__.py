@@ -22,7 +22,10 @@ from typing import NoReturn
 
 from harness import __version__
 from harness.cli.arguments import shown
+from harness.cli.extras import missing_extra
 from harness.errors import RunFailed, UserError
+from harness.files.instructions import missing
+from harness.files.places import HARNESS, IS_INSTALLED
 from harness.terminal.output import accept_any_text, tell
 
 COMMANDS: dict[str, str] = {
@@ -101,12 +104,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         kind = "option" if name.startswith("-") else "command"
         top.error(f"unknown {kind} {name!r}; commands are: {', '.join(COMMANDS)}")
-    module = importlib.import_module(f"harness.cli.{name}")
+    if (lacks := _lacks()) is not None:
+        tell(f"millrace: {lacks}")
+        return 1
+    try:
+        module = importlib.import_module(f"harness.cli.{name}")
+    except ModuleNotFoundError as error:
+        if (extra := missing_extra(error, name)) is None:
+            raise
+        tell(f"millrace {name}: {extra}")
+        return 2
     words_of_its_own = getattr(module, "SUBCOMMANDS", {})
     if rest and rest[0] in words_of_its_own:
         module = importlib.import_module(words_of_its_own[rest[0]])
         name, rest = f"{name} {rest[0]}", rest[1:]
     return call(f"millrace {name}", module, rest)
+
+
+def _lacks() -> str | None:
+    """Return what this CPU lacks to run the package, in words; None if nothing or not installed."""
+    return missing(HARNESS / "built_for.json") if IS_INSTALLED else None
 
 
 def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
@@ -125,6 +142,12 @@ def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
     args = parser.parse_args(rest, argparse.Namespace(command=command))
     try:
         return module.run(args)
+    except ModuleNotFoundError as error:
+        lacks = missing_extra(error, name.removeprefix("millrace "))
+        if lacks is None:
+            raise
+        tell(f"{name}: {lacks}")
+        return 2
     except UserError as error:
         tell(f"{name}: {error}")
         return 2

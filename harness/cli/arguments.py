@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.files.places import CONFIG
 
 MAX_DURATION_S = 86400.0
 
@@ -35,9 +36,10 @@ def profile_of(args: argparse.Namespace) -> str:
     if args.config is not None:
         return args.config
     size = "quick" if args.size is None else args.size
-    path = Path("config") / f"{size}.yaml"
+    folder = Path("config") if Path("config").is_dir() else CONFIG
+    path = folder / f"{size}.yaml"
     if args.size is not None and (Path(size).name != size or not path.is_file()):
-        sizes = ", ".join(sorted(file.stem for file in Path("config").glob("*.yaml")))
+        sizes = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
         raise UserError(
             f"--size must be one of {sizes or '(no file in config/)'}, not {shown(size)}; "
             "--config names a profile of your own"

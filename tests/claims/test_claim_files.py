@@ -11,13 +11,15 @@ from dataclasses import MISSING, fields, replace
 import pytest
 import yaml
 
-from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
+from harness.claims.claim import chosen, experiments, papers, read_paper
 from harness.claims.evaluate import ClaimVerdict, evaluate
+from harness.claims.papers import PAPERS
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
 from harness.files.checked_yaml import SCHEMAS
+from harness.files.places import CODE as ROOT
 from tests.claims.made import LOCAL, arm, periods, tables, throughput
 
 CLAIMS = [claim for paper in papers().values() for claim in paper.claims]

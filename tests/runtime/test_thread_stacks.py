@@ -14,8 +14,8 @@ import pytest
 
 from harness.engine import open_engine
 from harness.errors import UserError
+from harness.files.places import CODE as ROOT
 from harness.graph import Graph
-from harness.machines.constants import ROOT
 from harness.models import Manual
 
 pytestmark = pytest.mark.timeout(60)

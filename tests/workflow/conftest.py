@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.experiments.config import ROOT
+from harness.files.places import CODE as ROOT
 from harness.measurement.record.declaration import ELASTIC
 from harness.measurement.spec import Run
 from tests.records import example

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
+from harness.files.places import CODE as ROOT
 from tests.plots.made_tables import write_all
 from tests.workflow.conftest import environment, sweep, write_profile
 

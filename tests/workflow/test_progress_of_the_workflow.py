@@ -7,7 +7,8 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
+from harness.files.places import CODE as ROOT
 from harness.workflow.progress import Progress
 from tests.workflow.conftest import sweep, write_profile
 

@@ -21,7 +21,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from harness.experiments.config import ROOT, load_config
+from harness.experiments.config import load_config
+from harness.files.places import CODE as ROOT
 from tests.workflow.conftest import call, start, sweep, write_profile
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
