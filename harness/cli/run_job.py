@@ -19,6 +19,7 @@ from harness.machines.machine import LOCAL
 from harness.measurement.records import record_line, write_records
 from harness.measurement.spec import Run
 from harness.terminal.output import say, tell
+from harness.terminal.progress_line import ProgressLine
 from topologies import TOPOLOGIES
 
 CYCLES, ONCE, ENDLESS = "cycles", "once", "endless"
@@ -35,7 +36,7 @@ def benchmark_word(args: argparse.Namespace, given: Mapping[str, str]) -> str | 
         "--peer": args.peer is not None,
         "--machine": args.machine != LOCAL,
         "--simulated": args.simulated,
-        f"{CYCLES}={given.get(CYCLES)}": given.get(CYCLES, ONCE) != ONCE,
+        f"{CYCLES}={given.get(CYCLES)}": _cycles(args, given) not in (None, ONCE),
     }
     return next((word for word, is_asked in asked.items() if is_asked), None)
 
@@ -49,7 +50,7 @@ def is_job(args: argparse.Namespace, given: Mapping[str, str]) -> bool:
         raise UserError(
             f"--output is for a job, which goes once over its input; {word} asks for a benchmark"
         )
-    if args.output is not None or given.get(CYCLES) == ONCE:
+    if args.output is not None or _cycles(args, given) == ONCE:
         return True
     return word is None and args.topology in TOPOLOGIES and not given.keys().isdisjoint(INPUTS)
 
@@ -66,7 +67,13 @@ def ends_by_itself(args: argparse.Namespace, given: Mapping[str, str]) -> bool:
     """Return True for a benchmark whose input ends after some cycles, and that has no time of its
     own: it is measured as a whole.
     """
-    return args.duration is None and given.get(CYCLES, ENDLESS) not in (ENDLESS, ONCE)
+    here = args.machine == LOCAL and not args.simulated
+    return here and args.duration is None and _cycles(args, given) not in (None, ENDLESS, ONCE)
+
+
+def _cycles(args: argparse.Namespace, given: Mapping[str, str]) -> str | None:
+    """Return the cycles that a command asks for; a graph file may give the word another meaning."""
+    return given.get(CYCLES) if args.topology in TOPOLOGIES else None
 
 
 def do_job(args: argparse.Namespace, asked: Run, graph: Graph) -> int:
@@ -87,12 +94,16 @@ def do_job(args: argparse.Namespace, asked: Run, graph: Graph) -> int:
         args.output, streams, standard_output() if has_output else sys.stdout.buffer
     )
     put = tell if has_output or args.json == STANDARD else say
-    job = run_job(
-        replace(asked, tuples=MAX_TUPLES if asked.tuples is None else asked.tuples),
-        graph,
-        results,
-        lambda record: put("\n".join(heading_of_threads(record))),
-    )
+    if args.log not in (None, STANDARD):
+        check_writable("--log", args.log)
+    with ProgressLine(1, args.log) as line:
+        job = run_job(
+            replace(asked, tuples=MAX_TUPLES),
+            graph,
+            results,
+            lambda record: put("\n".join(heading_of_threads(record))),
+            lambda period: args.log and line.show(0, 1, f"job: {period}"),
+        )
     if results.closed and not has_output:
         put = tell  # nobody reads standard output any more
     if args.json == STANDARD:

@@ -19,6 +19,7 @@ from harness.jobs.results import JobResults
 from harness.jobs.tapped import Taps
 from harness.measurement.assemble import blank_record, fail_record, fill_record
 from harness.measurement.control import ControlFailed, Controller
+from harness.measurement.period_text import period_line
 from harness.measurement.run import options_of_law
 from harness.measurement.spec import Run
 from harness.measurement.subject import parameters_of
@@ -40,10 +41,14 @@ class Job:
 
 
 def run_job(
-    run: Run, graph: Graph, results: JobResults, begun: Callable[[dict[str, Any]], None]
+    run: Run,
+    graph: Graph,
+    results: JobResults,
+    begun: Callable[[dict[str, Any]], None],
+    announce: Callable[[str], None],
 ) -> Job:
     """Do a job. `run` has a number of tuples that no source reaches; `begun` gets the record as it
-    is when the threads are known.
+    is when the threads are known, and `announce` each period of laws.
 
     A job that fails gives a failed record. Raises UserError for one that cannot be run, and
     RunFailed if the results cannot be written.
@@ -64,7 +69,7 @@ def run_job(
         taps.start()
         seen = Observation([], controller=controller if controller.controls else None)
         try:
-            _follow(engine, controller, seen.samples)
+            _follow(engine, controller, seen.samples, announce)
         except KeyboardInterrupt:
             interrupted = True
         except ControlFailed as failure:
@@ -97,13 +102,15 @@ def retain_input(graph: Graph, capacity: int) -> None:
                 owner.retain(2 * queued + RETAINED)
 
 
-def _follow(engine: Engine, controller: Controller, samples: list[Sample]) -> None:
+def _follow(
+    engine: Engine, controller: Controller, samples: list[Sample], announce: Callable[[str], None]
+) -> None:
     """Let a job go on until its sources have ended, and laws decide meanwhile."""
     elapsed_s = 0.0
     while not engine.finished():
         own_s = max(SHORTEST_PERIOD_S, elapsed_s / PERIODS)
         sample = engine.sample(controller.sample_s if controller.controls else own_s)
         if controller.controls and not engine.finished():
-            controller.see(sample)
+            announce(period_line(sample, controller.see(sample)))
         elapsed_s = sample.time_s
         samples.append(replace(sample, queue_fill=(), write_blocked=(), operator_cost=()))

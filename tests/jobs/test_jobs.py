@@ -27,7 +27,7 @@ MODELS = (
     ["--model", "multilevel", "--max-threads", "2"],
     ["--model", "coroutine", "--threads", "2"],
 )
-RECORDS = {"login-failures": 2000, "vwap": 3000, "wiki-word-count": 60, "packet-analysis": 3000}
+RECORDS = {"login-failures": 2000, "vwap": 3000, "wiki-word-count": 15, "packet-analysis": 2000}
 MADE = {
     "login-failures": login_failures.generate,
     "vwap": vwap.generate,
@@ -102,11 +102,11 @@ def test_a_pipe_gives_what_the_file_gives(topology, inputs, tmp_path):
     asked = [topology, "--model", "manual", "--set"]
     assert main(["run", *asked, f"input={inputs[topology]}", "--output", str(path)]) == 0
     packed = gzip.compress(inputs[topology].read_bytes())
-    for source in ("-", "/dev/stdin"):
-        done = millrace(*asked, f"input={source}", "--output", "-", input=packed)
-        assert done.returncode == 0, done.stderr
-        assert Counter(done.stdout.decode().splitlines()) == rows_of(path)
-        assert b"records" in done.stderr
+    source = "/dev/stdin" if topology == "vwap" else "-"
+    done = millrace(*asked, f"input={source}", "--output", "-", input=packed)
+    assert done.returncode == 0, done.stderr
+    assert Counter(done.stdout.decode().splitlines()) == rows_of(path)
+    assert b"records" in done.stderr
 
 
 def test_a_named_pipe_is_read_until_its_writer_ends(inputs, tmp_path):
@@ -270,14 +270,14 @@ def test_a_truncated_input_is_told(inputs, tmp_path, capsys):
 
 
 def test_a_long_input_is_read_in_little_memory(tmp_path):
-    """100 MB of lines take no more than 60 MB beside what a small job takes."""
+    """60 MB of lines take no more than 40 MB beside what a small job takes."""
     program = (
         "import resource, sys; from harness.cli import main; code = main(sys.argv[1:]);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(code)"
     )
     line = "Jun 14 15:16:01 combo kernel: " + "x" * 970
     peaks = []
-    for megabytes in (1, 100):
+    for megabytes in (1, 60):
         path = tmp_path / "long.log"
         with path.open("w") as file:
             for _ in range(megabytes):
@@ -288,4 +288,4 @@ def test_a_long_input_is_read_in_little_memory(tmp_path):
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         peaks.append(int(done.stderr.split()[-1]))
-    assert peaks[1] - peaks[0] < 60_000, peaks
+    assert peaks[1] - peaks[0] < 40_000, peaks
