@@ -14,6 +14,7 @@ from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
 
 ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
+BUILT_IN = "built-in"
 MOST_RECORDS = 10**7
 MOST_SOURCES = 64
 
@@ -25,6 +26,9 @@ def build(
     cycles: int | str,
     lateness: int,
     jump: int,
+    listed: str,
+    services: str,
+    own: str,
     placement: str,
     seed: int,
 ) -> Graph:
@@ -37,9 +41,19 @@ def build(
     data, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
     times = 0 if cycles == ENDLESS else cycles
     rule = lateness * application.SECOND, jump * application.SECOND
+    known = application.KnownDomains(
+        application.LISTED if listed == BUILT_IN else application.domains_in(listed),
+        application.SERVICES + (() if services == BUILT_IN else application.domains_in(services)),
+        () if own == NONE else application.domains_in(own),
+    )
     return application.PacketAnalysis(
-        data, truncated, times, sources, placement == HAND, rule=rule
+        data, truncated, times, sources, placement == HAND, rule=rule, known=known
     ).graph
+
+
+def of_domains(name: str, default: str, meaning: str) -> Parameter:
+    """Return a parameter for a file of domains, one a line."""
+    return Parameter(name, default, "", None, None, meaning, (default,), path=True)
 
 
 TOPOLOGY = Topology(
@@ -64,6 +78,9 @@ TOPOLOGY = Topology(
         ),
         Parameter("lateness", 3600, "s", 0, 10**9, "of packets"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one packet may make"),
+        of_domains("listed", BUILT_IN, "of domains to report: a block list"),
+        of_domains("services", BUILT_IN, "of more domains whose names may carry data"),
+        of_domains("own", NONE, "of domains of your own, in which nothing is searched"),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda sources, **_: 274 * sources + 113,
