@@ -64,7 +64,11 @@ class TimedLines : public Operator {
       turn_ = 0;
     }
     if (turn_ < turns_.size() && turns_[turn_].at == at_) shift_ = begun_ + turns_[turn_++].years;
-    const std::string_view text = next(&at_);
+    const char* begin = at_;
+    std::string_view text = next(&at_);
+    if constexpr (requires { T::repeats(text); }) {
+      if (const uint64_t times = T::repeats(text); times > 0) again(begin, times, &text);
+    }
     T& line = room<T>(context, output_);
     if (text.size() > MOST_LINE) {
       ++too_long_;
@@ -84,6 +88,23 @@ class TimedLines : public Operator {
   }
 
  private:
+  // A line that stands for one before it, so many times: that one in its place, and as often.
+  void again(const char* line, uint64_t times, std::string_view* text) noexcept {
+    std::string_view other;
+    for (const char* begin = line; begin > text_ && (other.empty() || T::repeats(other) > 0);) {
+      const char* end = begin - 1;  // the line break
+      for (begin = end; begin > text_ && begin[-1] != '\n';) --begin;
+      if (end > begin && end[-1] == '\r') --end;
+      other = {begin, static_cast<size_t>(end - begin)};
+    }
+    if (T::repeats(other) > 0 || !T::of_one_host(*text, other)) return;
+    *text = other;
+    if (++again_ < times) {
+      at_ = line;
+    } else {
+      again_ = 0;
+    }
+  }
   // The years [ns] to add to a time of the first year, so that it is closest to `before`.
   static int64_t year_of(int64_t time, int64_t before) noexcept {
     if (before < 0) return 0;
@@ -119,7 +140,7 @@ class TimedLines : public Operator {
   const char* end_;
   const char* at_;
   uint32_t outputs_, output_ = 0;
-  uint64_t cycles_, cycle_ = 0, number_ = 0, too_long_ = 0, lines_ = 0, whole_ = 0;
+  uint64_t cycles_, cycle_ = 0, number_ = 0, again_ = 0, too_long_ = 0, lines_ = 0, whole_ = 0;
   int64_t begun_ = 0, shift_ = 0,
           span_ = 0;  // shift of this cycle and of this line; of a cycle [ns]
   struct Turn {
