@@ -4,6 +4,8 @@ input and in files.
 
 import gzip
 import random
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -161,6 +163,26 @@ def test_words_of_a_file_are_counted_whatever_it_holds(tmp_path):
                 found[each["word"]] += each["count"]
             assert found == Counter({word: n * cycles for word, n in wanted.items()})
             assert built.counts()["broken"] == 1
+
+
+@pytest.mark.heavy
+def test_words_of_standard_input_are_counted():
+    program = (
+        "from harness.applications import word_count\n"
+        "from harness.models import Manual\n"
+        "from tests.applications.drive import run\n"
+        "built = word_count.job('-', 1, 0, 1, keep=10)\n"
+        "assert run(built, Manual()).correct\n"
+        "print(sorted((each['word'], each['count']) for each in built.results()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input="a b\na\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("[('a', 2), ('b', 1)]\n", "")
 
 
 READINGS = """\
