@@ -1,9 +1,11 @@
 // lines.hpp - the lines of a text in memory, as a source whose records have times.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
