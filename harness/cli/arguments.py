@@ -14,6 +14,8 @@ from pathlib import Path
 from harness.errors import UserError
 
 MAX_DURATION_S = 86400.0
+SHORTEST_DURATION_S = 0.01
+SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
 
 AUTO = "auto"  # value of an option whose number the command finds itself
 
@@ -73,6 +75,30 @@ def seconds(low: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def check_length(name: str, given: float | None, shortest: float) -> None:
+    """Raise UserError for a time [s] that is too short where the run is made."""
+    if given is not None and given < shortest:
+        raise UserError(
+            f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not "
+            f"'{given:g}'"
+        )
+
+
+def span(text: str) -> float:
+    """Return a stretch of time in seconds: `90`, `90s`, `3m`, `1h` or `1m30s`."""
+    found = re.fullmatch(r"(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s?)?", text)
+    if not text or found is None or not 0 < (total := _seconds(found)) <= MAX_DURATION_S:
+        raise argparse.ArgumentTypeError(
+            f"must be a time such as 90s, 3m or 1h, at most a day, not {shown(text)}"
+        )
+    return total
+
+
+def _seconds(found: re.Match[str]) -> float:
+    hours, minutes, rest = (int(part or 0) for part in found.groups())
+    return 3600.0 * hours + 60.0 * minutes + rest
 
 
 def warmup(text: str) -> float | str:
