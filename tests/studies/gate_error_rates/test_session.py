@@ -137,9 +137,7 @@ def test_others_are_made_to_disturb_a_sitting_only_if_asked(
 @pytest.mark.heavy
 @pytest.mark.timeout(180)  # 120 processes
 def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) -> None:
-    made = sit(
-        SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, true_calls=1)
-    )
+    made = sit(SUITE, PLACE, [WorkAmount("flop", 1.1)], options(repository, true_calls=1))
     found = read(repository.parent / "recording" / SAMPLES)
     assert found.arms["flop 1.1"].amount == pytest.approx(100_000_000, rel=0.2)
     assert found.rounds
