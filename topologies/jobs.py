@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from harness.graph import Graph
 from harness.graph.values import MAX_TUPLES
-from topologies import Parameter, Topology, Value
+from topologies import Parameter, Topology, Value, choice
 
 ENDLESS, GENERATED = "endless", "generated"
 MOST_RECORDS = 10**7
@@ -33,7 +33,7 @@ def job(
         times = 0 if cycles == ENDLESS else cycles
         return application(path="" if input == GENERATED else input, cycles=times, **given)
 
-    inputs = [Parameter("input", GENERATED, "", None, None, file, (GENERATED,), path=True)]
+    inputs = [choice("input", file, GENERATED, path=True)]
     cycles = Parameter(
         "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
     )
