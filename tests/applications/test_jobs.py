@@ -34,7 +34,7 @@ def later(tuples, span):
 
 
 def expected(name, records, seed, cycles):
-    """What the plain program of a job finds in its generated input."""
+    """Return what the plain program of a job finds in its generated input."""
     if name.startswith("q"):
         schemas = nexmark.QUERIES[name][1]
         events = list(nexmark.events(records, seed))
