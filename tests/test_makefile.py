@@ -1,4 +1,4 @@
-"""What the Makefile decides before it makes anything."""
+"""Tests of what the Makefile decides before it makes anything."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Topologies: the named graphs that a run can execute. One module of this package is one topology.
 
 A module that holds `TOPOLOGY = Topology(...)` is found automatically; no other file lists it
-(`costs` is shared by them). Its file has the topology's name, with `_` for `-`, and is imported
-when the topology is requested.
+(`costs` and `jobs` are shared by them). Its file has the topology's name, with `_` for `-`, and is
+imported when the topology is requested.
 
 Each mistake of a user about a topology is a UserError that names the parameter, the rule and the
 value.
@@ -193,7 +193,7 @@ class _Topologies(Mapping[str, Topology]):
         return len(self._modules)
 
 
-SHARED = frozenset(("costs", "inputs"))
+SHARED = frozenset(("costs", "inputs", "jobs"))
 """Modules of this package that are no topologies."""
 
 TOPOLOGIES: Mapping[str, Topology] = _Topologies()

@@ -11,8 +11,9 @@ import heapq
 import math
 import random
 import struct
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -150,6 +151,18 @@ SERVICES = (
 LISTED = ("malware.example", "phishing.example", "botnet.example", "clicks.invalid")
 """Block list: reserved names, for which the generated input asks."""
 
+
+@dataclass(frozen=True)
+class KnownDomains:
+    """Lists of domains, each with all that is below them: block list, services whose names carry
+    data as they are meant to, and domains of one's own, in which nothing is searched.
+    """
+
+    listed: tuple[str, ...] = LISTED
+    services: tuple[str, ...] = SERVICES
+    own: tuple[str, ...] = ()
+
+
 WEIGHTS = (-22.4631, 0.4568, -1.7053, 0.2292, -5.8776)
 """Logistic regression for a made-up label, on 1, length, entropy [bit], share of digits, mean log
 likelihood of its pairs.
@@ -161,6 +174,44 @@ ones were taken for made up, and 4.0 % of the made-up ones for natural."""
 
 COSTS = {"packets": 150, "query": 150, "label": 100, "alert": 100}
 """Approximate cost of a tuple [FLOP], for the size of batches."""
+
+
+# -- lists of domains ------------------------------------------------------------------------------
+
+
+@cache
+def public_suffixes() -> tuple[str, ...]:
+    """Return the rules of the public suffix list (https://publicsuffix.org/list/), as names have
+    them in DNS. The package publicsuffixlist holds the list.
+    """
+    text = resources.files("publicsuffixlist").joinpath("public_suffix_list.dat")
+    rules = []
+    for line in text.read_text(encoding="utf-8").splitlines():
+        rule = line.split(" ")[0].strip().lower()
+        if rule and not rule.startswith("//"):
+            mark = next((mark for mark in ("!", "*.") if rule.startswith(mark)), "")
+            rules.append(mark + rule.removeprefix(mark).encode("idna").decode())
+    return tuple(rules)
+
+
+def domains_in(path: str) -> tuple[str, ...]:
+    """Return the domains in a file, one a line; what follows # is a comment, and so is an address
+    before a domain, as in files of hosts. Raises UserError, in one line, for one that is none.
+    """
+    found = []
+    for number, line in enumerate(read_input(path).data.decode(errors="replace").splitlines(), 1):
+        fields = line.partition("#")[0].split()
+        if not fields:
+            continue
+        name = fields[-1].strip(".").lower()
+        try:
+            domain = name.encode("idna").decode()
+        except UnicodeError:
+            domain = ""
+        if not domain or len(fields) > 2:
+            raise UserError(f"{path}: line {number} must be a domain, not {line.strip()!r:.60}")
+        found.append(domain)
+    return tuple(found)
 
 
 # -- models of names -------------------------------------------------------------------------------
@@ -417,8 +468,11 @@ class PacketAnalysis:
         by_hand: bool,
         keep: int = 0,
         rule: tuple[int, int] = RULE,
+        known: KnownDomains | None = None,
     ) -> None:
         self.graph = graph = Graph("packet-analysis", payload=0)
+        self.known = KnownDomains() if known is None else known
+        self.suffixes = packets.Suffixes(public_suffixes())
         graph.counts = self.counts
         self.sources: list[Compiled] = []
         self.steps: list[StepFunction] = []
@@ -503,10 +557,10 @@ class PacketAnalysis:
 
         self.parsers.append(packets.parse_dns())
         self.checks.append(packets.valid_only())
-        self.lists.append(packets.block_list(LISTED))
+        self.lists.append(packets.block_list(self.known.listed, self.known.own))
         head = add("parse", self.parsers[-1], PACKET, QUERY, "query")
         valid = add("valid only", self.checks[-1], QUERY, QUERY, "query")
-        domain = add("domain", packets.find_domain(), QUERY, QUERY, "query")
+        domain = add("domain", packets.find_domain(self.suffixes), QUERY, QUERY, "query")
         listed = add("block list", self.lists[-1], QUERY, QUERY, "query")
         graph.chain(head, valid, domain, listed)
         labels = add("labels only", packets.labels_only(), QUERY, LABEL, "query")
@@ -518,7 +572,7 @@ class PacketAnalysis:
         long = add("long only", packets.long_only(), QUERY, QUERY, "query")
         below = add("sub-domain", packets.sub_domain(), QUERY, TUNNELLED, "query")
         different = add("names", packets.names_of_domain(way), TUNNELLED, ALERT, "label")
-        strange = add("no service", packets.no_service(SERVICES), ALERT, ALERT, "alert")
+        strange = add("no service", packets.no_service(self.known.services), ALERT, ALERT, "alert")
         graph.chain(listed, long, below, different, strange, merge)
         rates = add("rates", packets.emit_rates(), [ALERT] * 3, ALERT, "alert")
         made = (

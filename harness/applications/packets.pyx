@@ -24,6 +24,13 @@ cdef extern from "capture.hpp" namespace "millrace::applications" nogil:
         size_t size()
         ordered[uint32_t, uint64_t] unknown_links()
 
+cdef extern from "domains.hpp" namespace "millrace::applications" nogil:
+    cdef struct Place "millrace::applications::Suffixes::Place":
+        size_t domain, label_end
+    cdef cppclass PublicSuffixes "millrace::applications::Suffixes":
+        PublicSuffixes(const vector[string]& rules) except +
+        Place of(string) noexcept
+
 cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
     cdef cppclass PacketsInPieces(Operator):
         PacketsInPieces(const Rule& rule, bool live) except +
@@ -57,9 +64,9 @@ cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
     cdef cppclass ValidOnly(Operator):
         pass
     cdef cppclass FindDomain(Operator):
-        pass
+        FindDomain(const PublicSuffixes*) except +
     cdef cppclass BlockList(Operator):
-        BlockList(const vector[string]&) except +
+        BlockList(const vector[string]& listed, const vector[string]& own) except +
     cdef cppclass LabelsOnly(Operator):
         pass
     cdef cppclass Lexical(Operator):
@@ -221,6 +228,28 @@ cdef class Model:
         del self.tables
 
 
+cdef class Suffixes:
+    """Rules of public suffixes, such as com, *.ck and !www.ck (native/domains.hpp)."""
+
+    cdef PublicSuffixes* rules
+
+    def __cinit__(self, rules):
+        self.rules = new PublicSuffixes(_encoded(rules))
+
+    def __dealloc__(self):
+        del self.rules
+
+    def domain_of(self, str name):
+        """Return the domain that somebody registered of a name, and the first label of it."""
+        cdef bytes encoded = name.encode()
+        cdef Place place = self.rules.of(encoded)
+        return encoded[place.domain:].decode(), encoded[place.domain : place.label_end].decode()
+
+
+def _encoded(domains):
+    return [domain.encode() for domain in domains]
+
+
 def source(Capture capture, uint32_t share, uint32_t shares, uint64_t cycles):
     """Return a source of the packets of part `share` of `shares`, by client; `cycles` times (0: for
     ever).
@@ -240,12 +269,12 @@ def valid_only():
     return Compiled().own(new ValidOnly(), None)
 
 
-def find_domain():
-    return Compiled().own(new FindDomain(), None)
+def find_domain(Suffixes suffixes):
+    return Compiled().own(new FindDomain(suffixes.rules), suffixes)
 
 
-def block_list(domains):
-    return Compiled().own(new BlockList([domain.encode() for domain in domains]), None)
+def block_list(listed, own):
+    return Compiled().own(new BlockList(_encoded(listed), _encoded(own)), None)
 
 
 def labels_only():
@@ -284,7 +313,7 @@ def names_of_domain(uint32_t way):
 
 
 def no_service(services):
-    return Compiled().own(new NoService([domain.encode() for domain in services]), None)
+    return Compiled().own(new NoService(_encoded(services)), None)
 
 
 def busy_clients(uint32_t way):

@@ -7,9 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.cli.arguments import MAX_DURATION_S, check_writable, percent, seconds, warmup, whole
+from harness.cli.arguments import (
+    SHORTEST_DURATION_S,
+    SHORTEST_VIRTUAL_S,
+    check_length,
+    check_writable,
+    percent,
+    seconds,
+    warmup,
+    whole,
+)
 from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.model_options import add_model_options, given_options
+from harness.cli.parser import INSTEAD
 from harness.cli.peer_run import add_peer_argument, run_of_peer
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.run_job import benchmark_word, do_job, ends_by_itself, is_job, parameters_of_job
@@ -22,7 +32,7 @@ from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.graph.values import MAX_TUPLES
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.prepare import check_run
+from harness.measurement.prepare import check_run, raised, with_room
 from harness.measurement.spec import (
     DURATION_S,
     MIN_QUANTA_PER_PERIOD,
@@ -35,7 +45,7 @@ from harness.measurement.spec import (
     run_of,
 )
 from harness.measurement.subject import build_subject, find_subject
-from harness.models import MODELS, Dynamic, least_threads, why_raised, with_level
+from harness.models import MODELS, Dynamic, with_level
 from harness.models.layout import RunLayout
 from harness.terminal.output import say, tell
 from harness.terminal.progress_line import ProgressLine
@@ -106,8 +116,6 @@ examples:
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
 DEFAULT_MODEL = Dynamic.name
-SHORTEST_DURATION_S = 0.01
-SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
 MAX_REPEATS = 1000
 MAX_SEED = 2**63 - 1
 WARN_LEFT_OUT = 1.0  # percent
@@ -160,12 +168,13 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     """
     add_topology_argument(parser, required)
     add_settings_argument(parser)
-    parser.add_argument(
+    model = parser.add_argument(
         "--model",
         default=DEFAULT_MODEL,
         choices=list(MODELS),
         help="threading model (default: %(default)s)",
     )
+    setattr(model, INSTEAD, "; millrace compare runs several models in turns and compares them")
     add_model_options(parser)
     parser.add_argument(
         "--period",
@@ -310,14 +319,8 @@ def run_with_graph(args: argparse.Namespace, given: Mapping[str, str]) -> tuple[
         **given_options(args),
     )
     graph = subject.graph or build_subject(run)[0]
-    if args.maximum is None and getattr(run.model, "maximum", None) is not None:
-        # the CPUs of a described machine, which may be too few for the graph
-        run = replace(
-            run,
-            model=replace(
-                run.model, maximum=max(run.model.maximum, least_threads(graph, run.model))
-            ),
-        )
+    if args.maximum is None:
+        run = with_room(run, graph)
     layout = check_run(run, graph)
     if subject.graph is not None:  # the graph of a file may raise the level
         run = replace(run, model=with_level(run.model, layout.pool))
@@ -340,9 +343,9 @@ def _tell_raised(layout: RunLayout, args: argparse.Namespace) -> None:
         ("--min-threads", args.minimum, pool.minimum),
     )
     for option, asked, level in levels:
-        if asked is not None and asked < level:
-            why = why_raised(layout.graph, layout.model, level)
-            tell(f"millrace: {option} {asked} becomes {level}: {why}")
+        told = raised(layout, asked, level)
+        if told is not None:
+            tell(f"millrace: {option} {told}")
 
 
 def _tell_window(layout: RunLayout, run: Run) -> None:
@@ -388,12 +391,7 @@ def _check_lengths(args: argparse.Namespace, place: Place) -> None:
     else:
         least = {"duration": SHORTEST_DURATION_S, "period": SHORTEST_S}
     for name, shortest in least.items():
-        given = getattr(args, name)
-        if given is not None and given < shortest:
-            raise UserError(
-                f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not "
-                f"'{given:g}'"
-            )
+        check_length(name, getattr(args, name), shortest)
 
 
 def raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:

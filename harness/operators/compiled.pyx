@@ -1,9 +1,10 @@
 """Operators written in C++ as objects (native/operator.hpp), in the form that `Graph.typed` takes.
 """
 
-from libc.stdint cimport UINT64_MAX, int32_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint32_t, uint64_t
 
 from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
 
 from harness.graph.functions.compiled import ProcessFunction, StepFunction
 
@@ -20,6 +21,14 @@ cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
         WRONG_PORT "millrace::operators::WRONG_PORT"
         TOO_MANY_KEYS "millrace::operators::TOO_MANY_KEYS"
         TOO_MANY "millrace::operators::TOO_MANY"
+
+cdef extern from "replay.hpp" namespace "millrace::operators" nogil:
+    cdef cppclass ReplayPort "millrace::operators::Replay::Port":
+        size_t bytes
+        vector[size_t] times
+    cdef cppclass Replay(Operator):
+        Replay(vector[ReplayPort] ports, uint64_t cycles, int64_t span) except +
+        void add(uint32_t port, const char* tuple) except +
 
 MEANINGS = {
     NO_MEMORY: "the system refuses it memory",
@@ -136,6 +145,27 @@ cdef class Compiled:
             <size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,),
             meanings=MEANINGS,
         )
+
+
+def replay(ports, tuples, uint64_t cycles, int64_t span):
+    """Return a source of packed tuples, pairs of an output port and bytes, `cycles` times in all
+    (0: for ever).
+
+    `ports`: of each output port, the size of a tuple and the places of its times. Times go on by
+    `span` from one cycle to the next.
+    """
+    cdef vector[ReplayPort] outputs
+    cdef ReplayPort output
+    for size, times in ports:
+        output.bytes, output.times = size, times
+        outputs.push_back(output)
+    cdef Replay* source = new Replay(outputs, cycles, span)
+    compiled = Compiled().own(source, None)
+    for port, content in tuples:
+        if len(content) != ports[port][0]:
+            raise ValueError("a packed tuple must be as large as its schema")
+        source.add(port, content)
+    return compiled
 
 
 def collect(schema, uint64_t most):

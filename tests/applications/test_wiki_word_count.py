@@ -87,7 +87,7 @@ def with_odd_lines(text, seed):
 
 
 def published(built):
-    """What was published, in any order; the windows of each word must come in order."""
+    """Return what was published, in any order; the windows of each word must come in order."""
     found = built.results()
     last = {}
     for each in found:
@@ -375,7 +375,7 @@ BROWSER = os.environ.get("MILLRACE_BROWSER") or next(
 
 @contextmanager
 def page_in_a_browser(url, folder):
-    """What evaluates an expression in the page, by the DevTools protocol."""
+    """Return what evaluates an expression in the page, by the DevTools protocol."""
     from websockets.sync.client import connect
 
     options = [

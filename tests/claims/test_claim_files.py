@@ -1,6 +1,4 @@
-"""The papers' files are complete and consistent with the experiments; whatever is wrong with one is
-told in a line.
-"""
+"""The papers' files are complete and consistent with the experiments; an error in one is a line."""
 
 from __future__ import annotations
 
@@ -74,7 +72,7 @@ def paper_profile():
 
 
 NAMED_BY_CPUS = {"16-core": "xeon:16", "4-core": "xeon:4"}
-"""Which of the machines there are those that a paper names by their CPUs."""
+"""Machines that a paper names by their CPUs."""
 
 
 def blocks_of(wanted, machine, blocks):

@@ -101,7 +101,7 @@ def run(graph, model=None):
 
 
 def sent_by(add, sources, model=None):
-    """What the operator that `add(graph)` adds sends for the tuples of each source: (schema,
+    """Return what the operator that `add(graph)` adds sends for the tuples of each source: (schema,
     tuples).
     """
     graph, found = Graph("tried"), []

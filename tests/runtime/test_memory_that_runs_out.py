@@ -1,5 +1,5 @@
-"""What threads of a run execute takes no memory from the heap, and a simulation that has none any
-more fails in one line.
+"""Tests of what threads of a run execute takes no memory from the heap, and a simulation that has
+none any more fails in one line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Stacks on which users' operators run: how large they are, and what is told if one is too
-small.
-"""
+"""Stacks on which users' operators run: how large they are, and the error if one is too small."""
 
 from __future__ import annotations
 

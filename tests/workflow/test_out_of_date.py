@@ -99,7 +99,7 @@ def make_everything() -> None:
 
 
 def planned(folder: Path, *targets: str) -> dict[str, set[str]]:
-    """What `snakemake --dry-run` would do: by job, the files that are newer than its result."""
+    """Return what `snakemake --dry-run` would do: by job, the files that are newer than its result."""
     words = ["-m", "snakemake", "--dry-run", "--cores", "1", "--nolock", "--", *targets]
     env = environment(folder) | {"PYTHONPATH": str(folder)}
     done = subprocess.run(

@@ -1,9 +1,11 @@
 // lines.hpp - the lines of a text in memory, as a source whose records have times.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,7 +57,11 @@ class TimedLines : public LeavesOut {
       }
     }
     if (turn_ < turns_.size() && turns_[turn_].at == at_) shift_ = begun_ + turns_[turn_++].years;
-    const std::string_view text = next(&at_);
+    const char* begin = at_;
+    std::string_view text = next(&at_);
+    if constexpr (requires { T::repeats(text); }) {
+      if (const uint64_t times = T::repeats(text); times > 0) again(begin, times, &text);
+    }
     T& line = room<T>(context, output_);
     if (text.size() > MOST_LINE) {
       leave_out_too_long(text);
@@ -108,6 +114,7 @@ class TimedLines : public LeavesOut {
   }
   // Goes on to the whole lines of the next piece.
   int32_t next_piece() {
+    if (std::string own = last_line(); !own.empty()) line_before_ = std::move(own);
     if (!text_in_.empty()) retained_.keep(std::move(text_in_), number_);
     retained_.forget(number_);
     text_in_.clear();
@@ -120,7 +127,7 @@ class TimedLines : public LeavesOut {
     }
     if (found == Pieces::Next::ENDED && text.empty()) return MILLRACE_END;
     const size_t newline = text.rfind('\n');
-    const size_t whole = found == Pieces::Next::ENDED      ? text.size()
+    const size_t whole = found == Pieces::Next::ENDED   ? text.size()
                          : newline == std::string::npos ? 0
                                                         : newline + 1;
     if (whole == 0 && text.size() > MOST_LINE) {  // no more of it is kept than shows that
@@ -130,19 +137,57 @@ class TimedLines : public LeavesOut {
     }
     rest_ = text.substr(whole);
     text.resize(whole);
-    text_in_ = std::move(text);
-    const char* from = text_in_.data();
-    const char* to = from + text_in_.size();
+    // On the heap however short it is: a string that moves to where it is retained takes its
+    // characters along, to which tuples point.
+    text_in_.reserve(std::max<size_t>(64, line_before_.size() + text.size()));
+    text_in_.append(line_before_).append(text);
+    const char* from = text_in_.data() + line_before_.size();
+    const char* to = text_in_.data() + text_in_.size();
     if (in_long_ && whole > 0) {  // its end
       next_of(&from, to);
       in_long_ = false;
     }
     begin(from, to);
     scan();
+    text_ = text_in_.data();
     return MILLRACE_MORE;
+  }
+  // The last line of this piece that is one of its own, with its line break; none if no line can
+  // stand for another one.
+  std::string last_line() const {
+    if constexpr (requires { T::repeats(std::string_view()); }) {
+      const std::string_view all = text_in_;
+      for (size_t end = all.size(); end > 0;) {
+        const size_t newline = end > 1 ? all.rfind('\n', end - 2) : std::string::npos;
+        const size_t first = newline == std::string::npos ? 0 : newline + 1;
+        std::string_view line = all.substr(first, end - first);
+        if (line.ends_with('\n')) line.remove_suffix(1);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (!line.empty() && T::repeats(line) == 0) return std::string(line) + '\n';
+        end = first;
+      }
+    }
+    return {};
   }
   void leave_out_too_long(std::string_view text) {
     left_out_.add_record(Left::BROKEN, number_ + left_out_[Left::BROKEN], text);
+  }
+  // A line that stands for one before it, so many times: that one in its place, and as often.
+  void again(const char* line, uint64_t times, std::string_view* text) noexcept {
+    std::string_view other;
+    for (const char* begin = line; begin > text_ && (other.empty() || T::repeats(other) > 0);) {
+      const char* end = begin - 1;  // the line break
+      for (begin = end; begin > text_ && begin[-1] != '\n';) --begin;
+      if (end > begin && end[-1] == '\r') --end;
+      other = {begin, static_cast<size_t>(end - begin)};
+    }
+    if (T::repeats(other) > 0 || !T::of_one_host(*text, other)) return;
+    *text = other;
+    if (++again_ < times) {
+      at_ = line;
+    } else {
+      again_ = 0;
+    }
   }
   // The years [ns] to add to a time of the first year, so that it is closest to `before`.
   static int64_t year_of(int64_t time, int64_t before) noexcept {
@@ -180,10 +225,10 @@ class TimedLines : public LeavesOut {
   const char* end_ = nullptr;
   const char* at_ = nullptr;
   uint32_t outputs_, output_ = 0;
-  uint64_t cycles_, cycle_ = 0, number_ = 0, lines_ = 0, whole_ = 0;
+  uint64_t cycles_, cycle_ = 0, number_ = 0, again_ = 0, lines_ = 0, whole_ = 0;
   int64_t begun_ = 0, shift_ = 0,
-          span_ = 0;  // shift of this cycle and of this line; of a cycle [ns]
-  int64_t first_ = 0, last_ = 0;                   // the least and the greatest time
+          span_ = 0;              // shift of this cycle and of this line; of a cycle [ns]
+  int64_t first_ = 0, last_ = 0;  // the least and the greatest time
   int64_t before_ = INT64_MIN / 4, years_ = 0;  // of the line before; its year [ns]
   struct Turn {
     const char* at;
@@ -195,6 +240,7 @@ class TimedLines : public LeavesOut {
   Pieces pieces_;
   Retained retained_;
   std::string text_in_, rest_;  // the whole lines of the piece, and the line that has begun
+  std::string line_before_;     // in front of the piece, for a line that stands for it
 };
 
 }  // namespace millrace::applications

@@ -29,6 +29,10 @@ struct Line {
   int64_t shift;   // of its time [ns]: the input is gone through again and again
   const char* at;  // where it lies in the input
   LongText<124> text;
+  // How often a line stands for one before it: `last message repeated 3 times`, as BSD's syslogd
+  // writes. 0: it stands for itself.
+  static uint64_t repeats(std::string_view text) noexcept;
+  static bool of_one_host(std::string_view repeats, std::string_view other) noexcept;
 };
 struct Log {
   int64_t time;
@@ -173,6 +177,28 @@ inline bool time_of_log(std::string_view text, int64_t* time, bool* dated) noexc
   return true;
 }
 
+inline constexpr uint64_t MOST_REPEATS = 65'536;
+
+inline uint64_t Line::repeats(std::string_view text) noexcept {
+  static constexpr std::string_view SAYS = "last message repeated ", BEHIND = " ---";
+  if (text.ends_with(BEHIND)) text.remove_suffix(BEHIND.size());
+  if (!text.ends_with(" times") && !text.ends_with(" time")) return 0;
+  const size_t place = text.rfind(SAYS);
+  if (place == std::string_view::npos) return 0;
+  const char* end = text.data() + text.size();
+  uint64_t times = 0;
+  const auto [rest, error] = std::from_chars(text.data() + place + SAYS.size(), end, times);
+  const std::string_view unit(rest, static_cast<size_t>(end - rest));
+  const bool is_one = error == std::errc() && (unit == " times" || unit == " time");
+  return is_one && times <= MOST_REPEATS ? times : 0;
+}
+
+inline bool Line::of_one_host(std::string_view repeats, std::string_view other) noexcept {
+  LogLine says, said;
+  if (!parse_log(repeats, &says) || !parse_log(other, &said)) return false;
+  return says.host == said.host || says.host == "---";
+}
+
 using Lines = TimedLines<Line, time_of_log>;
 
 // To its output ports in turn: what a split does, as an operator.
@@ -283,14 +309,13 @@ inline constexpr uint32_t MARK_EVERY =
 // `message repeated 3 times: [ MESSAGE]`, as rsyslog writes: how often, and the message.
 inline uint64_t repeated(std::string_view* message) noexcept {
   static constexpr std::string_view BEFORE = "message repeated ", BEHIND = " times: [";
-  static constexpr uint64_t MOST = 65'536;
   if (message->substr(0, BEFORE.size()) != BEFORE) return 1;
   const std::string_view rest = message->substr(BEFORE.size());
   uint64_t times = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), times);
   std::string_view inner = rest.substr(static_cast<size_t>(end - rest.data()));
   if (error != std::errc() || inner.substr(0, BEHIND.size()) != BEHIND || inner.back() != ']' ||
-      times > MOST)
+      times > MOST_REPEATS)
     return 1;
   inner = inner.substr(BEHIND.size(), inner.size() - BEHIND.size() - 1);
   inner.remove_prefix(std::min(inner.find_first_not_of(' '), inner.size()));

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "capture.hpp"
+#include "domains.hpp"
 #include "operator.hpp"
 #include "sketches.hpp"
 #include "windows.hpp"
@@ -91,7 +92,7 @@ static_assert(sizeof(Packet) == 320 && sizeof(Query) == 304 && sizeof(Label) == 
 static_assert(sizeof(Tunnelled) == 152 && sizeof(Alert) == 304 && sizeof(Report) == 200,
               "nor here");
 
-enum Flags : uint8_t { ANSWER = 1, VALID = 2, BLOCKED = 4 };
+enum Flags : uint8_t { ANSWER = 1, VALID = 2, BLOCKED = 4, OWN = 8 };
 enum Kind : uint32_t { DGA, TUNNEL, CLIENT, DOMAIN_NAME, FAILED, ON_LIST, DOMAIN_NAMES };
 inline constexpr uint32_t ANALYSES = 3;
 inline constexpr size_t MOST_KEY = 92;  // bytes; of a longer one the last ones
@@ -471,57 +472,42 @@ class ValidOnly : public Operator {
   uint64_t odd_ = 0;
 };
 
-// Where in a name the domain begins that somebody registered: the last two labels, or three where
-// the last two are such as co.uk. This does without the list of public suffixes.
+// Where in a name the domain begins that somebody registered.
 class FindDomain : public Operator {
  public:
+  explicit FindDomain(const Suffixes* suffixes) : suffixes_(suffixes) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Query& in = *static_cast<const Query*>(tuple);
     Query& out = room<Query>(context, 0);
     out = in;
     if (in.wire > 0) {
-      const std::string_view name = in.name.view();
-      const size_t last = name.rfind('.');
-      if (last == std::string_view::npos) {
-        out.domain = 0;
-        out.label_end = static_cast<uint16_t>(name.size());
-      } else {
-        size_t before = last > 0 ? name.rfind('.', last - 1) : std::string_view::npos;
-        size_t end = last;
-        if (before != std::string_view::npos && name.size() - last == 3 &&
-            is_second(name.substr(before + 1, last - before - 1))) {
-          end = before;
-          before = name.rfind('.', before - 1);
-        }
-        out.domain = static_cast<uint16_t>(before == std::string_view::npos ? 0 : before + 1);
-        out.label_end = static_cast<uint16_t>(end);
-      }
+      const Suffixes::Place place = suffixes_->of(in.name.view());
+      out.domain = static_cast<uint16_t>(place.domain);
+      out.label_end = static_cast<uint16_t>(place.label_end);
     }
     millrace_send(context, 0);
     return 0;
   }
 
  private:
-  static bool is_second(std::string_view label) noexcept {
-    static constexpr std::array<std::string_view, 8> SECOND_LEVEL{"ac",  "co", "com", "edu",
-                                                                  "gov", "ne", "net", "org"};
-    return std::find(SECOND_LEVEL.begin(), SECOND_LEVEL.end(), label) != SECOND_LEVEL.end();
-  }
+  const Suffixes* suffixes_;
 };
 
-// Marks what is of a domain on a list.
+// Marks what is of a domain on a list, and what is of a domain of one's own.
 class BlockList : public Operator {
  public:
-  explicit BlockList(const std::vector<std::string>& domains) {
-    for (const std::string& domain : domains) listed_.at(domain);
-  }
+  BlockList(const std::vector<std::string>& listed, const std::vector<std::string>& own)
+      : listed_(listed), own_(own) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Query& in = *static_cast<const Query*>(tuple);
     Query& out = room<Query>(context, 0);
     out = in;
-    if (in.wire > 0 && listed_.find(in.name.view().substr(in.domain)) != KeyTable::NONE) {
-      out.flags |= BLOCKED;
-      ++blocked_;
+    if (in.wire > 0) {
+      if (listed_.have(in.name.view())) {
+        out.flags |= BLOCKED;
+        ++blocked_;
+      }
+      if (own_.have(in.name.view())) out.flags |= OWN;
     }
     millrace_send(context, 0);
     return 0;
@@ -529,7 +515,7 @@ class BlockList : public Operator {
   uint64_t counted(uint32_t) const noexcept override { return blocked_; }
 
  private:
-  KeyTable listed_{8};
+  Domains listed_, own_;
   uint64_t blocked_ = 0;
 };
 
@@ -543,8 +529,8 @@ class LabelsOnly : public Operator {
     const Query& in = *static_cast<const Query*>(tuple);
     const size_t length = static_cast<size_t>(in.label_end - in.domain);
     const bool address = in.type == 1 || in.type == 28;
-    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != ANSWER || !address || length < SHORTEST))
-      return 0;
+    const bool answer = (in.flags & (ANSWER | BLOCKED | OWN)) == ANSWER;
+    if (in.wire > 0 && (!answer || !address || length < SHORTEST)) return 0;
     Label& out = room<Label>(context, 0);
     out.time = in.time;
     std::memcpy(out.client, in.client, sizeof out.client);
@@ -691,7 +677,7 @@ class LongOnly : public Operator {
     const Query& in = *static_cast<const Query*>(tuple);
     const bool carries = in.type == 16 || in.type == 10;
     if (in.wire > 0) {
-      if ((in.flags & (ANSWER | BLOCKED)) != 0 || in.domain < (carries ? 6 : 17)) return 0;
+      if ((in.flags & (ANSWER | BLOCKED | OWN)) != 0 || in.domain < (carries ? 6 : 17)) return 0;
       const std::string_view name = in.name.view();
       if (name.ends_with(".arpa") || begins_with_address(name)) return 0;
     }
@@ -776,17 +762,15 @@ class NamesOfDomain : public Operator {
 // clouds.
 class NoService : public Operator {
  public:
-  explicit NoService(const std::vector<std::string>& services) {
-    for (const std::string& domain : services) services_.at(domain);
-  }
+  explicit NoService(const std::vector<std::string>& services) : services_(services) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Alert& in = *static_cast<const Alert*>(tuple);
-    if (is_mark(in) || services_.find(in.key.view()) == KeyTable::NONE) pass(context, 0, in);
+    if (is_mark(in) || !services_.have(in.key.view())) pass(context, 0, in);
     return 0;
   }
 
  private:
-  KeyTable services_{8};
+  Domains services_;
 };
 
 // -- a channel: volumes ---------------------------------------------------------------------------
