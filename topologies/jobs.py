@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
-from topologies import Parameter, Topology, Value, choice
+from topologies import Topology, Value, choice
+from topologies.inputs import CYCLES, ENDLESS, GENERATED, ONCE
 
-ENDLESS, GENERATED = "endless", "generated"
 MOST_RECORDS = 10**7
 
 
@@ -30,18 +29,15 @@ def job(
     """
 
     def build(cycles: Value, input: str = GENERATED, **given: Value) -> Graph:
-        times = 0 if cycles == ENDLESS else cycles
+        times = {ENDLESS: 0, ONCE: 1}.get(cycles, cycles)
         return application(path="" if input == GENERATED else input, cycles=times, **given)
 
     inputs = [choice("input", file, GENERATED, path=True)]
-    cycles = Parameter(
-        "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-    )
     return Topology(
         name=name,
         summary=summary,
         source=source,
-        takes=(records, *(inputs if file else []), cycles, *more),
+        takes=(records, *(inputs if file else []), CYCLES, *more),
         size=lambda **_: operators,
         build=build,
     )
