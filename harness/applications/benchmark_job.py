@@ -44,7 +44,7 @@ class FileOfLines:
     span: int | None
 
 
-class Job:
+class BenchmarkJob:
     """The graph of a job: `steps(graph, source)` adds its operators and returns the last one.
 
     The sink keeps the first `keep` results. `cycles`: how often the input is gone through; 0: again
