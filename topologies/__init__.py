@@ -42,8 +42,6 @@ class Parameter:
     words: tuple[str, ...] = ()
     path: bool = False  # it may name a file
     url: bool = False  # it may be a web address
-    # words whose input can be read only once, so that only one run is possible
-    once: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
@@ -195,7 +193,7 @@ class _Topologies(Mapping[str, Topology]):
         return len(self._modules)
 
 
-SHARED = frozenset(("costs", "jobs"))
+SHARED = frozenset(("costs", "inputs", "jobs"))
 """Modules of this package that are no topologies."""
 
 TOPOLOGIES: Mapping[str, Topology] = _Topologies()

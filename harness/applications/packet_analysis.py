@@ -11,16 +11,18 @@ import heapq
 import math
 import random
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
 from harness.applications import packets
-from harness.applications.given_input import read_input
+from harness.applications.given_input import StreamedInput, read_input, truncated_inputs
+from harness.engine.left_out import TRUNCATED
 from harness.errors import UserError
 from harness.graph import Graph, Operator
+from harness.graph.functions.compiled import StepFunction
 from harness.graph.schema import Schema
 from harness.operators.compiled import Compiled, collect, kept
 
@@ -283,11 +285,25 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     if not path:
         return generate(records, seed), False
     given = read_input(path)
-    capture = packets.Capture(given.data)
-    if not capture.known or len(capture) == 0:
+    _check(path, given.data)
+    return given.data, given.truncated
+
+
+def stream_of(path: str) -> StreamedInput:
+    """Return a capture that is read once, as a stream. Raises UserError as `input_of`."""
+    stream = StreamedInput(path)
+    _check(path, stream.head(lambda head: stream.live and len(head) >= HEADER))
+    return stream
+
+
+HEADER = 28  # bytes that show what a capture is
+
+
+def _check(path: str, data: bytes) -> None:
+    capture = packets.Capture(data)
+    if not capture.known or (len(capture) == 0 and len(data) > HEADER):
         found = "no packet in it can be read" if capture.known else "it begins as neither"
         raise UserError(f"{path}: must be packets in pcap or pcapng; {found}")
-    return given.data, given.truncated
 
 
 _TEXT = (
@@ -445,7 +461,7 @@ class PacketAnalysis:
 
     def __init__(
         self,
-        data: bytes,
+        data: bytes | StreamedInput,
         truncated: bool,
         cycles: int,
         sources: int,
@@ -458,9 +474,21 @@ class PacketAnalysis:
         self.known = KnownDomains() if known is None else known
         self.suffixes = packets.Suffixes(public_suffixes())
         graph.counts = self.counts
-        self.capture = packets.Capture(data, rule)
-        self.truncated = truncated or self.capture.truncated
         self.sources: list[Compiled] = []
+        self.steps: list[StepFunction] = []
+        if isinstance(data, StreamedInput):
+            self.capture = packets.CaptureInPieces(rule, data.live)
+            self.sources.append(self.capture.source)
+            self.steps.append(data.step_of(self.capture.source))
+        else:
+            self.capture = packets.Capture(data, rule)
+            self.sources += [
+                packets.source(self.capture, source, sources, cycles) for source in range(sources)
+            ]
+            self.sources[0].noted = {TRUNCATED: 1} if truncated else None
+            self.steps += [source.step for source in self.sources]
+        # the first one tells what the capture has left out
+        self.steps[0] = replace(self.steps[0], owners=(*self.steps[0].owners, self.capture))
         self.meters: list[Compiled] = []
         self.parsers: list[Compiled] = []
         self.checks: list[Compiled] = []
@@ -475,10 +503,9 @@ class PacketAnalysis:
             "alert",
         )
         for source in range(sources):
-            self.sources.append(packets.source(self.capture, source, sources, cycles))
             self.meters.append(packets.volume_meter(CHANNELS))
             read = graph.typed_source(
-                f"packets{source}", self.sources[-1].step, PACKET, cost=COSTS["packets"]
+                f"packets{source}", self.steps[source], PACKET, cost=COSTS["packets"]
             )
             meter = self._add(
                 f"meter{source}", self.meters[-1], PACKET, [PACKET] * CHANNELS, "packets"
@@ -575,7 +602,7 @@ class PacketAnalysis:
             **links,
             "late": sum(source.counted(3) for source in self.sources),
             "ahead of time": sum(source.counted(4) for source in self.sources),
-            "truncated": int(self.truncated),
+            "truncated": truncated_inputs(self.steps[0]),
             "invalid": sum(check.counted(0) for check in self.checks),
             "blocked": sum(listed.counted(0) for listed in self.lists),
             "bytes": sum(meter.counted(1) for meter in self.meters),

@@ -32,6 +32,11 @@ cdef extern from "domains.hpp" namespace "millrace::applications" nogil:
         Place of(string) noexcept
 
 cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
+    cdef cppclass PacketsInPieces(Operator):
+        PacketsInPieces(const Rule& rule, bool live) except +
+        const CapturedPackets& capture()
+
+cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
     cdef cppclass Packet:
         pass
     cdef cppclass Query:
@@ -100,6 +105,9 @@ cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
         pass
 
 
+UNREAD = "of an unknown link type"
+
+
 cdef class Capture:
     """The packets in the bytes of a file; see native/capture.hpp. `rule`: lateness and jump of time
     [ns].
@@ -136,8 +144,70 @@ cdef class Capture:
         """Number of packets of each link type that is not read."""
         return dict(self.packets.unknown_links())
 
+    def left_out(self):
+        """Return the number of packets of link types that are not read, by name, and 1 for a
+        capture that is truncated; a run adds it to its totals.
+        """
+        return left_out_of(self)
+
+    def examples(self):
+        """Return the first link type that is not read."""
+        return examples_of(self)
+
     def __len__(self):
         return self.packets.size()
+
+
+cdef class CaptureInPieces:
+    """A source of the packets of a capture that comes in pieces, and what it has found out when the
+    run is over. `live`: it may have pauses.
+    """
+
+    cdef readonly Compiled source
+    cdef PacketsInPieces* packets
+
+    def __cinit__(self, rule, bool live):
+        cdef Rule time
+        time.lateness, time.jump = rule
+        self.packets = new PacketsInPieces(time, live)
+        self.source = Compiled().own(self.packets, None)
+
+    @property
+    def known(self):
+        """True if the input is a capture."""
+        return self.packets.capture().known()
+
+    @property
+    def truncated(self):
+        return self.packets.capture().truncated()
+
+    @property
+    def unknown_links(self):
+        """Number of packets of each link type that is not read."""
+        return dict(self.packets.capture().unknown_links())
+
+    def left_out(self):
+        """Return what a run adds to its totals: see Capture.left_out."""
+        return left_out_of(self)
+
+    def examples(self):
+        """Return the first link type that is not read."""
+        return examples_of(self)
+
+
+def left_out_of(capture):
+    """Return the number of packets of link types that are not read, and 1 for a capture that is
+    truncated, by name, where there are any.
+    """
+    unread = sum(capture.unknown_links.values())
+    found = {UNREAD: unread, "truncated": int(capture.truncated)}
+    return {name: number for name, number in found.items() if number > 0}
+
+
+def examples_of(capture):
+    """Return an example by the names of `left_out_of`."""
+    links = capture.unknown_links
+    return {UNREAD: f"link type {min(links)}"} if links else {}
 
 
 cdef class Model:

@@ -1,7 +1,9 @@
 """Operators written in C++ as objects (native/operator.hpp), in the form that `Graph.typed` takes.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint32_t, uint64_t
+
+from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from harness.graph.functions.compiled import ProcessFunction, StepFunction
@@ -36,9 +38,17 @@ MEANINGS = {
 }
 """Meanings of the numbers with which an operator ends a run, as the end of a sentence."""
 
-LEFT_OUT = ("late", "without a time", "ahead of time")
-"""Names of what an operator counts of tuples whose times are no good (native/operator.hpp, Left).
-Those ahead of time are not left out."""
+LEFT_OUT = ("late", "without a time", "ahead of time", "broken", "of an unknown kind")
+"""Names of what an operator counts of tuples that it leaves out (native/operator.hpp, Left). Those
+ahead of time are not left out."""
+
+
+def shown_record(record):
+    """Return the beginning of a record as an example quotes it, in one line."""
+    text = record[:120].decode(errors="backslashreplace")
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 cdef class Compiled:
@@ -59,14 +69,58 @@ cdef class Compiled:
         return self.operator.counted(which)
 
     def left_out(self):
-        """Return the number of tuples that were late, without a time, or ahead of time, by name,
+        """Return the number of tuples that it has left out, or that were ahead of time, by name,
         where there were any. Exact when the run is over.
         """
         found = {
             name: self.operator.left_out(<Left> <uint32_t> which)
             for which, name in enumerate(LEFT_OUT)
         }
-        return {name: number for name, number in found.items() if number > 0}
+        return {name: number for name, number in found.items() if number > 0} | (self.noted or {})
+
+    def examples(self):
+        """Return the first tuple that was left out, by the same names: its record's number in the
+        input, from 1, and the beginning of the record; or all of the tuple.
+        """
+        cdef const Example* example
+        found = {}
+        for which, name in enumerate(LEFT_OUT):
+            example = self.operator.example(<Left> <uint32_t> which)
+            if example == NULL or example.content.empty():
+                continue
+            content = <bytes> example.content
+            if self.takes is not None:
+                found[name] = f"tuple {example.number + 1}: {self.takes.unpack(content)}"
+                continue
+            place = "" if example.number == UINT64_MAX else f"record {example.number + 1}: "
+            found[name] = f"{place}{shown_record(content)}"
+        return found
+
+    def put_piece(self, bytes piece, double seconds):
+        """Give a source the next piece of its input. Return False if it had no room for so long."""
+        cdef Pieces* pieces = self.operator.pieces()
+        cdef const char* content = piece
+        cdef string_view view = string_view(content, <size_t> len(piece))
+        cdef bint taken
+        with nogil:
+            taken = pieces.put(view, seconds)
+        return taken
+
+    def end_pieces(self):
+        """Tell a source that its input has ended."""
+        self.operator.pieces().end()
+
+    def retain(self, uint64_t records):
+        """Let a source keep its input until so many more records have been sent: as many as all
+        queues hold at least, since tuples in them point to it.
+        """
+        if self.operator.retained() != NULL:
+            self.operator.retained().set_records(records)
+
+    def send_late(self, uint32_t first_output):
+        """Send late tuples to outputs of their own, from this one on, in place of counting them.
+        """
+        self.operator.send_late(first_output)
 
     @property
     def step(self):

@@ -32,7 +32,7 @@ SWITCHABLE = [shape for shape in GRAPHS if scheduled_ports(GRAPHS[shape](), Dyna
 
 
 def every_queue_goes(graph: Graph) -> bool:
-    """Whether no threads were asked for by annotation."""
+    """Return True if no threads were asked for by annotation."""
     return not graph.threaded and not any(
         operator.threading for operator in graph.operators.values()
     )

@@ -130,10 +130,7 @@ class CollectNames : public Collect {
       count(static_cast<const char*>(tuple), sizeof in);
       return 0;
     }
-    Found found{};
-    copy_all_but_names(in, &found);
-    found.rhost.set(in.rhost.view());
-    found.user.set(in.user.view());
+    const Found found = found_of(in);
     keep(reinterpret_cast<const char*>(&found));
     if (lies_elsewhere) {
       count(reinterpret_cast<const char*>(&found), sizeof found);
@@ -141,6 +138,19 @@ class CollectNames : public Collect {
       count(static_cast<const char*>(tuple), sizeof in);
     }
     return 0;
+  }
+  void result(const void* tuple, char* out, size_t bytes) const override {
+    const Found found = found_of(*static_cast<const T*>(tuple));
+    std::memcpy(out, &found, bytes);
+  }
+
+ private:
+  static Found found_of(const T& in) noexcept {
+    Found found{};
+    copy_all_but_names(in, &found);
+    found.rhost.set(in.rhost.view());
+    found.user.set(in.user.view());
+    return found;
   }
 };
 
@@ -217,7 +227,7 @@ inline constexpr std::string_view FAILED_TO_LOG_IN = "authentication failure";
 
 // Lines to log lines. What cannot be read is counted, as broken if it is about a failure; with
 // `keep` it goes on as an empty one, so that its number is not missed.
-class Parse : public Operator {
+class Parse : public LeavesOut {
  public:
   explicit Parse(bool keep) : keep_(keep) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -241,7 +251,8 @@ class Parse : public Operator {
         set(&out.message, line.message);
       }
     } else {
-      ++(holds(text, FAILED_TO_LOG_IN) ? broken_ : others_);
+      const bool broken = holds(text, FAILED_TO_LOG_IN);
+      left_out_.add_record(broken ? Left::BROKEN : Left::UNKNOWN, in.number, text);
       if (!keep_) return 0;
       out.time = 0;
       out.host.set({}, nullptr);
@@ -254,12 +265,11 @@ class Parse : public Operator {
   }
   // lines that could not be read: about failures, and others
   uint64_t counted(uint32_t which) const noexcept override {
-    return which == 0 ? broken_ : others_;
+    return left_out_[which == 0 ? Left::BROKEN : Left::UNKNOWN];
   }
 
  private:
   bool keep_;
-  uint64_t broken_ = 0, others_ = 0;
   std::string plain_;
 };
 
@@ -368,7 +378,7 @@ class Mark : public Operator {
 
 // `authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=HOST  user=NAME`: parts
 // divided by ";", names and values by "=".
-class ParseFailure : public Operator {
+class ParseFailure : public LeavesOut {
  public:
   explicit ParseFailure(bool keep) : keep_(keep) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -396,7 +406,8 @@ class ParseFailure : public Operator {
     }
     if (!read) {
       // Other words about a failure are no failure of PAM
-      broken_ += semicolon != std::string_view::npos;
+      if (semicolon != std::string_view::npos)
+        left_out_.add_record(Left::BROKEN, keep_ ? Example::UNKNOWN : in.number, message);
       if (!keep_) return 0;
       uid = euid = tty = rhost = user = {};
     }
@@ -411,11 +422,10 @@ class ParseFailure : public Operator {
     millrace_send(context, 0);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::BROKEN]; }
 
  private:
   bool keep_;
-  uint64_t broken_ = 0;
   LongNames names_;
 };
 
@@ -490,14 +500,14 @@ class CutOff : public Operator {
 
 // The suspects of all windows: port 0 to the writer, port 1 to the join. There it tells how far the
 // time of all of them has come; one that is late does not get there.
-class Suspects : public Operator {
+class Suspects : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     const Attempts& in = *static_cast<const Attempts*>(tuple);
     if (port > 2) return WRONG_PORT;
     if (in.count > 0) {
       const bool late = in.time < reached_[port];
-      late_ += late;
+      if (late) left_out_.add_record(Left::LATE, Example::UNKNOWN, in.rhost.view());
       for (uint32_t output = 0; output < (late ? 1U : 2U); ++output) {
         room<Attempts>(context, output) = in;
         millrace_send(context, output);
@@ -513,17 +523,16 @@ class Suspects : public Operator {
     millrace_send(context, 1);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return late_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::LATE]; }
 
  private:
-  uint64_t late_ = 0;
   std::array<int64_t, 3> reached_{INT64_MIN, INT64_MIN, INT64_MIN};
   int64_t told_ = INT64_MIN;
 };
 
 // Sessions that were opened and are not late; from time to time a log line without a message, for
 // its time.
-class SuccessesOnly : public Operator {
+class SuccessesOnly : public LeavesOut {
  public:
   explicit SuccessesOnly(const EventTime::Rule& rule) : clock_(rule) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
@@ -531,7 +540,7 @@ class SuccessesOnly : public Operator {
     clock_.watch(in.time);
     if (holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ")) {
       if (in.time < told_) {
-        ++late_;
+        left_out_.add_record(Left::LATE, in.number, in.message.view());
         return 0;
       }
       room<Log>(context, 0) = in;
@@ -546,16 +555,16 @@ class SuccessesOnly : public Operator {
     millrace_send(context, 0);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return late_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::LATE]; }
 
  private:
   EventTime clock_;
   int64_t told_ = INT64_MIN;
-  uint64_t others_ = 0, late_ = 0;
+  uint64_t others_ = 0;
 };
 
 // `session opened for user NAME by (uid=0)`
-class ParseSuccess : public Operator {
+class ParseSuccess : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     static constexpr std::string_view BEFORE = "session opened for user ";
@@ -567,7 +576,7 @@ class ParseSuccess : public Operator {
       user = message.substr(message.find(BEFORE) + BEFORE.size());
       user = user.substr(0, user.find_first_of(" ("));
       if (user.empty() || user.size() > MOST_NAME) {
-        ++broken_;
+        left_out_.add_record(Left::BROKEN, in.number, message);
         return 0;
       }
     }
@@ -576,10 +585,9 @@ class ParseSuccess : public Operator {
     millrace_send(context, 0);
     return 0;
   }
-  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+  uint64_t counted(uint32_t) const noexcept override { return left_out_[Left::BROKEN]; }
 
  private:
-  uint64_t broken_ = 0;
   LongNames names_;
 };
 

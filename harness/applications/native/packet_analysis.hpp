@@ -180,9 +180,44 @@ void pass(millrace_context* context, uint32_t output, const T& tuple) noexcept {
 
 // -- a source -------------------------------------------------------------------------------------
 
+// A packet as a tuple; `at`: what was captured of its message.
+inline void fill(const Capture::Packet& packet, const uint8_t* at, int64_t time,
+                 Packet* out) noexcept {
+  out->time = time;
+  out->hash = packet.hash;
+  std::memcpy(out->client, packet.client.data(), sizeof out->client);
+  out->wire = packet.wire;
+  out->dns = packet.dns;
+  out->size = std::min<uint32_t>(packet.size, sizeof out->data);
+  std::memcpy(out->data, at, out->size);
+  std::memset(out->data + out->size, 0, sizeof out->data - out->size);
+}
+
+// A source of packets. It counts packets; those that are not IP; records that could not be read;
+// packets that are late, and ahead of time.
+class PacketSource : public Operator {
+ public:
+  uint64_t left_out(Left why) const noexcept override {
+    if (why == Left::BROKEN) return counted(2);
+    if (why == Left::LATE) return counted(3);
+    return why == Left::AHEAD ? counted(4) : 0;
+  }
+  const Example* example(Left why) const noexcept override {
+    if (why != Left::BROKEN || counted(2) == 0) return nullptr;
+    first_broken_.number = source().first_broken();
+    return &first_broken_;
+  }
+
+ protected:
+  virtual const Capture& source() const noexcept = 0;
+
+ private:
+  mutable Example first_broken_{0, "its header cannot be"};
+};
+
 // The packets of a capture whose clients are of share `share` of `shares`. Begins again at the end,
 // `cycles` times in all (0: for ever).
-class Packets : public Operator {
+class Packets : public PacketSource {
  public:
   Packets(const Capture* capture, uint32_t share, uint32_t shares, uint64_t cycles)
       : capture_(capture), cycles_(cycles), first_(share == 0) {
@@ -202,25 +237,18 @@ class Packets : public Operator {
       ++(packet.unknown ? unknown_ : others_);
       return MILLRACE_MORE;
     }
-    Packet& out = room<Packet>(context, 0);
-    out.time = packet.time + shift_;
-    out.hash = packet.hash;
-    std::memcpy(out.client, packet.client.data(), sizeof out.client);
-    out.wire = packet.wire;
-    out.dns = packet.dns;
-    out.size = std::min<uint32_t>(packet.size, sizeof out.data);
-    std::memcpy(out.data, capture_->data() + packet.begin, out.size);
-    std::memset(out.data + out.size, 0, sizeof out.data - out.size);
+    fill(packet, capture_->data() + packet.begin, packet.time + shift_, &room<Packet>(context, 0));
     millrace_send(context, 0);
     return MILLRACE_MORE;
   }
-  // packets; those that are not IP; records that could not be read; packets that are late, and
-  // ahead of time
   uint64_t counted(uint32_t which) const noexcept override {
     const uint64_t cycles = first_ ? cycle_ + (cycles_ == 0 || cycle_ < cycles_ ? 1 : 0) : 0;
     return std::array<uint64_t, 5>{seen_, others_, capture_->broken() * cycles,
                                    capture_->late() * cycles, capture_->ahead() * cycles}[which];
   }
+
+ protected:
+  const Capture& source() const noexcept override { return *capture_; }
 
  private:
   const Capture* capture_;
@@ -229,6 +257,90 @@ class Packets : public Operator {
   uint64_t cycles_, cycle_ = 0, seen_ = 0, others_ = 0, unknown_ = 0;
   int64_t shift_ = 0;
   bool first_;
+};
+
+// The packets of a capture that comes in pieces. They are sent in the order of their times: each
+// waits for the piece behind its own, or, of a `live` input, until nothing has come for PATIENCE. A
+// packet that is earlier than one that was sent is late.
+class PacketsInPieces : public PacketSource {
+ public:
+  PacketsInPieces(const EventTime::Rule& rule, bool live) : clock_(rule), live_(live) {}
+  Pieces* pieces() noexcept override { return &pieces_; }
+  const Capture& capture() const noexcept { return capture_; }
+  int32_t step(millrace_context* context) override {
+    if (at_ == ready_) {
+      const int32_t answer = next_piece();
+      if (answer != MILLRACE_MORE || at_ == ready_) return answer;
+    }
+    room<Packet>(context, 0) = waiting_[at_++];
+    millrace_send(context, 0);
+    return MILLRACE_MORE;
+  }
+  uint64_t counted(uint32_t which) const noexcept override {
+    return std::array<uint64_t, 5>{seen_, others_, capture_.broken(), late_, clock_.ahead()}[which];
+  }
+
+ protected:
+  const Capture& source() const noexcept override { return capture_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds PATIENCE{1};
+  int32_t next_piece() {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(at_));
+    at_ = ready_ = 0;
+    const Pieces::Next found = pieces_.take(&rest_);
+    if (found == Pieces::Next::NONE_NOW) {
+      if (!live_ || waiting_.empty() || Clock::now() - came_ < PATIENCE) return MILLRACE_IDLE;
+      make_ready(clock_.reached());
+      return at_ == ready_ ? MILLRACE_IDLE : MILLRACE_MORE;
+    }
+    came_ = Clock::now();
+    const bool last = found == Pieces::Next::ENDED;
+    const int64_t before = clock_.reached();
+    if (!rest_.empty()) {
+      const size_t whole = capture_.read(rest_.data(), rest_.size(), last);
+      for (const Capture::Packet& packet : capture_.packets()) take(packet);
+      rest_.erase(0, last ? rest_.size() : whole);
+    }
+    make_ready(last ? INT64_MAX : before);
+    return last && at_ == ready_ ? MILLRACE_END : MILLRACE_MORE;
+  }
+  void take(const Capture::Packet& packet) {
+    ++seen_;
+    if (packet.wire == 0) {
+      others_ += !packet.unknown;
+      return;
+    }
+    const bool late = packet.time < sent_ || packet.time < clock_.passed();
+    clock_.watch(packet.time);
+    if (late) {
+      ++late_;
+      return;
+    }
+    waiting_.emplace_back();
+    fill(packet, capture_.data() + packet.begin, packet.time, &waiting_.back());
+  }
+  // Packets until `time` are to be sent.
+  void make_ready(int64_t time) {
+    const auto earlier = [](const Packet& a, const Packet& b) { return a.time < b.time; };
+    if (!std::is_sorted(waiting_.begin(), waiting_.end(), earlier))
+      std::stable_sort(waiting_.begin(), waiting_.end(), earlier);
+    const auto end = std::find_if(waiting_.begin(), waiting_.end(),
+                                  [time](const Packet& each) { return each.time > time; });
+    ready_ = static_cast<size_t>(end - waiting_.begin());
+    if (ready_ > 0) sent_ = waiting_[ready_ - 1].time;
+  }
+  Pieces pieces_;
+  Capture capture_;
+  EventTime clock_;
+  bool live_;
+  std::string rest_;             // bytes that are not read yet
+  std::vector<Packet> waiting_;  // packets in the order of their times, once they are ready
+  size_t at_ = 0, ready_ = 0;    // of them: the next one, and the end of those to be sent
+  int64_t sent_ = INT64_MIN;     // the time of the last one that is ready
+  uint64_t seen_ = 0, others_ = 0, late_ = 0;
+  Clock::time_point came_ = Clock::now();
 };
 
 // Packets to the channel of their client, and marks to all; it counts packets and bytes.
@@ -273,7 +385,7 @@ class VolumeMeter : public Operator {
 // -- a channel: common ----------------------------------------------------------------------------
 
 // The header and the question of a DNS message (RFC 1035 s4.1).
-class ParseDns : public Operator {
+class ParseDns : public LeavesOut {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Packet& in = *static_cast<const Packet*>(tuple);
@@ -288,7 +400,8 @@ class ParseDns : public Operator {
         return 0;
       }
       if (!question(in.data, in.data + in.size, &out)) {
-        ++broken_;
+        left_out_.add_record(Left::BROKEN, Example::UNKNOWN,
+                             {reinterpret_cast<const char*>(in.data), in.size});
         return 0;
       }
     }
@@ -302,7 +415,7 @@ class ParseDns : public Operator {
   }
   // packets that are not DNS; messages that could not be read
   uint64_t counted(uint32_t which) const noexcept override {
-    return which == 0 ? others_ : broken_;
+    return which == 0 ? others_ : left_out_[Left::BROKEN];
   }
 
  private:
@@ -337,7 +450,7 @@ class ParseDns : public Operator {
         (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
     return plain ? static_cast<char>(byte) : '?';
   }
-  uint64_t others_ = 0, broken_ = 0;
+  uint64_t others_ = 0;
 };
 
 class ValidOnly : public Operator {
