@@ -144,7 +144,7 @@ def parse(line: bytes, of: MarkovModel) -> dict[str, Any]:
 
 
 def job(
-    path: str, records: int, seed: int, cycles: int, model_path: str = "", keep: int = 0
+    path: str, records: int, seed: int, cycles: int | None, model_path: str = "", keep: int = 0
 ) -> BenchmarkJob:
     """Return the job: over the file `path`, or over generated transactions if it is empty."""
     of = read_model(model_path) if model_path else model()

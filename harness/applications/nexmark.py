@@ -265,7 +265,7 @@ def generated(query: str, records: int, seed: int) -> Generated:
     return Generated(takes, tuples, records * EVENT)
 
 
-def job(query: str, records: int, seed: int, cycles: int, keep: int = 0) -> BenchmarkJob:
+def job(query: str, records: int, seed: int, cycles: int | None, keep: int = 0) -> BenchmarkJob:
     """Return the job of a query."""
     return BenchmarkJob(
         f"nexmark-{query}", generated(query, records, seed), QUERIES[query][0], cycles, keep

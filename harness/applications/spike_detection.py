@@ -86,7 +86,12 @@ def parse(line: bytes, column: int) -> dict[str, Any]:
 
 
 def job(
-    path: str, records: int, seed: int, cycles: int, value: str = "temperature", keep: int = 0
+    path: str,
+    records: int,
+    seed: int,
+    cycles: int | None,
+    value: str = "temperature",
+    keep: int = 0,
 ) -> BenchmarkJob:
     """Return the job: over the file `path`, or over generated readings if it is empty."""
     if path:

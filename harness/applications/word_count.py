@@ -105,7 +105,7 @@ def parse(line: bytes) -> dict[str, Any]:
     return {"time": 0, "text": line}
 
 
-def job(path: str, records: int, seed: int, cycles: int, keep: int = 0) -> BenchmarkJob:
+def job(path: str, records: int, seed: int, cycles: int | None, keep: int = 0) -> BenchmarkJob:
     """Return the job: over the file `path`, or over generated sentences if it is empty."""
     if path:
         return BenchmarkJob("word-count", FileOfLines(LINE, path, parse, 1), steps, cycles, keep)
