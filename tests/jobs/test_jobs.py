@@ -144,6 +144,28 @@ def test_a_line_may_come_in_two_pieces_and_the_last_one_without_an_end(inputs):
     assert (first["number"], second["number"]) == (0, 1)
 
 
+def test_a_line_that_stands_for_the_one_before_may_come_in_a_later_piece():
+    line = b"Jun 14 15:16:01 h sshd[1]: authentication failure; uid=0 tty=ssh rhost=a user=bob\n"
+    child = subprocess.Popen(
+        command("login-failures", "--set", "input=-", "--output", "-"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+    )  # fmt: skip
+    with child:
+        child.stdin.write(line)
+        child.stdin.flush()
+        first = json.loads(child.stdout.readline())  # the line was a piece of its own
+        repeated = b"Jun 14 15:16:31 h last message repeated %d times\n"
+        child.stdin.write(repeated % 2)
+        child.stdin.flush()
+        found = [json.loads(child.stdout.readline()) for _ in range(2)]
+        child.stdin.write(repeated % 1)
+        child.stdin.close()
+        found += map(json.loads, child.stdout.read().splitlines())
+        assert child.wait(30) == 0, child.stderr.read()
+    assert [each["user"] for each in (first, *found)] == ["bob"] * 4
+    assert [each["number"] for each in (first, *found)] == [0, 1, 2, 3]
+
+
 def test_a_reader_that_leaves_early_ends_the_job_without_an_error(inputs):
     shell = " ".join(
         command("login-failures", "--set", f"input={inputs['login-failures']}", "--output", "-")
