@@ -11,7 +11,7 @@ from topologies.jobs import job, records
 BUILT_IN = "built-in"
 
 
-def build(path: str, records: int, seed: int, cycles: int, model: str) -> Graph:
+def build(path: str, records: int, seed: int, cycles: int | None, model: str) -> Graph:
     """Return the graph."""
     from harness.applications import fraud_detection
 
@@ -27,5 +27,5 @@ TOPOLOGY = job(
     operators=6,
     records=records(50_000, "transactions"),
     more=(choice("model", "a file with the model", BUILT_IN, path=True),),
-    file="a file of transactions to read instead, plain or gzip",
+    file="a file of transactions, may be gzip; -: standard input",
 )

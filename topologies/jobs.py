@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.graph import Graph
-from topologies import Topology, Value, choice
+from topologies import Parameter, Topology, Value, choice
 from topologies.inputs import CYCLES, ENDLESS, GENERATED, ONCE
 
 MOST_RECORDS = 10**7
@@ -23,13 +23,13 @@ def job(
 ) -> Topology:
     """Return the topology of a job.
 
-    `application(path, records, seed, cycles, **values of more)` builds its graph; it imports what
-    is compiled, which other topologies do not need. `file`: what an input file holds, if there may
-    be one. `more`: further parameters.
+    `application(path, records, seed, cycles, **values of more)` builds its graph (cycles: 0 for
+    ever, None once as a stream); it imports what is compiled, which other topologies do not need.
+    `file`: what an input file holds, if there may be one. `more`: further parameters.
     """
 
     def build(cycles: Value, input: str = GENERATED, **given: Value) -> Graph:
-        times = {ENDLESS: 0, ONCE: 1}.get(cycles, cycles)
+        times = {ENDLESS: 0, ONCE: None}.get(cycles, cycles)
         return application(path="" if input == GENERATED else input, cycles=times, **given)
 
     inputs = [choice("input", file, GENERATED, path=True)]
