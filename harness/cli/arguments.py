@@ -17,6 +17,8 @@ MAX_DURATION_S = 86400.0
 SHORTEST_DURATION_S = 0.01
 SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
 
+PROJECT = Path(__file__).resolve().parents[2]
+
 AUTO = "auto"  # value of an option whose number the command finds itself
 
 
@@ -38,8 +40,10 @@ def profile_of(args: argparse.Namespace) -> str:
         return args.config
     size = "quick" if args.size is None else args.size
     path = Path("config") / f"{size}.yaml"
+    if not path.parent.is_dir():  # outside the project
+        path = PROJECT / path
     if args.size is not None and (Path(size).name != size or not path.is_file()):
-        sizes = ", ".join(sorted(file.stem for file in Path("config").glob("*.yaml")))
+        sizes = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
         raise UserError(
             f"--size must be one of {sizes or '(no file in config/)'}, not {shown(size)}; "
             "--config names a profile of your own"
