@@ -22,9 +22,12 @@ from types import ModuleType
 
 from harness import __version__
 from harness.cli.arguments import shown
+from harness.cli.extras import missing_extra
 from harness.cli.parser import OneLineParser
 from harness.errors import TRACEBACK, RunFailed, UserError, show_traceback
 from harness.files.checked_yaml import did_you_mean
+from harness.files.instructions import missing
+from harness.files.places import HARNESS, IS_INSTALLED
 from harness.terminal.output import accept_any_text, tell
 
 COMMANDS: dict[str, str] = {
@@ -94,12 +97,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         kind = "option" if name.startswith("-") else "command"
         meant = did_you_mean(name, COMMANDS)
         top.error(f"unknown {kind} {name!r}{meant}; commands are: {', '.join(COMMANDS)}")
-    module = importlib.import_module(f"harness.cli.{name}")
+    if (lacks := _lacks()) is not None:
+        tell(f"millrace: {lacks}")
+        return 1
+    try:
+        module = importlib.import_module(f"harness.cli.{name}")
+    except ModuleNotFoundError as error:
+        if (extra := missing_extra(error, name)) is None:
+            raise
+        tell(f"millrace {name}: {extra}")
+        return 2
     words_of_its_own = getattr(module, "SUBCOMMANDS", {})
     if rest and rest[0] in words_of_its_own:
         module = importlib.import_module(words_of_its_own[rest[0]])
         name, rest = f"{name} {rest[0]}", rest[1:]
     return call(f"millrace {name}", module, rest)
+
+
+def _lacks() -> str | None:
+    """Return what this CPU lacks to run the package, in words; None if nothing or not installed."""
+    return missing(HARNESS / "built_for.json") if IS_INSTALLED else None
 
 
 def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
@@ -125,6 +142,12 @@ def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
         os.environ[TRACEBACK] = "1"
     try:
         return module.run(args)
+    except ModuleNotFoundError as error:
+        lacks = missing_extra(error, name.removeprefix("millrace "))
+        if lacks is None:
+            raise
+        tell(f"{name}: {lacks}")
+        return 2
     except UserError as error:
         show_traceback(error)
         tell(f"{name}: {error}")

@@ -12,12 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.files.places import CONFIG
 
 MAX_DURATION_S = 86400.0
 SHORTEST_DURATION_S = 0.01
 SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
-
-PROJECT = Path(__file__).resolve().parents[2]
 
 AUTO = "auto"  # value of an option whose number the command finds itself
 
@@ -39,11 +38,10 @@ def profile_of(args: argparse.Namespace) -> str:
     if args.config is not None:
         return args.config
     size = "quick" if args.size is None else args.size
-    path = Path("config") / f"{size}.yaml"
-    if not path.parent.is_dir():  # outside the project
-        path = PROJECT / path
+    folder = Path("config") if Path("config").is_dir() else CONFIG
+    path = folder / f"{size}.yaml"
     if args.size is not None and (Path(size).name != size or not path.is_file()):
-        sizes = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
+        sizes = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
         raise UserError(
             f"--size must be one of {sizes or '(no file in config/)'}, not {shown(size)}; "
             "--config names a profile of your own"
@@ -79,6 +77,17 @@ def seconds(low: float) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def percent(text: str) -> float:
+    """Return a share in percent, from 0 to 100."""
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= 100.0:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 100 percent, not {shown(text)}")
+    return value
 
 
 def check_length(name: str, given: float | None, shortest: float) -> None:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
 from harness.files.given import read_given_text
+from harness.files.places import CONFIG
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "config" / "schemas"
+SCHEMAS = CONFIG / "schemas"
 
 MAX_DEPTH = 100  # of lists and mappings in one another
 

@@ -49,7 +49,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
     engine = None
     try:
         engine = engine_of(
-            layout, described, tuples=run.tuples, **_of_law(run), **_of_place(run, graph)
+            layout, described, tuples=run.tuples, **options_of_law(run), **_of_place(run, graph)
         )
         controller = Controller(engine, layout, run.period_s, run.shortest_s)
         watched = Told(engine, controller, list(graph.operators), announce) if run.live else None
@@ -66,7 +66,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
     return fill_record(record, run, seen, graph, engine)
 
 
-def _of_law(run: Run) -> dict[str, Any]:
+def options_of_law(run: Run) -> dict[str, Any]:
     """Return the options of an engine that a run's law needs: a profile of costs, and replicas."""
     model = run.model
     if not getattr(model, "elastic", False):

@@ -202,8 +202,26 @@ CASES = {
     f"{RUN} --warmup nan": "--warmup",
     f"{RUN} --repeats 0": "--repeats",
     f"{RUN} --repeats 1001": "--repeats",
-    "run wiki-word-count --set input=standard --model manual --repeats "
-    "2": "--repeats must be 1 with input=standard",
+    "run wiki-word-count --set input=- --model manual --repeats "
+    "2": "-: can be read only once, so not by a benchmark",
+    # run: jobs
+    "run vwap --output x.csv --duration "
+    "1": "--output is for a job, which goes once over its input; --duration asks for a benchmark",
+    "run vwap --output x.csv --repeats 2": "--repeats asks for a benchmark",
+    "run vwap --output x.csv --set cycles=2": "cycles=2 asks for a benchmark",
+    "run vwap --output x.csv --machine xeon": "--machine asks for a benchmark",
+    "run vwap --output x.txt": "--output must end in .jsonl, .ndjson, .json, .csv, .parquet, or be "
+                               "- for standard output, not 'x.txt'",
+    "run vwap --output TMP/none/x.csv": "there is no directory",
+    "run vwap --output - --json -": "--json - and the results would both be on standard output",
+    "run pipeline --output x.csv": "a job needs a graph with typed streams",
+    "run vwap --warn-left-out 101": "--warn-left-out: must be from 0 to 100 percent, not '101'",
+    "run vwap --set input=TMP/none": "cannot be read: No such file",
+    "run vwap --set input=TMP": "cannot be read: Is a directory",
+    "run vwap --set input=/dev/null": "its first line names no column",
+    "run vwap --set input=/dev/null --duration "
+    "1": "/dev/null: can be read only once, so not by a benchmark",
+    "run packet-analysis --set input=- --set sources=2": "sources must be 1 where input is a pipe",
     f"{RUN} --seed=-1": "--seed",
     f"{RUN} --seed 9223372036854775808": "--seed",
     f"{RUN} --seed {LONG}": "--seed",
