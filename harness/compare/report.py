@@ -27,7 +27,7 @@ class ArmColumn:
 
 def _ratio(contest: Contest, arm: Contender) -> str:
     found = contest.to_best(arm).estimate
-    return MISSING if math.isnan(found) else f"{found:.3g}"
+    return MISSING if math.isnan(found) or not arm.records else f"{found:.3g}"
 
 
 def _interval(contest: Contest, arm: Contender) -> str:
