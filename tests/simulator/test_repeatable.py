@@ -18,7 +18,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "c09b8feedd976b9d"
+GOLDEN = "7fea23c2d6ad9617"
 SHAPES = (
     "mix",
     "merge, skewed",
