@@ -41,27 +41,49 @@ def report(explained: RunExplanation) -> list[str]:
 
 
 def side_by_side(measured: RunExplanation, simulated: RunExplanation) -> list[str]:
-    """Return a table of the shares of two runs of one graph, measured and simulated."""
-    columns = ("category", "measured", "SIMULATED", "difference")
+    """Return tables that compare two runs of one graph, measured and simulated. No other programs
+    are simulated, so the time that they took is left out.
+    """
+    columns = ("", "measured", "SIMULATED", "difference")
+    ours, theirs = (_without_others(each.shares) for each in (measured, simulated))
     rows = [
-        (
-            name,
-            percent(measured.shares[name]),
-            percent(simulated.shares[name]),
-            f"{100 * (simulated.shares[name] - measured.shares[name]):+.1f}",
-        )
-        for name in CATEGORIES
-        if max(measured.shares[name], simulated.shares[name]) >= LEAST_SHOWN
+        (name, percent(ours[name]), percent(theirs[name]), f"{100 * (theirs[name] - share):+.1f}")
+        for name, share in ours.items()
+        if max(share, theirs[name]) >= LEAST_SHOWN
     ]
-    rows.append(("tuples/s", *(_rate(each.tuples_per_s) for each in (measured, simulated)), ""))
-    apart = sum(abs(measured.shares[name] - simulated.shares[name]) for name in CATEGORIES) / 2
+    apart = sum(abs(theirs[name] - share) for name, share in ours.items()) / 2
+    simulated_of = {each.name: each for each in simulated.operators}
+    pairs = [(each, simulated_of[each.name]) for each in measured.operators]
+    pairs.sort(key=lambda pair: -pair[1].busy)
+    costs = [
+        (each.name, _ns(each.tuple_ns), _ns(other.tuple_ns), _ratio(other.tuple_ns, each.tuple_ns))
+        for each, other in pairs[:MOST_ROWS]
+    ]
+    rates = (measured.tuples_per_s, simulated.tuples_per_s)
+    costs.append(("tuples/s", *map(_rate, rates), _ratio(rates[1] or 0.0, rates[0] or 0.0)))
     return [
-        "shares of the time of all threads",
+        "time of all threads, without what other programs took",
         *_table(columns, rows),
         f"{percent(apart)} of the time is in another category",
+        "",
+        "time of a tuple, moving it included [ns], and the throughput",
+        *_table((*columns[:-1], "ratio"), costs),
         f"measured:  {measured.headline}",
         f"SIMULATED: {simulated.headline}",
     ]
+
+
+def _without_others(shares: Times) -> Times:
+    left = 1.0 - shares["stolen"]
+    return {
+        name: share / left if left > 0.0 else 0.0
+        for name, share in shares.items()
+        if name != "stolen"
+    }
+
+
+def _ratio(number: float, to: float) -> str:
+    return f"{number / to:.2f}" if to > 0.0 else "-"
 
 
 def percent(share: float) -> str:

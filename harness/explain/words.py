@@ -14,6 +14,7 @@ BINDS = 0.85
 chance, so that none is ever used fully)."""
 
 TELLING = 0.15  # a share of the threads' time from which on it has a sentence of its own
+MOST_STOLEN = 0.3  # the same of time that other programs took, if nothing else binds
 MUCH_MOVING = 0.25  # the same of the part of useful time that queues and copies take
 MANY_NAMES = 4  # a longer path is said by its ends
 LINES_A_TUPLE = 2.0  # lines that cores take from each other, from which on it is worth a sentence
@@ -31,10 +32,15 @@ def sentences(
         return ["no thread has spent time on anything in the window"]
     by_name = {operator.name: operator for operator in operators}
     first = _of_bound(bounds[0], by_name, use)
-    told = [f"bound by {first}" if bounds[0].used >= BINDS else _nothing_binds(bounds[0], first)]
+    binds = bounds[0].used >= BINDS
+    told = [f"bound by {first}" if binds else _nothing_binds(bounds[0], first)]
+    if not binds and shares["stolen"] >= MOST_STOLEN:
+        told = [f"bound by {sentence}" for sentence in _of_others(shares, use)] + told
+    else:
+        told += _of_others(shares, use)
     told += _of_no_cpu(shares, threads, use)
     told += _of_locks(shares, operators)
-    if bounds[0].used < BINDS:
+    if not binds:
         told += _of_room(shares, operators)
     told += _of_queues(shares, operators)
     return told + _of_lines(operators, use)
@@ -101,19 +107,22 @@ def _of_operator(operator: OperatorShares, used: str) -> str:
     return f"{name}: it is busy {used} of the time{of_that} and can use only one thread; {remedy}"
 
 
+def _of_others(shares: Times, use: Mapping[str, Any]) -> list[str]:
+    if shares["stolen"] < TELLING / 2:
+        return []
+    return [
+        f"other programs, which had {use['others_cpus']:.1f} of {use['cpus']:g} CPUs: threads "
+        f"waited for them {_percent(shares['stolen'])} of the time"
+    ]
+
+
 def _of_no_cpu(shares: Times, threads: Sequence[ThreadShares], use: Mapping[str, Any]) -> list[str]:
-    told = []
-    if shares["stolen"] >= TELLING / 2 and use["others_cpus"] > 0.0:
-        told.append(
-            f"other programs had {use['others_cpus']:.1f} of {use['cpus']:g} CPUs: threads waited "
-            f"for them {_percent(shares['stolen'])} of the time"
-        )
-    if shares["no CPU"] >= TELLING:
-        told.append(
-            f"{_percent(shares['no CPU'])} of the time threads wait for a CPU that another thread "
-            f"of the run has: there are {len(threads)} threads for {use['cpus']:g} CPUs"
-        )
-    return told
+    if shares["no CPU"] < TELLING:
+        return []
+    return [
+        f"{_percent(shares['no CPU'])} of the time threads wait for a CPU that another thread of "
+        f"the run has: there are {len(threads)} threads for {use['cpus']:g} CPUs"
+    ]
 
 
 def _of_locks(shares: Times, operators: Sequence[OperatorShares]) -> list[str]:

@@ -53,7 +53,7 @@ def test_time_without_a_cpu_is_shared_out_by_who_used_the_cpus():
     # of what ran beside the first thread, 1.5 CPUs were others' and 0.5 the second thread's
     assert told.threads[0].shares["stolen"] == pytest.approx(0.5 * 1.5 / 2.0)
     assert told.threads[0].shares["no CPU"] == pytest.approx(0.5 * 0.5 / 2.0)
-    assert "other programs had 1.5 of 2 CPUs" in " ".join(told.sentences)
+    assert "other programs, which had 1.5 of 2 CPUs" in " ".join(told.sentences)
 
 
 def test_an_operator_that_is_always_busy_bounds_the_run_and_replicas_would_help():
@@ -149,6 +149,17 @@ def test_work_on_all_cpus_bounds_the_run_by_what_others_leave():
     assert told.bounds[0].kind == "CPUs"
     assert told.bounds[0].limit == pytest.approx(1.2)
     assert "1.20 of 1.2 CPUs, which is what other programs leave of 2" in told.headline
+
+
+def test_other_programs_bound_a_run_that_reaches_no_bound_of_its_own():
+    told = explain(
+        record(
+            chain(operator("a", queue_capacity=10)),
+            [thread("t", ("work", "a", 0.2), ("ready", "a", 0.8))],
+            others_cpus=1.5,
+        )
+    )
+    assert told.headline.startswith("bound by other programs, which had 1.5 of 2 CPUs")
 
 
 def test_a_lock_is_named_by_the_operator_behind_it():
@@ -253,6 +264,9 @@ def test_measured_and_simulated_shares_stand_side_by_side():
     operators = chain(operator("a"))
     measured = explain(record(operators, [thread("t", ("work", "a", 0.8), ("move", "a", 0.2))]))
     simulated = explain(record(operators, [thread("t", ("work", "a", 0.9), ("move", "a", 0.1))]))
+    disturbed = [thread("t", ("work", "a", 0.4), ("move", "a", 0.1), ("ready", "a", 0.5))]
+    disturbed = explain(record(operators, disturbed, others_cpus=1.5))
+    assert side_by_side(disturbed, simulated)[:4] == side_by_side(measured, simulated)[:4]
     lines = side_by_side(measured, simulated)
     assert any("queues" in line and "20.0 %" in line and "-10.0" in line for line in lines)
     assert "10.0 % of the time is in another category" in lines
