@@ -1,5 +1,5 @@
-"""What all tests share: the order in which their files begin, who runs them, and the cases that
-property tests try.
+"""Settings that all tests share: the order in which their files begin, who runs them, and the cases
+that property tests try.
 
 The same cases each time, so that a change alone makes a test fail; `--hypothesis-profile default`
 tries new ones.

@@ -1,8 +1,8 @@
 """Topologies: the named graphs that a run can execute. One module of this package is one topology.
 
 A module that holds `TOPOLOGY = Topology(...)` is found automatically; no other file lists it
-(`costs` is shared by them). Its file has the topology's name, with `_` for `-`, and is imported
-when the topology is requested.
+(`costs` and `jobs` are shared by them). Its file has the topology's name, with `_` for `-`, and is
+imported when the topology is requested.
 
 Each mistake of a user about a topology is a UserError that names the parameter, the rule and the
 value.
@@ -42,8 +42,6 @@ class Parameter:
     words: tuple[str, ...] = ()
     path: bool = False  # it may name a file
     url: bool = False  # it may be a web address
-    # words whose input can be read only once, so that only one run is possible
-    once: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
@@ -195,7 +193,7 @@ class _Topologies(Mapping[str, Topology]):
         return len(self._modules)
 
 
-SHARED = frozenset(("costs",))
+SHARED = frozenset(("costs", "inputs", "jobs"))
 """Modules of this package that are no topologies."""
 
 TOPOLOGIES: Mapping[str, Topology] = _Topologies()

@@ -13,10 +13,10 @@ on, without end or `cycles` times.
 from __future__ import annotations
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
+from topologies.inputs import CYCLES, GENERATED, given
 
-ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
+HAND, NONE = "hand", "none"
 FIGURE, LARGE = "figure", "large"
 OPERATORS = {FIGURE: 14, LARGE: 27}
 MOST_RECORDS = 10**8
@@ -36,11 +36,10 @@ def build(
     over.
     """
     # late: it is compiled, and other topologies do not need it
-    from harness.applications.login_failures import FORMS, SECOND, input_of
+    from harness.applications.login_failures import FORMS, SECOND, input_of, stream_of
 
-    text, truncated = input_of(records, seed, "" if input == GENERATED else input)
-    times = 0 if cycles == ENDLESS else cycles
     rule = lateness * SECOND, jump * SECOND
+    text, truncated, times = given(input, cycles, records, seed, input_of, stream_of)
     return FORMS[form](text, truncated, times, placement == HAND, rule=rule).graph
 
 
@@ -65,13 +64,11 @@ TOPOLOGY = Topology(
             "",
             None,
             None,
-            "a file of lines to read instead, plain or gzip",
+            "a file of lines to read instead, may be gzip; -: standard input",
             (GENERATED,),
             path=True,
         ),
-        Parameter(
-            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-        ),
+        CYCLES,
         Parameter("lateness", 3600, "s", 0, 10**9, "of lines, for break-ins"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one line may make, for break-ins"),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),

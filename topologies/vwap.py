@@ -8,10 +8,10 @@ in CSV, plain or gzip. It is repeated without end, or `cycles` times.
 from __future__ import annotations
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
+from topologies.inputs import CYCLES, GENERATED, given
 
-ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
+HAND, NONE = "hand", "none"
 MOST_RECORDS = 10**8
 
 
@@ -20,10 +20,10 @@ def build(records: int, input: str, cycles: int | str, placement: str, seed: int
     over.
     """
     # late: it is compiled, and other topologies do not need it
-    from harness.applications.vwap import Vwap, input_of
+    from harness.applications.vwap import Vwap, input_of, stream_of
 
-    text, truncated = input_of(records, seed, "" if input == GENERATED else input)
-    return Vwap(text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph
+    text, truncated, times = given(input, cycles, records, seed, input_of, stream_of)
+    return Vwap(text, truncated, times, placement == HAND).graph
 
 
 TOPOLOGY = Topology(
@@ -38,13 +38,11 @@ TOPOLOGY = Topology(
             "",
             None,
             None,
-            "a CSV file of trades and quotes, plain or gzip",
+            "a CSV file of trades and quotes, may be gzip; -: standard input",
             (GENERATED,),
             path=True,
         ),
-        Parameter(
-            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-        ),
+        CYCLES,
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda **_: 52,

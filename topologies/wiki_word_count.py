@@ -10,10 +10,10 @@ socket, and serves a page.
 from __future__ import annotations
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
+from topologies.inputs import CYCLES, ENDLESS, GENERATED, ONCE, given
 
-ENDLESS, GENERATED, HAND, NONE, STANDARD = "endless", "generated", "hand", "none", "standard"
+HAND, NONE = "hand", "none"
 MOST_RECORDS = 10**7
 
 
@@ -36,13 +36,13 @@ def build(
 
     by_hand, published = placement == HAND, None if port == NONE else port
     rule = lateness * application.SECOND, jump * application.SECOND
-    if url != NONE or input == STANDARD:
-        return application.WikiWordCount.live(
-            None if url == NONE else url, by_hand, published, rule=rule
-        ).graph
-    text, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
+    if url != NONE:
+        return application.WikiWordCount.live(url, by_hand, published, rule=rule).graph
+    text, truncated, times = given(
+        input, cycles, records, seed, application.input_of, application.stream_of
+    )
     return application.WikiWordCount(
-        text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published, rule=rule
+        text, truncated, times, by_hand, port=published, rule=rule
     ).graph
 
 
@@ -50,8 +50,8 @@ def wrong(input: str, url: str, cycles: int | str, **_: object) -> str | None:
     """Return the broken rule if there are two inputs, or a live one must be repeated; else None."""
     if url != NONE and input != GENERATED:
         return "url must be none where input is given"
-    if cycles != ENDLESS and (url != NONE or input == STANDARD):
-        return f"cycles must be endless where input is live, not {cycles}"
+    if url != NONE and cycles not in (ENDLESS, ONCE):
+        return f"cycles must be endless or once where url is given, not {cycles}"
     return None
 
 
@@ -67,10 +67,9 @@ TOPOLOGY = Topology(
             "",
             None,
             None,
-            "a file of changes in lines of JSON, plain or gzip; or standard input",
-            (GENERATED, STANDARD),
+            "changes in lines of JSON, may be gzip; -: standard input",
+            (GENERATED,),
             path=True,
-            once=(STANDARD,),
         ),
         Parameter(
             "url",
@@ -85,9 +84,7 @@ TOPOLOGY = Topology(
         Parameter(
             "port", NONE, "", 1, 65535, "of a web socket and a page that show the result", (NONE,)
         ),
-        Parameter(
-            "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-        ),
+        CYCLES,
         Parameter("lateness", 10, "s", 0, 10**9, "of changes"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one change may make"),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 
 SUMMARY = "draw a figure from the tables"
 DESCRIPTION = """\
@@ -45,7 +46,10 @@ def run(args: argparse.Namespace) -> int:
     from harness.plots.figures import FIGURES
 
     if args.figure not in FIGURES:
-        raise UserError(f"figure {args.figure!r} is unknown; figures are: {', '.join(FIGURES)}")
+        meant = did_you_mean(args.figure, FIGURES)
+        raise UserError(
+            f"figure {args.figure!r} is unknown{meant}; figures are: {', '.join(FIGURES)}"
+        )
     paths = [Path(name) for name in args.output]
     for path in paths:
         if path.suffix.removeprefix(".") not in KINDS:

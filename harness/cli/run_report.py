@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from harness.engine.left_out import NOT_LEFT_OUT, TRUNCATED
 from harness.measurement.control import NOT_COUNTED, SETTLED_PERIODS, UNSETTLED
+from harness.measurement.spec import Run
 from harness.models import Coroutine
 from harness.watch.lines import count
+from topologies import TOPOLOGIES
 
 COLUMNS = {
     "run": 4,
@@ -34,15 +37,33 @@ def report(records: Sequence[dict[str, Any]]) -> list[str]:
 
 def heading(first: dict[str, Any]) -> list[str]:
     """The lines over the table: what was run, and the names of the columns."""
-    settings = " ".join(f"{name}={value}" for name, value in first["parameters"].items())
     return [
-        f"{first['topology']} {settings}".rstrip(),
-        f"{first.get('peer') or first['arm']}: {_threads(first)}",
+        *heading_of_threads(first),
         *_simulation_lines(first),
         *_law_lines(first),
         "",
         _aligned(COLUMNS),
     ]
+
+
+def heading_of_threads(record: dict[str, Any]) -> list[str]:
+    """The lines that say what was run, and on how many threads."""
+    settings = " ".join(f"{name}={value}" for name, value in record["parameters"].items())
+    return [
+        f"{record['topology']} {settings}".rstrip(),
+        f"{record.get('peer') or record['arm']}: {_threads(record)}",
+    ]
+
+
+def benchmark_lines(run: Run) -> list[str]:
+    """The line that says how often a benchmark reads its input, if it has any."""
+    cycles = run.parameters.get("cycles")
+    if cycles is None or run.topology not in TOPOLOGIES:
+        return []
+    source = run.parameters.get("input", "generated")
+    what = "a generated input" if source == "generated" else f"{source}, held in memory,"
+    times = {"endless": "again and again", 1: "once"}.get(cycles, f"{cycles} times")
+    return [f"benchmark: {what} is read {times}"]
 
 
 def row(records: Sequence[dict[str, Any]]) -> str:
@@ -68,6 +89,7 @@ def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
         + _level_lines(records)
         + _mean_lines(records)
         + _application_lines(records)
+        + left_out_lines(records)
         + _effort_lines(records)
         + _host_lines(records)
     )
@@ -229,6 +251,27 @@ def _application_lines(records: Sequence[dict[str, Any]]) -> list[str]:
         for number, counts in told
         if counts
     ]
+
+
+def left_out_lines(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for each kind of input that a run could not use, with an example."""
+    lines = []
+    for number, record in enumerate(records, start=1):
+        run = f"run {number}: " if len(records) > 1 else ""
+        for each in record.get("left_out", ()):
+            does = "counted" if each["kind"] == NOT_LEFT_OUT else "left out"
+            example = "" if each["example"] is None else f", such as {each['example']}"
+            lines.append(f"{run}{does} {each['count']:,} {each['kind']}{example}")
+    return lines
+
+
+def left_out_warnings(records: Sequence[dict[str, Any]], most_percent: float) -> list[str]:
+    """Return the warning about runs that left out more than a share of their input, or nothing."""
+    shares = [record.get("left_out_share") or 0.0 for record in records]
+    kinds = {each["kind"] for record in records for each in record.get("left_out", ())}
+    if 100 * max(shares, default=0.0) > most_percent:
+        return [f"warning: {100 * max(shares):.3g} % of the input was left out"]
+    return ["warning: the input was truncated, so its end is missing"] if TRUNCATED in kinds else []
 
 
 def _host_lines(records: Sequence[dict[str, Any]]) -> list[str]:

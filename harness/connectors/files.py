@@ -104,6 +104,10 @@ class FileSource(_Descriptor):
             raise RunFailed(f"{self.path}: cannot be read: {in_words(problem)}") from None
         super().open()
 
+    @property
+    def live(self) -> bool:
+        return not Path(self.path).is_file()
+
     def descriptor(self) -> int:
         return self._descriptor
 

@@ -19,11 +19,11 @@ from harness.errors import UserError
 from harness.experiments.experiment import Block, Experiment
 from harness.experiments.file import REAL_LEAST, experiment_schema, measuring, read_experiment
 from harness.files.checked_yaml import did_you_mean, load_schema, read_checked, wrong
+from harness.files.places import CONFIG
 from harness.machines.place import Place
 from harness.models import OPTIONS
 
-ROOT = Path(__file__).resolve().parents[2]
-DEFAULT_CONFIG = Path("config/quick.yaml")
+DEFAULT_CONFIG = CONFIG / "quick.yaml"
 """The profile `--size quick`."""
 
 BENCHES = ("saso", "saso_placement")

@@ -54,7 +54,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
             described,
             tuples=run.tuples,
             **({"explained": True} if run.explained else {}),
-            **_of_law(run),
+            **options_of_law(run),
             **_of_place(run, graph),
         )
         controller = Controller(engine, layout, run.period_s, run.shortest_s)
@@ -74,7 +74,7 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
     return record | explained
 
 
-def _of_law(run: Run) -> dict[str, Any]:
+def options_of_law(run: Run) -> dict[str, Any]:
     """Return the options of an engine that a run's law needs: a profile of costs, and replicas."""
     model = run.model
     if not getattr(model, "elastic", False):

@@ -102,6 +102,7 @@ class Run:
     graph_file: str = ""
     digest: str = ""  # of the graph file, which must not have changed; "": it may have
     allow_threads: int | None = None  # of real ones, at most; None: as `thread_room.MOST_THREADS`
+    full_speed: bool = False  # sources send as fast as they can, whatever the graph says of rates
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
     explained: bool = False  # the record says what threads spent their time on (`time_use`)
 

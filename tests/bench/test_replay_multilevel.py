@@ -1,4 +1,4 @@
-"""Traces for laws that place queues: replayed, read from records, told, and what is refused."""
+"""Traces for laws that place queues: replayed, read from records, printed, and what is refused."""
 
 from __future__ import annotations
 

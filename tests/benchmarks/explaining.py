@@ -1,4 +1,4 @@
-"""Cost of explaining a run: the CPU time of a tuple with a sampler and without, in turns.
+"""Cost of explaining a run: the CPU time of a hop with a sampler and without, in turns.
 
     python -m tests.benchmarks.explaining [--rounds N] [--seconds S]
 
@@ -46,14 +46,14 @@ CASES: dict[str, tuple[Callable[[], Graph], Model]] = {
 }
 
 
-def tuple_ns(graph: Graph, model: Model, explained: bool, seconds: float) -> float:
-    """Return the CPU time of a tuple at the sinks [ns]."""
+def hop_ns(graph: Graph, model: Model, explained: bool, seconds: float) -> float:
+    """Return the CPU time of a tuple at an operator [ns]."""
     engine = open_engine(graph, model, explained=explained)
     engine.start()
     engine.sample(seconds / 2)
     sample = engine.sample(seconds)
     engine.stop(drain=False, timeout_s=2.0)
-    return sample.cpu_s * 1e9 / max(sample.sink_tuples, 1)
+    return sample.cpu_s * 1e9 / max(sample.submitted_tuples, 1)
 
 
 def main() -> None:
@@ -66,12 +66,12 @@ def main() -> None:
         ratios, plain = [], []
         for turn in range(args.rounds):
             order = (False, True) if turn % 2 == 0 else (True, False)
-            times = {with_: tuple_ns(graph(), model, with_, args.seconds) for with_ in order}
+            times = {with_: hop_ns(graph(), model, with_, args.seconds) for with_ in order}
             ratios.append(times[True] / times[False])
             plain.append(times[False])
         low, _, high = statistics.quantiles(ratios, n=4)
         print(
-            f"{name}: {statistics.median(plain):.1f} ns without; with/without "
+            f"{name}: {statistics.median(plain):.2f} ns a hop without; with/without "
             f"{statistics.median(ratios):.3f} (quartiles {low:.3f} .. {high:.3f})",
             flush=True,
         )

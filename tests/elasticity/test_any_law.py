@@ -1,4 +1,4 @@
-"""What every law must do, whatever it is fed with."""
+"""Tests of what every law must do, whatever it is fed with."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What follows from the declaration of a record: objects, the JSON schema and the page in the
-docs.
+"""Tests of what follows from the declaration of a record: objects, the JSON schema and the page in
+the docs.
 """
 
 from __future__ import annotations

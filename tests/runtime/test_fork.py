@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from harness.machines.constants import ROOT
+from harness.files.places import CODE as ROOT
 
 pytestmark = pytest.mark.timeout(120)
 

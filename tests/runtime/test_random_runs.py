@@ -202,7 +202,7 @@ CHANGES = st.lists(
     st.tuples(st.integers(0, 2**16 - 1), st.booleans(), st.sampled_from([0, 1, 2, 5, 30])),
     max_size=12,
 )
-"""Which ports (bits), on or off, and a level (0: as it was)."""
+"""Ports (bits), on or off, and a level (0: as it was)."""
 
 
 @given(

@@ -423,6 +423,20 @@ SIMULATION = Struct(
     ),
 )
 
+LEFT_OUT = Struct(
+    "Left out",
+    (
+        Field(
+            "kind",
+            NAME,
+            "Reason: broken, late, truncated, of an unknown kind, without a time; those ahead of "
+            "time are counted and not left out",
+        ),
+        Field("count", COUNT, "Number of records or tuples"),
+        Field("example", TEXT, "First one: where it is, and what it says", null="unknown"),
+    ),
+)
+
 PERCENTILES = (50, 90, 99)
 
 LATENCY = Struct(
@@ -784,6 +798,20 @@ OUTCOME = Struct(
             "of tuples and records that operators left out; by name",
             null="nothing was counted, or the run was simulated",
             since="2026-11-27",
+        ),
+        Field(
+            "left_out",
+            Array(LEFT_OUT),
+            "Input that the run could not use, by kind",
+            since="2026-11-29",
+        ),
+        Field(
+            "left_out_share",
+            AMOUNT,
+            "Share of the input that was left out",
+            "0 .. 1",
+            null="there was no input, or the run was simulated",
+            since="2026-11-29",
         ),
         Field(
             "time_use",
