@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 SUMMARY = "say where a run's time goes, and what bounds its throughput"
 
 DESCRIPTION = """\
-Do one run, as millrace run does, and look a thousand times a second at what each thread does: it
-executes an operator, makes tuples at a source, moves tuples (queues, copies), looks for work, waits
-for tuples, for room, or for others to leave an operator, or is not needed. The system says how long
-each thread ran and waited for a CPU. The parts add up to the time of the threads.
+Do one run, as millrace run does, and look up to a thousand times a second at what its threads do:
+each executes an operator, makes tuples at a source, moves tuples (queues, copies), looks for work,
+waits for tuples, for room, or for others to leave an operator, or is not needed. The system says
+how long each thread ran and waited for a CPU. The parts add up to the time of the threads.
 
 Then it says what bounds the throughput: an operator that one thread at a time executes, a path of
 such operators without a queue, the source, the CPUs, or the room in queues; and how much of each

@@ -27,13 +27,19 @@ cdef extern from * nogil:
     struct Looking {
       Run* run;
       TimeUse use;
-      int64_t period_ns;
       std::atomic<bool> stop;
       Parking pause;
       Thread thread;
     };
+    inline int64_t cpu_ns(clockid_t clock) noexcept {
+      timespec time;
+      clock_gettime(clock, &time);
+      return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+    }
     }
     """
+    int64_t cpu_ns "millrace::cpu_ns"(int clock) noexcept
+    enum: CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID
     cdef cppclass Found "millrace::TimeUse::Entry":
         uint32_t thread, word
         uint64_t looks
@@ -43,17 +49,16 @@ cdef extern from * nogil:
     cdef cppclass Looking "millrace::Looking":
         Run* run
         Looks use
-        int64_t period_ns
         atomic[bool] stop
         Parking pause
         Thread thread
 
-PERIOD_NS = 1_000_000
-"""Time between two looks, at least [ns]. A thousand looks a second take less than a hundredth of a
-CPU."""
-
 cdef enum:
-    REST_PER_LOOK = 100  # a look at many threads is followed by a rest so many times as long
+    SHORTEST_REST_NS = 1_000_000  # between two looks; a look takes about 10 us of CPU time
+    LONGEST_REST_NS = 10_000_000
+    # CPU time of the process for that of the sampler, above which it looks as often as it may. If
+    # others leave few CPUs to the process, or it has many threads, it looks more seldom.
+    LEAST_PER_SAMPLING = 100
 
 
 @cython.no_gc_clear
@@ -71,7 +76,6 @@ cdef class TimeUseSampler:
         self.plan = plan
         self.looking = make_array[Looking](1)
         self.looking.run = plan.run
-        self.looking.period_ns = PERIOD_NS
 
     def start(self):
         self.began_ns = now_ns()
@@ -128,12 +132,16 @@ def system_times(int thread):
 
 cdef void* body(void* argument) noexcept nogil:
     cdef Looking* looking = <Looking*> argument
-    cdef int64_t began
+    cdef int64_t rest_ns = SHORTEST_REST_NS
+    cdef int64_t begun_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID)
     while not looking.stop.load(memory_order_acquire):
-        began = now_ns()
         looking.use.look(looking.run[0])
-        looking.pause.sleep_for(
-            max(looking.period_ns, REST_PER_LOOK * (now_ns() - began)), looking.stop
-        )
+        if LEAST_PER_SAMPLING * cpu_ns(CLOCK_THREAD_CPUTIME_ID) > (
+            cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - begun_ns
+        ):
+            rest_ns = min(2 * rest_ns, <int64_t> LONGEST_REST_NS)
+        else:
+            rest_ns = max(rest_ns // 2, <int64_t> SHORTEST_REST_NS)
+        looking.pause.sleep_for(rest_ns, looking.stop)
     looking.thread.finish()
     return NULL
