@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "run": "run one topology or graph file under one threading model and report it",
     "compare": "find out which threading model is the fastest for a graph, and how surely",
     "watch": "show a run while it adapts, and write a page that plays it again",
+    "explain": "say where a run's time goes, and what bounds its throughput",
     "topologies": "list the topologies with their parameters, defaults and units",
     "models": "list the threading models with their options",
     "machines": "list the machines that can be simulated, or the constants of one",

@@ -18,7 +18,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "fe8daaa8b88c9919"
+GOLDEN = "99fcf29a88d21819"
 SHAPES = (
     "mix",
     "merge, skewed",
