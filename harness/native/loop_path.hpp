@@ -239,7 +239,7 @@ bool Path<Platform>::deliver_pushed(LoopState* state) {
   }
   if (some) {
     hand_over(worker);  // its function may take long now
-    worker->at.store(state->op->index + 1, std::memory_order_relaxed);
+    turn_to(worker, Activity::WORK, state->op);
   }
   return some;
 }
@@ -305,7 +305,8 @@ void Path<Platform>::sleep(LoopState* state, int64_t ns) {
                             : now + ns;
   deliver_pushed(state);
   for (; now < until && !stopped(state) && !exhausted(state); now = Platform::now_ns(worker))
-    Platform::sleep_until(worker, until, now);
+    sleep_until(worker, until, now);
+  turn_to(worker, Activity::WORK, state->op);
 }
 
 // -- the co-routine -------------------------------------------------------------------------------
@@ -316,7 +317,7 @@ void* Path<Platform>::loop_body(void* argument) {
   LoopState* state = worker->op->loop;
   run_loop(worker, state);
   for (uint32_t i = 0; i < state->context.inputs; ++i) give_back(state, &state->inputs[i]);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::NONE);
   return nullptr;
 }
 
@@ -333,7 +334,7 @@ void Path<Platform>::run_loop(Worker* worker, LoopState* state) {
   run->open_operators.fetch_add(1, std::memory_order_acq_rel);
   deliver_pushed(state);
   close_operator(worker, op);
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, op);
   absorb_rest(state);
   if (run->open_operators.fetch_sub(1, std::memory_order_acq_rel) == 1) end_run(run);
 }
@@ -342,7 +343,7 @@ template <class Platform>
 void Path<Platform>::call_function(Worker* worker, LoopState* state) {
   state->worker = worker;
   if (worker->op->typed != nullptr) worker->op->typed->worker = worker;
-  worker->at.store(worker->op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, worker->op);
   state->running = true;
   state->answer = state->run(&state->context, state->state);
   if (state->answer < 0) fail(state);
@@ -375,7 +376,7 @@ void* Path<Platform>::replica_loop_body(void* argument) {
   }
   if (!from->over) take_ticket(state, from);  // closes the last one: the run is over
   if (worker->run->coroutines->ends(worker)) close_operator(worker, op);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::NONE);
   return nullptr;
 }
 

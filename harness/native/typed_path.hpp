@@ -167,7 +167,7 @@ void Path<Platform>::begin_typed(TypedState* state, uint32_t output) {
   }
   if (op->loop != nullptr && op->loop->source) push_from_source(worker, op, out.slots, count);
   begin(worker, &op->routes[output], out.slots, out.stride, count);
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, state->source == nullptr ? Activity::WORK : Activity::MAKE, op);
 }
 
 // Calls an operator's `finish` when its last stream has ended, before its own streams end. Nothing
@@ -178,7 +178,7 @@ void Path<Platform>::finish_typed(Operator* op, Worker* worker) {
   if (state->source != nullptr || worker->stop.load(std::memory_order_acquire)) return;
   state->worker = worker;
   state->born_ns = 0;
-  worker->at.store(op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, op);
   hand_over(worker);
   const int32_t answer =
       state->finish == nullptr ? 0 : state->finish(&state->context, state->state);
@@ -209,7 +209,7 @@ template <class Platform>
 void Path<Platform>::hold_pushed(Worker* worker, Tuple* first, uint32_t count) {
   if (worker->run->coroutines->send(worker, first, count) < count)
     worker->run->gave_up.store(true, std::memory_order_relaxed);
-  worker->at.store(worker->op->index + 1, std::memory_order_relaxed);
+  turn_to(worker, Activity::WORK, worker->op);
 }
 
 // Sends tuples that were held back, as send_held. Those of typed operators and of loops get their
@@ -338,7 +338,7 @@ void* Path<Platform>::typed_source_body(void* argument) {
   while (!run->finishing.load(std::memory_order_relaxed) &&
          !worker->stop.load(std::memory_order_acquire) &&
          state->source->sent < state->source->limit) {
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
+    turn_to(worker, Activity::MAKE, op);
     const int32_t answer = state->step(&state->context, state->state);
     if (answer == MILLRACE_MORE) {
       idle_ns = IDLE_NS;
@@ -359,7 +359,7 @@ void* Path<Platform>::typed_source_body(void* argument) {
   deliver_typed(state);
   close_operator(worker, op);
   hand_over(worker);
-  worker->at.store(0, std::memory_order_relaxed);
+  turn_to(worker, Activity::NONE);
   if (!worker->resumed) worker->thread.finish();
   return nullptr;
 }

@@ -190,6 +190,7 @@ struct PathPlatform : Platform {
   static void goes_to_sleep(Worker*, millrace::BasicReadyPorts<Platform>&) {}
   static void stream_ends(Worker*, Operator*) {}
   static void finish(Worker*) {}
+  static void turns(Worker*) {}
   static void stamp(Worker*, Port*, uint32_t) { left_out(); }
   static void rest(Worker*) { left_out(); }
 

@@ -201,11 +201,14 @@ struct RunPorts {
     Worker& worker = threads[thread];
     worker.waits.add(1);
     (suspended ? worker.asleep : worker.idle).start();
+    worker.at.store(doing(suspended ? Activity::PAUSE : Activity::TUPLES, 0),
+                    std::memory_order_relaxed);
     worker.rest.store(suspended ? SUSPENDED : IDLE, std::memory_order_release);
   }
   void wakes(uint32_t thread, bool suspended) {
     Worker& worker = threads[thread];
     (suspended ? worker.asleep : worker.idle).stop();
+    worker.at.store(doing(Activity::SEARCH, 0), std::memory_order_relaxed);
     if (!run->over.load(std::memory_order_acquire))
       worker.rest.store(AWAKE, std::memory_order_relaxed);
   }
@@ -477,7 +480,8 @@ class CoroutineRun {
   // look can tell.
   bool seems_deadlocked() {
     for (const Worker* worker = ports_.run->workers; worker != ports_.threads; ++worker) {
-      if (!worker->thread.done() && worker->at.load(std::memory_order_acquire) != 0) return false;
+      if (!worker->thread.done() && executed_by(worker->at.load(std::memory_order_relaxed)) != 0)
+        return false;
     }
     return all_.is_stuck();
   }

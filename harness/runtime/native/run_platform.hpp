@@ -60,11 +60,8 @@ struct RunPlatform {
   static void goes_to_sleep(Worker*, ReadyPorts&) noexcept {}
   static void tell_watching(Worker*, const Word<uint64_t>&) noexcept {}
   static void ends_batch(Worker*) noexcept {}
+  static void turns(Worker*) noexcept {}
 
-  // The operator has sent tuples on, and executes others now.
-  static void goes_on(Worker* worker, Operator* op) noexcept {
-    worker->at.store(op->index + 1, std::memory_order_relaxed);
-  }
   // Several threads may produce.
   static bool has_flags(Worker*, Port* port) noexcept { return port->shared; }
   // Tuples from a thread, not a co-routine, count as born now.

@@ -56,7 +56,6 @@ class Simulation::Coroutines {
   }
   Tuple* take(Worker* w, uint32_t* count) {
     size_t taken = 0;
-    w->at = 0;
     w->mixed += w->run->software.coroutine_wait;
     w->run->pass(*w);
     Replicated::Replica& self = *places[w->coroutine];
@@ -135,6 +134,7 @@ inline void Simulation::prepare_to_resume(const Worker& w) {
 inline void* resuming_body(void* worker) {
   Worker& w = *static_cast<Worker*>(worker);
   Simulation::Coroutines& coroutines = *w.run->coroutines;
+  SimPath::turn_to(&w, Activity::SEARCH);
   coroutines.all->work(coroutines.threads[w.id]);
   w.run->pass(w);
   return nullptr;
@@ -153,7 +153,7 @@ void Simulation::coroutine_body(Coroutine& self) {
       simulation.operator_loop(w, self);
     }
   });
-  w.at = 0;
+  SimPath::turn_to(&w, Activity::NONE);
 }
 
 // The loop of every operator: a tuple at any port is enough, and each port that has some is worked
@@ -166,7 +166,7 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
   for (size_t i = 0; i < self.inputs.size(); ++i) self.need[i].store(1, std::memory_order_relaxed);
   for (;;) {
     if (coroutines_->replicated[self.index].replicas != nullptr) return join_replicas(w, self);
-    w.at = 0;
+    SimPath::turn_to(&w, Activity::SEARCH, w.op);
     w.mixed += software.coroutine_wait;
     // a barrier waits where it has room: it alone can make some, so it must never wait for that
     for (size_t i = 0; i < self.inputs.size() && region.op->kind == BARRIER; ++i)
@@ -358,10 +358,10 @@ inline uint64_t Simulation::full_time(const Port& port) const noexcept {
 template <class Wait>
 void Simulation::let_others_run(Worker& w, Wait wait) {
   SimPath::hand_over(&w);
-  const uint32_t at = w.at;
-  w.at = 0;
+  const uint32_t at = SimPath::now_doing(&w);
+  SimPath::turn_to(&w, Activity::SEARCH, w.op);
   wait(*coroutines_->all, (*coroutines_->all)[w.coroutine]);
-  w.at = at;
+  SimPath::turn_back(&w, at);
 }
 
 }  // namespace millrace::sim

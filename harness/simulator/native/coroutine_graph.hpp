@@ -140,6 +140,7 @@ class Simulation::CoroutineGraph {
   void rests(uint32_t thread, bool suspended) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
     w.waits.add(1);
+    SimPath::turn_to(&w, suspended ? Activity::PAUSE : Activity::TUPLES);
     if (suspended) {
       w.rest = SUSPENDED;
       w.asleep.start();
@@ -150,6 +151,7 @@ class Simulation::CoroutineGraph {
   }
   void wakes(uint32_t thread, bool suspended) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
+    SimPath::turn_to(&w, Activity::SEARCH);
     w.rest = AWAKE;
     if (suspended) {
       w.asleep.stop();
