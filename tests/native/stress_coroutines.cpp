@@ -86,6 +86,8 @@ struct Graph {
               .room = UINT64_MAX,
               .queued_behind = 0,
               .gain_per_s = 1.0 / (1.0 + index),
+              .ran_ns = 0,
+              .quantum_ns = 0,
               .waits_for_all = 0.0};
     for (const uint32_t port : inputs[index]) seen.queued += size(port);
     for (const uint32_t port : op.outputs) {
