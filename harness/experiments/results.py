@@ -43,4 +43,5 @@ def table_of_records(records: Iterable[dict[str, Any]]) -> pd.DataFrame:
         seen = rates[key]
         mean, low, high = mean_interval(seen) if len(seen) > 1 else (*(seen or [None]), None, None)
         rows.append((*key, mean, low, high, len(seen), failed[key]))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    return table.astype(dict.fromkeys(("mean", "lo", "hi"), float))

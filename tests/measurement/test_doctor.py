@@ -1,4 +1,4 @@
-"""What the doctor says of hosts that are described by files, and of this one."""
+"""Findings of the doctor on hosts that are described by files, and on this one."""
 
 from __future__ import annotations
 
