@@ -27,6 +27,11 @@ from harness.models.schemas import MACHINE, arm_entry
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
 """Settings that a size of an experiment may override, and a machine of a size again."""
 
+EVENTS = 50_000_000
+"""Most events of a simulated run that goes on until it is stationary, unless a profile or an
+experiment has another number. They take about ten seconds of CPU time.
+"""
+
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
 """Shortest window and period on real threads [s]."""
 
@@ -65,7 +70,7 @@ def read_experiment(
                     settled[key],
                 )
         shared = measuring(settled) | {
-            "events": _whole(settled.get("events")),
+            "events": _events(here, settled),
             "experiment": path.stem,
             "place": here,
             "variants": _variants(
@@ -329,6 +334,15 @@ def _levels(threads: int | str | None, place: Place) -> list[int | None]:
         return [threads]
     cpus = place.cpus
     return [2**power for power in range(cpus.bit_length()) if 2**power < cpus] + [cpus]
+
+
+def _events(place: Place, settled: Mapping[str, Any]) -> int | None:
+    """Return the most events of a simulated run that goes on until it is stationary; None: runs are
+    measured for a time, as real ones are and those with a warm-up of fixed length.
+    """
+    if not place.simulated or settled.get("warmup", "auto") != "auto":
+        return None
+    return _whole(settled.get("events", EVENTS))
 
 
 def _whole(number: float | None) -> int | None:
