@@ -17,7 +17,7 @@ def of_tuples(
     operators: Sequence[Operator],
     streams: Sequence[Stream],
     processed: Sequence[int],
-    emitted: Mapping[int, int],
+    emitted: Sequence[int],
     sent: Mapping[tuple[int, int], int],
     left_at: Sequence[int],
     held_by: Sequence[int],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.engine.engine import Engine
 from harness.engine.sample import PROFILE_WINDOW_S
+from harness.engine.simulated import SimulatedEngine
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.values import MAX_THREADS, MAX_TUPLES
@@ -138,17 +139,17 @@ def engine_of(
         raise UserError(f"profile_window_s must be above 0 and finite, not {profile_window_s!r}")
     if on is None:
         from harness.engine.thread_room import check_threads
-        from harness.runtime.engine import RuntimeEngine
+        from harness.runtime.engine import RuntimeCore
 
         check_threads(layout, allow_threads)
         by_law = getattr(layout.model, "elastic", False)
         by_law = by_law if changes_replicas is None else changes_replicas
-        engine = RuntimeEngine(layout, tuples, profile, profile_window_s, by_law)
+        engine = Engine(RuntimeCore(layout, tuples, profile, profile_window_s, by_law))
     else:
-        from harness.simulator.engine import SimulatorEngine
+        from harness.simulator.engine import SimulatorCore
 
-        engine = SimulatorEngine(
-            layout, *on, tuples, profile, seed, replaced=constants, profiled=profiled
+        engine = SimulatedEngine(
+            SimulatorCore(layout, *on, tuples, profile, seed, replaced=constants, profiled=profiled)
         )
     for name, count in layout.first_replicas().items():
         engine.set_replicas(name, count)

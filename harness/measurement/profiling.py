@@ -43,9 +43,9 @@ def profile(graph: Graph) -> Profiled:
     engine.start()
     try:
         engine.sample(SETTLE_S)
-        before = engine.sent_by_output()
+        before = engine.core.sent_by_output()
         samples = [engine.sample(LOOK_S) for _ in range(LOOK_ROUNDS)]
-        after = engine.sent_by_output()
+        after = engine.core.sent_by_output()
         over = engine.finished()
     finally:
         totals = engine.stop(drain=False, timeout_s=5.0)

@@ -1,4 +1,4 @@
-"""Account of every tuple: the end of the oracle, made when no thread runs any more (ONCE)."""
+"""Account of every tuple, made when no thread runs any more (ONCE)."""
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
@@ -20,17 +20,11 @@ from harness.runtime.native cimport (
 from harness.runtime.path cimport coroutines_of
 from harness.runtime.plan cimport Plan
 
-from harness.engine.conservation import of_tuples, of_windows
-from harness.engine.sample import Totals
+from harness.engine.account import Account
 
 
-def account_of(Plan plan, bint started, stuck, state):
-    """Compare the tuples sent with those that arrived and those left behind, tuple by tuple and
-    operator by operator.
-
-    `stuck`: threads that did not end, as text; `state`: the counters at the end. Returns
-    harness.engine.Totals.
-    """
+def account_of(Plan plan, bint started, stuck):
+    """Return where the tuples of a run are; `stuck`: threads that did not end, as text."""
     cdef Run* run = plan.run
     cdef Operator* op
     cdef SinkState* sink
@@ -40,11 +34,8 @@ def account_of(Plan plan, bint started, stuck, state):
     cdef uint64_t expected = 0, seen = 0, damaged = 0, violations = 0
     cdef uint64_t slot_index
     cdef uint32_t i, port
-    left_at = [0] * run.operator_count
-    held_by = [0] * run.operator_count
-    discarded = {}
-    order_checked = True
-    longest = 0
+    account = Account([0] * run.operator_count, [0] * run.operator_count)
+    left_at, held_by = account.left_at, account.held_by
     error = next((call.error for call in plan.states.calls if call.error), None)
     if error is None and plan.policy is not None:
         error = (
@@ -53,7 +44,7 @@ def account_of(Plan plan, bint started, stuck, state):
             or None
         )
     # final punctuation may get through where tuples, or other punctuation, were given up
-    drained = (
+    account.drained = (
         started
         and run.open_operators.load(memory_order_acquire) == 0
         and not run.gave_up.load(memory_order_acquire)
@@ -115,9 +106,9 @@ def account_of(Plan plan, bint started, stuck, state):
                 seen += sink.fingerprints
                 damaged += sink.damaged
                 violations += sink.violations
-                order_checked = order_checked and (sink.paths > 0 or op.typed != NULL)
+                account.order_checked &= sink.paths > 0 or op.typed != NULL
                 if plan.operators[i].is_sink:
-                    longest = max(longest, sink.latency.longest())
+                    account.longest_ns = max(account.longest_ns, sink.latency.longest())
             elif kind == "barrier":
                 joined = <BarrierState*> op.own
                 expected += (
@@ -126,10 +117,10 @@ def account_of(Plan plan, bint started, stuck, state):
                 seen += joined.fingerprints
                 damaged += joined.damaged
                 violations += joined.violations
-                discarded[i] = joined.discarded
+                account.discarded[i] = joined.discarded
                 for port in range(joined.count):
                     held_by[i] += joined.inputs[port].ring.size_guess()
-                    order_checked = order_checked and joined.inputs[port].paths > 0
+                    account.order_checked &= joined.inputs[port].paths > 0
             elif kind == "merge":
                 merge = <MergeState*> op.own
                 held_by[i] = merge.held + merge.given_up
@@ -140,35 +131,14 @@ def account_of(Plan plan, bint started, stuck, state):
                             * op.copies
                         )
                 if merge.overrun:
-                    error = (
-                        f"merge {plan.operators[i].name!r}: more came early than the queues "
-                        "between it and its split can hold"
-                    )
-    problems = []
-    if not stuck and not error:
-        problems = (
-            _conservation(plan, state["processed"], left_at, held_by, discarded)
-            + (_windows(plan) if drained else [])
-        )
-    return Totals(
-        sent=state["sent"],
-        received=state["received"],
-        in_flight=sum(left_at) + sum(held_by),
-        processed=state["processed"],
-        drained=drained,
-        order_violations=violations,
-        order_checked=order_checked,
-        checksum_ok=(
-            damaged == 0 and (not plan.layout.copies_known or seen == expected) and not stuck
-        ),
-        conservation=problems,
-        latency_counts=state["latency"],
-        latency_max_ns=longest,
-        stuck=stuck,
-        error=error,
-        scheduling=_scheduling(run),
-        left_out={} if stuck else _left_out(plan),
-    )
+                    account.overrun.append(i)
+        _sent(plan, account)
+        account.left_out = _left_out(plan)
+    account.expected, account.seen = expected, seen
+    account.damaged, account.violations = damaged, violations
+    account.stuck, account.error = stuck, error
+    account.scheduling = _scheduling(run)
+    return account
 
 
 def _left_out(plan):
@@ -257,55 +227,31 @@ cdef _left_in_slots(Run* run, uint32_t co, Operator* op, list left_at, uint64_t*
     fingerprints[0] += slots.fingerprints
 
 
-def _conservation(Plan plan, processed, left_at, held_by, discarded):
+def _sent(Plan plan, account):
+    """Note what went out of operators that choose the port, and the punctuations."""
     cdef uint32_t i, output
-    emitted, sent = {}, {}
+    cdef Operator* op
     for i, operator in enumerate(plan.operators):
-        if operator.counts_output:
-            emitted[i] = plan.run.operators[i].emitted.read()
+        op = &plan.run.operators[i]
         if operator.chooses_output:
-            sent.update(
-                {
-                    (i, output): plan.run.operators[i].routes[output].sent.read()
-                    for output in range(operator.outputs)
-                }
-            )
-    for i in range(plan.run.replica_count):
-        if plan.run.replica_operators[i].index in emitted:
-            emitted[
-                plan.run.replica_operators[i].index
-            ] += plan.run.replica_operators[i].emitted.read()
-    return of_tuples(
-        plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by, discarded
-    )
-
-
-def _windows(Plan plan):
-    cdef uint32_t i
-    sent, got = {}, {}
-    for i, operator in enumerate(plan.operators):
+            for output in range(operator.outputs):
+                account.sent[i, output] = op.routes[output].sent.read()
         if operator.is_source:
-            sent[i] = (<SourceState*> plan.run.operators[i].own).windows
+            account.marks_sent[i] = (<SourceState*> op.own).windows
         elif operator.kind is BARRIER:
-            got[i] = (<BarrierState*> plan.run.operators[i].own).windows
+            account.marks_got[i] = (<BarrierState*> op.own).windows
         elif operator.kind.ends_windows:
-            got[i] = (<SinkState*> plan.run.operators[i].own).windows.read()
-    return of_windows(plan.operators, plan.layout.streams, plan.layout.order, sent, got)
+            account.marks_got[i] = (<SinkState*> op.own).windows.read()
 
 
 cdef dict _scheduling(Run* run):
     cdef uint32_t i
-    sums = {
-        "drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0,
-        "queue_switches": 0,
-    }
+    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "queue_switches": 0}
     for i in range(run.worker_count):
         sums["drains"] += run.workers[i].drains.read()
         sums["searches"] += run.workers[i].searches.read()
         sums["reschedules"] += run.workers[i].reschedules.read()
         sums["waits"] += run.workers[i].waits.read()
     for i in range(run.port_count):
-        sums["pushes"] += run.ports[i].pushes.read()
-        sums["blocked_pushes"] += run.ports[i].blocked.read()
         sums["queue_switches"] += run.ports[i].switches.read()
     return sums

@@ -112,15 +112,16 @@ cdef class Pool:
         return len(self.stubborn)
 
     def use(self):
-        """Time [ns] of all threads together since the start: for which they were allowed to run,
-        and for which they executed operators.
+        """Return, of each thread, the time since it was made in which it was allowed to run, and in
+        which it was idle [ns].
         """
-        allowed = executing = 0
-        for thread in range(self.created):
-            awake = now_ns() - self.born[thread] - self.worker(thread).asleep.read()
-            allowed += awake
-            executing += awake - self.worker(thread).idle.read()
-        return allowed, executing
+        return [
+            (
+                now_ns() - self.born[thread] - self.worker(thread).asleep.read(),
+                self.worker(thread).idle.read(),
+            )
+            for thread in range(self.created)
+        ]
 
     def _balance(self, int wanted):
         running = [thread for thread in range(self.created) if thread not in self.suspended_since]

@@ -1,4 +1,6 @@
 from harness.simulator.native cimport Simulation
 
 
-cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state)
+cdef object account_of(
+    object layout, Simulation& simulation, bint drained, list stuck, object error
+)

@@ -54,6 +54,7 @@ class Engine:
     def __init__(self, rounds, over=False, **totals):
         self.rounds, self.over = [EMPTY, *rounds], over
         self.totals = SimpleNamespace(**{"correct": True, "error": None, **totals})
+        self.core = self
         self.sent = iter([((10,), (), (5,), (5,)), ((510,), (), (155,), (205,))])
 
     def start(self):

@@ -148,7 +148,7 @@ def test_annotations_are_heeded_beside_coroutines() -> None:
     assert pool_of(graph, Coroutine(1)).threads == 3
     engine = open_engine(graph, Coroutine(1))
     assert engine.threads == 1 + 3
-    assert engine.layout()["queued"] == ["work1[0]", "work2[0]", "work3[0]", "sink[0]"]
+    assert engine.core.guards()["queued"] == ["work1[0]", "work2[0]", "work3[0]", "sink[0]"]
     assert run_to_end(graph, Coroutine(1), 3000).correct
 
 

@@ -195,7 +195,7 @@ def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_ofte
     for _ in range(3):
         engine.sample(0.0)
     time.sleep(0.5)
-    active = engine.pool.active
+    active = engine.core.active
     assert engine.stop(drain=False, timeout_s=10.0).correct
     assert active == 4
 

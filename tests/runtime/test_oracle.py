@@ -14,7 +14,7 @@ from tests.runtime.shapes import native, pipeline, run_to_end
 
 def run_with(forged: list[int], port: str, model: Model, tuples: int = 50) -> Totals:
     engine = open_engine(pipeline(2), model, tuples=tuples)
-    engine.forge(port, forged)
+    engine.core.forge(port, forged)
     engine.start()
     while not engine.finished():
         engine.sample(0.1)

@@ -15,15 +15,15 @@ from tests.runtime.shapes import chain, diamond, pipeline, split_and_join, split
 
 def test_a_chain_needs_no_lock_and_no_producer_flag_under_any_model() -> None:
     for model in (Manual(), Dedicated(), Dynamic(4)):
-        layout = open_engine(pipeline(5), model).layout()
+        layout = open_engine(pipeline(5), model).core.guards()
         assert layout["locked"] == [] and layout["shared"] == []
 
 
 def test_manual_has_no_queues_and_the_others_one_before_every_port_but_the_splitters() -> None:
     graph = split_and_join(3, 1)
-    assert open_engine(graph, Manual()).layout()["queued"] == []
+    assert open_engine(graph, Manual()).core.guards()["queued"] == []
     for model in (Dedicated(), Dynamic(2)):
-        assert open_engine(graph, model).layout()["queued"] == [
+        assert open_engine(graph, model).core.guards()["queued"] == [
             "sink[0]",
             "w0_0[0]",
             "w1_0[0]",
@@ -33,27 +33,27 @@ def test_manual_has_no_queues_and_the_others_one_before_every_port_but_the_split
 
 def test_only_the_sink_of_a_data_parallel_graph_is_fed_by_several_threads() -> None:
     for model in (Dedicated(), Dynamic(2)):
-        layout = open_engine(split_and_join(3, 1), model).layout()
+        layout = open_engine(split_and_join(3, 1), model).core.guards()
         assert layout["shared"] == ["sink[0]"]
         assert layout["locked"] == []  # its one port is executed by one thread at a time anyway
 
 
 def test_an_operator_with_two_queued_ports_is_locked() -> None:
-    layout = open_engine(diamond(), Dynamic(2)).layout()
+    layout = open_engine(diamond(), Dynamic(2)).core.guards()
     assert layout["locked"] == ["join", "far"]
     # `spread` gets its tuples from under the lock of `join`, one thread at a time
     assert layout["shared"] == ["join[1]"]
 
 
 def test_an_operator_called_by_two_sources_is_locked_and_one_source_needs_none() -> None:
-    assert open_engine(split_fan_out(), Dynamic(2)).layout()["locked"] == ["entry"]
+    assert open_engine(split_fan_out(), Dynamic(2)).core.guards()["locked"] == ["entry"]
     graph = Graph("two sources")
     join = graph.work("join", 1)
     for name in ("a", "b"):
         graph.connect(chain(graph, graph.source(name), 1, prefix=f"{name}_work"), join)
     graph.connect(join, graph.sink("sink"))
     # what follows `join` runs under its lock
-    assert open_engine(graph, Manual()).layout()["locked"] == ["join"]
+    assert open_engine(graph, Manual()).core.guards()["locked"] == ["join"]
 
 
 def test_threads_are_the_models() -> None:

@@ -74,7 +74,7 @@ def test_ten_thousand_called_operators_pass_a_window_on_without_overflowing_a_st
 
 def with_forged(graph: Graph, port: str, forged: list[int], tuples: int) -> Totals:
     engine = open_engine(graph, Dynamic(2), tuples=tuples)
-    engine.forge(port, forged)
+    engine.core.forge(port, forged)
     engine.start()
     while not engine.finished():
         engine.sample(0.05)

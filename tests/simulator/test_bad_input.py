@@ -8,9 +8,10 @@ import itertools
 import math
 
 import pytest
-from harness.simulator.engine import SimulatorEngine
+from harness.simulator.engine import SimulatorCore
 
 from harness.engine import Engine, open_engine
+from harness.engine.simulated import SimulatedEngine
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, PortId, Threading
 from harness.graph.operator import IN_FORCE
@@ -30,7 +31,8 @@ def refused(*words: str) -> object:
 def bounded(events: int) -> Engine:
     """An engine that may take so many events."""
     layout = layout_of(pipeline(), Dynamic(2))
-    return SimulatorEngine(layout, load_machine("xeon"), load_software("millrace"), events=events)
+    core = SimulatorCore(layout, load_machine("xeon"), load_software("millrace"), events=events)
+    return SimulatedEngine(core)
 
 
 @pytest.mark.parametrize("kind", ["python", "native"])
@@ -222,6 +224,6 @@ def test_a_run_within_its_bound_says_nothing_of_it() -> None:
 
 
 def test_a_machine_that_is_simulated_is_never_the_one_at_hand() -> None:
-    assert isinstance(open_engine(pipeline(), Manual(), "xeon"), SimulatorEngine)
-    assert isinstance(open_engine(pipeline(), Manual(), "local", simulated=True), SimulatorEngine)
-    assert not isinstance(open_engine(pipeline(), Manual(), "local"), SimulatorEngine)
+    assert isinstance(open_engine(pipeline(), Manual(), "xeon"), SimulatedEngine)
+    assert isinstance(open_engine(pipeline(), Manual(), "local", simulated=True), SimulatedEngine)
+    assert not isinstance(open_engine(pipeline(), Manual(), "local"), SimulatedEngine)

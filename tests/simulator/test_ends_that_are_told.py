@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.engine.engine import LONGEST_WAIT_S
 from harness.errors import RunFailed
 from harness.models import Dynamic, Manual
 from harness.simulator import engine as simulator
@@ -25,7 +26,7 @@ def test_that_nothing_can_happen_any_more_is_an_error_and_no_idle_period(by_even
     and all others sleep.
     """
     engine = simulated(pipeline(2), Dynamic(2), tuples=1)
-    engine.seize("work0[0]")
+    engine.core.seize("work0[0]")
     engine.start()
     for _ in range(2):
         with pytest.raises(
@@ -45,7 +46,7 @@ def test_that_nothing_can_happen_any_more_is_an_error_and_no_idle_period(by_even
 
 
 def test_virtual_time_has_an_end_and_does_not_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert simulator.END_OF_TIME_PS + simulator.LONGEST_PERIOD_S / simulator.PS < 2**63
+    assert simulator.END_OF_TIME_PS + LONGEST_WAIT_S / simulator.PS < 2**63
     monkeypatch.setattr(simulator, "END_OF_TIME_PS", 10**9)  # a millisecond
     engine = simulated(pipeline(2), Manual())
     engine.start()
@@ -58,6 +59,7 @@ def test_virtual_time_has_an_end_and_does_not_begin_anew(monkeypatch: pytest.Mon
 
 STARVED = """
 import resource
+from harness.engine.engine import LONGEST_WAIT_S
 from harness.errors import RunFailed
 from harness.graph import Graph
 from harness.models import Manual

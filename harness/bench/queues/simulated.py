@@ -29,13 +29,12 @@ from harness.bench.scenario import SETTLED_PERIODS, Configuration
 from harness.bench.score import Score, climbed, settled_at
 from harness.elasticity import Decides
 from harness.engine import Engine, Sample
-from harness.engine.open import Described, lay_out
+from harness.engine.open import Described, engine_of, lay_out
 from harness.graph import Graph
 from harness.machines.machine import Machine, load_machine
 from harness.machines.software import load_software
 from harness.measurement.control import Controller
 from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel
-from harness.simulator.engine import SimulatorEngine
 
 PERIODS = 80
 PERIOD_S = 0.002  # least virtual length of a period, as in the elastic runs of the simulator
@@ -177,13 +176,13 @@ def _graph(scenario: QueueScenario) -> Graph:
     return graph_of(scenario.shape, scenario.costs, scenario.payload, scenario.graph_seed)
 
 
-def _engine(scenario: QueueScenario, model: Model) -> SimulatorEngine:
+def _engine(scenario: QueueScenario, model: Model) -> Engine:
     machine, software = machine_of(scenario.world), load_software(scenario.world.software)
     if software["how.queue_capacity"] and not isinstance(model, Manual):
         model = replace(model, queue_capacity=QUEUE)
     on = Described(machine, software)
     layout = lay_out(_graph(scenario), model, on)
-    return SimulatorEngine(layout, *on, profile=True, seed=scenario.graph_seed)
+    return engine_of(layout, on, profile=True, seed=scenario.graph_seed)
 
 
 def _place(engine: Engine, scenario: QueueScenario, queued: frozenset[int]) -> None:
