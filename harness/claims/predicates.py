@@ -13,6 +13,7 @@ from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import WantedCell
 from harness.claims.predicate import (
     LEAST_DIFFERENCE,
+    ClaimKind,
     Predicate,
     PredicateOutcome,
     Term,
@@ -158,6 +159,10 @@ class Ratio(Predicate):
     least_difference: float = LEAST_DIFFERENCE
 
     @property
+    def kind(self) -> ClaimKind:
+        return ClaimKind.SIZE
+
+    @property
     def needs_all(self) -> bool:
         return self.over.cell is not None or self.under.cell is not None
 
@@ -212,6 +217,10 @@ class Somewhere(Predicate):
     at_least: float | None = None
     at_most: float | None = None
 
+    @property
+    def kind(self) -> ClaimKind:
+        return ClaimKind.SIZE
+
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         def read(cell: WantedCell) -> RangedNumber:
             return (
@@ -241,6 +250,10 @@ class Within(Predicate):
     at_least: float | None = None
     at_most: float | None = None
     per_cpu: bool = False
+
+    @property
+    def kind(self) -> ClaimKind:
+        return ClaimKind.SIZE
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         def test(cell: WantedCell, families: float) -> Finding:

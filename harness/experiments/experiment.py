@@ -38,7 +38,7 @@ SIMULATION_OVERHEAD_S = 0.15
 EVENTS_A_SECOND = 5e6
 """Events that a simulation handles in a second, about. For estimates only."""
 
-SETTLING_SHARE = 0.2
+SETTLING_SHARE = 0.1
 """Share of the most events that a simulated run takes to become stationary, in the mean of P17's
 figures. For estimates only.
 """
@@ -194,15 +194,14 @@ class Block:
 
     @property
     def _simulated(self) -> str:
-        """Further settings of a simulated block's records; "" for a measured block."""
+        """Further settings of a simulated block's records; "" for a measured block. The profiles
+        and the number of points say what a sensitivity study varies.
+        """
         if not self.place.simulated:
             return ""
-        variants = " ".join(
-            f"{path}={value:g}" for variant in self.variants for path, value in variant.items()
-        )
         events = "" if self.events is None else f"; events {self.events}"
         profiles = f"software {self.place.software}; profiles {' '.join(self.place.digests)}"
-        return f"{events}; simulated; {profiles}; variants {variants}"
+        return f"{events}; simulated; {profiles}; points {len(self.variants)}"
 
     def runs_by_arm(self) -> dict[str, Run]:
         """Return the run of each arm, by the arm's name."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from harness.engine import LOCAL
 from harness.errors import UserError
+from harness.experiments.design import POINTS, latin_hypercube
 from harness.experiments.experiment import Arm, Block, Cell, Experiment
 from harness.files.checked_yaml import Place as Spot
 from harness.files.checked_yaml import dotted, load_schema, read_checked, wrong
@@ -161,13 +162,11 @@ def _said_at(spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], key:
 
 
 def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, float]]:
-    """Each constant of the place's sweep at either end of its range; with a number only so many of
-    the constants.
+    """Return the points at which the place's uncertain constants are varied together, so many, or
+    `POINTS` if only asked for.
     """
-    swept = list(place.sweep.items())
-    if sensitivity is not True:
-        swept = swept[: int(sensitivity)]
-    return tuple({path: end} for path, ends in swept for end in ends)
+    points = POINTS if sensitivity is True else int(sensitivity)
+    return latin_hypercube(place.uncertain, points) if points and place.simulated else ()
 
 
 def _cells(

@@ -160,9 +160,9 @@ def _by_events(engine: Engine, events: int, copies: int | None, announce: Announ
 def settle(engine: Engine, events: int, copies: int | None) -> Settling:
     """Let a simulated run become stationary, for so many events at most."""
     settling = Settling(copies, engine.queue_capacity)
-    left = events
+    shortest, left = max(events // SHORTEST_OF_EVENTS, 1), events
     while left > 0 and not settling.settled and not engine.finished():
-        length = min(left, max(events // SHORTEST_OF_EVENTS, settling.events // SAMPLES_AT_LEAST, 1))
+        length = min(left, max(shortest, settling.events // SAMPLES_AT_LEAST))
         settling.step(engine.sample_events(length), length)
         left -= length
     return settling

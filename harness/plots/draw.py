@@ -40,7 +40,8 @@ def draw(row: FigureRow, folder: Path, outputs: Sequence[Path]) -> None:
 def figure_of(row: FigureRow, tables: Mapping[str, pd.DataFrame]) -> Figure:
     """Return the figure of a row of `FIGURES`, from the rows of its experiment in each table.
 
-    A figure of means has no simulated mean that is not stationary. One over time shows the way there.
+    A figure of means has no simulated mean that is not stationary; one over time shows the way
+    there.
     """
     if "throughput" in tables and "timeline" not in tables:
         tables = {**tables, "throughput": settled.without_unsettled(tables["throughput"])}

@@ -40,9 +40,9 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     banded = table[table["band_lo"].notna()]
     if interval is not None and len(banded):
         parts.append(
-            f"Dashed fills: least and greatest mean while {int(banded['variants'].max())} other "
-            "values of the machine's "
-            "constants, the ends of their ranges, took their places one at a time."
+            "Dashed fills: least and greatest mean over "
+            f"{int(banded['variants'].max())} points at which all uncertain constants had other "
+            "values."
         )
     unreached = table[(table["variants"] > 0) & (table["variants_reached"] == 0)]
     if interval is not None and len(unreached):

@@ -135,6 +135,7 @@ TABLES: dict[str, StructType] = {
         variants_reached=WHOLE,
         band_lo=REAL,
         band_hi=REAL,
+        at_points=ArrayType(REAL),
         submitted_mean=REAL,
         submitted_sd=REAL,
         submitted_lo=REAL,
