@@ -154,9 +154,9 @@ ROWS = (
         threads; both start at 0, and all runs of a cell have the same.
         Each panel is one run: a dot on the solid pink line is the mean of one period of the law in
         the title, and the dashed line is the number of threads in that period.
-        Tinted panels are SIMULATED on the papers' machines with periods of 15 or 20 ms and queues of
-        64 tuples, where the paper has 10 s and gives no length, so compare shapes and thread levels
-        and not seconds;
+        Tinted panels are SIMULATED on the papers' machines with periods of 15 or 20 ms and queues
+        of 64 tuples, where the paper has 10 s and gives no length, so compare shapes and thread
+        levels and not seconds;
         {OTHERS_MEASURED_HERE} There the quick profile allows up to 8 threads, also on fewer CPUs.
         """,
     ),
