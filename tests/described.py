@@ -25,7 +25,7 @@ class Described:
 
     name: str
     cpus: int
-    sweep: Mapping[str, tuple[float, float]]
+    uncertain: Mapping[str, tuple[float, float]]
     digest: str = "0123456789ab"
 
     def get(self, path: str, default: float | None = None) -> float | None:
@@ -33,9 +33,9 @@ class Described:
         return default
 
     def with_constants(self, constants: Mapping[str, float]) -> Described:
-        """Itself; refuses what is not in its sweep."""
+        """Itself; refuses what is not uncertain."""
         for path in constants:
-            if path not in self.sweep:
+            if path not in self.uncertain:
                 raise UserError(f"machine {self.name!r} has no constant {path!r}")
         return self
 
@@ -46,7 +46,7 @@ class DescribedCosts:
 
     name: str
     digest: str = "ba9876543210"
-    sweep: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    uncertain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def split(
         self, constants: Mapping[str, float]

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.claims.evidence import Wanted
 from harness.claims.papers import PAPERS
-from harness.claims.predicate import Predicate, Term
+from harness.claims.predicate import ClaimKind, Predicate, Term
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
@@ -49,6 +49,11 @@ class Claim:
     cells_on: Mapping[str, Sequence[Wanted]] = field(default_factory=dict)
     elsewhere: bool = False
     needs_cpus: int = 1
+
+    @property
+    def kind(self) -> ClaimKind | None:
+        """Sort of statement; None: no experiment can check it."""
+        return self.check.kind if self.check else None
 
     @property
     def is_joint(self) -> bool:

@@ -40,6 +40,13 @@ class Sensitivity(StrEnum):
     NOT_VARIED = "not varied"
 
 
+ANSWERS = (ClaimVerdict.REPRODUCED, ClaimVerdict.IN_PART, ClaimVerdict.NOT_REPRODUCED)
+"""Verdicts that say whether a claim holds."""
+
+VARIED = (Sensitivity.HOLDS, Sensitivity.FLIPS)
+"""Verdicts on numbers for which constants were varied."""
+
+
 @dataclass(frozen=True)
 class Result:
     """Verdict on a claim on one machine, named for people. `beside`: the claim is not about this
@@ -55,6 +62,9 @@ class Result:
     why: str = ""  # the reason, if there is no verdict
     outcomes: Sequence[PredicateOutcome] = ()
     shown: Sequence[Shown] = ()
+    points: int = 0  # at which the constants were varied together
+    holds_at: int = 0  # of these points the claim holds at so many
+    is_smaller: bool = False  # a cell is smaller than the paper's
 
     @property
     def is_settled(self) -> bool:
@@ -187,7 +197,39 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
         )
     if not cells or (missing and claim.check.needs_all):
         return _result(claim, venue, missing, cells, beside)
-    return _result(claim, venue, [*claim.check.judge(cells), *missing], cells, beside)
+    result = _result(claim, venue, [*claim.check.judge(cells), *missing], cells, beside)
+    if result.verdict in ANSWERS:
+        result = replace(result, is_smaller=any(cell.is_smaller for cell in cells))
+    return _at_points(result, cells) if result.sensitivity in VARIED else result
+
+
+def _at_points(result: Result, cells: Sequence[WantedCell]) -> Result:
+    """Return a result with the number of points of the design at which its claim holds.
+
+    A constant moves all arms of a point, so that a ratio may be the same at all points although
+    both of its terms are not.
+    """
+    check, points = result.claim.check, max(cell.points for cell in cells)
+    if check is None or points == 0:
+        return result
+    answers = [
+        all_of(
+            [
+                outcome.finding
+                for outcome in check.judge([cell.at_point(point) for cell in cells])
+                if outcome.finding is not None
+            ]
+        ).holds
+        for point in range(points)
+    ]
+    nominal = result.verdict is not ClaimVerdict.NOT_REPRODUCED
+    same = all(answer is nominal for answer in answers)
+    return replace(
+        result,
+        points=points,
+        holds_at=sum(answer is True for answer in answers),
+        sensitivity=Sensitivity.HOLDS if same else Sensitivity.FLIPS,
+    )
 
 
 def _result(

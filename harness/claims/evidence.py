@@ -106,6 +106,29 @@ class WantedCell:
         ]
         return ", ".join([self.wanted.name, *sizes])
 
+    @property
+    def is_smaller(self) -> bool:
+        """True if the cell's size differs from the paper's."""
+        return any(self.parameters.get(name) != size for name, size in self.wanted.sizes.items())
+
+    @property
+    def points(self) -> int:
+        """Number of points at which the constants of all its arms were varied together."""
+        column = self.throughput.get("at_points", ())
+        return max((len(each) for each in column if _is_list(each)), default=0)
+
+    def at_point(self, point: int) -> WantedCell:
+        """Return the cell with the means at one of these points; an arm that no constant reaches
+        has its own.
+        """
+        rows = self.throughput.copy()
+        means = [
+            at[point] if _is_list(at) and point < len(at) else mean
+            for at, mean in zip(rows["at_points"], rows["mean"], strict=True)
+        ]
+        rows["mean"] = rows["band_lo"] = rows["band_hi"] = means
+        return replace(self, throughput=rows, shown=[])
+
     def show(
         self, arm: str, quantity: str, unit: str, reading: RangedNumber, is_settled: bool = True
     ) -> None:
@@ -265,6 +288,11 @@ def named(parameters: Mapping[str, str]) -> str:
         value if name in ("topology", "load") else f"{name} {value}"
         for name, value in parameters.items()
     )
+
+
+def _is_list(value: object) -> bool:
+    """Return true for a list of a table: null is None or NaN there."""
+    return hasattr(value, "__len__")
 
 
 def _of_cell(tables: Tables, experiment: str, venue: Venue, cell: str) -> Sequence[pd.DataFrame]:

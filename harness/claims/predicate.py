@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from harness.claims.evidence import WantedCell
@@ -61,8 +62,20 @@ class Term:
         )
 
 
+class ClaimKind(StrEnum):
+    """Sort of statement: a size may be off by a third where every shape holds."""
+
+    SHAPE = "shape"  # who wins, what rises, where the peak is
+    SIZE = "size"  # a ratio or a count
+
+
 class Predicate(Protocol):
     """Statement about the cells of a claim."""
+
+    @property
+    def kind(self) -> ClaimKind:
+        """Sort of statement."""
+        return ClaimKind.SHAPE
 
     @property
     def needs_all(self) -> bool:

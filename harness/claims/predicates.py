@@ -14,6 +14,7 @@ from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import WantedCell
 from harness.claims.predicate import (
     LEAST_DIFFERENCE,
+    ClaimKind,
     Predicate,
     PredicateOutcome,
     Term,
@@ -129,6 +130,10 @@ class Ratio(Predicate):
     least_difference: float = LEAST_DIFFERENCE
 
     @property
+    def kind(self) -> ClaimKind:
+        return ClaimKind.SIZE
+
+    @property
     def needs_all(self) -> bool:
         return self.over.cell is not None or self.under.cell is not None
 
@@ -183,6 +188,10 @@ class Somewhere(Predicate):
     at_least: float | None = None
     at_most: float | None = None
 
+    @property
+    def kind(self) -> ClaimKind:
+        return ClaimKind.SIZE
+
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         def read(cell: WantedCell) -> RangedNumber:
             return (
@@ -212,6 +221,10 @@ class Within(Predicate):
     at_least: float | None = None
     at_most: float | None = None
     per_cpu: bool = False
+
+    @property
+    def kind(self) -> ClaimKind:
+        return ClaimKind.SIZE
 
     def judge(self, cells: Sequence[WantedCell]) -> list[PredicateOutcome]:
         def test(cell: WantedCell, families: float) -> Finding:

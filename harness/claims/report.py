@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.claims.claim import Claim, papers
-from harness.claims.evaluate import ClaimVerdict, Result, Sensitivity
+from harness.claims.evaluate import ANSWERS, ClaimVerdict, Result, Sensitivity
 from harness.claims.evidence import Shown
-from harness.claims.predicate import PredicateOutcome
+from harness.claims.predicate import ClaimKind, PredicateOutcome
 from harness.claims.reading import RangedNumber
 from harness.machines.machine import for_people
 
@@ -42,15 +42,14 @@ context switches it is a factor of two, of latencies from the median to the 99th
 about several arms, levels or cells is refuted only by wider intervals, which allow for all of them.
 One run has no interval, so a claim that rests on it is open, unless it is simulated: then the value
 decides. Ranges of simulated throughputs are the band: least and greatest mean over the constants of
-machine and software that were varied, one at a time. *Holds throughout*: the verdict is the same
-wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken as
-independent, so that a constant which moves both sides of a comparison alike may still never flip
-it. *Not varied*: no band for these numbers, as no constant was varied for them, or none that was
-varied matters to any of them. One number is above another if they differ by more than 2 %, or what
-a claim says instead. Latencies that differ by no more than a bucket of their histogram, 6.25 %,
-leave it open."""
+machine and software, which were varied together, at some points of a design. The verdict tells at
+how many of these points the claim holds. *Flips within the band*: not at all of them the answer is
+that of the nominal values. *Not varied*: no band for these numbers, as no constant was varied for
+them, or none that was varied matters to any of them. One number is above another if they differ by
+more than 2 %, or what a claim says instead. Latencies that differ by no more than a bucket of their
+histogram, 6.25 %, leave it open."""
 
-HEADINGS = ("flips within the band", "never settled")
+HEADINGS = ("shapes reproduced", "sizes reproduced", "flips within the band", "never settled")
 """Headings of the last columns of the summary."""
 
 COLUMNS = (
@@ -73,6 +72,8 @@ class Line:
     varied: int | None  # verdicts on numbers that constants were varied for; None: measured
     flips: int | None  # of them
     unsettled: int  # verdicts that rest on runs that never settled
+    shapes: tuple[int, int]  # claims of shape that are reproduced, of those with an answer
+    sizes: tuple[int, int]  # likewise of size
 
 
 def summary(results: Iterable[Result]) -> list[Line]:
@@ -99,6 +100,8 @@ def summary(results: Iterable[Result]) -> list[Line]:
             if rows[0].simulated
             else None,
             sum(not row.is_settled for row in rows),
+            _reproduced(rows, ClaimKind.SHAPE),
+            _reproduced(rows, ClaimKind.SIZE),
         )
         for (paper, beside, machine), rows in sorted(
             groups.items(), key=lambda item: (order[item[0][0]], item[0][1])
@@ -106,10 +109,20 @@ def summary(results: Iterable[Result]) -> list[Line]:
     ]
 
 
+def _reproduced(rows: Sequence[Result], kind: ClaimKind) -> tuple[int, int]:
+    """Return how many results of a kind say reproduced, also in part, of those that have an
+    answer.
+    """
+    verdicts = Counter(row.verdict for row in rows if row.claim.kind is kind)
+    told = sum(verdicts[verdict] for verdict in ANSWERS)
+    return told - verdicts[ClaimVerdict.NOT_REPRODUCED], told
+
+
 def summary_row(line: Line) -> list[str]:
     """Return the cells of a line of the summary, for a table."""
     counts = [line.claims, *(line.verdicts[verdict] for verdict in COLUMNS)]
-    return [line.paper, line.machine, *map(str, counts), _flips(line), str(line.unsettled)]
+    kinds = (f"{good} of {told}" for good, told in (line.shapes, line.sizes))
+    return [line.paper, line.machine, *map(str, counts), *kinds, _flips(line), str(line.unsettled)]
 
 
 def _flips(line: Line) -> str:
@@ -225,8 +238,14 @@ def place(claim: Claim) -> str:
 
 
 def headline(result: Result) -> str:
-    """Return a verdict with what qualifies it: `reproduced (holds throughout)`."""
+    """Return a verdict with what qualifies it.
+
+    An example is `reproduced (holds at 9 of 10 points of the band)`.
+    """
     told = [result.sensitivity.value] if result.sensitivity else []
+    if result.points:
+        told = [f"holds at {result.holds_at} of {result.points} points of the band"]
+    told += ["at a smaller size than the paper's"] if result.is_smaller else []
     told += [] if result.is_settled else ["rests on runs that never settled"]
     return result.verdict.value + (f" ({'; '.join(told)})" if told else "")
 
@@ -244,6 +263,10 @@ def _as_object(result: Result) -> dict[str, object]:
         "simulated": result.simulated,
         "verdict": result.verdict.value,
         "sensitivity": result.sensitivity.value or None,
+        "points": result.points,
+        "holds_at_points": result.holds_at,
+        "smaller": result.is_smaller,
+        "about": result.claim.kind,
         "settled": result.is_settled,
         "why": result.why or None,
         "cells": [

@@ -17,7 +17,7 @@ SUMMARY = "list the machines that can be simulated, or the constants of one"
 DESCRIPTION = """\
 Machines are files in config/machines/. For each constant the list shows its value, unit, range,
 source and tag: measured on that hardware, on an adjacent machine, or an estimate. A star marks what
-`millrace sweep --over machine.sweep` varies. NAME may be a file. docs/machines.md explains each
+`millrace sweep --over constants` varies. NAME may be a file. docs/machines.md explains each
 constant.
 
 With --software it lists the costs of runtimes (config/software/) in place of machines.
@@ -78,7 +78,7 @@ def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
                     str(profile.cpus),
                     _clock(profile),
                     *tags,
-                    str(len(profile.sweep)),
+                    str(len(profile.uncertain)),
                     profile.title,
                 )
             )
@@ -117,7 +117,7 @@ def as_text(profile: Machine | Software) -> str:
             if constant.low is None or constant.high is None
             else f"{constant.low:g} .. {constant.high:g}"
         )
-        star = "*" if path in profile.sweep else ""
+        star = "*" if path in profile.uncertain else ""
         rows.append(
             (
                 f"{path}{star}",
@@ -143,7 +143,7 @@ def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
     }
     if isinstance(profile, Machine):
         data["cpus"] = profile.cpus
-    data["sweep"] = {path: list(span) for path, span in profile.sweep.items()}
+    data["sweep"] = {path: list(span) for path, span in profile.uncertain.items()}
     if constants:
         data["constants"] = {
             path: {

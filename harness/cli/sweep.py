@@ -40,10 +40,9 @@ An experiment may name machines; blocks on simulated ones are called MACHINE~CEL
 measures on one machine only, which the experiment need not name. `millrace figures` moves the
 records of such a machine away, so give them a folder with -o.
 
-With --over machine.sweep each simulated arm also runs with the uncertain constants that the
-profiles of its machine and software list under `sweep`: one at a time, at either end of its range.
-Figures show the band from the lowest to the highest mean. An arm that no constant reaches has no
-band, and one whose throughput both ends move to the same side runs with four seeds.
+With --over constants each simulated arm also runs at 16 points at which all constants of its
+machine and software that are no measurements have other values within their ranges. Figures show
+the band from the lowest to the highest mean. An arm that no constant reaches has no band.
 
 examples:
   millrace sweep --dry-run                            what the quick profile measures, and how long
@@ -54,7 +53,7 @@ examples:
                                                       results/raw/my/; millrace plot my.yaml draws
                                                       it, millrace init experiment writes one
   millrace sweep crossover --cell CELL -o block.jsonl one block
-  millrace sweep pldi17_fig10 --machine xeon --software streams-4.2 --over machine.sweep
+  millrace sweep pldi17_fig10 --machine xeon --software streams-4.2 --over constants
 """
 
 
@@ -74,9 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_place_arguments(parser, default=None)
     parser.add_argument(
         "--over",
-        choices=["machine.sweep"],
-        help="vary what the profiles of machine and software list as their sweep, of simulated "
-        "blocks",
+        choices=["constants"],
+        help="vary the uncertain constants of machine and software together, of simulated blocks",
     )
     parser.add_argument(
         "-o",
@@ -116,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         blocks = [experiments[0].block(args.cell)]
     if args.over is not None and not any(block.variants for block in blocks):
         raise UserError(
-            "--over machine.sweep needs a simulated block; --machine names a machine to simulate"
+            "--over constants needs a simulated block; --machine names a machine to simulate"
         )
     if args.set_constant and args.output is None:
         raise UserError(

@@ -38,11 +38,12 @@ class SweepProgress(OverwrittenLine):
     def finished(self, block: Block, record: dict[str, Any]) -> None:
         """A run has ended."""
         self._done += 1
-        self._total = max(self._total, self._done)  # a block with variants may need more seeds
         self._left_s = max(self._left_s - block.estimated_s / block.runs, 0.0)
         constants = (record.get("simulation") or {}).get("constants", {})
         which = (
-            " ".join(f"{path}={value:g}" for path, value in constants.items())
+            f"{len(constants)} constants varied"
+            if len(constants) > 1
+            else " ".join(f"{path}={value:g}" for path, value in constants.items())
             or f"#{record['repeat'] + 1}"
         )
         name = f"{block.name} {record['arm']} {which}"

@@ -35,8 +35,13 @@ ADAPTATION_ESTIMATE = 20
 SIMULATION_OVERHEAD_S = 0.15
 """Seconds that a simulated run takes besides its window: it needs no process of its own."""
 
-EVENTS_A_SECOND = 1.2e7
+EVENTS_A_SECOND = 5e6
 """Events that a simulation handles in a second, about. For estimates only."""
+
+SETTLING_SHARE = 0.1
+"""Share of the most events that a simulated run takes to become stationary, in the mean of P17's
+figures. For estimates only.
+"""
 
 VIRTUAL_SECOND_S = 8.0
 """Seconds that a simulated one takes, about, with `VIRTUAL_CPUS` busy. For estimates only."""
@@ -102,7 +107,7 @@ class Block:
     variants: Sequence[Mapping[str, float]] = ()
     allow_threads: int | None = None  # of a run; as `Run` has it
     events: int | None = (
-        None  # simulated: windows of arms that are not elastic are as long as so many events take
+        None  # simulated: arms that are not elastic run until stationary, for so many at most
     )
 
     @property
@@ -131,9 +136,7 @@ class Block:
 
     def _estimated_s(self, arm: Arm) -> float:
         if self.place.simulated and self.events is not None and not arm.elastic:
-            return (
-                SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND
-            )  # twice as many to warm up, at most
+            return SIMULATION_OVERHEAD_S + SETTLING_SHARE * self.events / EVENTS_A_SECOND
         adaptation_s = self._adaptation_s(arm) if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
         overhead_s = (
@@ -191,15 +194,14 @@ class Block:
 
     @property
     def _simulated(self) -> str:
-        """Further settings of a simulated block's records; "" for a measured block."""
+        """Further settings of a simulated block's records; "" for a measured block. The profiles
+        and the number of points say what a sensitivity study varies.
+        """
         if not self.place.simulated:
             return ""
-        variants = " ".join(
-            f"{path}={value:g}" for variant in self.variants for path, value in variant.items()
-        )
         events = "" if self.events is None else f"; events {self.events}"
         profiles = f"software {self.place.software}; profiles {' '.join(self.place.digests)}"
-        return f"{events}; simulated; {profiles}; variants {variants}"
+        return f"{events}; simulated; {profiles}; points {len(self.variants)}"
 
     def runs_by_arm(self) -> dict[str, Run]:
         """Return the run of each arm, by the arm's name."""

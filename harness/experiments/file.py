@@ -13,6 +13,7 @@ from typing import Any
 from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.experiments.arms import model_arms
+from harness.experiments.design import POINTS, latin_hypercube
 from harness.experiments.experiment import Arm, Block, Cell, Experiment
 from harness.files.checked_yaml import Place as Spot
 from harness.files.checked_yaml import dotted, load_schema, read_checked, wrong
@@ -25,6 +26,11 @@ from harness.models.schemas import arm_entry
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
 """Settings that a size of an experiment may override, and a machine of a size again."""
+
+EVENTS = 50_000_000
+"""Most events of a simulated run that goes on until it is stationary, unless a profile or an
+experiment has another number. They take about ten seconds of CPU time.
+"""
 
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
 """Shortest window and period on real threads [s]."""
@@ -64,7 +70,7 @@ def read_experiment(
                     settled[key],
                 )
         shared = measuring(settled) | {
-            "events": _whole(settled.get("events")),
+            "events": _events(here, settled),
             "experiment": path.stem,
             "place": here,
             "variants": _variants(
@@ -155,13 +161,11 @@ def _said_at(spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], key:
 
 
 def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, float]]:
-    """Each constant of the place's sweep at either end of its range; with a number only so many of
-    the constants.
+    """Return the points at which the place's uncertain constants are varied together, so many, or
+    `POINTS` if only asked for.
     """
-    swept = list(place.sweep.items())
-    if sensitivity is not True:
-        swept = swept[: int(sensitivity)]
-    return tuple({path: end} for path, ends in swept for end in ends)
+    points = POINTS if sensitivity is True else int(sensitivity)
+    return latin_hypercube(place.uncertain, points) if points and place.simulated else ()
 
 
 def _cells(
@@ -302,6 +306,15 @@ def _arms_of(
     except UserError as error:
         spot = (*where, *given) if len(given) == 1 else where
         raise UserError(f"{path}: {dotted(spot)}: {error}") from error
+
+
+def _events(place: Place, settled: Mapping[str, Any]) -> int | None:
+    """Return the most events of a simulated run that goes on until it is stationary; None: runs are
+    measured for a time, as real ones are and those with a warm-up of fixed length.
+    """
+    if not place.simulated or settled.get("warmup", "auto") != "auto":
+        return None
+    return _whole(settled.get("events", EVENTS))
 
 
 def _whole(number: float | None) -> int | None:

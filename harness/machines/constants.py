@@ -105,6 +105,20 @@ class Profile:
             if _inside(where, path)
         }
 
+    @property
+    def uncertain(self) -> dict[str, tuple[float, float]]:
+        """Constants that are not measured on that hardware, or that the sweep names, with the ends
+        of their ranges.
+        """
+        return {
+            path: (each.low, each.high)
+            for path, each in self.constants.items()
+            if each.low is not None
+            and each.high is not None
+            and each.low < each.high
+            and (each.tag != "measured" or path in self.sweep)
+        }
+
     def with_constants(self, replaced: Mapping[str, float]) -> Self:
         """Return a copy of the profile with other numbers, by path; they may lie outside the
         ranges.

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
@@ -64,17 +63,13 @@ class Place:
         return (self.described().digest, self.costs().digest) if self.simulated else ("", "")
 
     @property
-    def sweep(self) -> Mapping[str, tuple[float, float]]:
-        """The constants that a sensitivity study varies, with the ends of their ranges; empty for
-        real threads.
-
-        Those of machine and software alternate, the most important first, so that the first few are
-        of both.
+    def uncertain(self) -> Mapping[str, tuple[float, float]]:
+        """Constants of machine and software that a sensitivity study varies, with the ends of their
+        ranges: those that are not measured there, and those of the sweeps. Empty for real threads.
         """
         if not self.simulated:
             return {}
-        both = zip_longest(self.described().sweep.items(), self.costs().sweep.items())
-        return dict(entry for entries in both for entry in entries if entry is not None)
+        return self.described().uncertain | self.costs().uncertain
 
     def described(self) -> Machine:
         """The profile of a simulated place's machine. Raises UserError for one that cannot be

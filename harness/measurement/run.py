@@ -14,6 +14,7 @@ from harness.engine.open import engine_of, lay_out
 from harness.errors import RunFailed
 from harness.graph import Graph
 from harness.measurement.assemble import blank_record, fail_record, fill_record
+from harness.measurement.beginning import with_beginning
 from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
@@ -49,13 +50,15 @@ def measure(run: Run, announce: Callable[[str], None] = lambda phase: None) -> d
     record = blank_record(run, parameters, with_level(run.model, layout.pool))
     engine = None
     try:
+        of_place = _of_place(run, graph)
+        layout = with_beginning(layout, run, graph, of_place)
         engine = engine_of(
             layout,
             described,
             tuples=run.tuples,
             **({"explained": True} if run.explained else {}),
             **options_of_law(run),
-            **_of_place(run, graph),
+            **of_place,
         )
         controller = Controller(engine, layout, run.period_s, run.shortest_s)
         watched = Told(engine, controller, list(graph.operators), announce) if run.live else None

@@ -87,7 +87,7 @@ class Run:
     warmup: float | str = "auto"  # seconds, or "auto": until stationary
     tuples: int | None = None  # that each source sends
     events: int | None = (
-        None  # simulated: the window is as long as so many events take, in place of `duration_s`
+        None  # simulated: goes on until stationary, for so many at most, in place of `duration_s`
     )
     constants: Mapping[str, float] = field(
         default_factory=dict

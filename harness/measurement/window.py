@@ -1,16 +1,11 @@
-"""The measured window of a run: all of a bounded run; of a timed one, what follows its warm-up.
-
-A run is stationary over two windows in a row if their sink rates agree, and if in each of them the
-sinks receive as fast as the sources send (times the copies that a tuple becomes). The second
-condition is what a filling pipeline breaks: its sinks may already be steady while the queues before
-them still grow. Two rates agree if they differ by no more than the tolerance, relative to the
-greater, or by no more than one tuple of the sources: windows count whole tuples.
+"""The measured window of a run: all of a bounded run; of a timed one, what follows its warm-up;
+of a simulated one that may take so many events, the part of it that is stationary.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.engine import Engine, Sample, Totals
@@ -21,24 +16,20 @@ from harness.measurement.control import ControlFailed, Controller
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.period_text import period_line
 from harness.measurement.spec import Run
+from harness.measurement.stationary import SAMPLES_AT_LEAST, Settling, WarmUp, is_settled
 
 WINDOW_SAMPLES = 10  # in the measured window of a timed run
 MIN_WINDOW_SAMPLES = 2  # samples of the shortest window: else nothing says whether it was steady
 MIN_PERIOD_S = 0.05  # of real threads, but for such a window
 MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
-# of a run that is measured by events, at most: twice the events of the measured window in all
-WARM_UP_WINDOWS = 20
+# of the events that a run may take, the shortest sample is one part in so many
+SHORTEST_OF_EVENTS = 1000
 # for which a simulated elastic run may settle before its law looks: real ones fill their queues
 # within a period
 SETTLING_EVENTS = 1_000_000
 # a bounded run in which no tuple moves for so long is given up: far longer than any operator may
 # compute
 STALL_S = 120.0
-# a guess, not tuned; a stationary run on an idle 2-core VM varies by 1 to 3 % between windows
-WINDOWS_AGREE_WITHIN = 0.05
-# by how much the halves of a measured window may differ although the warm-up was over; a guess, not
-# tuned
-HALVES_AGREE_WITHIN = 0.2
 
 SHORTEST_REST_S = 0.01
 """Longest remainder of an adaptation that is ignored [s], or a tenth of a sample: too short to
@@ -162,33 +153,26 @@ def _timed(engine: Engine, run: Run, copies: int | None, announce: Announce) -> 
         before if measured_s >= SHORTEST_S else began
     )  # too short for ticks: with its warm-up it may be long enough
     seen = Observation(samples, warm_up, disturbance=_disturbance(since))
-    seen.settled = _is_settled(samples, copies, settled)
+    seen.settled = is_settled(samples, copies, settled)
     return seen
 
 
 def _by_events(engine: Engine, events: int, copies: int | None, announce: Announce) -> Observation:
-    """A simulated run whose time scale nobody knows beforehand: windows last as long as so many
-    events take.
-    """
+    """A simulated run that goes on until it is stationary, for so many events at most."""
     announce("warming up")
-    warm_up = _warm_up_by_events(engine, copies, 2 * events)
-    announce("measuring")
-    samples: list[Sample] = []
-    while len(samples) < WINDOW_SAMPLES and not engine.finished():
-        samples.append(engine.sample_events(max(1, events // WINDOW_SAMPLES)))
-    settled = _is_settled(samples, copies, warm_up.settled)
-    return Observation(samples, warm_up.samples, settled=settled)
+    settling = settle(engine, events, copies)
+    return Observation(settling.window, settling.before, settled=settling.settled)
 
 
-def _warm_up_by_events(engine: Engine, copies: int | None, events: int) -> WarmUp:
+def settle(engine: Engine, events: int, copies: int | None) -> Settling:
     """Let a simulated run become stationary, for so many events at most."""
-    warm_up = WarmUp(copies, float("inf"))
-    for _ in range(WARM_UP_WINDOWS):
-        if engine.finished() or warm_up.step(
-            engine.sample_events(max(1, events // WARM_UP_WINDOWS))
-        ):
-            break
-    return warm_up
+    settling = Settling(copies, engine.queue_capacity)
+    shortest, left = max(events // SHORTEST_OF_EVENTS, 1), events
+    while left > 0 and not settling.settled and not engine.finished():
+        length = min(left, max(shortest, settling.events // SAMPLES_AT_LEAST))
+        settling.step(engine.sample_events(length), length)
+        left -= length
+    return settling
 
 
 def _elastic(
@@ -204,7 +188,7 @@ def _elastic(
         run.simulated and not engine.phased
     ):  # else a part of the first phase would pass before anybody looks
         announce("warming up")
-        _warm_up_by_events(engine, copies, SETTLING_EVENTS)
+        settle(engine, SETTLING_EVENTS, copies)
         engine.begin_here()
     announce("adapting")
     try:
@@ -220,7 +204,7 @@ def _elastic(
     except ControlFailed as error:
         seen.error = str(error)
     else:
-        seen.settled = _is_settled(samples, copies, settled)
+        seen.settled = is_settled(samples, copies, settled)
     seen.disturbance = _disturbance(since)
     return seen
 
@@ -303,110 +287,3 @@ def _lean(sample: Sample) -> Sample:
 
 def _disturbance(before: CpuCounters) -> Disturbance:
     return Disturbance.between(before, CpuCounters.now(), len(allowed_cpu_numbers()))
-
-
-# -- stationary or not -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FlowWindow:
-    """Tuples that went in and came out in a stretch of time."""
-
-    elapsed_s: float
-    source_tuples: int
-    sink_tuples: int
-
-    @classmethod
-    def of(cls, samples: Iterable[Sample]) -> FlowWindow:
-        """The samples as one window."""
-        rows = [(sample.elapsed_s, sample.source_tuples, sample.sink_tuples) for sample in samples]
-        return cls(*(sum(column) for column in zip(*rows, strict=True))) if rows else cls(0.0, 0, 0)
-
-
-def stationary(
-    first: FlowWindow,
-    second: FlowWindow,
-    copies: int | None,
-    tolerance: float = WINDOWS_AGREE_WITHIN,
-) -> bool:
-    """Return True if the run was stationary over two windows in a row.
-
-    `copies`: tuples at the sinks for each tuple sent, None if that depends on the tuple; sources
-    are then not looked at.
-    """
-    if (
-        min(first.elapsed_s, second.elapsed_s) <= 0.0
-        or min(first.sink_tuples, second.sink_tuples) == 0
-    ):
-        return False
-    quantum = 1 if copies is None else copies
-    pairs = [(first.sink_tuples / first.elapsed_s, second.sink_tuples / second.elapsed_s)]
-    if copies is not None:
-        pairs += [
-            (w.source_tuples * copies / w.elapsed_s, w.sink_tuples / w.elapsed_s)
-            for w in (first, second)
-        ]
-    slack = quantum / min(first.elapsed_s, second.elapsed_s)
-    return all(abs(a - b) <= max(tolerance * max(a, b), slack) for a, b in pairs)
-
-
-def settled_within(
-    samples: Sequence[Sample], copies: int | None, tolerance: float = WINDOWS_AGREE_WITHIN
-) -> bool:
-    """Return True if the two halves of a measured window agree: for a run whose warm-up was not
-    watched.
-    """
-    middle = len(samples) // 2
-    return stationary(
-        FlowWindow.of(samples[:middle]), FlowWindow.of(samples[middle:]), copies, tolerance
-    )
-
-
-def stayed_settled(samples: Sequence[Sample], copies: int | None) -> bool:
-    """Return True if the halves of a measured window differ by at most `HALVES_AGREE_WITHIN`, so
-    that its warm-up was over.
-
-    Two neighbouring windows of a warm-up agree by chance now and then while queues still fill. One
-    sample says nothing.
-    """
-    return len(samples) < 2 or settled_within(samples, copies, HALVES_AGREE_WITHIN)
-
-
-def _is_settled(samples: Sequence[Sample], copies: int | None, warm_up: bool | None) -> bool:
-    """Return True if a measured window is stationary. `warm_up`: its warm-up ended so; None: of
-    fixed length, so nobody looked.
-    """
-    if warm_up is None:
-        return settled_within(samples, copies)
-    return warm_up and stayed_settled(samples, copies)
-
-
-class WarmUp:
-    """Is fed the samples of a warm-up; says when it is over and whether the run has settled.
-
-    It is over when two windows in a row are stationary, or when `limit_s` seconds have been seen. A
-    window is one sample, or the last third of the samples so far: that grows until it is longer
-    than the bursts in which a deep graph moves its tuples.
-    """
-
-    def __init__(
-        self, copies: int | None, limit_s: float, tolerance: float = WINDOWS_AGREE_WITHIN
-    ) -> None:
-        self.settled = False
-        self.elapsed_s = 0.0
-        self._copies = copies
-        self._limit_s = limit_s
-        self._tolerance = tolerance
-        self.samples: list[Sample] = []
-
-    def step(self, sample: Sample) -> bool:
-        """Take the next sample; returns whether the warm-up is over."""
-        self.samples.append(sample)
-        self.elapsed_s += sample.elapsed_s
-        self.settled = any(self._stationary(length) for length in {1, len(self.samples) // 3} - {0})
-        return self.settled or self.elapsed_s >= self._limit_s
-
-    def _stationary(self, length: int) -> bool:
-        """Return True if the last two windows of `length` samples are stationary."""
-        before, last = self.samples[-2 * length : -length], self.samples[-length:]
-        return stationary(FlowWindow.of(before), FlowWindow.of(last), self._copies, self._tolerance)

@@ -152,6 +152,8 @@ class RunLayout:
     single: tuple[str, ...] = ()
     # by operator: cost of a tuple [FLOP]; empty: not known before the machine is (`timed`)
     flop: tuple[int, ...] = ()
+    # by queue: share that is filled when a timed simulated run begins; empty: half of each
+    filled: tuple[float, ...] = ()
 
     def timed(self, flop_ns: Callable[[], float]) -> RunLayout:
         """Return the layout with the cost of each operator on a machine.

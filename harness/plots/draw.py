@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from harness.errors import UserError
 from harness.files.given import is_table
-from harness.plots import style
+from harness.plots import settled, style
 
 if TYPE_CHECKING:
     # no import: the workflow compares the row, so a figure does not depend on the rows of others
@@ -38,7 +38,13 @@ def draw(row: FigureRow, folder: Path, outputs: Sequence[Path]) -> None:
 
 
 def figure_of(row: FigureRow, tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """Return the figure of a row of `FIGURES`, from the rows of its experiment in each table."""
+    """Return the figure of a row of `FIGURES`, from the rows of its experiment in each table.
+
+    A figure of means has no simulated mean that is not stationary; one over time shows the way
+    there.
+    """
+    if "throughput" in tables and "timeline" not in tables:
+        tables = {**tables, "throughput": settled.without_unsettled(tables["throughput"])}
     module, _, function = row.panel.partition(".")
     panel = getattr(importlib.import_module(f"harness.plots.{module}"), function)
     return panel(tables, row.heading, **row.options)

@@ -45,9 +45,11 @@ class FigureRow:
 
 OTHERS_MEASURED_HERE = "the other panels are measured on this machine."
 PAPERS_MACHINES = (
-    "Tinted panels are SIMULATED on the papers' machines (config/machines), and their fills with "
-    "dashed edges show how the mean moves with one uncertain constant at a time, an arm without "
-    f"one being reached by none of them; {OTHERS_MEASURED_HERE}"
+    "Tinted panels are SIMULATED on the papers' machines (config/machines), where *dynamic* is the "
+    "scheduler of the software that a title names, and fills with dashed edges show how the mean "
+    "moves with all uncertain constants; a point that is not stationary is left out and named; "
+    f"{OTHERS_MEASURED_HERE} There *dynamic* is our own scheduler. Payloads of 128 bytes and the "
+    "costs of the mix are assumptions, since the paper gives none."
 )
 STREAMS_COSTS = (
     "Tinted panels are SIMULATED on the papers' machines with the estimated costs of IBM Streams "
@@ -81,8 +83,8 @@ BALANCER_RUNS = (
     "dashed line is the active ports"
 )
 AUTHORS_MACHINES = (
-    "Tinted panels are SIMULATED on as many CPUs as the author's machines had, with the costs of "
-    f"this runtime; {OTHERS_MEASURED_HERE}"
+    "Tinted panels are SIMULATED on as many CPUs as the author's machines had, with the estimated "
+    f"costs of IBM Streams 4.2; {OTHERS_MEASURED_HERE}"
 )
 BENCH_STRIPS = (
     "A dot is the median of the scenarios, a thick bar is their quartiles, and a thin line is 5 to "
@@ -97,10 +99,10 @@ def _gains(along: str, graphs: str) -> str:
         over that of manual, on a logarithmic scale, and the lower one is the share of input ports
         with a queue; {graphs}.
         Pink (`millrace`) and purple (`streams`) bars are the dynamic model with a law for its
-        threads; yellow (`millrace`) and brown (`middleware19`) bars are multilevel; the number on a
-        multilevel bar compares it with thread elasticity alone, and the number below is its
-        scheduler threads; lines are 95 % intervals, paired by repeat, and a hatched bar has runs
-        that never settled (crossed: it counts hops executed).
+        threads; yellow (`millrace`), brown (`middleware19`) and dark (`streams`) bars are
+        multilevel; the number on a multilevel bar compares it with thread elasticity alone, and the
+        number below is its scheduler threads; lines are 95 % intervals, paired by repeat, and a
+        hatched bar has runs that never settled (crossed: it counts hops executed).
         {STREAMS_COSTS}
         """
 
@@ -152,8 +154,9 @@ ROWS = (
         threads; both start at 0, and all runs of a cell have the same.
         Each panel is one run: a dot on the solid pink line is the mean of one period of the law in
         the title, and the dashed line is the number of threads in that period.
-        Tinted panels are SIMULATED on the papers' machines with periods of 0.5 to 2 ms, where the
-        paper has 10 s, so compare shapes and thread levels and not seconds;
+        Tinted panels are SIMULATED on the papers' machines with periods of 15 or 20 ms and queues
+        of 64 tuples, where the paper has 10 s and gives no length, so compare shapes and thread
+        levels and not seconds;
         {OTHERS_MEASURED_HERE} There the quick profile allows up to 8 threads, also on fewer CPUs.
         """,
     ),
@@ -169,7 +172,7 @@ ROWS = (
         {BALANCER_RUNS}; where the ports change too often for lines, each period is a dot and a
         tick.
         Tinted panels are SIMULATED on 16 and 4 CPUs, as many as the author's machines had, with the
-        costs of this runtime; {OTHERS_MEASURED_HERE}
+        estimated costs of IBM Streams 4.2; {OTHERS_MEASURED_HERE}
         """,
     ),
     FigureRow(
@@ -316,8 +319,8 @@ ROWS = (
         is one payload on one machine, and the graph is a pipeline of 100 operators of 100 FLOP.
         A diamond has queues placed by hand and threads chosen by a law (pink: `millrace`, purple:
         `streams`); a plus or cross is where a law for queues and threads ended (yellow: `millrace`,
-        brown: `middleware19`); the number at a point is its scheduler threads, and a pale marker
-        has runs that never settled.
+        brown: `middleware19`, dark: `streams`); the number at a point is its scheduler threads, and
+        a pale marker has runs that never settled.
         Tinted panels are SIMULATED on the papers' machines, with the CPUs that the title names and
         the estimated costs of IBM Streams 4.2; the other panels are measured on this machine.
         """,

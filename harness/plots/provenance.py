@@ -40,9 +40,9 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     banded = table[table["band_lo"].notna()]
     if interval is not None and len(banded):
         parts.append(
-            f"Dashed fills: least and greatest mean while {int(banded['variants'].max())} other "
-            "values of the machine's "
-            "constants, the ends of their ranges, took their places one at a time."
+            "Dashed fills: least and greatest mean over "
+            f"{int(banded['variants'].max())} points at which all uncertain constants had other "
+            "values."
         )
     unreached = table[(table["variants"] > 0) & (table["variants_reached"] == 0)]
     if interval is not None and len(unreached):
@@ -58,8 +58,11 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
             f"{int(table[kind].sum())} {words}" for kind, words in lost.items() if table[kind].sum()
         ]
         parts += [f"Runs not in the means: {', '.join(told)}."] if told else []
-        if unsettled := int(table["unsettled"].sum()):
-            parts.append(f"{unsettled} of {int(table['n'].sum())} runs in the means never settled.")
+        drawn, lost = table[table["mean"].notna()], table[table["mean"].isna()]
+        if unsettled := int(drawn["unsettled"].sum()):
+            parts.append(f"{unsettled} of {int(drawn['n'].sum())} runs in the means never settled.")
+        if len(lost := lost[lost["unsettled"] > 0]):
+            parts.append(f"Left out, since no run became stationary: {_points(lost)}.")
     measured = table[~simulated]
     if disturbed := int(measured["unfit"].sum()):
         parts.append(
@@ -68,7 +71,8 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         )
     if (hosts := measured["hosts"].max()) > 1:
         parts.append(f"Means are over runs of up to {int(hosts)} hosts.")
-    if interval is not None and table["mean_of"].isin(["hops executed", "both"]).any():
+    by_hops = table["mean_of"].isin(["hops executed", "both"]) & table["mean"].notna()
+    if interval is not None and by_hops.any():
         parts.append(
             "Simulated arms with a run that never settled: hops executed over those of a tuple, "
             "not tuples at the sinks."
@@ -108,6 +112,15 @@ def foot(figure: Figure, text: str) -> None:
         color=style.FAINT,
         linespacing=1.4,
     )
+
+
+def _points(table: pd.DataFrame) -> str:
+    """Return arms with their cells and machines, machine by machine."""
+    told = []
+    for machine, rows in table.groupby("machine", sort=False):
+        arms = ", ".join(f"{row['arm']} in {row['cell']}" for _, row in rows.iterrows())
+        told.append(f"on {for_people(str(machine))} {arms}")
+    return "; ".join(told)
 
 
 def _processes(simulated: pd.Series) -> str:

@@ -1,9 +1,11 @@
 """Number of runs of a mean that became stationary: its display by markers and words. Means are over
 all correct runs.
 
-A simulated run that never settled has no useful throughput at the sinks: its queues still fill. The
-tables then have the rate of its graph, hops executed over the hops of a tuple. That is another
-quantity, and its marker is half full.
+A simulated point of which a run never settled is left out: its queues still fill, and more events
+would give another number. The arm is named in its stead. A law may go on for ever, so that a point
+under a law is left out only if none of its runs settled. Where some did, the tables have the rate
+of the graph, hops executed over the hops of a tuple. That is another quantity, and its marker is
+half full.
 """
 
 from __future__ import annotations
@@ -25,6 +27,20 @@ UNSETTLED_HATCH, HOPS_HATCH = "////", "xxxx"
 
 TEXT_HALO = [withStroke(linewidth=2.0, foreground="white")]
 """Halo around a text that lines may cross."""
+
+
+def without_unsettled(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a throughput table without the means of simulated arms that are not stationary."""
+    lost = table.apply(is_left_out, axis=1).astype(bool)
+    shown = [name for name in ("mean", "lo", "hi", "band_lo", "band_hi") if name in table]
+    return table.assign(**{name: table[name].where(~lost) for name in shown})
+
+
+def is_left_out(row: pd.Series) -> bool:
+    """Return True if an arm of the throughput table is simulated and not stationary."""
+    if not row["simulated"] or not row["n"]:
+        return False
+    return row["unsettled"] >= (row["n"] if row["elastic"] else 1)
 
 
 def filled(row: pd.Series, look: style.ModelStyle) -> dict[str, Any]:

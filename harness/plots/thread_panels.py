@@ -256,9 +256,13 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
 
 
 def without_mean(row: pd.Series) -> str:
-    """Return the reason why an arm of the throughput table has no mean, in a word or two."""
+    """Return the reason why an arm of the throughput table has no mean, in a word or two; a failed
+    run is the first one.
+    """
     if row["failed"]:
         return "failed"
+    if row["unsettled"]:
+        return "never settled"
     return "no rate" if row["no_rate"] else "other constants only"
 
 

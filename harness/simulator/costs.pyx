@@ -68,6 +68,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
         to.rmw[i] = ps(machine.get(f"transfer.rmw.{distance}", 0))
         to.returned_call[i] = ps(machine.get(f"copy.returned.call.{distance}", 0))
     to.rmw_local, to.cas_local = ps(machine["atomic.rmw_local"]), ps(machine["atomic.cas_local"])
+    to.reserves = bool(machine.get("atomic.reserves", False))
     most = max(machine.cpus, 2)
     for value in interpolated(machine.table("atomic.contended"), most):
         to.contended.push_back(ps(value))

@@ -70,9 +70,9 @@ much.
 EVENTS_BETWEEN_CHECKS = 1_000_000
 PS = 1e-12  # seconds of a picosecond
 
-FILLED_PERCENT = 50
-"""Fill of the queues of a timed run at its beginning: half, so that no operator lacks tuples and
-none lacks room.
+FILLED = 0.5
+"""Fill of the queues of a timed run at its beginning, unless its layout has another: half, so that
+no operator lacks tuples and none lacks room.
 """
 
 MAX_FILLING = 2e9
@@ -263,10 +263,10 @@ cdef class SimulatorCore:
             for level in levels_of(self.layout.streams, self.layout.queue_of_port, len(operators))
         ]
         levels = [level for level in levels if level]
-        filled = self.layout.capacity * FILLED_PERCENT / 100
+        filled = self.layout.capacity * FILLED
         hops = sum([len(level) for level in levels]) * filled * len(levels) / 2
         if hops <= MAX_FILLING:
-            self.core.fill_queues(levels, FILLED_PERCENT)
+            self.core.fill_queues(levels, self.layout.filled, FILLED)
 
     def let_pass(self, double period_s):
         self._pass(period_s, CALM)

@@ -39,6 +39,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t* load
         uint64_t* rmw
         uint64_t rmw_local, cas_local
+        bint reserves
         vector[uint64_t] contended
         vector[uint32_t] cas_slow
         uint64_t copy_call, dram_kib
@@ -307,7 +308,9 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         string deadlock(const vector[string]& names) except +
         uint64_t full_time(const Port& port) noexcept
         void profile(uint64_t period) except +
-        void fill_queues(const vector[vector[uint32_t]]& levels, uint32_t percent) except +
+        void fill_queues(
+            const vector[vector[uint32_t]]& levels, const vector[double]& shares, double all_alike
+        ) except +
 
 
 cdef extern from "control.hpp" namespace "millrace::sim" nogil:

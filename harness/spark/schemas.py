@@ -121,6 +121,7 @@ TABLES: dict[str, StructType] = {
         failed BIGINT, no_rate BIGINT, unsettled BIGINT, settled_share DOUBLE, mean_of STRING,
         unfit BIGINT, hosts BIGINT, mean DOUBLE, sd DOUBLE, lo DOUBLE, hi DOUBLE, variants BIGINT,
         variants_failed BIGINT, variants_reached BIGINT, band_lo DOUBLE, band_hi DOUBLE,
+        at_points ARRAY<DOUBLE>,
         submitted_mean DOUBLE, submitted_sd DOUBLE, submitted_lo DOUBLE, submitted_hi DOUBLE,
         ns_per_hop_mean DOUBLE, context_switches_mean DOUBLE, cpu_seconds_mean DOUBLE,
         duration_mean DOUBLE, runnable_mean DOUBLE, level DOUBLE, level_lo DOUBLE, level_hi DOUBLE,

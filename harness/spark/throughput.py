@@ -15,6 +15,9 @@ ELASTIC = (
 """Condition that a law chose the level of a run. A run that failed before it recorded its law
 counts as well, as it has no fixed level."""
 
+AT_POINTS = "transform(filter(points, p -> p.variant IS NOT NULL), p -> p.variant_mean)"
+"""Means of an arm with each variant, in order of the variants' constants."""
+
 
 def throughput(runs: DataFrame) -> DataFrame:
     """Return one row per arm of a cell, over its repeats.
@@ -33,7 +36,8 @@ def throughput(runs: DataFrame) -> DataFrame:
     were tried, variants_failed those without a mean, and variants_reached those that changed
     anything; from band_lo to band_hi are the means with them and without [tuples/s]. The band is
     null if no variant changed anything, as then the band would have no width; and if one has
-    failed, as half a band would look like a whole one.
+    failed, as half a band would look like a whole one. at_points: the means with each variant, in
+    an order that all arms of a cell share; null where the band is.
 
     elastic: a control law chose the number of threads, its name is `law`, and level is the mean of
     the levels that it settled on [threads], with its interval; null for the others. policy: the
@@ -79,6 +83,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.count_distinct(F.when(F.col("reached"), F.col("variant"))).alias("variants_reached"),
         F.min("variant_mean").alias("least"),
         F.max("variant_mean").alias("greatest"),
+        F.sort_array(F.collect_set(F.struct("variant", "variant_mean"))).alias("points"),
         F.min_by("host.cpu_model", started).alias("cpu_model"),
         F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
@@ -109,7 +114,11 @@ def throughput(runs: DataFrame) -> DataFrame:
     table = table.withColumn("mean_of", F.when(F.col("n") > 0, of_hops))
     varied = (F.col("variants_reached") > 0) & (F.col("variants_failed") == 0)
     table = table.withColumns(
-        {"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))}
+        {
+            "band_lo": F.when(varied, F.col("least")),
+            "band_hi": F.when(varied, F.col("greatest")),
+            "at_points": F.when(varied, F.expr(AT_POINTS)),
+        }
     )
     return conform(
         table.withColumnsRenamed(

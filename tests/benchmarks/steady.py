@@ -10,7 +10,7 @@ from typing import Any
 from harness.engine import open_engine
 from harness.errors import RunFailed
 from harness.graph import Graph
-from harness.measurement.window import WarmUp
+from harness.measurement.stationary import WarmUp
 from harness.models import Model
 
 WARM_UP_WINDOW_S = 0.1

@@ -59,10 +59,10 @@ def results(monkeypatch):
 
 GOLDEN = """\
 | paper | machine | claims | reproduced | reproduced in part | not reproduced | undecided | no data \
-| flips within the band | never settled |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| P17 | 16-core (any with 16 logical CPUs) | 1 | 0 | 0 | 0 | 0 | 1 |  | 0 |
-| P17 | local (measured), beside | 1 | 0 | 0 | 0 | 1 | 0 |  | 0 |
+| shapes reproduced | sizes reproduced | flips within the band | never settled |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| P17 | 16-core (any with 16 logical CPUs) | 1 | 0 | 0 | 0 | 0 | 1 | 0 of 0 | 0 of 0 |  | 0 |
+| P17 | local (measured), beside | 1 | 0 | 0 | 0 | 1 | 0 | 0 of 0 | 0 of 0 |  | 0 |
 
 Not testable at all: 1 of P17.
 """
@@ -215,7 +215,9 @@ def test_a_verdict_on_runs_that_never_settled_says_so(monkeypatch):
     held = tables(throughput({cell_name(operators=10, cost="1"): arms}, LOCAL))
     [_, beside] = evaluate(CLAIMS[:1], held)
     assert not beside.is_settled
-    assert report.headline(beside) == "reproduced in part (rests on runs that never settled)"
+    assert report.headline(beside) == (
+        "reproduced in part (at a smaller size than the paper's; rests on runs that never settled)"
+    )
     assert [line.unsettled for line in report.summary([beside])] == [1]
     assert report.document([beside])["results"][0]["settled"] is False
 

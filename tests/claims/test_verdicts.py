@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.claims import report
 from harness.claims import tables as tables_module
 from harness.claims.claim import Claim
 from harness.claims.evaluate import ClaimVerdict, Sensitivity, evaluate
@@ -371,3 +372,32 @@ def test_a_machine_with_some_of_its_cpus_is_one_of_its_own():
     ]
     [missing] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(some))
     assert missing.verdict == ClaimVerdict.NO_DATA
+
+
+@pytest.mark.parametrize(
+    ("points", "holds_at", "sensitivity"),
+    [
+        # both move from 30 to 10, and dedicated stays above: independent ranges would not tell
+        ((([30, 12], [25, 10])), 2, Sensitivity.HOLDS),
+        ((([30, 12], [25, 14])), 1, Sensitivity.FLIPS),
+    ],
+)
+def test_a_verdict_says_at_how_many_points_of_the_design_the_claim_holds(
+    points, holds_at, sensitivity
+):
+    rows = [
+        arm(name, mean, band=(min(at), max(at)), at_points=at)
+        for (name, mean), at in zip({"dedicated": 20, "manual": 15}.items(), points, strict=True)
+    ]
+    [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=rows)))
+    assert result.verdict is ClaimVerdict.REPRODUCED
+    assert (result.points, result.holds_at) == (2, holds_at)
+    assert result.sensitivity is sensitivity
+    assert report.headline(result).endswith(f"(holds at {holds_at} of 2 points of the band)")
+
+
+def test_an_arm_that_no_constant_reaches_has_its_own_mean_at_each_point():
+    rows = [arm("dedicated", 20, band=(9, 30), at_points=[30, 9]), arm("manual", 10, variants=2)]
+    rows[1] |= {"variants_reached": 0, "variants_failed": 0, "at_points": None}
+    [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=rows)))
+    assert (result.points, result.holds_at) == (2, 1)

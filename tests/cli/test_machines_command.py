@@ -26,9 +26,9 @@ def test_the_listing_has_a_line_a_machine_with_its_shape_and_its_tags(capsys):
     for line in lines:
         machine = load_machine(line.split()[0])
         tags = [sum(each.tag == tag for each in machine.constants.values()) for tag in TAGS]
-        assert "  ".join(map(str, [*tags, len(machine.sweep)])) in " ".join(line.split()).replace(
-            " ", "  "
-        )
+        assert "  ".join(map(str, [*tags, len(machine.uncertain)])) in " ".join(
+            line.split()
+        ).replace(" ", "  ")
         assert f" {machine.cpus} " in line
         assert line.endswith(machine.title)
     power8 = next(line for line in lines if line.startswith("power8"))
@@ -45,7 +45,7 @@ def test_one_machine_is_told_with_every_constant(name, capsys):
         assert constant.tag in lines[path]
         assert lines[path].endswith(constant.source)
         assert f"{constant.value:g}" in lines[path]
-        assert (f"{path}*" in lines[path]) == (path in machine.sweep)
+        assert (f"{path}*" in lines[path]) == (path in machine.uncertain)
         assert constant.low is None or f"{constant.low:g} .. {constant.high:g}" in lines[path]
     assert lines["topology.sockets"].split() == ["topology.sockets", str(machine.sockets)]
     assert machine.digest in out

@@ -275,17 +275,16 @@ def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
     assert list(run_block({"one": spec()}, 2, 0)) == [{"arm": "one"}] * 2
 
 
-@pytest.mark.parametrize(("events", "each"), [(5000, 500), (3, 1)])
-def test_windows_may_be_as_long_as_so_many_events_take(simulate, events, each):
+@pytest.mark.parametrize(("events", "each"), [(50_000, 50), (30, 1)])
+def test_a_run_by_events_ends_as_soon_as_it_is_stationary(simulate, events, each):
     engine = simulate()
     record = run_once(spec(events=events))
     validate_record(record)
     taken = [events for call, events in engine.calls if call == "sample_events"]
-    assert taken == [each, each] + [each] * 10, (
-        "two windows that agree end the warm-up; then ten samples"
-    )
+    assert taken == [each] * 12
     assert record["settled"]
-    assert record["duration_s"] == pytest.approx(0.01)
+    assert record["duration_s"] == pytest.approx(0.008), "two thirds of it are the window"
+    assert record["warmup_s"] == pytest.approx(0.004)
     assert not [call for call, _ in engine.calls if call == "sample"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.measurement.window import (
+from harness.measurement.stationary import (
     WINDOWS_AGREE_WITHIN,
     FlowWindow,
     WarmUp,

@@ -17,18 +17,25 @@
 namespace millrace::sim {
 
 inline void Simulation::fill_queues(const std::vector<std::vector<uint32_t>>& levels,
-                                    uint32_t percent) {
+                                    const std::vector<double>& shares, double all_alike) {
   const Present present(acting_);
-  std::vector<uint8_t> holds(ports.size(), 0);
+  std::vector<uint64_t> holds(ports.size(), 0);  // by port: most tuples; 0: none yet
+  const auto wanted = [&](uint32_t port) {
+    return (shares.empty() ? all_alike : shares[port]) *
+           static_cast<double>(ports[port].ring.capacity());
+  };
   uint64_t least = UINT64_MAX;
   for (const Port& port : ports) least = std::min(least, port.ring.capacity());
   const Count at_once = static_cast<Count>(std::min<uint64_t>(MAX_BATCH, least));
   std::vector<Tuple> batch(at_once);
   for (const std::vector<uint32_t>& level : levels) {
-    for (const uint32_t port : level) holds[port] = 1;
+    for (const uint32_t port : level)
+      holds[port] =
+          shares.empty() ? ports[port].ring.capacity() : static_cast<uint64_t>(wanted(port));
     const auto wants_more = [&] {
       return std::any_of(level.begin(), level.end(), [&](uint32_t port) {
-        return ports[port].ring.size() * 100 < ports[port].ring.capacity() * percent;
+        const auto size = static_cast<double>(ports[port].ring.size());
+        return holds[port] > 0 && size < std::min(wanted(port), static_cast<double>(holds[port]));
       });
     };
     // ports that get nothing, or ever less than others, must not keep this going for ever
@@ -64,12 +71,12 @@ inline void Simulation::fill_queues(const std::vector<std::vector<uint32_t>>& le
   listed_ = true;
 }
 
-inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first,
+inline void Simulation::pour_out(const std::vector<uint64_t>& holds, Route& route, Tuple* first,
                                  Count count) {
   for (size_t i = 0; i < route.targets.size(); ++i) {
     const Target& target = route.targets[i];
     const bool last = i + 1 == route.targets.size();
-    if (target.port != nullptr && holds[target.port->index]) {
+    if (target.port != nullptr && holds[target.port->index] > 0) {
       make_room(holds, *target.port, count);
       target.port->ring.append(first, 1, count, target.path_step);
       continue;
@@ -83,9 +90,10 @@ inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route
 }
 
 // A port that has what it shall hold executes the oldest ones when more come, as ports do.
-inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port, Count count) {
+inline void Simulation::make_room(const std::vector<uint64_t>& holds, Port& port, Count count) {
   Ring& ring = port.ring;
-  while (ring.size() + count > ring.capacity()) {
+  const uint64_t most = std::max<uint64_t>(holds[port.index], count);
+  while (ring.size() + count > most) {
     Tuple oldest;
     ring.copy(1, &oldest);
     ring.pop(1);
@@ -93,7 +101,7 @@ inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port,
   }
 }
 
-inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first,
+inline void Simulation::pour(const std::vector<uint64_t>& holds, Operator* op, Tuple* first,
                              Count count) {
   for (;;) {
     op->processed.add(count);
@@ -132,7 +140,7 @@ inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tu
     }
     Route& route = op->routes[0];
     const Target& target = route.targets[0];
-    if (route.targets.size() > 1 || (target.port != nullptr && holds[target.port->index])) {
+    if (route.targets.size() > 1 || (target.port != nullptr && holds[target.port->index] > 0)) {
       pour_out(holds, route, first, count);
       return;
     }

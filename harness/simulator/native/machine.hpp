@@ -57,6 +57,9 @@ struct Machine {
   uint64_t flop = 0;  // one dependent multiply
   uint64_t load[DISTANCES] = {}, rmw[DISTANCES] = {};
   uint64_t rmw_local = 0, cas_local = 0;
+  // A compare-exchange is a load with reservation and a conditional store: one that compares
+  // unequal takes the line from nobody.
+  bool reserves = false;
   std::vector<uint64_t> contended;  // by contenders: one completed fetch_add
   std::vector<uint32_t> cas_slow;   // by contenders: how much longer a compare-and-swap loop takes
   uint64_t returned_call[DISTANCES] = {},

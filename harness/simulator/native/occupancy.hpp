@@ -80,8 +80,8 @@ class Occupancy {
                            machine_.idle_search / (100 * n);  // [2^-28]
     return ((Average::ONE - std::min(Average::ONE, share * share >> 28)) * n >> 28) > 0;
   }
-  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then
-  // all by turns.
+  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs of the
+  // cores with the fewest busy ones (Linux: find_idlest_group), then all by turns.
   uint32_t spread() noexcept {
     for (uint32_t i = 0; i < machine_.sockets; ++i) {
       const uint32_t socket = (started_ + i) % machine_.sockets;
@@ -90,7 +90,7 @@ class Occupancy {
       return idle_in(socket);
     }
     for (uint32_t i = 0; i < machine_.sockets; ++i) {
-      const uint32_t found = idle_in((started_ + i) % machine_.sockets);
+      const uint32_t found = idlest_in((started_ + i) % machine_.sockets);
       if (found == NONE) continue;
       ++started_;
       return found;
@@ -100,6 +100,21 @@ class Occupancy {
 
  private:
   using Bits = std::vector<uint64_t>;
+
+  // An idle CPU of the socket, on a core with as few busy ones as there is; else NONE.
+  uint32_t idlest_in(uint32_t socket) const noexcept {
+    const uint32_t first = socket * cpus_per_socket() / machine_.smt,
+                   end = std::min(first + cpus_per_socket() / machine_.smt, machine_.cores);
+    const auto idlest = std::min_element(cores_.begin() + first, cores_.begin() + end);
+    if (idlest == cores_.begin() + end || *idlest == machine_.smt) return NONE;
+    const auto core = static_cast<uint32_t>(idlest - cores_.begin());
+    const Bits& idle = sockets_[socket].idle_cpus;
+    for (uint32_t cpu = core * machine_.smt;; ++cpu) {
+      const uint32_t place = place_of(cpu);
+      if ((idle[place / 64] >> place % 64 & 1) != 0) return cpu;
+    }
+  }
+
   struct Socket {
     Bits idle_cpus, idle_cores;
     uint32_t busy_cores = 0;

@@ -30,7 +30,10 @@ void LineWord<T>::modify(bool cas) noexcept {
 inline bool Flag::try_lock() {
   Worker& w = *current()->worker;
   Simulation& simulation = *w.run;
-  if (!simulation.software.printed) {  // a look comes first, which takes the line from nobody
+  // A look comes first, which takes the line from nobody. P17 prints none, but a compare-exchange
+  // that fails is one where it reserves the line. Elsewhere threads that try again and again keep
+  // the line from who holds the flag, so that each turn of a holder takes a turn of them all.
+  if (!simulation.software.printed || simulation.machine.reserves) {
     simulation.look(w, line_);
     if (held_) return false;
   }

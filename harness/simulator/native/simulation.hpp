@@ -169,8 +169,9 @@ class Simulation {
   uint64_t looked = 0;  // times that it looked at all threads
   TimeUse time_use;     // off, unless somebody asks before the start
   std::vector<TimeUse::Entry> time_spent() const;
-  // Fill the queues, in no time (filling.hpp).
-  void fill_queues(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
+  // Fill the queues, in no time (filling.hpp). `shares`: of each port's queue; empty: `all_alike`.
+  void fill_queues(const std::vector<std::vector<uint32_t>>& levels,
+                   const std::vector<double>& shares, double all_alike);
 
   // -- for the path of a tuple ----------------------------------------------------------------------
 
@@ -212,9 +213,9 @@ class Simulation {
   void compute(Worker& w, const Operator& op, const Tuple* first, Count count);
 
   // -- filling.hpp
-  void pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first, Count count);
-  void make_room(const std::vector<uint8_t>& holds, Port& port, Count count);
-  void pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count);
+  void pour(const std::vector<uint64_t>& holds, Operator* op, Tuple* first, Count count);
+  void make_room(const std::vector<uint64_t>& holds, Port& port, Count count);
+  void pour_out(const std::vector<uint64_t>& holds, Route& route, Tuple* first, Count count);
 
   // -- waiting.hpp
   void spin(Worker& w, uint32_t& round, Port* port);

@@ -1,0 +1,128 @@
+"""A simulated run goes on until it is stationary: its point is then that of a longer run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.engine.open import engine_of, lay_out
+from harness.measurement.run import measure
+from harness.measurement.spec import Run, run_of
+from harness.measurement.stationary import Settling
+from harness.measurement.subject import build_subject
+
+WITHIN = 0.05  # of a run that is ten times as long
+
+KEPT_BACK = {
+    "a sleeping crowd that begins with work": (
+        "power8", "data-parallel", {"width": 100, "cost": 1}, "dedicated", {},
+    ),
+    "a source in bursts": (
+        "xeon", "data-parallel", {"width": 60, "cost": 1000}, "dynamic", {"threads": 4},
+    ),
+    "a deep pipeline": (
+        "xeon", "pipeline", {"operators": 70, "cost": 10}, "dynamic", {"threads": 12},
+    ),
+}  # fmt: skip
+"""Cells on which no constant of the test was chosen."""
+
+MORE = {
+    f"{machine}, {topology}, cost {cost}, {model} {options.get('threads', '')}": (
+        machine, topology, shape | {"cost": cost}, model, options,
+    )
+    for machine in ("xeon", "power8")
+    for topology, shape in (
+        ("pipeline", {"operators": 300}),
+        ("data-parallel", {"width": 300}),
+        ("mix", {"width": 6, "depth": 40}),
+        ("bushy", {}),
+    )
+    for cost in (1, 300, 3000)
+    for model, options in (("dynamic", {"threads": 24}), ("dedicated", {}))
+}  # fmt: skip
+
+
+def run_on(
+    machine: str, topology: str, parameters: dict, model: str, options: dict, **more: int
+) -> Run:
+    more = {"events": 20_000_000, "queue_capacity": 256, "seed": 1} | more
+    return run_of(
+        topology, parameters, model,
+        machine=machine, software="streams-4.2", simulated=True, **options, **more,
+    )  # fmt: skip
+
+
+def rate_over(run: Run, events: int) -> float:
+    """Tuples/s at the sinks after a tenth of so many events."""
+    graph, _ = build_subject(run)
+    engine = engine_of(lay_out(graph, run.model, run.described), run.described, seed=run.seed)
+    engine.start()
+    engine.sample_events(events // 10)
+    sample = engine.sample_events(events - events // 10)
+    engine.stop(drain=False, timeout_s=0)
+    return sample.sink_tuples / sample.elapsed_s
+
+
+def check_cell(*cell: object) -> None:
+    record = measure(run_on(*cell))
+    if not record["settled"]:
+        pytest.skip("the point would be left out")
+    longer = rate_over(run_on(*cell), 10 * record["simulation"]["events"])
+    assert record["sink_tuples_per_s"] == pytest.approx(longer, rel=WITHIN)
+    seeds = [record, *(measure(run_on(*cell, seed=seed)) for seed in (2, 3))]
+    rates = [each["sink_tuples_per_s"] for each in seeds if each["settled"]]
+    assert max(rates) / min(rates) < 1 + 2 * WITHIN
+
+
+@pytest.mark.parametrize("cell", KEPT_BACK.values(), ids=KEPT_BACK)
+def test_a_point_is_that_of_a_run_ten_times_as_long_whatever_the_seed(cell):
+    check_cell(*cell)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", MORE.values(), ids=MORE)
+def test_so_are_the_points_of_many_cells(cell):
+    check_cell(*cell)
+
+
+@pytest.fixture
+def feed(sample):
+    """Feed a run of one queue with so many (source tuples, sink tuples, fill of the queue)."""
+
+    def told(windows, capacity=100):
+        settling = Settling(1, capacity)
+        for sent, received, fill in windows:
+            seen = replace(
+                sample(0.1, sent, received), processed=(sent, received), queue_fill=(fill,)
+            )
+            settling.step(seen, 1000)
+        return settling
+
+    return told
+
+
+def test_a_steady_run_is_stationary_after_twelve_looks_and_its_window_is_two_thirds(feed):
+    assert not feed([(1000, 1000, 0.5)] * 11).settled
+    settling = feed([(1000, 1000, 0.5)] * 12)
+    assert settling.settled
+    assert (len(settling.before), len(settling.window)) == (4, 8)
+
+
+@pytest.mark.parametrize(
+    ("windows", "capacity"),
+    [
+        ([(1100, 1000, 0.5)] * 30, 100),
+        ([(1000, 1000, 0.5 - place / 100) for place in range(30)], 100),
+        ([(1000, 1000, 0.5)] * 30, 50_000),
+        ([(1000, 1000 + 20 * place, 0.5) for place in range(30)], 100),
+    ],
+    ids=["a source ahead", "a draining queue", "a queue not yet turned over", "a rising rate"],
+)
+def test_what_still_changes_is_not_stationary(feed, windows, capacity):
+    assert not feed(windows, capacity).settled
+
+
+def test_a_source_may_send_in_bursts_that_are_longer_than_a_window(feed):
+    bursts = [(2000 if place % 10 < 5 else 0, 1000, 0.5) for place in range(30)]
+    assert feed(bursts).settled
