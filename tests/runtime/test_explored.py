@@ -475,9 +475,7 @@ SWITCHING = {
         "two-change-their-mind",
         "livelock",
         Edit(
-            "dynamic.hpp",
-            "queued > 0 && port->consuming.try_lock()",
-            "port->consuming.try_lock()",
+            "dynamic.hpp", "queued > 0 && port->consuming.try_lock()", "port->consuming.try_lock()"
         ),
     ),
 }
