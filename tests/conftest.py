@@ -17,8 +17,12 @@ from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 settings.register_profile(
-    "repeatable", derandomize=True, deadline=None
-)  # no deadline: the machine may be busy
+    # no deadline: the machine may be busy; half of the usual examples, as they are always the same
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+)
 settings.load_profile("repeatable")
 
 # Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two

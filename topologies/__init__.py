@@ -15,6 +15,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from harness.errors import UserError
 from harness.graph import Graph
@@ -74,6 +75,13 @@ class Parameter:
                 f"{_shown(value)}"
             )
         return number
+
+
+def choice(name: str, meaning: str, *words: str, **further: Any) -> Parameter:
+    """Return a parameter that takes one of `words`, the first one by default; `further` as of
+    `Parameter`.
+    """
+    return Parameter(name, words[0], "", None, None, meaning, words, **further)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ generated, or a file, plain or gzip. They are repeated without end or `cycles` t
 from __future__ import annotations
 
 from harness.graph import Graph
-from topologies import Parameter
+from topologies import choice
 from topologies.jobs import job, records
 
 BUILT_IN = "built-in"
 
 
-def build(path: str, records: int, seed: int, cycles: int, model: str) -> Graph:
+def build(path: str, records: int, seed: int, cycles: int | None, model: str) -> Graph:
     """Return the graph."""
     from harness.applications import fraud_detection
 
@@ -26,10 +26,6 @@ TOPOLOGY = job(
     application=build,
     operators=6,
     records=records(50_000, "transactions"),
-    more=(
-        Parameter(
-            "model", BUILT_IN, "", None, None, "a file with the model", (BUILT_IN,), path=True
-        ),
-    ),
-    file="a file of transactions to read instead, plain or gzip",
+    more=(choice("model", "a file with the model", BUILT_IN, path=True),),
+    file="a file of transactions, may be gzip; -: standard input",
 )

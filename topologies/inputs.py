@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.graph.values import MAX_TUPLES
-from topologies import Parameter
+from topologies import Parameter, choice
 
 ENDLESS, ONCE, GENERATED = "endless", "once", "generated"
+HAND, NONE = "hand", "none"
 
 CYCLES = Parameter(
     "cycles",
@@ -21,6 +22,13 @@ CYCLES = Parameter(
     "that the input is gone through; once: as a stream",
     (ENDLESS, ONCE),
 )
+
+PLACEMENT = choice("placement", "of threaded ports", NONE, HAND)
+
+
+def file_of(meaning: str) -> Parameter:
+    """Return the parameter for the input: a file, which may be standard input, or generated."""
+    return choice("input", f"{meaning}, may be gzip; -: standard input", GENERATED, path=True)
 
 
 def given(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from harness.graph import Graph
-from harness.graph.values import MAX_TUPLES
-from topologies import Parameter, Topology, Value
+from topologies import Parameter, Topology, Value, choice
+from topologies.inputs import CYCLES, ENDLESS, GENERATED, ONCE
 
-ENDLESS, GENERATED = "endless", "generated"
 MOST_RECORDS = 10**7
 
 
@@ -24,24 +23,21 @@ def job(
 ) -> Topology:
     """Return the topology of a job.
 
-    `application(path, records, seed, cycles, **values of more)` builds its graph; it imports what
-    is compiled, which other topologies do not need. `file`: what an input file holds, if there may
-    be one. `more`: further parameters.
+    `application(path, records, seed, cycles, **values of more)` builds its graph (cycles: 0 for
+    ever, None once as a stream); it imports what is compiled, which other topologies do not need.
+    `file`: what an input file holds, if there may be one. `more`: further parameters.
     """
 
     def build(cycles: Value, input: str = GENERATED, **given: Value) -> Graph:
-        times = 0 if cycles == ENDLESS else cycles
+        times = {ENDLESS: 0, ONCE: None}.get(cycles, cycles)
         return application(path="" if input == GENERATED else input, cycles=times, **given)
 
-    inputs = [Parameter("input", GENERATED, "", None, None, file, (GENERATED,), path=True)]
-    cycles = Parameter(
-        "cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)
-    )
+    inputs = [choice("input", file, GENERATED, path=True)]
     return Topology(
         name=name,
         summary=summary,
         source=source,
-        takes=(records, *(inputs if file else []), cycles, *more),
+        takes=(records, *(inputs if file else []), CYCLES, *more),
         size=lambda **_: operators,
         build=build,
     )

@@ -13,10 +13,9 @@ on, without end or `cycles` times.
 from __future__ import annotations
 
 from harness.graph import Graph
-from topologies import Parameter, Topology
-from topologies.inputs import CYCLES, GENERATED, given
+from topologies import Parameter, Topology, choice
+from topologies.inputs import CYCLES, HAND, PLACEMENT, file_of, given
 
-HAND, NONE = "hand", "none"
 FIGURE, LARGE = "figure", "large"
 OPERATORS = {FIGURE: 14, LARGE: 27}
 MOST_RECORDS = 10**8
@@ -48,30 +47,13 @@ TOPOLOGY = Topology(
     summary="failed logins in a system log: an application on real data",
     source="P17 §2.1, Figure 1",
     takes=(
-        Parameter(
-            "form",
-            FIGURE,
-            "",
-            None,
-            None,
-            "the paper's figure, or the larger one with break-ins",
-            (FIGURE, LARGE),
-        ),
+        choice("form", "the paper's figure, or the larger one with break-ins", FIGURE, LARGE),
         Parameter("records", 100_000, "lines", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "a file of lines to read instead, may be gzip; -: standard input",
-            (GENERATED,),
-            path=True,
-        ),
+        file_of("a file of lines to read instead"),
         CYCLES,
         Parameter("lateness", 3600, "s", 0, 10**9, "of lines, for break-ins"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one line may make, for break-ins"),
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        PLACEMENT,
     ),
     size=lambda form, **_: OPERATORS[form],
     build=build,

@@ -9,7 +9,7 @@ from harness.graph import Graph
 from topologies.jobs import job, records
 
 
-def build(path: str, records: int, seed: int, cycles: int) -> Graph:
+def build(path: str, records: int, seed: int, cycles: int | None) -> Graph:
     """Return the graph."""
     from harness.applications import nexmark
 

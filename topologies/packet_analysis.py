@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from harness.errors import UserError
 from harness.graph import Graph
-from topologies import Parameter, Topology
-from topologies.inputs import CYCLES, GENERATED, ONCE, given
+from topologies import Parameter, Topology, choice
+from topologies.inputs import CYCLES, GENERATED, HAND, NONE, ONCE, PLACEMENT, file_of, given
 
 BUILT_IN = "built-in"
-HAND, NONE = "hand", "none"
 MOST_RECORDS = 10**7
 MOST_SOURCES = 64
 
@@ -60,7 +59,7 @@ def build(
 
 def of_domains(name: str, default: str, meaning: str) -> Parameter:
     """Return a parameter for a file of domains, one a line."""
-    return Parameter(name, default, "", None, None, meaning, (default,), path=True)
+    return choice(name, meaning, default, path=True)
 
 
 TOPOLOGY = Topology(
@@ -70,23 +69,14 @@ TOPOLOGY = Topology(
     takes=(
         Parameter("sources", 1, "sources", 1, MOST_SOURCES, "each with 16 channels"),
         Parameter("records", 100_000, "packets", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "a file in pcap or pcapng, may be gzip; -: standard input",
-            (GENERATED,),
-            path=True,
-        ),
+        file_of("a file in pcap or pcapng"),
         CYCLES,
         Parameter("lateness", 3600, "s", 0, 10**9, "of packets"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one packet may make"),
         of_domains("listed", BUILT_IN, "of domains to report: a block list"),
         of_domains("services", BUILT_IN, "of more domains whose names may carry data"),
         of_domains("own", NONE, "of domains of your own, in which nothing is searched"),
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        PLACEMENT,
     ),
     size=lambda sources, **_: 274 * sources + 113,
     build=build,

@@ -12,7 +12,7 @@ from topologies.jobs import job, records
 VALUES = ("temperature", "humidity", "light", "voltage")
 
 
-def build(path: str, records: int, seed: int, cycles: int, value: str) -> Graph:
+def build(path: str, records: int, seed: int, cycles: int | None, value: str) -> Graph:
     """Return the graph."""
     from harness.applications import spike_detection
 
@@ -27,5 +27,5 @@ TOPOLOGY = job(
     operators=4,
     records=records(60_000, "readings"),
     more=(Parameter("value", "temperature", "", None, None, "of a file's readings", VALUES),),
-    file="a file of readings to read instead, plain or gzip",
+    file="a file of readings, may be gzip; -: standard input",
 )

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from harness.graph import Graph
 from topologies import Parameter, Topology
-from topologies.inputs import CYCLES, GENERATED, given
+from topologies.inputs import CYCLES, HAND, PLACEMENT, file_of, given
 
-HAND, NONE = "hand", "none"
 MOST_RECORDS = 10**8
 
 
@@ -32,18 +31,9 @@ TOPOLOGY = Topology(
     source="M19 §4.2",
     takes=(
         Parameter("records", 100_000, "records", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "a CSV file of trades and quotes, may be gzip; -: standard input",
-            (GENERATED,),
-            path=True,
-        ),
+        file_of("a CSV file of trades and quotes"),
         CYCLES,
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        PLACEMENT,
     ),
     size=lambda **_: 52,
     build=build,

@@ -10,10 +10,19 @@ socket, and serves a page.
 from __future__ import annotations
 
 from harness.graph import Graph
-from topologies import Parameter, Topology
-from topologies.inputs import CYCLES, ENDLESS, GENERATED, ONCE, given
+from topologies import Parameter, Topology, choice
+from topologies.inputs import (
+    CYCLES,
+    ENDLESS,
+    GENERATED,
+    HAND,
+    NONE,
+    ONCE,
+    PLACEMENT,
+    file_of,
+    given,
+)
 
-HAND, NONE = "hand", "none"
 MOST_RECORDS = 10**7
 
 
@@ -61,33 +70,15 @@ TOPOLOGY = Topology(
     source="M19 §2, Figure 2",
     takes=(
         Parameter("records", 20_000, "changes", 1, MOST_RECORDS, "of the generated input"),
-        Parameter(
-            "input",
-            GENERATED,
-            "",
-            None,
-            None,
-            "changes in lines of JSON, may be gzip; -: standard input",
-            (GENERATED,),
-            path=True,
-        ),
-        Parameter(
-            "url",
-            NONE,
-            "",
-            None,
-            None,
-            "of a stream of server-sent events to read instead",
-            (NONE,),
-            url=True,
-        ),
+        file_of("changes in lines of JSON"),
+        choice("url", "of a stream of server-sent events to read instead", NONE, url=True),
         Parameter(
             "port", NONE, "", 1, 65535, "of a web socket and a page that show the result", (NONE,)
         ),
         CYCLES,
         Parameter("lateness", 10, "s", 0, 10**9, "of changes"),
         Parameter("jump", 3600, "s", 0, 10**9, "ahead that one change may make"),
-        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+        PLACEMENT,
     ),
     size=lambda **_: 17,
     build=build,

@@ -8,7 +8,7 @@ from harness.graph import Graph
 from topologies.jobs import job, records
 
 
-def build(path: str, records: int, seed: int, cycles: int) -> Graph:
+def build(path: str, records: int, seed: int, cycles: int | None) -> Graph:
     """Return the graph."""
     from harness.applications import word_count
 
@@ -22,5 +22,5 @@ TOPOLOGY = job(
     application=build,
     operators=5,
     records=records(10_000, "sentences"),
-    file="a text to read instead, plain or gzip",
+    file="a text, may be gzip; -: standard input",
 )

@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.applications.job import FileOfLines, Generated, Job
+from harness.applications.benchmark_job import BenchmarkJob, FileOfLines, Generated
 from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.schema import Schema
@@ -144,8 +144,8 @@ def parse(line: bytes, of: MarkovModel) -> dict[str, Any]:
 
 
 def job(
-    path: str, records: int, seed: int, cycles: int, model_path: str = "", keep: int = 0
-) -> Job:
+    path: str, records: int, seed: int, cycles: int | None, model_path: str = "", keep: int = 0
+) -> BenchmarkJob:
     """Return the job: over the file `path`, or over generated transactions if it is empty."""
     of = read_model(model_path) if model_path else model()
     if path:
@@ -153,4 +153,4 @@ def job(
     else:
         tuples = ((0, each) for each in transactions(records, seed, of))
         given = Generated((TRANSACTION,), tuples, 0)
-    return Job("fraud-detection", given, of.add, cycles, keep)
+    return BenchmarkJob("fraud-detection", given, of.add, cycles, keep)

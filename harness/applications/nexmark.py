@@ -17,7 +17,7 @@ import string
 from collections.abc import Iterator
 from typing import Any
 
-from harness.applications.job import Generated, Job
+from harness.applications.benchmark_job import BenchmarkJob, Generated
 from harness.graph import Graph, Operator
 from harness.graph.schema import Schema
 from harness.operators.ready import each
@@ -265,6 +265,8 @@ def generated(query: str, records: int, seed: int) -> Generated:
     return Generated(takes, tuples, records * EVENT)
 
 
-def job(query: str, records: int, seed: int, cycles: int, keep: int = 0) -> Job:
+def job(query: str, records: int, seed: int, cycles: int | None, keep: int = 0) -> BenchmarkJob:
     """Return the job of a query."""
-    return Job(f"nexmark-{query}", generated(query, records, seed), QUERIES[query][0], cycles, keep)
+    return BenchmarkJob(
+        f"nexmark-{query}", generated(query, records, seed), QUERIES[query][0], cycles, keep
+    )

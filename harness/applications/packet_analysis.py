@@ -285,23 +285,23 @@ def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
     if not path:
         return generate(records, seed), False
     given = read_input(path)
-    _check(path, given.data)
+    _check(path, given.data, True)
     return given.data, given.truncated
 
 
 def stream_of(path: str) -> StreamedInput:
     """Return a capture that is read once, as a stream. Raises UserError as `input_of`."""
     stream = StreamedInput(path)
-    _check(path, stream.head(lambda head: stream.live and len(head) >= HEADER))
+    _check(path, stream.head(lambda head: stream.live and len(head) >= HEADER), not stream.live)
     return stream
 
 
 HEADER = 28  # bytes that show what a capture is
 
 
-def _check(path: str, data: bytes) -> None:
+def _check(path: str, data: bytes, has_packets: bool) -> None:
     capture = packets.Capture(data)
-    if not capture.known or (len(capture) == 0 and len(data) > HEADER):
+    if not capture.known or (has_packets and len(capture) == 0):
         found = "no packet in it can be read" if capture.known else "it begins as neither"
         raise UserError(f"{path}: must be packets in pcap or pcapng; {found}")
 

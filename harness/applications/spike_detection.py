@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from harness.applications.job import FileOfLines, Generated, Job
+from harness.applications.benchmark_job import BenchmarkJob, FileOfLines, Generated
 from harness.graph import Graph, Operator
 from harness.graph.schema import Schema
 from harness.operators.ready import each
@@ -86,12 +86,17 @@ def parse(line: bytes, column: int) -> dict[str, Any]:
 
 
 def job(
-    path: str, records: int, seed: int, cycles: int, value: str = "temperature", keep: int = 0
-) -> Job:
+    path: str,
+    records: int,
+    seed: int,
+    cycles: int | None,
+    value: str = "temperature",
+    keep: int = 0,
+) -> BenchmarkJob:
     """Return the job: over the file `path`, or over generated readings if it is empty."""
     if path:
         column = COLUMNS[value]
         lines = FileOfLines(READING, path, lambda line: parse(line, column), None)
-        return Job("spike-detection", lines, steps, cycles, keep)
+        return BenchmarkJob("spike-detection", lines, steps, cycles, keep)
     tuples = ((0, reading) for reading in readings(records, seed))
-    return Job("spike-detection", Generated((READING,), tuples, None), steps, cycles, keep)
+    return BenchmarkJob("spike-detection", Generated((READING,), tuples, None), steps, cycles, keep)

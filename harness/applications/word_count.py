@@ -10,7 +10,7 @@ import random
 from functools import cache
 from typing import Any
 
-from harness.applications.job import FileOfLines, Generated, Job
+from harness.applications.benchmark_job import BenchmarkJob, FileOfLines, Generated
 from harness.graph import Graph, Operator
 from harness.graph.functions.c_signature import PROCESS
 from harness.graph.schema import Schema
@@ -105,9 +105,9 @@ def parse(line: bytes) -> dict[str, Any]:
     return {"time": 0, "text": line}
 
 
-def job(path: str, records: int, seed: int, cycles: int, keep: int = 0) -> Job:
+def job(path: str, records: int, seed: int, cycles: int | None, keep: int = 0) -> BenchmarkJob:
     """Return the job: over the file `path`, or over generated sentences if it is empty."""
     if path:
-        return Job("word-count", FileOfLines(LINE, path, parse, 1), steps, cycles, keep)
+        return BenchmarkJob("word-count", FileOfLines(LINE, path, parse, 1), steps, cycles, keep)
     tuples = ((0, {"time": 0, "text": text}) for text in sentences(records, seed))
-    return Job("word-count", Generated((SENTENCE,), tuples, 1), steps, cycles, keep)
+    return BenchmarkJob("word-count", Generated((SENTENCE,), tuples, 1), steps, cycles, keep)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -23,7 +24,7 @@ from harness import __version__
 from harness.cli.arguments import shown
 from harness.cli.extras import missing_extra
 from harness.cli.parser import OneLineParser
-from harness.errors import RunFailed, UserError
+from harness.errors import TRACEBACK, RunFailed, UserError, show_traceback
 from harness.files.checked_yaml import did_you_mean
 from harness.files.instructions import missing
 from harness.files.places import HARNESS, IS_INSTALLED
@@ -46,6 +47,9 @@ COMMANDS: dict[str, str] = {
     "claims": "check the papers' claims against the tables",
     "validate": "compare what the simulator predicts of this machine with what it measures",
     "gate": "compare the speed of two versions of a program, for CI: slower, fine, or cannot tell",
+    "doctor": "say what disturbs measurements on this machine, and what to do about it",
+    "init": "write a graph, operator, experiment or suite to start from",
+    "completion": "print the completion script of a shell",
     "figures": "make the figures: measure, aggregate and draw what is not up to date",
 }
 
@@ -126,10 +130,17 @@ def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
+    parser.add_argument(
+        "--traceback",
+        action="store_true",
+        help="show the full traceback of an error in your Python code",
+    )
     command = None
     if getattr(module, "TAKES_COMMAND", False) and "--" in rest:
         rest, command = rest[: rest.index("--")], list(rest[rest.index("--") + 1 :])
     args = parser.parse_args(rest, argparse.Namespace(command=command))
+    if args.traceback:
+        os.environ[TRACEBACK] = "1"
     try:
         return module.run(args)
     except ModuleNotFoundError as error:
@@ -139,6 +150,7 @@ def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
         tell(f"{name}: {lacks}")
         return 2
     except UserError as error:
+        show_traceback(error)
         tell(f"{name}: {error}")
         return 2
     except RunFailed as error:

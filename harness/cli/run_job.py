@@ -12,7 +12,7 @@ from harness.cli.run_report import heading_of_threads, left_out_lines, left_out_
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
 from harness.graph.values import MAX_TUPLES
-from harness.jobs.job import Job, run_job
+from harness.jobs.job import JobOutcome, run_job
 from harness.jobs.results import FIRST, STANDARD, JobResults, files_of, format_of, standard_output
 from harness.jobs.tapped import sinks_of, streams_of
 from harness.machines.machine import LOCAL
@@ -127,7 +127,7 @@ def do_job(args: argparse.Namespace, asked: Run, graph: Graph) -> int:
     return 0
 
 
-def conclusion_of(job: Job, results: JobResults) -> list[str]:
+def conclusion_of(job: JobOutcome, results: JobResults) -> list[str]:
     """Return the lines below the results of a job."""
     record = job.record
     lines = []

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from harness.compare.standing import SAME, ArmRatio, Standing
 from harness.gate.order import PAIRS
 from harness.measurement.interval import mean_interval
+from harness.measurement.records import rate_of
 from harness.measurement.spec import Run
 
 Record = dict[str, Any]
@@ -233,14 +234,6 @@ def _value(record: Record, by: By) -> float | None:
     if by is By.THROUGHPUT:
         return rate_of(record) or None
     return (record["latency_ns"] or {}).get("p99") or None
-
-
-def rate_of(record: Record) -> float | None:
-    """Return the throughput of a run [tuples/s]. A simulated window may end before the first lump
-    of tuples arrives, so there it is the rate at which tuples pass the operators.
-    """
-    passed = (record["simulation"] or {}).get("passed_tuples_per_s")
-    return record["sink_tuples_per_s"] if passed is None else passed
 
 
 def _sent_per_s(record: Record) -> float:

@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.compare.contest import Contender, Contest, rate_of
+from harness.compare.contest import Contender, Contest
 from harness.compare.report import cpus_used, heading, in_order, notes, sentence, table_of
+from harness.measurement.records import rate_of
 
 Row = dict[str, Any]
 

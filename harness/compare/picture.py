@@ -69,7 +69,7 @@ def _draw(axes: Axes, contest: Contest) -> None:
     axes.set_xlim(left=0.0)
     axes.axvline(1.0, color=style.FAINT, linewidth=0.8, linestyle=(0, (4, 3)))
     what = "99 % latency, best / arm" if contest.by is By.LATENCY else "throughput, arm / best"
-    axes.set_xlabel(f"{what}, with intervals that all hold together with {1 - contest.alpha:.1%}")
+    axes.set_xlabel(f"{what}, with its interval")
     axes.set_title(heading(contest), loc="left")
     axes.grid(False, axis="y")
     if contest.simulated:

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.compare.contest import By, Contender, Contest, ContestEnd, keeps_up, rate_of
+from harness.compare.contest import By, Contender, Contest, ContestEnd, keeps_up
 from harness.experiments.config import clock
 from harness.measurement.period_text import short
+from harness.measurement.records import rate_of
 
 MISSING = "-"
 
@@ -26,7 +27,7 @@ class ArmColumn:
 
 def _ratio(contest: Contest, arm: Contender) -> str:
     found = contest.to_best(arm).estimate
-    return MISSING if math.isnan(found) else f"{found:.3g}"
+    return MISSING if math.isnan(found) or not arm.records else f"{found:.3g}"
 
 
 def _interval(contest: Contest, arm: Contender) -> str:

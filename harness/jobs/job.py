@@ -33,8 +33,8 @@ STOP_S = 10.0  # for what is under way when a job is interrupted, and again for 
 
 
 @dataclass
-class Job:
-    """Result of a job. `interrupted`: somebody ended it before its input had ended."""
+class JobOutcome:
+    """Outcome of a job. `interrupted`: somebody ended it before its input had ended."""
 
     record: dict[str, Any]
     interrupted: bool
@@ -46,7 +46,7 @@ def run_job(
     results: JobResults,
     begun: Callable[[dict[str, Any]], None],
     announce: Callable[[str], None],
-) -> Job:
+) -> JobOutcome:
     """Do a job. `run` has a number of tuples that no source reaches; `begun` gets the record as it
     is when the threads are known, and `announce` each period of laws.
 
@@ -78,14 +78,14 @@ def run_job(
         seen.samples.append(engine.sample(0.0))
         taps.stop()
     except (RunFailed, MemoryError) as error:
-        return Job(fail_record(record, run, str(error) or "out of memory"), interrupted)
+        return JobOutcome(fail_record(record, run, str(error) or "out of memory"), interrupted)
     seen.ended = seen.totals.error is None and not interrupted
     seen.settled = seen.ended and seen.totals.drained
     made = fill_record(record, run, seen, graph, engine, calibrate=False)
     if results.closed:  # it ended since nobody reads its results, which is no fault of its own
         made |= {"error": None, "correct": True}
     results.close(whole=seen.ended and made["correct"])
-    return Job(made, interrupted or results.closed)
+    return JobOutcome(made, interrupted or results.closed)
 
 
 RETAINED = 2**14  # records: in the batches that threads have in hand, besides those in queues

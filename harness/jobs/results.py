@@ -1,4 +1,4 @@
-"""What sinks receive, as lines of JSON, CSV or Parquet: written while the run goes on, in little
+"""Results of sinks, as lines of JSON, CSV or Parquet: written while the run goes on, in little
 memory.
 
 WHOLE  A file gets its name when the run has ended well. Until then, and for ever if it does not end

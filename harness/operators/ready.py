@@ -135,3 +135,5 @@ def _compiled(function: Callable[[Any, Any], bool], takes: Schema, gives: Schema
         return numba.cfunc(PROCESS.numba)(process)
     except numba.core.errors.NumbaError as problem:
         raise ValueError(f"{' '.join(str(problem).split()):.300}") from None
+    except KeyError as problem:  # numba says no more about an attribute that is not there
+        raise ValueError(f"a tuple has no attribute {problem}") from None

@@ -55,7 +55,7 @@ def q8(people, auctions):
 
 
 def word_count(texts):
-    """How often each word is: runs of letters, digits and underscores, and of what is not ASCII."""
+    """Count the words: runs of letters, digits and underscores, and of what is not ASCII."""
     words = (word for text in texts for word in re.findall(rb"[A-Za-z0-9_\x80-\xff]+", text))
     return Counter(word[:60].decode(errors="replace") for word in words)
 

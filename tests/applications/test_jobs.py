@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +35,7 @@ def later(tuples, span):
 
 
 def expected(name, records, seed, cycles):
-    """What the plain program of a job finds in its generated input."""
+    """Return what the plain program of a job finds in its generated input."""
     if name.startswith("q"):
         schemas = nexmark.QUERIES[name][1]
         events = list(nexmark.events(records, seed))
@@ -154,15 +155,32 @@ def test_words_of_a_file_are_counted_whatever_it_holds(tmp_path):
     assert wanted["a"] == 3 and wanted["y" * 60] == 1 and "z" not in wanted
     for name, data in (("text", content.encode()), ("text.gz", gzip.compress(content.encode()))):
         (tmp_path / name).write_bytes(data)
-        for cycles in (1, 2):  # as a stream, and from memory
+        for cycles in (None, 1, 2):  # as a stream, and from memory
             built = word_count.job(str(tmp_path / name), 1, 0, cycles, keep=10**4)
             totals = run(built, Manual())
             assert totals.correct, totals.error
             found = Counter()
             for each in built.results():
                 found[each["word"]] += each["count"]
-            assert found == Counter({word: n * cycles for word, n in wanted.items()})
+            assert found == Counter({word: n * (cycles or 1) for word, n in wanted.items()})
             assert built.counts()["broken"] == 1
+
+
+@pytest.mark.parametrize("name", [*RECORDS][4:])
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"\x00\xff" * 99, gzip.compress(b"no\n" * 999)[:-9]]
+)
+def test_a_file_without_a_record_has_no_results(tmp_path, name, content):
+    path = tmp_path / "input"
+    path.write_bytes(content)
+    graph, _ = topologies.build(name, {"input": str(path), "cycles": "once"}, 0)
+    assert run(SimpleNamespace(graph=graph), Manual()).correct
+    counts = graph.counts()
+    assert counts["truncated"] == content.startswith(b"\x1f")
+    if name != "word-count" or not content:
+        assert counts["results"] == 0 and counts["broken"] == counts["records"]
+        with pytest.raises(UserError, match=": none of its lines can be read"):
+            topologies.build(name, {"input": str(path)}, 0)
 
 
 @pytest.mark.heavy
@@ -171,7 +189,7 @@ def test_words_of_standard_input_are_counted():
         "from harness.applications import word_count\n"
         "from harness.models import Manual\n"
         "from tests.applications.drive import run\n"
-        "built = word_count.job('-', 1, 0, 1, keep=10)\n"
+        "built = word_count.job('-', 1, 0, None, keep=10)\n"
         "assert run(built, Manual()).correct\n"
         "print(sorted((each['word'], each['count']) for each in built.results()))\n"
     )
@@ -199,7 +217,7 @@ not a reading
 def test_readings_of_a_file_are_searched_for_spikes(tmp_path):
     path = tmp_path / "data.txt"
     path.write_text(READINGS, encoding="utf-8")
-    for cycles in (1, 2):
+    for cycles in (None, 2):
         built = spike_detection.job(str(path), 1, 0, cycles, keep=100)
         assert run(built, Manual()).correct
         first = 1_080_704_296 * 10**9
@@ -208,7 +226,7 @@ def test_readings_of_a_file_are_searched_for_spikes(tmp_path):
             {"time": first + 120 * 10**9, "device": 2, "value": 100.0, "average": 111.0765},
         ]
         assert built.counts()["broken"] == 3
-    built = spike_detection.job(str(path), 1, 0, 1, "voltage", keep=100)
+    built = spike_detection.job(str(path), 1, 0, None, "voltage", keep=100)
     assert run(built, Manual()).correct and built.results() == []
 
 
@@ -217,7 +235,9 @@ def test_transactions_of_a_file_are_scored_by_a_model_of_a_file(tmp_path):
     states = "AABABBBBBA"
     lines = [f"C1,T{n},{state}" for n, state in enumerate(states)]
     (tmp_path / "input").write_text("\n".join([*lines, "C1,T9,X", "C1"]), encoding="utf-8")
-    built = fraud_detection.job(str(tmp_path / "input"), 1, 0, 1, str(tmp_path / "model"), keep=100)
+    built = fraud_detection.job(
+        str(tmp_path / "input"), 1, 0, None, str(tmp_path / "model"), keep=100
+    )
     assert run(built, Manual()).correct and built.counts()["broken"] == 2
     assert built.results() == []  # the model finds nothing that unlikely
     numbers = [
@@ -225,7 +245,9 @@ def test_transactions_of_a_file_are_scored_by_a_model_of_a_file(tmp_path):
     ]
     assert reference_jobs.frauds(numbers, ((0.99, 0.01), (0.9, 0.1))) == []
     (tmp_path / "model").write_text("A,B\n0.99,0.01\n0.97,0.03\n", encoding="utf-8")
-    built = fraud_detection.job(str(tmp_path / "input"), 1, 0, 1, str(tmp_path / "model"), keep=100)
+    built = fraud_detection.job(
+        str(tmp_path / "input"), 1, 0, None, str(tmp_path / "model"), keep=100
+    )
     assert run(built, Manual()).correct
     found = [each["number"] for each in built.results()]
     assert found == ["T7", "T8"]

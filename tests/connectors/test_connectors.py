@@ -338,6 +338,15 @@ def test_a_packed_file_is_read_and_what_is_broken_is_in_the_totals(tmp_path):
     assert told.startswith("record 4001: broken (")
 
 
+def test_a_packed_file_that_ends_too_early_is_told(tmp_path):
+    lines = "".join(to_json(PAIR, each) + "\n" for each in pairs(4000))
+    (tmp_path / "in.gz").write_bytes(gzip.compress(lines.encode())[:-500])
+    source, kept = FileSource(str(tmp_path / "in.gz"), PAIR), Kept()
+    totals = run(source, kept)
+    assert 0 < len(kept) < 4000 and list(kept) == pairs(4000)[: len(kept)]
+    assert totals.left_out["in: truncated"] == 1 and source.counts()["truncated"] == 1
+
+
 class Quiet:
     """Stands in for time: each look is 0.1 s later."""
 

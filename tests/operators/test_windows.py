@@ -735,7 +735,7 @@ def small(*times):
 
 
 def sent_and_late(add, sources, late_ports, model=None):
-    """What an operator with `late=True` sends, and the late tuples by port, with the totals."""
+    """Return what an operator with `late=True` sends, the late tuples by port, and the totals."""
     graph, found, late = Graph("tried"), [], [[] for _ in late_ports]
     tried = add(graph)
     for port, tuples in enumerate(sources):

@@ -1,4 +1,4 @@
-"""What a CPU must have for compiled modules, and what the user is told if it lacks it."""
+"""Tests of what a CPU must have for compiled modules, and of the error if it lacks it."""
 
 from __future__ import annotations
 

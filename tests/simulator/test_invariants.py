@@ -14,7 +14,7 @@ from harness.graph import Graph
 from harness.machines.machine import load_machine
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, MODELS, pipeline, split_and_join
-from tests.runtime.test_invariants import ARRIVING, BALANCES
+from tests.runtime.test_invariants import ARRIVING, BALANCES, DROPPING
 from tests.simulator.runs import PLACES, has_cpus, run_to_end, simulated
 from topologies import TOPOLOGIES, build
 
@@ -27,7 +27,6 @@ CUT_SHORT = (
     "split fan-out",
     *BALANCES,
 )
-DROPPING = ("filters", "selective", "windows", "windows, merge")
 
 
 def models_of(machine: str) -> dict[str, Model]:

@@ -202,8 +202,8 @@ class Capture {
       if (u32(at_ + 4) * unit_ >= 1'000'000'000) {
         leave_out_broken();
       } else {
-        add(at_ + 16, size, u32(at_ + 12),
-            u32(at_) * int64_t{1'000'000'000} + u32(at_ + 4) * unit_, link_);
+        add(at_ + 16, size, u32(at_ + 12), u32(at_) * int64_t{1'000'000'000} + u32(at_ + 4) * unit_,
+            link_);
       }
       at_ += 16 + size;
       ++records_;
@@ -269,8 +269,7 @@ class Capture {
       }
       const uint32_t snap = (*interfaces)[0].snap == 0 ? UINT32_MAX : (*interfaces)[0].snap;
       const uint32_t captured = std::min({u32(body), size - 4, snap});
-      add(body + 4, captured, u32(body), last_time_,
-          (*interfaces)[0].link);
+      add(body + 4, captured, u32(body), last_time_, (*interfaces)[0].link);
     }
   }
   Interface interface_of(size_t body, uint32_t size) const noexcept {

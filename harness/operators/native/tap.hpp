@@ -17,7 +17,7 @@ class Tap : public Operator {
   static constexpr size_t BYTES = size_t{1} << 18;
   using Process = int32_t (*)(millrace_context*, uint32_t, const void*, void*);
   // Takes `size` bytes of whole tuples of an input port. Below 0: an error. It may need the
-  // interpreter's lock; whoever has that lock must not wait for a tap.
+  // interpreter's lock; a thread that has that lock must not wait for a tap.
   using Deliver = int32_t (*)(void* to, uint32_t port, const char* tuples, size_t size);
   // `results`: the same sink if it is one of ours, which may give a tuple another form; or null.
   // `bytes`: of a tuple in that form, by input port.

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.applications.given_input import read_input
 from harness.connectors import FileSource, StandardInput
+from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.schema import Schema
 from harness.operators.compiled import collect, kept
@@ -44,11 +45,11 @@ class FileOfLines:
     span: int | None
 
 
-class Job:
+class BenchmarkJob:
     """The graph of a job: `steps(graph, source)` adds its operators and returns the last one.
 
-    The sink keeps the first `keep` results. `cycles`: how often the input is gone through; 0: again
-    and again.
+    The sink keeps the first `keep` results. `cycles`: how often the input is gone through, in
+    memory; 0: again and again; None: once, and a file as a stream.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Job:
         name: str,
         given: Generated | FileOfLines,
         steps: Callable[[Graph, Operator], Operator],
-        cycles: int,
+        cycles: int | None,
         keep: int = 0,
     ) -> None:
         self.graph = Graph(name, payload=0)
@@ -69,8 +70,8 @@ class Job:
         sink = self.graph.typed_sink("results", self.sink.process, self.schema)
         self.graph.connect(last, sink)
 
-    def _source(self, given: Generated | FileOfLines, cycles: int) -> Operator:
-        if isinstance(given, FileOfLines) and cycles == 1:
+    def _source(self, given: Generated | FileOfLines, cycles: int | None) -> Operator:
+        if isinstance(given, FileOfLines) and cycles is None:
             self.read = (
                 StandardInput(given.gives, given.parse)
                 if given.path == "-"
@@ -78,14 +79,17 @@ class Job:
             )
             return self.graph.typed_source("source", self.read, given.gives)
         self.read = None
-        tuples = given.tuples if isinstance(given, Generated) else self._tuples(given)
-        self.sent = replayed("source", given.gives, tuples, cycles or None, given.span)
+        times = 1 if cycles is None else cycles or None
+        tuples = given.tuples if isinstance(given, Generated) else list(self._tuples(given))
+        if not tuples:
+            raise UserError(f"{given.path}: none of its lines can be read")
+        self.sent = replayed("source", given.gives, tuples, times, given.span)
         return self.graph.typed_source("source", self.sent.step, given.gives)
 
     def _tuples(self, lines: FileOfLines) -> Iterator[tuple[int, Values]]:
         content = read_input(lines.path)
         self.truncated = content.truncated
-        for line in content.data.removesuffix(b"\n").split(b"\n"):
+        for line in content.data.removesuffix(b"\n").split(b"\n") if content.data else ():
             try:
                 yield 0, lines.parse(line.removesuffix(b"\r"))
             except ValueError:
@@ -99,7 +103,8 @@ class Job:
             read = self.read.counts()
         else:
             read = {"records": self.sent.counted() + self.broken, "broken": self.broken}
-        return {**read, "truncated": int(self.truncated), "results": self.sink.counted()}
+        truncated = read.get("truncated", int(self.truncated))
+        return read | {"truncated": truncated, "results": self.sink.counted()}
 
     def results(self) -> list[dict[str, Any]]:
         """Return the results that the sink has kept, in the order of arrival."""
