@@ -35,9 +35,9 @@ def sentences(
     binds = bounds[0].used >= BINDS
     told = [f"bound by {first}" if binds else _nothing_binds(bounds[0], first)]
     if not binds and shares["stolen"] >= MOST_STOLEN:
-        told = [f"bound by {sentence}" for sentence in _of_others(shares, use)] + told
-    else:
-        told += _of_others(shares, use)
+        told.insert(0, f"bound by other programs, which {_of_others(shares, use)}")
+    elif shares["stolen"] >= TELLING / 2:
+        told.append(f"other programs {_of_others(shares, use)}")
     told += _of_no_cpu(shares, threads, use)
     told += _of_locks(shares, operators)
     if not binds:
@@ -107,13 +107,11 @@ def _of_operator(operator: OperatorShares, used: str) -> str:
     return f"{name}: it is busy {used} of the time{of_that} and can use only one thread; {remedy}"
 
 
-def _of_others(shares: Times, use: Mapping[str, Any]) -> list[str]:
-    if shares["stolen"] < TELLING / 2:
-        return []
-    return [
-        f"other programs, which had {use['others_cpus']:.1f} of {use['cpus']:g} CPUs: threads "
-        f"waited for them {_percent(shares['stolen'])} of the time"
-    ]
+def _of_others(shares: Times, use: Mapping[str, Any]) -> str:
+    return (
+        f"had {use['others_cpus']:.1f} of {use['cpus']:g} CPUs: threads waited for them "
+        f"{_percent(shares['stolen'])} of the time"
+    )
 
 
 def _of_no_cpu(shares: Times, threads: Sequence[ThreadShares], use: Mapping[str, Any]) -> list[str]:

@@ -170,4 +170,4 @@ def test_programs_that_take_the_cpus_are_seen():
     assert entry["others_cpus"] > 0.3
     assert told.shares["stolen"] > 0.1
     assert told.shares["stolen"] > told.shares["no CPU"]
-    assert any("other programs, which had" in sentence for sentence in told.sentences)
+    assert any("other programs" in sentence for sentence in told.sentences)

@@ -360,7 +360,7 @@ WAITS = """while (!alone && !worker->stop.load(std::memory_order_acquire)) {
     Platform::pass(worker);
     alone = port->consuming.try_lock();
   }"""
-CALL_LOCK = "if (lock != nullptr) acquire(worker, lock);"
+CALL_LOCK = "if (lock != nullptr) acquire(worker, lock, port->op);"
 MODE = "port->mode.load(std::memory_order_acquire)"
 SHORTENS = (
     "set_shortcut(target); if ((port->mode.load(std::memory_order_seq_cst) & WANTED_CALLED) == 0) "
@@ -475,9 +475,7 @@ SWITCHING = {
         "two-change-their-mind",
         "livelock",
         Edit(
-            "dynamic.hpp",
-            "port->ring.size_guess() > 0 && port->consuming.try_lock()",
-            "port->consuming.try_lock()",
+            "dynamic.hpp", "queued > 0 && port->consuming.try_lock()", "port->consuming.try_lock()"
         ),
     ),
 }
