@@ -1,4 +1,4 @@
-"""What the doctor says of hosts that are described by files, and of this one."""
+"""Tests of what the doctor says of hosts that are described by files, and of this one."""
 
 from __future__ import annotations
 
