@@ -1,4 +1,4 @@
-"""Findings of the doctor on hosts that are described by files, and on this one."""
+"""Tests of what the doctor says of hosts that are described by files, and of this one."""
 
 from __future__ import annotations
 
