@@ -16,7 +16,7 @@ from os import environ
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-HEADERS = ROOT / "harness" / "runtime" / "native"
+HEADERS = ROOT / "harness" / "native"
 PROGRAMS = ROOT / "tests" / "native"
 
 SWITCH = """#include <cstdlib>
